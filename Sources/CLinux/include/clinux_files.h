@@ -1,0 +1,12 @@
+/* Files: what is variadic, or newer than Swift's import. */
+#ifndef CLINUX_FILES_H
+#define CLINUX_FILES_H
+#include <stdint.h>
+
+int clinux_openat(int directory, const char *path, int flags, uint32_t mode);   /* openat(2) */
+int clinux_set_read_lease(int fd);                                              /* fcntl(2), F_SETLEASE F_RDLCK */
+int clinux_release_lease(int fd);                                               /* fcntl(2), F_SETLEASE F_UNLCK */
+int clinux_clone_file(int destination, int source);                             /* ioctl_ficlone(2) */
+int clinux_rename_noreplace(int from, const char *old_name, int to, const char *new_name);   /* renameat2(2) */
+int clinux_o_tmpfile(void);                                                     /* O_TMPFILE */
+#endif

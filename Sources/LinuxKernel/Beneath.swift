@@ -1,0 +1,89 @@
+import CLinux
+public import FileValues
+import Glibc
+import SystemPackage
+
+/// How a file beneath a directory is opened. Always without following links and closed on exec.
+public struct OpenOptions: OptionSet, Sendable {
+    /// The flags as open(2) has them.
+    public let rawValue: Int32
+
+    /// Flags as open(2) has them.
+    public init(rawValue: Int32) { self.rawValue = rawValue }
+
+    /// For reading.
+    public static let read = OpenOptions(rawValue: O_RDONLY)
+    /// For writing.
+    public static let write = OpenOptions(rawValue: O_WRONLY)
+    /// For both.
+    public static let readWrite = OpenOptions(rawValue: O_RDWR)
+    /// Made if absent; fails with EEXIST otherwise.
+    public static let createNew = OpenOptions(rawValue: O_CREAT | O_EXCL)
+    /// Never waits: a FIFO without a writer opens at once.
+    public static let nonBlocking = OpenOptions(rawValue: O_NONBLOCK)
+    /// A directory or nothing.
+    public static let directory = OpenOptions(rawValue: O_DIRECTORY)
+}
+
+/// Opens the directory at `path`, following links in it: for roots that the configuration names, never for names that
+/// came from an inbox.
+public func openDirectory(_ path: BytePath) throws(SystemCallError) -> OwnedDescriptor {
+    try descriptorCall("open", path: path) {
+        path.withCString { clinux_openat(AT_FDCWD, $0, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK, 0) }
+    }
+}
+
+extension OwnedDescriptor {
+    /// Opens the directory `path` below this one, a name at a time, so that no link and no `..` on the way can lead
+    /// out; an empty path opens this directory again.
+    ///
+    /// Walks with openat(2) and O_NOFOLLOW, since openat2(2) is ENOSYS under RestrictSUIDSGID=. A symbolic link fails
+    /// with ELOOP or ENOTDIR, as does a file in a directory's place.
+    public borrowing func openDirectoryBeneath(_ path: BytePath) throws(SystemCallError) -> OwnedDescriptor {
+        guard path.isEmpty || path.isSafeBeneath else { throw SystemCallError("openat", .invalidArgument, path: path) }
+        var current = try openEntry(".", O_RDONLY | O_DIRECTORY)
+        for name in path.components {
+            current = try current.openEntry(name, O_RDONLY | O_DIRECTORY)
+        }
+        return current
+    }
+
+    /// Opens the file `path` below this directory in the same way; `mode` counts where the file is made.
+    public borrowing func openBeneath(
+        _ path: BytePath, _ options: OpenOptions, mode: UInt32 = 0o600
+    ) throws(SystemCallError) -> OwnedDescriptor {
+        guard path.isSafeBeneath else { throw SystemCallError("openat", .invalidArgument, path: path) }
+        let name = path.name
+        if path.components.count == 1 { return try openEntry(name, options.rawValue, mode: mode) }
+        return try openDirectoryBeneath(path.parent).openEntry(name, options.rawValue, mode: mode)
+    }
+
+    /// Makes the directory `path` below this one, with what is missing on the way, and opens it. Each new directory's
+    /// parent is synced, so that the way to a filed photo is as durable as the photo; see mkdirat(2), fsync(2).
+    public borrowing func makeDirectoriesBeneath(
+        _ path: BytePath, mode: UInt32
+    ) throws(SystemCallError) -> OwnedDescriptor {
+        guard path.isEmpty || path.isSafeBeneath else { throw SystemCallError("mkdirat", .invalidArgument, path: path) }
+        var current = try openEntry(".", O_RDONLY | O_DIRECTORY)
+        for name in path.components {
+            let parent = current.raw
+            let made = name.withCString { mkdirat(parent, $0, mode_t(mode)) }
+            if made == 0 {
+                try systemCall("fsync", path: name) { fsync(parent) }
+            } else if errno != EEXIST {
+                throw SystemCallError("mkdirat", Errno(rawValue: errno), path: path)
+            }
+            current = try current.openEntry(name, O_RDONLY | O_DIRECTORY)
+        }
+        return current
+    }
+
+    private borrowing func openEntry(
+        _ name: BytePath, _ flags: Int32, mode: UInt32 = 0
+    ) throws(SystemCallError) -> OwnedDescriptor {
+        let directory = raw
+        return try descriptorCall("openat", path: name) {
+            name.withCString { clinux_openat(directory, $0, flags | O_NOFOLLOW | O_CLOEXEC, mode_t(mode)) }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import FileValues
+import Glibc
+import LinuxKernel
+import SystemPackage
+import TestSupport
+import Testing
+
+@Suite("Files are opened beneath a directory, never outside it")
+struct BeneathTests {
+    @Test func makesWaysAndOpensFilesInThem() throws {
+        let scratch = try ScratchDirectory()
+        let root = try openDirectory(BytePath(scratch.path))
+        let day = try root.makeDirectoriesBeneath("2026/11", mode: 0o750)
+        _ = try day.openBeneath("a.jpg", [.write, .createNew])
+        let again = try root.openBeneath("2026/11/a.jpg", [.read, .nonBlocking])
+        #expect(try FileStatus(of: again).kind == .regular)
+        #expect(throws: SystemCallError("openat", .fileExists, path: "a.jpg")) {
+            _ = try day.openBeneath("a.jpg", [.write, .createNew])
+        }
+    }
+
+    @Test("No link is followed, in the middle or at the end")
+    func links() throws {
+        let scratch = try ScratchDirectory()
+        let root = try openDirectory(BytePath(scratch.path))
+        #expect(symlink("/etc", "\(scratch.path)/way") == 0)
+        #expect(symlink("/etc/passwd", "\(scratch.path)/file") == 0)
+        #expect(throws: SystemCallError.self) { _ = try root.openBeneath("way/passwd", .read) }
+        #expect(throws: SystemCallError("openat", .tooManySymbolicLinkLevels, path: "file")) {
+            _ = try root.openBeneath("file", .read)
+        }
+        #expect(try FileStatus(of: "way", in: root).kind == .symbolicLink)
+    }
+
+    @Test("Paths that would leave are refused before any call", arguments: ["../etc", "/etc", "a/../../etc", "", "."])
+    func escapes(path: String) throws {
+        let scratch = try ScratchDirectory()
+        let root = try openDirectory(BytePath(scratch.path))
+        #expect(throws: SystemCallError.self) { _ = try root.openBeneath(BytePath(path), .read) }
+    }
+
+    @Test func namesWithAnyBytesWork() throws {
+        let scratch = try ScratchDirectory()
+        let root = try openDirectory(BytePath(scratch.path))
+        let name = BytePath([0x0A, 0xFF, 0x2D] + Array(repeating: 0x80, count: 252))
+        _ = try root.openBeneath(name, [.write, .createNew])
+        #expect(try FileStatus(of: name, in: root).identity.size == 0)
+    }
+}

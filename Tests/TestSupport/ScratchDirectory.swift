@@ -1,0 +1,48 @@
+public import FileValues
+import Glibc
+import SystemPackage
+
+/// A directory of its own for one test, removed with all that is in it, whatever its names are.
+public final class ScratchDirectory: Sendable {
+    /// Its absolute path, with no links in it.
+    public let path: String
+
+    /// Makes one below TMPDIR, or below `parent` where a test needs a certain file system.
+    public init(below parent: String? = nil) throws {
+        let base = parent ?? getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array("\(base)/photo-inbox-test.XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw Errno(rawValue: errno) }
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit { try? runProgram(["/bin/rm", "-rf", "--", path]) }
+
+    /// The same path as bytes.
+    public var bytePath: BytePath { BytePath(path) }
+
+    /// The path of `name` in it.
+    public func appending(_ name: String) -> String { "\(path)/\(name)" }
+}
+
+/// Runs a program to its end, without a shell; throws if it could not be started or did not end with status 0.
+public func runProgram(_ arguments: [String]) throws {
+    var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
+    pointers.append(nil)
+    defer { for pointer in pointers { free(pointer) } }
+    var child: pid_t = 0
+    let result = posix_spawn(&child, arguments[0], nil, nil, pointers, environ)
+    guard result == 0 else { throw Errno(rawValue: result) }
+    var status: Int32 = 0
+    while waitpid(child, &status, 0) == -1 {
+        guard errno == EINTR else { throw Errno(rawValue: errno) }
+    }
+    guard status == 0 else { throw ProgramFailed(program: arguments[0], status: status) }
+}
+
+/// A program that did not end with status 0; `status` is as waitpid(2) gives it.
+public struct ProgramFailed: Error {
+    /// Its path.
+    public let program: String
+    /// How it ended.
+    public let status: Int32
+}
