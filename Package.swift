@@ -7,7 +7,20 @@ let swiftSettings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
+
 let system = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
+
+/// A target of ours.
+func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: swiftSettings)
+}
+
+/// The tests of a target.
+func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies + ["FileValues", "LinuxKernel", "TestSupport", system],
+        exclude: exclude, swiftSettings: swiftSettings)
+}
 
 let package = Package(
     name: "photo-inbox",
@@ -16,15 +29,18 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-system", from: "1.5.0")
     ],
     targets: [
+        // The floor.
         .target(name: "CLinux"),
-        .target(name: "FileValues", swiftSettings: swiftSettings),
-        .target(name: "LinuxKernel", dependencies: ["CLinux", "FileValues", system], swiftSettings: swiftSettings),
+        module("FileValues"),
+        module("LinuxKernel", ["CLinux", "FileValues", system]),
+        // Libraries for any daemon.
+        // What is known of photos, and what is done with them.
+        // Programs.
+        // Tests.
         .target(
-            name: "TestSupport", dependencies: ["FileValues", system], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["FileValues", "LinuxKernel", system], path: "Tests/TestSupport",
             swiftSettings: swiftSettings),
-        .testTarget(name: "FileValuesTests", dependencies: ["FileValues"], swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LinuxKernelTests", dependencies: ["FileValues", "LinuxKernel", system, "TestSupport"],
-            swiftSettings: swiftSettings),
+        tests("FileValuesTests", []),
+        tests("LinuxKernelTests", ["CLinux"]),
     ]
 )

@@ -3,7 +3,10 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <sys/statfs.h>
+#include <unistd.h>
 
 int clinux_openat(int directory, const char *path, int flags, uint32_t mode) {
     return openat(directory, path, flags, (mode_t)mode);
@@ -15,3 +18,17 @@ int clinux_rename_noreplace(int from, const char *old_name, int to, const char *
     return renameat2(from, old_name, to, new_name, RENAME_NOREPLACE);
 }
 int clinux_o_tmpfile(void) { return O_TMPFILE; }
+int64_t clinux_copy_range(int source, int destination, uint64_t offset, uint64_t length) {
+    off64_t from = (off64_t)offset, to = (off64_t)offset;
+    return copy_file_range(source, &from, destination, &to, (size_t)length, 0);
+}
+int64_t clinux_first_hole(int fd) { return lseek(fd, 0, SEEK_HOLE); }
+int clinux_file_system(int fd, struct clinux_file_system *out) {
+    struct statfs status;
+    if (fstatfs(fd, &status) != 0) return -1;
+    out->magic = (uint32_t)status.f_type;
+    memcpy(&out->identifier, &status.f_fsid, sizeof out->identifier);
+    if (__builtin_mul_overflow((uint64_t)status.f_bavail, (uint64_t)status.f_bsize, &out->available))
+        out->available = UINT64_MAX;
+    return 0;
+}

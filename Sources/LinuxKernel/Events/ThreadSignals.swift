@@ -1,0 +1,48 @@
+import Glibc
+
+/// A thread of this process and the signals it does not block, of those that were asked for.
+public struct OpenThread: Hashable, Sendable {
+    /// Its id; the main thread's is the process's.
+    public let thread: Int32
+    /// The signals' numbers.
+    public let signals: [Int32]
+}
+
+/// The threads of this process that do not block all of `signals`: the kernel gives a signal to any of them rather than
+/// to a signalfd. Read from /proc/self/task, see proc_pid_status(5); without /proc, none are found.
+///
+/// A thread in sigsuspend(2), as dispatchMain() leaves the main one, is seen with the mask it has there.
+public func threadsNotBlocking(_ signals: [Int32]) -> [OpenThread] {
+    guard let tasks = opendir("/proc/self/task") else { return [] }
+    defer { closedir(tasks) }
+    var found: [OpenThread] = []
+    while let entry = readdir(tasks) {
+        let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        guard let thread = Int32(name), let mask = blockedSignals(ofStatus: "/proc/self/task/\(name)/status") else {
+            continue
+        }
+        let open = signals.filter { mask & (1 << UInt64($0 - 1)) == 0 }
+        if !open.isEmpty { found.append(OpenThread(thread: thread, signals: open)) }
+    }
+    return found.sorted { $0.thread < $1.thread }
+}
+
+/// Nil if the thread is gone or a zombie.
+private func blockedSignals(ofStatus path: String) -> UInt64? {
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    var text: [CChar] = []
+    var part = [CChar](repeating: 0, count: 4096)
+    while true {
+        let count = read(file, &part, part.count)
+        guard count > 0 else { break }
+        text += part[..<count]
+    }
+    text.append(0)
+    return text.withUnsafeBufferPointer { text in
+        guard let start = text.baseAddress, let state = strstr(start, "\nState:\t") else { return nil }
+        if [UInt8(ascii: "Z"), UInt8(ascii: "X")].contains(UInt8(bitPattern: state[8])) { return nil }
+        return strstr(start, "\nSigBlk:\t").map { UInt64(strtoul($0 + 9, nil, 16)) }
+    }
+}

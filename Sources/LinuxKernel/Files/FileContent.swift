@@ -1,0 +1,115 @@
+import CLinux
+public import FileValues
+import Glibc
+import SystemPackage
+
+// The content and attributes of an open file. All calls give an offset, so the descriptor's own position never matters.
+
+extension OwnedDescriptor {
+    /// Reads up to `buffer.count` bytes at `offset`; 0 at the end of the file. See pread(2).
+    public borrowing func read(
+        into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
+    ) throws(SystemCallError) -> Int {
+        guard let start = off_t(exactly: offset) else { throw SystemCallError("pread", .invalidArgument) }
+        let number = raw
+        return try systemCall("pread") { pread(number, buffer.baseAddress, buffer.count, start) }
+    }
+
+    /// Writes all of `buffer` at `offset`. See pwrite(2).
+    public borrowing func write(_ buffer: UnsafeRawBufferPointer, at offset: UInt64) throws(SystemCallError) {
+        try writeAll(buffer, at: offset, to: raw)
+    }
+
+    /// Writes all of `bytes` at `offset`.
+    public borrowing func write(_ bytes: [UInt8], at offset: UInt64) throws(SystemCallError) {
+        // The buffer call rethrows untyped, so the result is carried out of it.
+        let number = raw
+        let result: Result<Void, SystemCallError> = bytes.withUnsafeBytes { buffer in
+            do throws(SystemCallError) { return .success(try writeAll(buffer, at: offset, to: number)) } catch {
+                return .failure(error)
+            }
+        }
+        try result.get()
+    }
+
+    /// Makes content and attributes, or a directory's entries, durable; see fsync(2).
+    ///
+    /// Never retried, not even after EINTR: a failed fsync may have dropped the pages that it could not write and
+    /// marked them clean, so that the next one would succeed without them. Who gets an error throws the copy away.
+    public borrowing func sync() throws(SystemCallError) {
+        guard fsync(raw) == 0 else { throw SystemCallError("fsync", Errno(rawValue: errno)) }
+    }
+
+    /// Shares the blocks of `source` as this file's content, where both lie on one file system that can; throws
+    /// EOPNOTSUPP, EXDEV, EINVAL or ENOTTY where it can't. See ioctl_ficlone(2).
+    public borrowing func clone(from source: borrowing OwnedDescriptor) throws(SystemCallError) {
+        let (to, from) = (raw, source.raw)
+        try systemCall("ioctl FICLONE") { clinux_clone_file(to, from) }
+    }
+
+    /// Copies up to `length` bytes at `offset` to the same offset here, inside the kernel; 0 at the end of `source`.
+    /// See copy_file_range(2).
+    public borrowing func copyRange(
+        from source: borrowing OwnedDescriptor, at offset: UInt64, length: UInt64
+    ) throws(SystemCallError) -> UInt64 {
+        let (to, from) = (raw, source.raw)
+        return UInt64(try systemCall("copy_file_range") { clinux_copy_range(from, to, offset, length) })
+    }
+
+    /// Tells the kernel that the file will be read from start to end; advice only. See posix_fadvise(2).
+    public borrowing func adviseSequentialReading() {
+        _ = posix_fadvise(raw, 0, 0, POSIX_FADV_SEQUENTIAL)
+    }
+
+    /// Asks the kernel to drop the clean pages of the file from memory, so that the next read comes from the medium as
+    /// far as the medium's own caches let it. Advice only. See posix_fadvise(2).
+    public borrowing func dropCachedPages() {
+        _ = posix_fadvise(raw, 0, 0, POSIX_FADV_DONTNEED)
+    }
+
+    /// Whether some part of the file has no data on the medium: a hole, or space set aside but not yet written (an
+    /// upload that preallocates). False also where the file system does not keep track. See lseek(2), SEEK_HOLE.
+    public borrowing func hasHoles(size: UInt64) throws(SystemCallError) -> Bool {
+        guard size > 0 else { return false }
+        let number = raw
+        do {
+            return UInt64(try systemCall("lseek") { clinux_first_hole(number) }) < size
+        } catch  where error.code == .invalidArgument || error.code == .noSuchAddressOrDevice {
+            // EINVAL: not supported here. ENXIO: cut to nothing since `size` was taken; its identity tells that.
+            return false
+        }
+    }
+
+    /// Sets owner and group; nil leaves one as it is. See fchown(2).
+    public borrowing func setOwner(user: UInt32?, group: UInt32?) throws(SystemCallError) {
+        let number = raw
+        try systemCall("fchown") { fchown(number, user ?? .max, group ?? .max) }
+    }
+
+    /// Sets the permission bits, whatever the umask is. See fchmod(2).
+    public borrowing func setMode(_ mode: UInt32) throws(SystemCallError) {
+        let number = raw
+        try systemCall("fchmod") { fchmod(number, mode_t(mode)) }
+    }
+
+    /// Sets the time of the last content change and leaves the access time. See futimens(3).
+    public borrowing func setModified(_ time: FileTime) throws(SystemCallError) {
+        let number = raw
+        // UTIME_OMIT, a macro that Swift does not import; the value is part of the kernel's interface.
+        let omit = (1 << 30) - 2
+        let times = [
+            timespec(tv_sec: 0, tv_nsec: omit),
+            timespec(tv_sec: time_t(time.seconds), tv_nsec: Int(time.nanoseconds)),
+        ]
+        try systemCall("futimens") { futimens(number, times) }
+    }
+}
+
+private func writeAll(_ buffer: UnsafeRawBufferPointer, at offset: UInt64, to number: Int32) throws(SystemCallError) {
+    var done = 0
+    while done < buffer.count {
+        guard let start = off_t(exactly: offset + UInt64(done)) else { throw SystemCallError("pwrite", .fileTooLarge) }
+        let rest = UnsafeRawBufferPointer(rebasing: buffer[done...])
+        done += try systemCall("pwrite") { pwrite(number, rest.baseAddress, rest.count, start) }
+    }
+}

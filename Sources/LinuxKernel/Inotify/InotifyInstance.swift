@@ -1,0 +1,113 @@
+public import FileValues
+import Glibc
+import SystemPackage
+
+/// An inotify(7) instance: one queue of records for any number of watches.
+///
+/// Usable from any thread; the kernel serialises. After ``end()`` the descriptor is closed as soon as no call is in it
+/// any more, so a thread that is held in ``addWatch(directory:_:)`` by a hung mount never finds another file under its
+/// number, and nobody waits for that thread.
+public final class InotifyInstance: Sendable {
+    private struct Use {
+        var calls = 0
+        var hasEnded = false
+    }
+
+    private let number: Int32
+    private let use = Locked(Use())
+
+    /// A new instance, non-blocking and closed on exec. Throws EMFILE where the user's instances (128 by default,
+    /// `fs.inotify.max_user_instances`) or the process's descriptors ran out.
+    public init() throws(SystemCallError) {
+        number = try descriptorCall("inotify_init1") { inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC)) }.take()
+    }
+
+    deinit { end() }
+
+    /// Closes the instance, and with its last descriptor all its watches; at once, or when the last call that is under
+    /// way returns. Calls after it throw EBADF.
+    public func end() {
+        let closesNow = use.withLock { use in
+            defer { use.hasEnded = true }
+            return !use.hasEnded && use.calls == 0
+        }
+        if closesNow { close(number) }
+    }
+
+    private func inUse<R>(
+        _ call: String, _ body: (Int32) throws(SystemCallError) -> R
+    ) throws(SystemCallError) -> R {
+        let isOpen = use.withLock { use in
+            if !use.hasEnded { use.calls += 1 }
+            return !use.hasEnded
+        }
+        guard isOpen else { throw SystemCallError(call, .badFileDescriptor) }
+        defer {
+            let closesNow = use.withLock { use in
+                use.calls -= 1
+                return use.hasEnded && use.calls == 0
+            }
+            if closesNow { close(number) }
+        }
+        return try body(number)
+    }
+
+    /// Watches `path`, or changes the mask of the watch that its inode already has, and returns the watch descriptor.
+    ///
+    /// May block as long as the file system does. Throws ENOSPC when `fs.inotify.max_user_watches` are in use.
+    public func addWatch(_ path: BytePath, _ mask: InotifyMask) throws(SystemCallError) -> Int32 {
+        try inUse("inotify_add_watch") { number throws(SystemCallError) in
+            try systemCall("inotify_add_watch", path: path) {
+                path.withCString { inotify_add_watch(number, $0, mask.rawValue) }
+            }
+        }
+    }
+
+    /// The same for an open directory, whatever its path is by now; the descriptor may be closed afterwards.
+    ///
+    /// Goes through `/proc/self/fd`, the only way to watch by descriptor, so /proc must be mounted.
+    public func addWatch(
+        directory: borrowing OwnedDescriptor, _ mask: InotifyMask
+    ) throws(SystemCallError) -> Int32 {
+        // The entry is a link that must be followed, hence no IN_DONT_FOLLOW.
+        try addWatch(BytePath("/proc/self/fd/\(directory.raw)"), mask.subtracting(.dontFollow).union(.onlyDirectory))
+    }
+
+    /// Removes a watch, whose last record, `ignored`, then follows; false if there is none by that number any more.
+    @discardableResult
+    public func removeWatch(_ watch: Int32) -> Bool {
+        (try? inUse("inotify_rm_watch") { inotify_rm_watch($0, watch) }) == 0
+    }
+
+    /// A second descriptor of the same queue, for whoever waits for it.
+    public func duplicate() throws(SystemCallError) -> OwnedDescriptor {
+        OwnedDescriptor(
+            taking: try inUse("fcntl") { number throws(SystemCallError) in
+                try systemCall("fcntl") { fcntl(number, F_DUPFD_CLOEXEC, 0) }
+            })
+    }
+
+    /// How many bytes of records wait to be read; see FIONREAD in inotify(7).
+    public func queuedBytes() throws(SystemCallError) -> Int {
+        var count: Int32 = 0
+        try inUse("ioctl") { number throws(SystemCallError) in
+            _ = try systemCall("ioctl") { ioctl(number, UInt(FIONREAD), &count) }
+        }
+        return Int(count)
+    }
+
+    /// Reads whole records into `buffer` and returns how many bytes they take; 0 if none wait. A buffer of
+    /// ``smallestBuffer`` bytes holds at least one.
+    public func read(into buffer: UnsafeMutableRawBufferPointer) throws(SystemCallError) -> Int {
+        do {
+            return try inUse("read") { number throws(SystemCallError) in
+                try systemCall("read") { Glibc.read(number, buffer.baseAddress, buffer.count) }
+            }
+        } catch  where error.code == .resourceTemporarilyUnavailable {
+            return 0
+        }
+    }
+
+    /// Room for one record with the longest name: 16 + NAME_MAX + 1.
+    public static let smallestBuffer = 272
+}

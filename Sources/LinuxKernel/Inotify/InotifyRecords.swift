@@ -1,0 +1,59 @@
+public import FileValues
+
+/// One record of an inotify queue, seen in the buffer it was read into: valid only as long as that buffer.
+public struct InotifyRecord {
+    /// The watch descriptor; −1 for an overflow.
+    public let watch: Int32
+    /// What happened.
+    public let mask: InotifyMask
+    /// Joins the two records of a rename; 0 otherwise.
+    public let cookie: UInt32
+    /// The entry's name without its padding; empty if the record is about the watched directory itself.
+    public let name: UnsafeRawBufferPointer
+
+    /// The name, copied out of the buffer.
+    public var copiedName: BytePath { BytePath(name) }
+}
+
+/// The records of one read, walked in the raw buffer: copying `struct inotify_event` out of it would lose the names.
+///
+/// Whole records only, as the kernel writes them; bytes that are none end the sequence.
+public struct InotifyRecords: Sequence {
+    private let buffer: UnsafeRawBufferPointer
+
+    /// The records in `buffer`, which must outlive this value and all that it gives.
+    public init(_ buffer: UnsafeRawBufferPointer) { self.buffer = buffer }
+
+    /// How many bytes they take.
+    public var byteCount: Int { buffer.count }
+
+    /// From the first to the last.
+    public func makeIterator() -> Iterator { Iterator(buffer) }
+
+    /// Walks the buffer record by record.
+    public struct Iterator: IteratorProtocol {
+        private let buffer: UnsafeRawBufferPointer
+        private var position = 0
+
+        fileprivate init(_ buffer: UnsafeRawBufferPointer) { self.buffer = buffer }
+
+        /// The next record, or nil at the end.
+        public mutating func next() -> InotifyRecord? {
+            guard buffer.count - position >= headerSize else { return nil }
+            let padded = Int(buffer.loadUnaligned(fromByteOffset: position + 12, as: UInt32.self))
+            let start = position + headerSize
+            guard padded <= buffer.count - start else { return nil }
+            var length = 0
+            while length < padded, buffer[start + length] != 0 { length += 1 }
+            defer { position = start + padded }
+            return InotifyRecord(
+                watch: buffer.loadUnaligned(fromByteOffset: position, as: Int32.self),
+                mask: InotifyMask(rawValue: buffer.loadUnaligned(fromByteOffset: position + 4, as: UInt32.self)),
+                cookie: buffer.loadUnaligned(fromByteOffset: position + 8, as: UInt32.self),
+                name: UnsafeRawBufferPointer(rebasing: buffer[start..<(start + length)]))
+        }
+    }
+}
+
+/// `sizeof(struct inotify_event)`: i32 wd, u32 mask, u32 cookie, u32 len.
+private let headerSize = 16

@@ -1,0 +1,85 @@
+import FileValues
+import Glibc
+import SystemPackage
+
+/// All mounts of a mount namespace at one moment.
+public struct MountTable: Hashable, Sendable {
+    /// By their numbers.
+    public let mounts: [Int: Mount]
+
+    /// A table of these mounts.
+    public init(_ mounts: some Sequence<Mount>) {
+        self.mounts = Dictionary(mounts.map { ($0.identifier, $0) }) { $1 }
+    }
+
+    /// Reads the text of a mountinfo file; lines that make no sense are left out.
+    public init(parsing text: some Collection<UInt8>) {
+        self.init(text.split(separator: UInt8(ascii: "\n")).compactMap { Mount(line: $0) })
+    }
+
+    /// Reads a mountinfo file from its beginning, whatever was read before; `descriptor` stays the caller's.
+    public init(reading descriptor: Int32) throws(SystemCallError) {
+        self.init(parsing: try contents(ofKernelFile: descriptor, name: "mountinfo"))
+    }
+
+    /// What is different in `later`.
+    public func changes(to later: MountTable) -> MountChanges {
+        var changes = MountChanges()
+        for (identifier, before) in mounts {
+            guard let after = later.mounts[identifier] else {
+                changes.removed.append(before)
+                continue
+            }
+            if after == before { continue }
+            // A number is given away again: it is the same mount only if the same thing is mounted.
+            if after.device == before.device, after.root == before.root, after.type == before.type,
+                after.source == before.source
+            {
+                changes.changed.append(MountChanges.Pair(before: before, after: after))
+            } else {
+                changes.removed.append(before)
+                changes.added.append(after)
+            }
+        }
+        for (identifier, after) in later.mounts where mounts[identifier] == nil { changes.added.append(after) }
+        changes.added.sort { $0.identifier < $1.identifier }
+        changes.removed.sort { $0.identifier < $1.identifier }
+        changes.changed.sort { $0.after.identifier < $1.after.identifier }
+        return changes
+    }
+}
+
+/// What happened between two looks at a mount table. Something unmounted and mounted again in between, on the same
+/// number, is not seen.
+public struct MountChanges: Hashable, Sendable {
+    /// One mount then and now.
+    public struct Pair: Hashable, Sendable {
+        /// As it was.
+        public let before: Mount
+        /// As it is: moved, remounted with other options, or shared otherwise.
+        public let after: Mount
+    }
+
+    /// Mounted, in the order of their numbers.
+    public internal(set) var added: [Mount] = []
+    /// Unmounted, as they were.
+    public internal(set) var removed: [Mount] = []
+    /// Still there, but not the same.
+    public internal(set) var changed: [Pair] = []
+
+    /// Whether nothing is different.
+    public var isEmpty: Bool { added.isEmpty && removed.isEmpty && changed.isEmpty }
+}
+
+/// All bytes of a file in /proc, from its beginning. Such a file has no size, and read(2) gives whole records.
+func contents(ofKernelFile descriptor: Int32, name: BytePath) throws(SystemCallError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while true {
+        let count = try systemCall("pread", path: name) {
+            pread(descriptor, &buffer, buffer.count, off_t(bytes.count))
+        }
+        if count == 0 { return bytes }
+        bytes += buffer[..<count]
+    }
+}

@@ -1,0 +1,109 @@
+import FileValues
+import Glibc
+import LinuxKernel
+import SystemPackage
+import Testing
+
+@Suite("Children are started clean", .timeLimit(.minutes(1)))
+struct ChildProcessTests {
+    private static func output(
+        of program: BytePath, _ arguments: [BytePath], environment: [String: String] = [:]
+    ) throws -> String {
+        var ends: [Int32] = [-1, -1]
+        try systemCall("pipe") { pipe(&ends) }
+        let reading = OwnedDescriptor(taking: ends[0])
+        let child: ChildProcess
+        do {
+            let writing = OwnedDescriptor(taking: ends[1])
+            child = try ChildProcess.spawn(
+                program, arguments, environment: environment, output: .descriptor(writing.raw))
+        }
+        var text: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while true {
+            let raw = reading.raw
+            let count = try systemCall("read") { read(raw, &buffer, buffer.count) }
+            if count == 0 { break }
+            text += buffer[..<count]
+        }
+        let exit = try child.wait()
+        #expect(exit.isSuccess)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    @Test func argumentsArriveAsBytes() throws {
+        let text = try Self.output(of: "/usr/bin/printf", ["<%s>", "a b", "", "$HOME;*", "\"'\n"])
+        #expect(text == "<a b><><$HOME;*><\"'\n>")
+        let raw = BytePath([0xFF, 0x01])
+        #expect(try Self.output(of: "/bin/sh", ["-c", "printf %s \"$1\" | od -An -tx1", "sh", raw]) == " ff 01\n")
+    }
+
+    @Test func environmentIsWhatIsGiven() throws {
+        #expect(try Self.output(of: "/usr/bin/env", []) == "")
+        #expect(
+            try Self.output(of: "/usr/bin/env", [], environment: ["LANG": "C", "A": ""]).split(separator: "\n").sorted()
+                == ["A=", "LANG=C"])
+    }
+
+    @Test func onlyThreeDescriptorsAreInherited() throws {
+        // One without close-on-exec; 3 is ls's own, of the directory that it lists.
+        let leak = open("/dev/null", O_RDONLY)
+        defer { close(leak) }
+        #expect(try Self.output(of: "/bin/ls", ["/proc/self/fd"]) == "0\n1\n2\n3\n")
+    }
+
+    @Test func leadsAGroupOfItsOwn() throws {
+        let words = try Self.output(of: "/bin/sh", ["-c", "read line </proc/$$/stat; echo $line"]).split(separator: " ")
+        #expect(words[0] == words[4])
+    }
+
+    @Test func maskAndDispositionsAreReset() async {
+        await #expect(processExitsWith: .success) {
+            signal(SIGPIPE, SIG_IGN)
+            signal(SIGINT, SIG_IGN)
+            var all = sigset_t()
+            sigfillset(&all)
+            pthread_sigmask(SIG_BLOCK, &all, nil)
+            let text = try Self.output(of: "/bin/grep", ["-E", "^Sig(Blk|Ign)", "/proc/self/status"])
+            let masks = text.split(separator: "\n").compactMap { UInt64($0.dropFirst(8), radix: 16) }
+            // glibc's posix_spawn ignores its two internal signals, 32 and 33, in every child.
+            exit(masks.count == 2 && masks[0] == 0 && masks[1] & ~0x1_8000_0000 == 0 ? 0 : 1)
+        }
+    }
+
+    /// Standard output given as 0, standard input as 1: none may overwrite the other on its way.
+    @Test func streamsMayBeCrossed() async {
+        await #expect(processExitsWith: .success) {
+            var first: [Int32] = [-1, -1]
+            var second: [Int32] = [-1, -1]
+            guard pipe(&first) == 0, pipe(&second) == 0, dup2(first[0], 1) == 1, dup2(second[1], 0) == 0 else {
+                exit(1)
+            }
+            for number in [first[0], second[1]] { close(number) }
+            let child = try ChildProcess.spawn("/bin/cat", input: .descriptor(1), output: .descriptor(0))
+            for number: Int32 in [0, 1] { close(number) }
+            guard write(first[1], "abc", 3) == 3 else { exit(2) }
+            close(first[1])
+            var buffer = [UInt8](repeating: 0, count: 8)
+            let count = read(second[0], &buffer, 8)
+            let end = try child.wait()
+            exit(count == 3 && buffer.starts(with: Array("abc".utf8)) && end.isSuccess ? 0 : 3)
+        }
+    }
+
+    @Test func whatCannotBeExecutedThrows() {
+        let absent = #expect(throws: SystemCallError.self) { try ChildProcess.spawn("/nonexistent/program").wait() }
+        #expect(absent?.description == "posix_spawn /nonexistent/program: No such file or directory")
+        let directory = #expect(throws: SystemCallError.self) { try ChildProcess.spawn("/").wait() }
+        #expect(directory?.code == .permissionDenied)
+        let relative = #expect(throws: SystemCallError.self) { try ChildProcess.spawn("sh").wait() }
+        #expect(relative?.code == .invalidArgument)
+    }
+
+    @Test func workingDirectoryIsGivenByDescriptor() throws {
+        let directory = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        defer { close(directory) }
+        let child = try ChildProcess.spawn("/bin/sh", ["-c", "[ \"$(pwd)\" = /proc ]"], directory: directory)
+        #expect(try child.wait().isSuccess)
+    }
+}

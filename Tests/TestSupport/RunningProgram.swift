@@ -1,0 +1,232 @@
+import Dispatch
+public import Glibc
+import LinuxKernel
+import SystemPackage
+
+/// A program of ours (or a peer) that a test has started: its lines can be waited for, signals sent, its end awaited.
+///
+/// Waiting always has a deadline, so that a program that says nothing fails the test with all that it said before.
+public final class RunningProgram: Sendable {
+    /// How a program ended.
+    public enum Ending: Equatable, Sendable {
+        case status(Int32)
+        case signal(Int32)
+    }
+
+    /// The program did not do in time what was waited for.
+    public struct TimedOut: Error, CustomStringConvertible {
+        let wanted: String
+        let lines: [String]
+        /// What was waited for, and all that it said.
+        public var description: String {
+            "waited in vain for \(wanted); it said:\n" + lines.suffix(60).joined(separator: "\n")
+        }
+    }
+
+    private struct Waiter {
+        let id: Int
+        let isWanted: @Sendable (String) -> Bool
+        let continuation: CheckedContinuation<String, any Error>
+        let wanted: String
+    }
+
+    private struct State {
+        var lines: [String] = []
+        /// Lines before this one were given to an earlier wait.
+        var position = 0
+        var waiters: [Waiter] = []
+        var lastID = 0
+        var ending: Ending?
+        var endWaiters: [(id: Int, continuation: CheckedContinuation<Ending, any Error>)] = []
+    }
+
+    /// Its process.
+    public let pid: pid_t
+    private let state = Locked(State())
+    private let queue = DispatchQueue(label: "test.program")
+
+    /// Starts `arguments[0]`, its standard output and error read line by line. Signals are neither blocked nor ignored
+    /// in it, whatever they are here.
+    public init(_ arguments: [String], environment: [String: String] = [:]) throws {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw Errno(rawValue: errno) }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        var none = sigset_t()
+        var all = sigset_t()
+        sigemptyset(&none)
+        sigfillset(&all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        defer {
+            posix_spawn_file_actions_destroy(&actions)
+            posix_spawnattr_destroy(&attributes)
+            close(ends[1])
+        }
+        var variables = Self.inheritedEnvironment
+        variables.merge(environment) { $1 }
+        var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+        var envp: [UnsafeMutablePointer<CChar>?] = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for pointer in argv + envp { free(pointer) } }
+        var child: pid_t = 0
+        let result = posix_spawn(&child, arguments[0], &actions, &attributes, &argv, &envp)
+        guard result == 0 else {
+            close(ends[0])
+            throw Errno(rawValue: result)
+        }
+        pid = child
+        let descriptor = ends[0]
+        // Plain blocking threads: what is under test must not be what tests it.
+        Thread.start { [self, pid] in
+            readLines(of: descriptor)
+            var status: Int32 = 0
+            while waitpid(pid, &status, 0) == -1, errno == EINTR {}
+            finished(status & 0x7F == 0 ? .status((status >> 8) & 0xFF) : .signal(status & 0x7F))
+        }
+    }
+
+    /// The next line that `isWanted`, after the one that the last wait gave.
+    @discardableResult
+    public func line(
+        _ wanted: String, within seconds: Double = 30, where isWanted: @escaping @Sendable (String) -> Bool
+    ) async throws -> String {
+        try await withCheckedThrowingContinuation { continuation in
+            let now: (String?, Int)? = state.withLock { state in
+                while state.position < state.lines.count {
+                    let line = state.lines[state.position]
+                    state.position += 1
+                    if isWanted(line) { return (line, 0) }
+                }
+                if state.ending != nil { return (nil, 0) }
+                state.lastID += 1
+                state.waiters.append(
+                    Waiter(id: state.lastID, isWanted: isWanted, continuation: continuation, wanted: wanted))
+                return (nil, state.lastID)
+            }
+            guard let (line, id) = now else { return }
+            if let line { return continuation.resume(returning: line) }
+            if id == 0 { return continuation.resume(throwing: TimedOut(wanted: wanted, lines: lines)) }
+            queue.asyncAfter(deadline: .now() + seconds) { [self] in
+                let late = state.withLock { state in
+                    let index = state.waiters.firstIndex { $0.id == id }
+                    return index.map { state.waiters.remove(at: $0) }
+                }
+                late?.continuation.resume(throwing: TimedOut(wanted: wanted, lines: lines))
+            }
+        }
+    }
+
+    /// The next line that holds every one of `parts`.
+    @discardableResult
+    public func line(holding parts: String..., within seconds: Double = 30) async throws -> String {
+        try await line(parts.joined(separator: " … "), within: seconds) { line in
+            parts.allSatisfy { line.contains($0) }
+        }
+    }
+
+    /// All lines so far.
+    public var lines: [String] { state.withLock { $0.lines } }
+
+    /// Sends it a signal.
+    public func signal(_ number: Int32) { kill(pid, number) }
+
+    /// Kills it, if it runs: for what a test that failed has left behind.
+    public func killIfRunning() { state.withLock { if $0.ending == nil { _ = kill(pid, SIGKILL) } } }
+
+    /// Waits for its end.
+    public func ending(within seconds: Double = 30) async throws -> Ending {
+        try await withCheckedThrowingContinuation { continuation in
+            let now: (Ending?, Int) = state.withLock { state in
+                if let ending = state.ending { return (ending, 0) }
+                state.lastID += 1
+                state.endWaiters.append((state.lastID, continuation))
+                return (nil, state.lastID)
+            }
+            if let ending = now.0 { return continuation.resume(returning: ending) }
+            queue.asyncAfter(deadline: .now() + seconds) { [self] in
+                let late = state.withLock { state in
+                    let index = state.endWaiters.firstIndex { $0.id == now.1 }
+                    return index.map { state.endWaiters.remove(at: $0).continuation }
+                }
+                late?.resume(throwing: TimedOut(wanted: "its end", lines: lines))
+            }
+        }
+    }
+
+    private func readLines(of descriptor: Int32) {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        var rest: [UInt8] = []
+        while true {
+            let count = read(descriptor, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            rest += buffer[..<count]
+            while let end = rest.firstIndex(of: 0x0A) {
+                said(String(decoding: rest[..<end], as: UTF8.self))
+                rest.removeSubrange(...end)
+            }
+        }
+        if !rest.isEmpty { said(String(decoding: rest, as: UTF8.self)) }
+        close(descriptor)
+    }
+
+    private func said(_ line: String) {
+        let waiter: Waiter? = state.withLock { state in
+            state.lines.append(line)
+            guard let index = state.waiters.firstIndex(where: { $0.isWanted(line) }) else {
+                if !state.waiters.isEmpty { state.position = state.lines.count }
+                return nil
+            }
+            state.position = state.lines.count
+            return state.waiters.remove(at: index)
+        }
+        waiter?.continuation.resume(returning: line)
+    }
+
+    private func finished(_ ending: Ending) {
+        let (waiters, endWaiters) = state.withLock { state in
+            state.ending = ending
+            defer {
+                state.waiters = []
+                state.endWaiters = []
+            }
+            return (state.waiters, state.endWaiters)
+        }
+        for waiter in waiters { waiter.continuation.resume(throwing: TimedOut(wanted: waiter.wanted, lines: lines)) }
+        for waiter in endWaiters { waiter.continuation.resume(returning: ending) }
+    }
+
+    private static var inheritedEnvironment: [String: String] {
+        var found: [String: String] = [:]
+        for name in ["PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH", "TSAN_OPTIONS"] {
+            if let value = getenv(name) { found[name] = String(cString: value) }
+        }
+        return found
+    }
+}
+
+/// A plain thread, detached.
+enum Thread {
+    private final class Body {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+
+    static func start(_ run: @escaping @Sendable () -> Void) {
+        var thread = pthread_t()
+        let body = Unmanaged.passRetained(Body(run)).toOpaque()
+        pthread_create(
+            &thread, nil,
+            { pointer in
+                if let pointer { Unmanaged<Body>.fromOpaque(pointer).takeRetainedValue().run() }
+                return nil
+            }, body)
+        pthread_detach(thread)
+    }
+}
