@@ -24,7 +24,9 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
 
 let package = Package(
     name: "photo-inbox",
-    products: [],
+    products: [
+        .library(name: "SystemMonitor", targets: ["FileValues", "LinuxKernel", "SystemMonitor"])
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-system", from: "1.5.0")
     ],
@@ -34,6 +36,7 @@ let package = Package(
         module("FileValues"),
         module("LinuxKernel", ["CLinux", "FileValues", system]),
         // Libraries for any daemon.
+        module("SystemMonitor", ["CLinux", "FileValues", "LinuxKernel", system]),
         // What is known of photos, and what is done with them.
         // Programs.
         // Tests.
@@ -42,5 +45,9 @@ let package = Package(
             swiftSettings: swiftSettings),
         tests("FileValuesTests", []),
         tests("LinuxKernelTests", ["CLinux"]),
+        .executableTarget(
+            name: "monitor-probe", dependencies: ["LinuxKernel", "SystemMonitor"], path: "Tests/MonitorProbe",
+            swiftSettings: swiftSettings),
+        tests("SystemMonitorTests", ["CLinux", "SystemMonitor", "monitor-probe"]),
     ]
 )

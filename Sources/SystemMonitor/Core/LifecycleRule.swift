@@ -1,0 +1,13 @@
+/// A rule of the monitors' lifecycle, each broken by one kind of wrong move.
+public enum LifecycleRule: String, Error, Sendable, CaseIterable {
+    case activatedOnce = "a monitor is activated once"
+    case propertiesAreSetBeforeActivation = "properties are set before activation"
+    case onlyActiveOnesAreSuspended = "only an active monitor is suspended"
+    case resumeBalancesSuspend = "each resume balances one suspend"
+    case onlyDisabledOnesAreReenabled = "only a monitor that its handler's error disabled is enabled again"
+    case noUseAfterInvalidation = "a monitor is not used after it was invalidated"
+    case releasedAfterInvalidation = "a monitor is released only after its invalidation has finished"
+    case onItsQueue = "a monitor is touched on its own queue only"
+    case valueOnItsQueue = "a value bound to a queue is touched on that queue only"
+    case noSyncOnOwnQueue = "nothing waits for a queue on the queue itself"
+}

@@ -1,0 +1,29 @@
+import Glibc
+import LinuxKernel
+
+/// How broken rules are told: libdispatch itself traps without a word on Linux.
+public enum LifecycleViolation {
+    private static let sink = Locked<(@Sendable (String) -> Void)?>(nil)
+
+    /// Sets who is told besides standard error, such as the journal. Called once per broken rule, on the thread that
+    /// broke it, right before the process traps; it must not come back to the monitors, and must not wait for long.
+    public static func setSink(_ new: @escaping @Sendable (String) -> Void) {
+        sink.withLock { $0 = new }
+    }
+
+    /// Tells of the broken rule, then traps, in every build configuration.
+    static func trap(
+        _ subject: String, _ rule: LifecycleRule, site: String = "called", file: StaticString, line: UInt
+    ) -> Never {
+        let message = "photo-inbox: \(subject); rule: \(rule.rawValue); \(site) at \(file):\(line)"
+        writeToStandardError(message)
+        sink.withLock { $0 }?(message)
+        fatalError("a rule of the monitors' lifecycle was broken", file: file, line: line)
+    }
+
+    private static func writeToStandardError(_ message: String) {
+        // One write, so that the line stays whole among other writers'. There is nobody to tell of a failure.
+        var text = message + "\n"
+        _ = text.withUTF8 { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+}

@@ -1,0 +1,125 @@
+public import LinuxKernel
+
+/// The one part that each kind of monitor has: lifecycle, handler, source, statistics.
+///
+/// A kind is a final class that makes a core in its initialiser, after everything that can fail (a core that is
+/// released before its monitor was invalidated traps), and conforms to ``Monitor`` through it. Making a core is
+/// possible on any thread; all else is for the monitor's queue.
+public final class MonitorCore<Event: Sendable>: Sendable {
+    let engine: MonitorEngine
+    private let slot: HandlerSlot<Event>
+
+    /// The kind's name in messages, such as `TimerMonitor`.
+    public var kind: String { engine.record.kind }
+    /// The monitor's name in messages.
+    public var label: String { engine.record.label }
+    /// The queue that its handlers run on, and that it is touched on.
+    public var queue: MonitorQueue { engine.queue }
+
+    /// A core without a kernel source, whose owner calls ``deliver(_:file:line:)``. `onEnd` runs once on the queue when
+    /// the invalidation has finished, before the handler is dropped and the completion called.
+    public convenience init(
+        kind: String, label: String, queue: MonitorQueue, onEnd: (@Sendable () -> Void)? = nil,
+        file: StaticString = #fileID, line: UInt = #line
+    ) {
+        self.init(kind: kind, label: label, queue: queue, source: OwnerSource(), onEnd: onEnd, file: file, line: line)
+    }
+
+    /// A core over a descriptor, which it owns from now on and closes when the kernel has let go of it.
+    ///
+    /// - Parameters:
+    ///   - descriptor: Non-blocking. Without `watcher` it must be one that becomes readable and never hangs up, such as
+    ///     a timerfd, a signalfd or an inotify instance.
+    ///   - watcher: For all others (pipes, sockets, terminals, process descriptors, urgent readiness, writing): what
+    ///     ``epollWatcher(of:_:)`` made of `descriptor`; owned and closed likewise.
+    ///   - prepare: Called on the queue at activation, right before the source exists.
+    ///   - drain: Called on the queue with `descriptor` when it is ready. Reads all that is there, while the outlet is
+    ///     open, and delivers it; finding nothing to read (EAGAIN) is normal. Must not hold the monitor.
+    ///   - onEnd: Called once on the queue when the descriptor is closed.
+    public convenience init(
+        kind: String, label: String, queue: MonitorQueue,
+        descriptor: consuming OwnedDescriptor, watcher: consuming OwnedDescriptor? = nil,
+        prepare: (@Sendable (Int32) -> Void)? = nil,
+        drain: @escaping @Sendable (Int32, EventOutlet<Event>) -> Void,
+        onEnd: (@Sendable () -> Void)? = nil,
+        file: StaticString = #fileID, line: UInt = #line
+    ) {
+        let slot = HandlerSlot<Event>(queue: queue)
+        let source = DescriptorSource(descriptor, watcher: watcher, queue: queue, prepare: prepare) { raw, engine in
+            drain(raw, EventOutlet(engine: engine, slot: slot))
+        }
+        self.init(
+            kind: kind, label: label, queue: queue, source: source, slot: slot, onEnd: onEnd, file: file, line: line)
+    }
+
+    init(
+        kind: String, label: String, queue: MonitorQueue, source: any KernelSource, slot: HandlerSlot<Event>? = nil,
+        onEnd: (@Sendable () -> Void)?, file: StaticString, line: UInt
+    ) {
+        let slot = slot ?? HandlerSlot(queue: queue)
+        self.slot = slot
+        engine = MonitorEngine(
+            kind: kind, label: label, queue: queue, source: source,
+            end: {
+                onEnd?()
+                slot.drop()
+            }, file: file, line: line)
+    }
+
+    deinit { engine.released() }
+
+    /// Whether the handler may run now: active, and neither suspended, disabled nor rate limited. On the queue.
+    public var isOpen: Bool { engine.isOpen }
+
+    /// Hands one event to the handler, as ``EventOutlet/deliver(_:)`` does. On the queue.
+    public func deliver(_ event: Event, file: StaticString = #fileID, line: UInt = #line) {
+        engine.checkQueue(file: file, line: line)
+        engine.deliver(event, to: slot)
+    }
+
+    /// Counts events that came from elsewhere too late to be delivered; from any thread.
+    public func countDropped(_ count: UInt64 = 1) { engine.record.addDropped(count) }
+
+    /// Gives `body` the descriptor, for calls on it other than reading; nil after invalidation, or without one. On the
+    /// queue. `body` must neither keep nor close it.
+    public func withDescriptor<R, E: Error>(
+        file: StaticString = #fileID, line: UInt = #line, _ body: (Int32) throws(E) -> R
+    ) throws(E) -> R? {
+        guard let raw = engine.descriptor(file: file, line: line) else { return nil }
+        return try body(raw)
+    }
+
+    /// Checks, for a kind's own property, that the monitor is being set up and is touched on its queue; traps if not.
+    public func checkConfigurable(file: StaticString, line: UInt) { engine.configure(file: file, line: line) }
+
+    /// Checks, for a kind's own method, that the monitor is set up or active and is touched on its queue; traps if not.
+    public func checkUsable(file: StaticString, line: UInt) { engine.use(file: file, line: line) }
+
+    func setHandler(_ handler: @escaping @Sendable (Event) throws -> Void, file: StaticString, line: UInt) {
+        engine.configure(file: file, line: line)
+        slot.set(handler)
+    }
+}
+
+/// Where a kind puts the events that it read. Used on the monitor's queue, in the drain that was given it.
+public struct EventOutlet<Event: Sendable>: Sendable {
+    let engine: MonitorEngine
+    let slot: HandlerSlot<Event>
+
+    /// Whether the handler may run now. Where one drain reads several events it asks before each, so that what is not to
+    /// be delivered stays in the kernel.
+    public var isOpen: Bool { engine.isOpen }
+
+    /// Hands one event to the handler. While the monitor is suspended, disabled or rate limited the event is kept; after
+    /// invalidation it is dropped and counted.
+    public func deliver(_ event: Event) { engine.deliver(event, to: slot) }
+
+    /// Counts events that were reported as part of another one.
+    public func countCoalesced(_ count: UInt64) { engine.record.addCoalesced(count) }
+
+    /// Counts events that were thrown away.
+    public func countDropped(_ count: UInt64 = 1) { engine.record.addDropped(count) }
+
+    /// Disables the monitor, as an error of its handler does, since its source failed: counted and reported.
+    public func fail(_ error: any Error) { engine.fail(error) }
+}

@@ -1,0 +1,343 @@
+import Dispatch
+import FileValues
+
+/// What works for a monitor, apart from the object that its user holds: sources and blocks hold the engine, the user
+/// holds the core, so that the core's end shows that the user let go.
+final class MonitorEngine: Sendable {
+    let queue: MonitorQueue
+    let record: MonitorRecord
+    private let source: any KernelSource
+    private let file: StaticString
+    private let line: UInt
+    private let bound: QueueBound<Contents>
+
+    /// What was kept back until the handler may run.
+    private enum Kept {
+        /// The source fired: what is there is still to be read.
+        case turn(@Sendable () -> Void)
+        /// An event that was read.
+        case delivery(@Sendable () throws -> Void)
+    }
+
+    private struct Contents {
+        var lifecycle = Lifecycle()
+        var priority = 0
+        var rateLimit: RateLimit?
+        var backlog: [Kept] = []
+        /// Ends the rate limit's interval. A source and not a delayed block, which would keep the queue alive.
+        var intervalEnd: DispatchSource?
+        var onRegistered: (@Sendable () -> Void)?
+        var completion: (@Sendable () -> Void)?
+        /// Lets go of the handlers and of what the kind has claimed.
+        var end: (@Sendable () -> Void)?
+
+        mutating func verdict() -> Verdict {
+            switch lifecycle.eventArrived() {
+            case .deliver: isWithinRateLimit() ? .deliver : .limit
+            case .keep: .keep
+            case .drop: .drop
+            }
+        }
+
+        mutating func isWithinRateLimit() -> Bool {
+            rateLimit?.admits(at: monotonicNanoseconds()) ?? true
+        }
+    }
+
+    private enum Verdict {
+        case deliver, keep, limit, drop
+    }
+
+    init(
+        kind: String, label: String, queue: MonitorQueue, source: any KernelSource, end: @escaping @Sendable () -> Void,
+        file: StaticString, line: UInt
+    ) {
+        self.queue = queue
+        self.source = source
+        self.file = file
+        self.line = line
+        record = MonitorRegistry.shared.makeRecord(
+            kind: kind, label: label, queue: queue.label, file: file, line: line)
+        var contents = Contents()
+        contents.end = end
+        bound = QueueBound(contents, queue: queue)
+    }
+
+    var isOpen: Bool { bound.confined { $0.lifecycle.isOpen } }
+
+    /// The source's descriptor, until invalidation.
+    func descriptor(file: StaticString, line: UInt) -> Int32? {
+        checkQueue(file: file, line: line)
+        switch bound.confined({ $0.lifecycle.summary }) {
+        case .invalidating, .invalidated: return nil
+        case .setUp, .active, .suspended, .rateLimited, .disabled: return source.descriptor
+        }
+    }
+}
+
+// MARK: - What the user asks for
+
+extension MonitorEngine {
+    func checkQueue(file: StaticString, line: UInt) {
+        if !queue.isCurrent { violate(.onItsQueue, file: file, line: line) }
+    }
+
+    /// Checks that the monitor is being set up.
+    func configure(file: StaticString, line: UInt) {
+        obeying(file: file, line: line) { contents throws(LifecycleRule) in try contents.lifecycle.configure() }
+    }
+
+    /// Checks that the monitor is not being invalidated.
+    func use(file: StaticString, line: UInt) {
+        obeying(file: file, line: line) { contents throws(LifecycleRule) in try contents.lifecycle.use() }
+    }
+
+    func setPriority(_ priority: Int, file: StaticString, line: UInt) {
+        configure(file: file, line: line)
+        bound.confined { $0.priority = priority }
+        record.setPriority(priority)
+    }
+
+    func setRateLimit(_ limit: RateLimit, file: StaticString, line: UInt) {
+        configure(file: file, line: line)
+        bound.confined { $0.rateLimit = limit }
+    }
+
+    func activate(onRegistered: (@Sendable () -> Void)?, file: StaticString, line: UInt) {
+        let priority = obeying(file: file, line: line) { contents throws(LifecycleRule) in
+            try contents.lifecycle.activate()
+            contents.onRegistered = onRegistered
+            return contents.priority
+        }
+        queue.turns.confined { $0.activated(priority: priority) }
+        record.enter(.active)
+        source.start(for: self)
+    }
+
+    func suspend(file: StaticString, line: UInt) {
+        perform(
+            obeying(file: file, line: line) { contents throws(LifecycleRule) in try contents.lifecycle.suspend() })
+    }
+
+    func resume(file: StaticString, line: UInt) {
+        perform(obeying(file: file, line: line) { contents throws(LifecycleRule) in try contents.lifecycle.resume() })
+    }
+
+    func reenable(file: StaticString, line: UInt) {
+        perform(
+            obeying(file: file, line: line) { contents throws(LifecycleRule) in try contents.lifecycle.reenable() })
+    }
+
+    func invalidate(completion: (@Sendable () -> Void)?, file: StaticString, line: UInt) {
+        let (action, priority) = obeying(file: file, line: line) { contents throws(LifecycleRule) in
+            let action = try contents.lifecycle.invalidate()
+            contents.completion = completion
+            return (action, contents.priority)
+        }
+        record.enter(.invalidating)
+        switch action {
+        case .abandon: break
+        case .cancel, .cancelAndRelease: queue.turns.confined { $0.deactivated(priority: priority) }
+        }
+        // Taken out first, dropped here: what the closures hold may come back to the box in its deinit.
+        let dropped = bound.confined { contents in
+            defer { (contents.backlog, contents.onRegistered, contents.intervalEnd) = ([], nil, nil) }
+            return (contents.backlog, contents.onRegistered, contents.intervalEnd)
+        }
+        let late = dropped.0.count { kept in
+            switch kept {
+            case .delivery: true
+            case .turn: !source.countsWhatWaits
+            }
+        }
+        if late > 0 { record.addDropped(UInt64(late)) }
+        dropped.2?.cancel()
+        switch action {
+        case .abandon: source.abandon(for: self)
+        case .cancel: source.cancel(for: self)
+        case .cancelAndRelease:
+            source.cancel(for: self)
+            source.release()
+        }
+    }
+
+    /// The user's last reference is gone; on any thread, so only the record is asked.
+    func released() {
+        let state = record.state
+        guard state != .invalidated else { return }
+        LifecycleViolation.trap(
+            subject(state), .releasedAfterInvalidation, site: "set up", file: file, line: line)
+    }
+
+    private func obeying<R>(
+        file: StaticString, line: UInt, _ body: (inout Contents) throws(LifecycleRule) -> R
+    ) -> R {
+        checkQueue(file: file, line: line)
+        do {
+            return try bound.confined(body)
+        } catch {
+            violate(error, file: file, line: line)
+        }
+    }
+
+    private func violate(_ rule: LifecycleRule, file: StaticString, line: UInt) -> Never {
+        LifecycleViolation.trap(subject(record.state), rule, file: file, line: line)
+    }
+
+    private func subject(_ state: MonitorState) -> String {
+        "monitor \(record.kind) \"\(escapeForDisplay(record.label.utf8))\" (queue \(queue.label)) is \(state.rawValue)"
+    }
+}
+
+// MARK: - What the source says
+
+extension MonitorEngine {
+    /// The kernel knows the source now.
+    func registered() {
+        let action = bound.confined { contents in
+            defer { contents.onRegistered = nil }
+            return contents.onRegistered
+        }
+        action?()
+    }
+
+    /// Something happened; `turn` reads and delivers it. On the queue.
+    func fired(_ turn: @escaping @Sendable () -> Void) {
+        let isMixed = queue.turns.confined { $0.isMixed }
+        switch bound.confined({ $0.lifecycle.eventArrived() }) {
+        case .deliver where !isMixed: turn()
+        case .deliver, .keep: keep(.turn(turn))
+        case .drop: if !source.countsWhatWaits { record.addDropped(1) }
+        }
+    }
+
+    /// Gives one event to `handler`, now, later or never, as the lifecycle and the rate limit have it. On the queue.
+    func deliver<Event: Sendable>(_ event: Event, to slot: HandlerSlot<Event>) {
+        guard let handler = slot.handler else { return record.addDropped(1) }
+        switch bound.confined({ $0.verdict() }) {
+        case .deliver: run { try handler.call(event) }
+        case .keep: keep(.delivery { try handler.call(event) })
+        case .limit:
+            keep(.delivery { try handler.call(event) })
+            holdForRateLimit()
+        case .drop: record.addDropped(1)
+        }
+    }
+
+    /// The kernel has let go, and what the source owned is closed. On the queue.
+    func sourceCancelled() {
+        let (end, completion) = bound.confined { contents in
+            contents.lifecycle.sourceCancelled()
+            defer { (contents.end, contents.completion) = (nil, nil) }
+            return (contents.end, contents.completion)
+        }
+        // Invalidated before the handlers go and before the completion runs: either may hold the last reference.
+        record.enter(.invalidated)
+        MonitorRegistry.shared.remove(record)
+        end?()
+        completion?()
+    }
+}
+
+// MARK: - Turns
+
+extension MonitorEngine {
+    /// It is this monitor's turn on the queue.
+    func takeTurn() {
+        enum Step {
+            case nothing, limit
+            case take(Kept, Lifecycle.SourceAction)
+        }
+        let step: Step = bound.confined { contents in
+            guard contents.lifecycle.isOpen, let first = contents.backlog.first else { return .nothing }
+            if case .delivery = first, !contents.isWithinRateLimit() { return .limit }
+            contents.backlog.removeFirst()
+            return .take(first, contents.backlog.isEmpty ? contents.lifecycle.backlogEmptied() : .none)
+        }
+        switch step {
+        case .nothing: return
+        case .limit: holdForRateLimit()
+        case .take(let kept, let action):
+            switch kept {
+            case .turn(let turn): turn()
+            case .delivery(let delivery): run(delivery)
+            }
+            // After the turn, since the source would fire again for what the turn was to read. libdispatch counts, so
+            // what the handler did to the source meanwhile is balanced all the same.
+            perform(action)
+            noteBacklog()
+        }
+    }
+
+    private func keep(_ kept: Kept) {
+        let action = bound.confined { contents in
+            contents.backlog.append(kept)
+            return contents.lifecycle.backlogGrew()
+        }
+        perform(action)
+    }
+
+    private func holdForRateLimit() {
+        let (action, delay) = bound.confined { contents in
+            (
+                contents.lifecycle.rateLimitReached(),
+                contents.rateLimit?.remaining(at: monotonicNanoseconds()) ?? 0
+            )
+        }
+        record.addRateLimitHit()
+        perform(action)
+        guard
+            let timer = DispatchSource.makeTimerSource(queue: queue.dispatchQueue) as? DispatchSource
+        else { fatalError("a dispatch source of another class") }
+        (timer as any DispatchSourceTimer).schedule(deadline: .now() + .nanoseconds(Int(clamping: delay)))
+        timer.setEventHandler { [weak self] in self?.rateLimitEnded() }
+        timer.activate()
+        bound.confined { $0.intervalEnd = timer }
+    }
+
+    private func rateLimitEnded() {
+        let (action, timer) = bound.confined { contents in
+            defer { contents.intervalEnd = nil }
+            return (contents.lifecycle.rateLimitEnded(), contents.intervalEnd)
+        }
+        timer?.cancel()
+        perform(action)
+    }
+
+    /// Does to the source what the lifecycle says, and tells the record and the turns of the new state.
+    private func perform(_ action: Lifecycle.SourceAction) {
+        switch action {
+        case .none: break
+        case .hold: source.hold()
+        case .release: source.release()
+        }
+        record.enter(bound.confined { $0.lifecycle.summary })
+        noteBacklog()
+    }
+
+    private func noteBacklog() {
+        let priority = bound.confined { contents in
+            contents.lifecycle.isOpen && !contents.backlog.isEmpty ? contents.priority : nil
+        }
+        if let priority { queue.note(self, priority: priority) }
+    }
+
+    private func run(_ handler: () throws -> Void) {
+        let began = monotonicNanoseconds()
+        record.handlerBegan(at: began)
+        do {
+            try handler()
+            record.handlerEnded(after: monotonicNanoseconds() - began)
+        } catch {
+            record.handlerEnded(after: monotonicNanoseconds() - began)
+            fail(error)
+        }
+    }
+
+    /// The handler threw: the monitor is disabled, and others go on.
+    func fail(_ error: any Error) {
+        record.addError("\(error)")
+        perform(bound.confined { $0.lifecycle.handlerFailed() })
+        MonitorRegistry.shared.report(error, of: record)
+    }
+}

@@ -1,0 +1,65 @@
+import CLinux
+import Glibc
+public import LinuxKernel
+import SystemPackage
+
+/// Reports, once, how a child process ended, and reaps it; see pidfd_open(2) and waitid(2).
+///
+/// Nobody else may wait for that child, by number or by any: its end would be lost, which disables the monitor and is
+/// reported as its error. A child whose monitor is invalidated before it ended runs on, and stays a zombie afterwards.
+public final class ChildProcessMonitor: Monitor {
+    /// See ``Monitor/core``.
+    public let core: MonitorCore<ProcessExit>
+    /// The child's process identifier. Only good for messages: see ``send(signal:file:line:)``.
+    public let processIdentifier: Int32
+
+    /// Watches a child that was started with ``ChildProcess/spawn(_:_:environment:input:output:error:directory:)`` or
+    /// adopted. From any thread. If this throws, the child runs on without an owner.
+    public init(
+        _ child: consuming ChildProcess, label: String, queue: MonitorQueue,
+        file: StaticString = #fileID, line: UInt = #line
+    ) throws(SystemCallError) {
+        processIdentifier = child.identifier
+        let descriptor = child.takeDescriptor()
+        let watcher = try epollWatcher(of: descriptor, [.read])
+        // Used in the drain only, which never runs after the source's end, when it is closed.
+        let epoll = watcher.raw
+        core = MonitorCore(
+            kind: "ChildProcessMonitor", label: label, queue: queue, descriptor: descriptor, watcher: watcher,
+            drain: { raw, outlet in
+                do throws(SystemCallError) {
+                    guard let exit = try ProcessExit.ofChild(raw) else { return }
+                    // It stays readable for ever.
+                    try systemCall("epoll_ctl") { clinux_epoll_forget(epoll, raw) }
+                    outlet.deliver(exit)
+                } catch {
+                    outlet.fail(error)
+                }
+            }, file: file, line: line)
+    }
+
+    /// Watches the child `identifier`, which another part of the program started and does not reap. From any thread.
+    /// Throws ECHILD where it is not an unreaped child of this process.
+    public convenience init(
+        processIdentifier identifier: Int32, label: String, queue: MonitorQueue,
+        file: StaticString = #fileID, line: UInt = #line
+    ) throws(SystemCallError) {
+        try self.init(ChildProcess(adopting: identifier), label: label, queue: queue, file: file, line: line)
+    }
+
+    /// Sends a signal to the child, never to a stranger that got its number; false if it has been reaped, or the
+    /// monitor invalidated. On the queue.
+    @discardableResult
+    public func send(
+        signal: Int32, file: StaticString = #fileID, line: UInt = #line
+    ) throws(SystemCallError) -> Bool {
+        do throws(SystemCallError) {
+            return try core.withDescriptor(file: file, line: line) { raw throws(SystemCallError) in
+                try systemCall("pidfd_send_signal") { clinux_pidfd_send_signal(raw, signal) }
+                return true
+            } ?? false
+        } catch  where error.code == .noSuchProcess {
+            return false
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import Glibc
+public import LinuxKernel
+import SystemPackage
+
+/// Records of an inotify queue in the order in which the kernel put them there, as one read gave them.
+public struct DirectoryEvents: Sendable {
+    private let bytes: [UInt8]
+
+    /// Whole records as read(2) gave them; see inotify(7).
+    public init(bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Calls `body` with each record. A record and its name point into the batch: they are valid in the call alone, and
+    /// whoever keeps a name copies it (``InotifyRecord/copiedName``).
+    public func forEach<E: Error>(_ body: (InotifyRecord) throws(E) -> Void) throws(E) {
+        // A closure with typed throws cannot pass through the rethrowing buffer call, so its result is carried out.
+        let result: Result<Void, E> = bytes.withUnsafeBytes { buffer in
+            do throws(E) {
+                for record in InotifyRecords(buffer) { try body(record) }
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }
+        try result.get()
+    }
+}
+
+/// Reports what happens in watched directories: one inotify(7) instance with any number of watches.
+///
+/// Its handler is given everything that the kernel tells, overflows (`queueOverflow`, watch −1), lost watches (`ignored`)
+/// and unmounts included, and nothing that the kernel does not tell: neither what lies below a watched directory's
+/// directories, nor what network and FUSE servers change, nor writes through a mapping. What DirectoryWatch adds is all
+/// that; this monitor is what it stands on.
+public final class DirectoryMonitor: Monitor {
+    /// What it is made of.
+    public let core: MonitorCore<DirectoryEvents>
+    /// For watches: usable from any thread, as ``InotifyInstance`` says, since the kernel's call waits for a hung mount.
+    /// Ended by the monitor's invalidation.
+    public let watches: InotifyInstance
+
+    /// Bytes of one read: some 1,500 records with camera names. Below the size at which malloc maps each buffer.
+    private static let readSize = 64 << 10
+
+    /// Sets one up; from any thread. Throws EMFILE when the user's inotify instances (128 by default,
+    /// `fs.inotify.max_user_instances`) or the process's descriptors ran out.
+    ///
+    /// - Parameter turn: How long one turn on the queue goes on reading before others on it get theirs.
+    public init(
+        label: String, queue: MonitorQueue, turn: Duration = .milliseconds(4),
+        file: StaticString = #fileID, line: UInt = #line
+    ) throws(SystemCallError) {
+        let instance = try InotifyInstance()
+        // The core gets a descriptor of its own, so that the instance's lives as long as a thread that is held in
+        // inotify_add_watch(2) by a hung mount.
+        let duplicate = try instance.duplicate()
+        watches = instance
+        core = MonitorCore(
+            kind: "DirectoryMonitor", label: label, queue: queue, descriptor: duplicate,
+            drain: { descriptor, outlet in Self.drain(descriptor, outlet, for: turn) },
+            onEnd: { instance.end() }, file: file, line: line)
+    }
+
+    private static func drain(_ descriptor: Int32, _ outlet: EventOutlet<DirectoryEvents>, for turn: Duration) {
+        let start = nanoseconds(of: CLOCK_MONOTONIC)
+        while outlet.isOpen {
+            var failure: Int32 = 0
+            let bytes = [UInt8](unsafeUninitializedCapacity: readSize) { buffer, count in
+                let result = read(descriptor, buffer.baseAddress, buffer.count)
+                count = max(0, result)
+                failure = result < 0 ? errno : 0
+            }
+            if failure == EINTR { continue }
+            if bytes.isEmpty {
+                if failure != 0, failure != EAGAIN { outlet.fail(SystemCallError("read", Errno(rawValue: failure))) }
+                return
+            }
+            outlet.deliver(DirectoryEvents(bytes: bytes))
+            // A read that left room took all there was. And nobody waits longer than a turn: the source fires again.
+            if bytes.count < readSize - InotifyInstance.smallestBuffer { return }
+            if nanoseconds(of: CLOCK_MONOTONIC) - start > UInt64(max(0, turn.wholeNanoseconds)) { return }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import CLinux
+public import FileValues
+import Glibc
+public import LinuxKernel
+import SystemPackage
+
+/// Reports that tasks had to wait for memory, processor time or I/O for longer than a threshold within a window, by a
+/// trigger in the kernel; see Documentation/accounting/psi.rst.
+///
+/// At most one event in a window. Where the kernel has no pressure information, or keeps it from this process (before
+/// 6.4 it needs CAP_SYS_RESOURCE), setting one up throws: go on without it.
+public final class PressureMonitor: Monitor {
+    /// What is scarce.
+    public enum Resource: String, Hashable, Sendable, CaseIterable {
+        /// Memory.
+        case memory
+        /// Processor time.
+        case cpu
+        /// Disks.
+        case io
+    }
+
+    /// Whose waiting counts.
+    public enum Extent: String, Hashable, Sendable {
+        /// At least one task waits.
+        case some
+        /// All tasks that have something to do wait. Not for the processor as a whole.
+        case full
+    }
+
+    /// See ``Monitor/core``.
+    public let core: MonitorCore<PressureReading>
+
+    /// Sets up a trigger for the whole machine, or for a control group's file such as `memory.pressure`. From any
+    /// thread.
+    ///
+    /// - Parameters:
+    ///   - threshold: How much waiting, at most the window.
+    ///   - window: From 0.5 to 10 seconds. Processes without CAP_SYS_RESOURCE get EINVAL unless it is a multiple of two
+    ///     seconds.
+    public init(
+        _ resource: Resource, _ extent: Extent = .some, threshold: Duration, window: Duration = .seconds(2),
+        at path: BytePath? = nil, label: String, queue: MonitorQueue,
+        file: StaticString = #fileID, line: UInt = #line
+    ) throws(SystemCallError) {
+        let path = path ?? BytePath("/proc/pressure/\(resource.rawValue)")
+        let trigger = try descriptorCall("open", path: path) {
+            path.withCString { clinux_openat(AT_FDCWD, $0, O_RDWR | O_NONBLOCK | O_CLOEXEC, 0) }
+        }
+        let raw = trigger.raw
+        // The kernel takes the terminating NUL for the end of the text.
+        let text = "\(extent.rawValue) \(threshold.wholeNanoseconds / 1_000) \(window.wholeNanoseconds / 1_000)"
+        let bytes = Array(text.utf8) + [0]
+        try systemCall("write", path: path) { write(raw, bytes, bytes.count) }
+        let watcher = try epollWatcher(of: trigger, [.urgent])
+        core = MonitorCore(
+            kind: "PressureMonitor", label: label, queue: queue, descriptor: trigger, watcher: watcher,
+            drain: { raw, outlet in
+                // That it fired is the news; asking the trigger again would find it taken already.
+                do throws(SystemCallError) {
+                    guard let reading = try PressureReading(reading: raw) else { return outlet.countDropped() }
+                    outlet.deliver(reading)
+                } catch {
+                    // The control group is gone, and the trigger with it.
+                    outlet.fail(error)
+                }
+            }, file: file, line: line)
+    }
+}

@@ -1,0 +1,61 @@
+import CLinux
+import Glibc
+import LinuxKernel
+
+/// What a process must do in `main` so that its ``SignalMonitor``s get its signals.
+public enum ProcessSignals {
+    private static let blocked = Locked<Set<Signal>>([])
+
+    /// Blocks `signals` in the calling thread, and so in all threads that are made later. To be called in `main` before
+    /// any other thread exists: the kernel gives a signal to any thread that does not block it, whose default action
+    /// mostly ends the process. Traps if there is such a thread already.
+    ///
+    /// Programs that are started from here on inherit the mask, unless they are given another; see
+    /// posix_spawnattr_setsigmask(3).
+    public static func block(_ signals: [Signal], file: StaticString = #fileID, line: UInt = #line) {
+        var set = sigset_t()
+        sigemptyset(&set)
+        for signal in signals {
+            precondition(
+                signal.isCatchable && sigaddset(&set, signal.rawValue) == 0, "\(signal) cannot be blocked", file: file,
+                line: line)
+        }
+        let result = pthread_sigmask(SIG_BLOCK, &set, nil)
+        precondition(result == 0, "pthread_sigmask: \(result)", file: file, line: line)
+        blocked.withLock { $0.formUnion(signals) }
+        requireBlockedEverywhere(signals, file: file, line: line)
+    }
+
+    /// Waits in the main thread for ever, with the blocked signals blocked. To be called at the end of `main`; the
+    /// program ends by exit(3), called elsewhere.
+    ///
+    /// Not dispatchMain(), nor an asynchronous `main`: both leave the main thread in sigsuspend(2) with an empty mask,
+    /// and a signal that a signalfd waits for ends the process there. So nothing serves the main queue.
+    public static func parkMainThread(file: StaticString = #fileID, line: UInt = #line) -> Never {
+        precondition(clinux_gettid() == getpid(), "parkMainThread is for the main thread", file: file, line: line)
+        requireBlockedEverywhere(Array(blocked.withLock { $0 }), file: file, line: line)
+        // Returns after each handler that somebody installed for another signal.
+        while true { pause() }
+    }
+
+    /// The first of `signals` that some thread does not block, and that thread's id.
+    static func firstOpen(_ signals: [Signal]) -> (signal: Signal, thread: Int32)? {
+        var set = sigset_t()
+        guard pthread_sigmask(SIG_BLOCK, nil, &set) == 0 else { return signals.first.map { ($0, clinux_gettid()) } }
+        // Where /proc is absent, the calling thread at least is known.
+        if let signal = signals.first(where: { sigismember(&set, $0.rawValue) == 0 }) {
+            return (signal, clinux_gettid())
+        }
+        return threadsNotBlocking(signals.map(\.rawValue)).first.flatMap { open in
+            open.signals.first.map { (Signal(rawValue: $0), open.thread) }
+        }
+    }
+
+    private static func requireBlockedEverywhere(_ signals: [Signal], file: StaticString, line: UInt) {
+        if let open = firstOpen(signals) {
+            fatalError(
+                "photo-inbox: thread \(open.thread) does not block \(open.signal); signals are blocked in main before "
+                    + "any other thread exists", file: file, line: line)
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import CLinux
+import Glibc
+public import LinuxKernel
+
+/// Ticks of a ``TimerMonitor`` that became due since the last event.
+public struct TimerEvent: Sendable, Equatable {
+    /// How many: more than one where the handler could not run in time, or the machine slept.
+    public let expirations: UInt64
+}
+
+/// A timer over timerfd_create(2): once or repeating, on a clock that stops while the machine sleeps or on one that does
+/// not, with a tolerance within which wake-ups are gathered (libdispatch ignores its leeway on Linux).
+public final class TimerMonitor: Monitor {
+    /// Which time passes.
+    public enum Clock: String, Sendable {
+        /// CLOCK_MONOTONIC: stands still while the machine sleeps.
+        case monotonic
+        /// CLOCK_BOOTTIME: goes on. It does not wake the machine.
+        case boottime
+
+        var id: clockid_t {
+            switch self {
+            case .monotonic: CLOCK_MONOTONIC
+            case .boottime: CLOCK_BOOTTIME
+            }
+        }
+    }
+
+    /// What it is made of.
+    public let core: MonitorCore<TimerEvent>
+    private let state: QueueBound<Contents>
+
+    private struct Contents {
+        let clock: Clock
+        var schedule: TimerSchedule
+        var tolerance: Duration
+        /// From activation on.
+        var plan: TimerPlan?
+
+        var now: UInt64 { nanoseconds(of: clock.id) }
+
+        /// Begins the schedule now.
+        mutating func begin(_ timer: Int32) {
+            plan = TimerPlan(
+                schedule, tolerance: tolerance.wholeNanoseconds, offset: BootOffset.nanoseconds, now: now)
+            arm(timer)
+        }
+
+        func arm(_ timer: Int32) {
+            // A time in the past expires at once; 0 disarms.
+            let wake = plan?.wake.map { max(1, $0) } ?? 0
+            let result = clinux_timerfd_arm(
+                timer, Int64(wake / 1_000_000_000), Int64(wake % 1_000_000_000), 0)
+            precondition(result == 0, "timerfd_settime: \(errno)")
+        }
+    }
+
+    /// Sets one up; from any thread. Its schedule begins with activation.
+    ///
+    /// - Parameter tolerance: How much later than due it may tick, to save wake-ups; 0 for none.
+    /// - Throws: What timerfd_create(2) says: the process has no descriptor left.
+    public init(
+        clock: Clock = .monotonic, _ schedule: TimerSchedule, tolerance: Duration = .zero, label: String,
+        queue: MonitorQueue, file: StaticString = #fileID, line: UInt = #line
+    ) throws(SystemCallError) {
+        let timer = try descriptorCall("timerfd_create") { clinux_timerfd_create(clock.id) }
+        let state = QueueBound(Contents(clock: clock, schedule: schedule, tolerance: tolerance), queue: queue)
+        self.state = state
+        core = MonitorCore(
+            kind: "TimerMonitor", label: label, queue: queue, descriptor: timer,
+            prepare: { timer in state.confined { $0.begin(timer) } },
+            drain: { timer, outlet in
+                var count: UInt64 = 0
+                // EAGAIN: rescheduled after it had become ready.
+                guard read(timer, &count, MemoryLayout.size(ofValue: count)) > 0 else { return }
+                let ticks = state.confined { contents in
+                    let now = contents.now
+                    let ticks = contents.plan?.take(at: now) ?? 0
+                    contents.arm(timer)
+                    return ticks
+                }
+                guard ticks > 0 else { return }
+                if ticks > 1 { outlet.countCoalesced(ticks - 1) }
+                outlet.deliver(TimerEvent(expirations: ticks))
+            }, file: file, line: line)
+    }
+
+    /// Gives it another schedule, and another tolerance if one is given. On its queue, in set up or active, in its own
+    /// handler too. On an active one the schedule begins now, and ticks of the old one that have not been delivered yet
+    /// are forgotten.
+    public func reschedule(
+        _ schedule: TimerSchedule, tolerance: Duration? = nil, file: StaticString = #fileID, line: UInt = #line
+    ) {
+        core.checkUsable(file: file, line: line)
+        let isActive = state.confined { contents in
+            contents.schedule = schedule
+            if let tolerance { contents.tolerance = tolerance }
+            return contents.plan != nil
+        }
+        if isActive { core.withDescriptor { timer in state.confined { $0.begin(timer) } } }
+    }
+}

@@ -1,0 +1,32 @@
+import Glibc
+
+/// Where in each minute this machine gathers its wake-ups, in nanoseconds: from the boot's identifier, as sd-event
+/// computes it, so that machines of one network differ and processes of one machine agree. 0 where it cannot be read, as
+/// with ProcSubset=pid.
+enum BootOffset {
+    static let nanoseconds = offset(ofBoot: readBoot())
+
+    static func offset(ofBoot text: [UInt8]) -> UInt64 {
+        let digits = text.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: "\n") }
+        guard digits.count == 32 else { return 0 }
+        var bytes: [UInt8] = []
+        for index in stride(from: 0, to: 32, by: 2) {
+            guard let byte = UInt8(String(decoding: digits[index..<index + 2], as: UTF8.self), radix: 16) else {
+                return 0
+            }
+            bytes.append(byte)
+        }
+        // The identifier's two halves as numbers of this machine's byte order, which is little-endian wherever we run.
+        let halves = [bytes[..<8], bytes[8...]].map { $0.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
+        return (halves[0] ^ halves[1]) % 60_000_000 * 1_000
+    }
+
+    private static func readBoot() -> [UInt8] {
+        let file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return [] }
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = read(file, &bytes, bytes.count)
+        return Array(bytes.prefix(max(0, count)))
+    }
+}

@@ -1,0 +1,39 @@
+import Dispatch
+
+/// A value that one queue alone may touch, checked at each access in every build.
+///
+/// One of the project's two audited unchecked types (the other is the lock-protected box).
+public final class QueueBound<State: ~Copyable>: @unchecked Sendable {
+    // Safe because `state` is reachable only through `onQueue`, which checks the queue; the queue is serial.
+    private let place: QueuePlace
+    private var state: State
+
+    /// Binds `initial` to `queue`; from any thread.
+    public convenience init(_ initial: consuming sending State, queue: MonitorQueue) {
+        self.init(initial, place: queue.place)
+    }
+
+    init(_ initial: consuming sending State, place: QueuePlace) {
+        self.place = place
+        self.state = initial
+    }
+
+    /// Gives `body` the value. Traps off the queue. Calls on one box do not nest, and no reference out of the value may
+    /// be returned.
+    public func onQueue<R, E: Error>(
+        file: StaticString = #fileID, line: UInt = #line, _ body: (inout State) throws(E) -> R
+    ) throws(E) -> R {
+        if !place.isCurrent {
+            LifecycleViolation.trap("queue \(place.label)", .valueOnItsQueue, file: file, line: line)
+        }
+        dispatchPrecondition(condition: .onQueue(place.dispatchQueue))
+        return try body(&state)
+    }
+
+    /// The same for this module's own paths, whose entries have checked the queue already and told of a wrong one: the
+    /// trap that is left has no message, and costs less.
+    func confined<R, E: Error>(_ body: (inout State) throws(E) -> R) throws(E) -> R {
+        dispatchPrecondition(condition: .onQueue(place.dispatchQueue))
+        return try body(&state)
+    }
+}

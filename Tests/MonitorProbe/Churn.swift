@@ -1,0 +1,185 @@
+import Dispatch
+import Glibc
+import LinuxKernel
+import SystemMonitor
+
+/// Sets up, uses and invalidates 10,000 monitors of a kind, and prints what the process holds before and after, with
+/// 1,000 more before that, so that pools and tables have their size.
+func churn(_ kind: String) -> Never {
+    let all = (1...29).map { Signal.realTime($0) }
+    ProcessSignals.block(all)
+    Thread.start {
+        let queue = MonitorQueue(label: "probe.churn")
+        let round: (Int) throws -> Void
+        switch kind {
+        case "CounterMonitor": round = { try useCounters($0, queue) }
+        case "TimerMonitor": round = { try useTimers($0, queue) }
+        case "ClockMonitor": round = { try useClocks($0, queue) }
+        case "SignalMonitor": round = { try useSignals($0, all, queue) }
+        case "pipe": round = { try usePipes($0, queue) }
+        default: exit(64)
+        }
+        do {
+            try round(1_000)
+            let before = Holdings()
+            try round(10_000)
+            let after = Holdings()
+            say("descriptors \(before.descriptors) \(after.descriptors)")
+            say("threads \(before.threads) \(after.threads)")
+            say("memory \(before.kilobytes) \(after.kilobytes)")
+            say("live \(MonitorRegistry.shared.liveCount)")
+            exit(0)
+        } catch {
+            say("failed: \(error)")
+            exit(1)
+        }
+    }
+    ProcessSignals.parkMainThread()
+}
+
+/// A plain thread: the driver waits, which no dispatch worker should.
+enum Thread {
+    private final class Body: Sendable {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+
+    static func start(_ run: @escaping @Sendable () -> Void) {
+        var thread = pthread_t()
+        let body = Unmanaged.passRetained(Body(run)).toOpaque()
+        pthread_create(
+            &thread, nil,
+            { argument in
+                if let argument { Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run() }
+                return nil
+            }, body)
+    }
+}
+
+/// What the process holds.
+struct Holdings {
+    let descriptors = Self.entries("/proc/self/fd")
+    let threads = Self.entries("/proc/self/task")
+    let kilobytes = Self.residentKilobytes()
+
+    private static func entries(_ path: String) -> Int {
+        guard let directory = opendir(path) else { return -1 }
+        defer { closedir(directory) }
+        var count = 0
+        while readdir(directory) != nil { count += 1 }
+        return count
+    }
+
+    private static func residentKilobytes() -> Int {
+        guard let file = fopen("/proc/self/statm", "r") else { return -1 }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 256)
+        guard fgets(&line, 256, file) != nil else { return -1 }
+        let fields = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).split(
+            separator: " ")
+        return (fields.count > 1 ? Int(fields[1]) ?? -1 : -1) * Int(sysconf(Int32(_SC_PAGESIZE))) / 1024
+    }
+}
+
+/// Sets up `count` monitors a hundred at a time, gives each one event, and waits until all are gone.
+private func use<M: Monitor>(
+    _ count: Int, batch: Int = 100, _ queue: MonitorQueue, make: (Int) throws -> M,
+    poke: @escaping @Sendable (M, Int) -> Void
+) throws {
+    var done = 0
+    while done < count {
+        let size = min(batch, count - done)
+        let gone = DispatchGroup()
+        for index in 0..<size {
+            let monitor = try make(index)
+            gone.enter()
+            queue.async {
+                monitor.setEventHandler { _ in
+                    // The first event ends it; more may be in its batch.
+                    if monitor.describe().state == .active { monitor.invalidate { gone.leave() } }
+                }
+                monitor.activate { poke(monitor, index) }
+            }
+        }
+        gone.wait()
+        done += size
+    }
+}
+
+private func useCounters(_ count: Int, _ queue: MonitorQueue) throws {
+    try use(count, queue) { _ in
+        CounterMonitor(.add, label: "c", queue: queue)
+    } poke: { monitor, _ in
+        monitor.notify()
+    }
+}
+
+private func useTimers(_ count: Int, _ queue: MonitorQueue) throws {
+    try use(count, queue) { index in
+        try TimerMonitor(clock: index % 2 == 0 ? .monotonic : .boottime, .never, label: "t", queue: queue)
+    } poke: { monitor, _ in
+        monitor.reschedule(.every(.microseconds(50)))
+    }
+}
+
+private func useSignals(_ count: Int, _ signals: [Signal], _ queue: MonitorQueue) throws {
+    try use(count, batch: signals.count, queue) { index in
+        try SignalMonitor([signals[index]], label: "s", queue: queue)
+    } poke: { _, index in
+        kill(getpid(), signals[index].rawValue)
+    }
+}
+
+/// Nobody sets the clock: suspended and invalidated by turns instead of an event.
+private func useClocks(_ count: Int, _ queue: MonitorQueue) throws {
+    for start in stride(from: 0, to: count, by: 100) {
+        let gone = DispatchGroup()
+        for index in start..<start + 100 {
+            let monitor = try ClockMonitor(label: "k", queue: queue)
+            gone.enter()
+            queue.async {
+                // Held until the end, as the rule has it.
+                let end: @Sendable () -> Void = { withExtendedLifetime(monitor) { gone.leave() } }
+                if index % 3 == 0 { return monitor.invalidate(completion: end) }
+                monitor.activate {
+                    if index % 3 == 1 { monitor.suspend() }
+                    monitor.invalidate(completion: end)
+                }
+            }
+        }
+        gone.wait()
+    }
+}
+
+/// What can hang up, and does: a monitor of the probe's own over a pipe.
+private final class PipeMonitor: Monitor {
+    let core: MonitorCore<Int>
+    private let writer: Int32
+
+    init(queue: MonitorQueue) throws {
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0, fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 else { exit(1) }
+        let reader = OwnedDescriptor(taking: ends[0])
+        writer = ends[1]
+        let watcher = try epollWatcher(of: reader, .read)
+        core = MonitorCore(
+            kind: "PipeMonitor", label: "p", queue: queue, descriptor: reader, watcher: watcher,
+            drain: { descriptor, outlet in
+                var bytes = [UInt8](repeating: 0, count: 16)
+                outlet.deliver(read(descriptor, &bytes, bytes.count))
+            })
+    }
+
+    func writeAndHangUp() {
+        _ = write(writer, "x", 1)
+        close(writer)
+    }
+}
+
+private func usePipes(_ count: Int, _ queue: MonitorQueue) throws {
+    try use(count, queue) { _ in
+        try PipeMonitor(queue: queue)
+    } poke: { monitor, _ in
+        monitor.writeAndHangUp()
+    }
+}

@@ -1,0 +1,74 @@
+import Glibc
+import LinuxKernel
+import Testing
+
+@testable import SystemMonitor
+
+/// The events of a monitor, one after the other, for a test.
+struct Observed<M: Monitor>: ~Copyable {
+    let monitor: M
+    private var events: AsyncStream<M.Event>.Iterator
+
+    /// Gives the monitor a handler that calls `react` and then reports; activates it and waits for the registration.
+    init(_ monitor: M, react: @escaping @Sendable (M, M.Event) throws -> Void = { _, _ in }) async {
+        let (stream, continuation) = AsyncStream<M.Event>.makeStream()
+        events = stream.makeAsyncIterator()
+        self.monitor = monitor
+        await withCheckedContinuation { (registered: CheckedContinuation<Void, Never>) in
+            monitor.queue.async {
+                monitor.setEventHandler { event in
+                    try react(monitor, event)
+                    continuation.yield(event)
+                }
+                monitor.activate { registered.resume() }
+            }
+        }
+    }
+
+    mutating func next() async throws -> M.Event { try #require(await events.next()) }
+
+    /// Invalidates and waits for the end.
+    func end() async {
+        let monitor = monitor
+        await withCheckedContinuation { (ended: CheckedContinuation<Void, Never>) in
+            monitor.queue.async { monitor.invalidate { ended.resume() } }
+        }
+        #expect(monitor.describe().state == .invalidated)
+    }
+}
+
+/// Both ends of a pipe.
+func makePipe() throws -> (reading: Int32, writing: Int32) {
+    var ends: [Int32] = [-1, -1]
+    try systemCall("pipe") { pipe(&ends) }
+    for end in ends { try systemCall("fcntl") { fcntl(end, F_SETFD, FD_CLOEXEC) } }
+    return (ends[0], ends[1])
+}
+
+/// Both ends of a connected stream of AF_UNIX.
+func makeSocketPair() throws -> (one: Int32, other: Int32) {
+    var ends: [Int32] = [-1, -1]
+    try systemCall("socketpair") {
+        socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends)
+    }
+    return (ends[0], ends[1])
+}
+
+func send(_ text: String, to descriptor: Int32) throws {
+    let bytes = Array(text.utf8)
+    try systemCall("write") { write(descriptor, bytes, bytes.count) }
+}
+
+/// What can be read now, at most `limit` bytes; waits if it is nothing yet.
+func receive(from descriptor: Int32, atMost limit: Int = 65_536) throws -> String {
+    var buffer = [UInt8](repeating: 0, count: limit)
+    let count = try systemCall("read") { read(descriptor, &buffer, limit) }
+    return String(decoding: buffer.prefix(count), as: UTF8.self)
+}
+
+/// All until the end.
+func receiveAll(from descriptor: Int32) throws -> String {
+    var text = ""
+    while case let part = try receive(from: descriptor), !part.isEmpty { text += part }
+    return text
+}

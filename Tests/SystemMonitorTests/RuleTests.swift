@@ -1,0 +1,200 @@
+import Testing
+
+@testable import SystemMonitor
+
+/// A monitor, its queue, and what a wrong move leaves on standard error.
+private func makeMonitor() -> (CounterMonitor, MonitorQueue) {
+    let queue = MonitorQueue(label: "test.rules")
+    return (CounterMonitor(.add, label: "card", queue: queue, file: "Test/Setup.swift", line: 7), queue)
+}
+
+private func text(_ result: ExitTest.Result?) -> String {
+    String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+}
+
+@Suite("Each broken rule traps, after saying which monitor, state, rule and place")
+struct RuleTests {
+    private static func message(_ state: String, _ rule: LifecycleRule) -> String {
+        "photo-inbox: monitor CounterMonitor \"card\" (queue test.rules) is \(state); rule: \(rule.rawValue); "
+    }
+
+    @Test func activatingTwice() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let (monitor, queue) = makeMonitor()
+            queue.sync {
+                monitor.activate()
+                monitor.activate(file: "Test/Here.swift", line: 12)
+            }
+        }
+        #expect(text(result).contains(Self.message("active", .activatedOnce) + "called at Test/Here.swift:12\n"))
+    }
+
+    @Test func settingTheHandlerAfterActivation() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let (monitor, queue) = makeMonitor()
+            queue.sync {
+                monitor.activate()
+                monitor.setEventHandler { _ in }
+            }
+        }
+        #expect(text(result).contains(Self.message("active", .propertiesAreSetBeforeActivation)))
+        #expect(text(result).contains("called at SystemMonitorTests/RuleTests.swift:"))
+    }
+
+    @Test func settingThePriorityAfterActivation() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let (monitor, queue) = makeMonitor()
+            queue.sync {
+                monitor.activate()
+                monitor.setPriority(3)
+            }
+        }
+        #expect(text(result).contains(Self.message("active", .propertiesAreSetBeforeActivation)))
+    }
+
+    @Test func settingTheRateLimitWhileSuspended() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let (monitor, queue) = makeMonitor()
+            queue.sync {
+                monitor.activate()
+                monitor.suspend()
+                monitor.setRateLimit(interval: .seconds(1), burst: 1)
+            }
+        }
+        #expect(text(result).contains(Self.message("suspended", .propertiesAreSetBeforeActivation)))
+    }
+
+    @Test func touchingItOffItsQueue() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let (monitor, _) = makeMonitor()
+            MonitorQueue(label: "test.other").sync { monitor.activate() }
+        }
+        #expect(text(result).contains(Self.message("set up", .onItsQueue)))
+    }
+
+    @Test func waitingForAQueueOnItself() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let queue = MonitorQueue(label: "test.rules")
+            queue.sync { queue.sync(file: "Test/Here.swift", line: 3) {} }
+        }
+        let expected = "queue test.rules; rule: \(LifecycleRule.noSyncOnOwnQueue.rawValue); called at Test/Here.swift:3"
+        #expect(text(result).contains(expected))
+    }
+
+    @Test func touchingABoundValueOffItsQueue() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let queue = MonitorQueue(label: "test.bound")
+            let value = QueueBound(1, queue: queue)
+            queue.sync { value.onQueue { $0 += 1 } }
+            value.onQueue { $0 += 1 }
+        }
+        #expect(text(result).contains("queue test.bound; rule: \(LifecycleRule.valueOnItsQueue.rawValue)"))
+    }
+
+    @Test func suspendingBeforeActivation() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let (monitor, queue) = makeMonitor()
+            queue.sync { monitor.suspend() }
+        }
+        #expect(text(result).contains(Self.message("set up", .onlyActiveOnesAreSuspended)))
+    }
+
+    @Test func resumingOnceTooOften() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let (monitor, queue) = makeMonitor()
+            queue.sync {
+                monitor.activate()
+                monitor.suspend()
+                monitor.resume()
+                monitor.resume()
+            }
+        }
+        #expect(text(result).contains(Self.message("active", .resumeBalancesSuspend)))
+    }
+
+    @Test func enablingWhatIsNotDisabled() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let (monitor, queue) = makeMonitor()
+            queue.sync {
+                monitor.activate()
+                monitor.reenable()
+            }
+        }
+        #expect(text(result).contains(Self.message("active", .onlyDisabledOnesAreReenabled)))
+    }
+
+    enum Use: String, Codable, CaseIterable {
+        case activate, suspend, resume, reenable, invalidate, setPriority, setEventHandler
+    }
+
+    @Test("Using it while it is being invalidated, and afterwards", arguments: Use.allCases, [false, true])
+    func usingAfterInvalidation(use: Use, hasFinished: Bool) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            [use, hasFinished] in
+            let (monitor, queue) = makeMonitor()
+            let misuse: @Sendable () -> Void = {
+                switch use {
+                case .activate: monitor.activate()
+                case .suspend: monitor.suspend()
+                case .resume: monitor.resume()
+                case .reenable: monitor.reenable()
+                case .invalidate: monitor.invalidate()
+                case .setPriority: monitor.setPriority(1)
+                case .setEventHandler: monitor.setEventHandler { _ in }
+                }
+            }
+            await withCheckedContinuation { continuation in
+                queue.async {
+                    monitor.activate()
+                    monitor.invalidate {
+                        misuse()
+                        continuation.resume()
+                    }
+                    if !hasFinished { misuse() }
+                }
+            }
+        }
+        #expect(
+            text(result).contains(Self.message(hasFinished ? "invalidated" : "invalidating", .noUseAfterInvalidation)))
+    }
+
+    enum Stage: String, Codable, CaseIterable {
+        case setUp = "set up"
+        case active, suspended, invalidating
+    }
+
+    @Test("Releasing it before its invalidation has finished", arguments: Stage.allCases)
+    func releasing(stage: Stage) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [stage] in
+            let queue = MonitorQueue(label: "test.rules")
+            queue.sync {
+                let monitor = CounterMonitor(.add, label: "card", queue: queue, file: "Test/Setup.swift", line: 7)
+                switch stage {
+                case .setUp: break
+                case .active: monitor.activate()
+                case .suspended:
+                    monitor.activate()
+                    monitor.suspend()
+                case .invalidating:
+                    monitor.activate()
+                    monitor.invalidate()
+                }
+            }
+        }
+        #expect(
+            text(result).contains(
+                Self.message(stage.rawValue, .releasedAfterInvalidation) + "set up at Test/Setup.swift:7\n"))
+    }
+
+    @Test func aSinkIsToldToo() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            LifecycleViolation.setSink { message in tell("sink heard: \(message)") }
+            let (monitor, queue) = makeMonitor()
+            queue.sync {
+                monitor.activate()
+                monitor.activate()
+            }
+        }
+        #expect(text(result).contains("sink heard: " + Self.message("active", .activatedOnce)))
+    }
+}

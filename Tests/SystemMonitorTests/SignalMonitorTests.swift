@@ -1,0 +1,118 @@
+import Glibc
+import Testing
+
+@testable import SystemMonitor
+
+@Suite("Signal monitors, in a process of their own")
+struct SignalMonitorTests {
+    @Test("Each signal is reported with its sender; SIGTERM ends in an orderly way", .timeLimit(.minutes(1)))
+    func reports() async throws {
+        let probe = try Probe("signals")
+        #expect(await probe.line() == "ready")
+        kill(probe.pid, SIGUSR1)
+        #expect(await probe.line() == "SIGUSR1 from \(getpid()) uid \(getuid()) value 0 count 1")
+        kill(probe.pid, SIGUSR2)
+        #expect(await probe.line() == "SIGUSR2 from \(getpid()) uid \(getuid()) value 0 count 1")
+        kill(probe.pid, SIGUSR1)
+        #expect(await probe.line() == "SIGUSR1 from \(getpid()) uid \(getuid()) value 0 count 2")
+        kill(probe.pid, SIGTERM)
+        let (lines, status) = await probe.end()
+        #expect(lines == ["SIGTERM from \(getpid()) uid \(getuid()) value 0 count 1", "live 0"])
+        #expect(status == 0)
+    }
+
+    @Test("Real-time signals are each reported, with their values, in order", .timeLimit(.minutes(1)))
+    func values() async throws {
+        let probe = try Probe("signals")
+        #expect(await probe.line() == "ready")
+        let signal = Signal.realTime(1)
+        for value: Int32 in 1...20 { sigqueue(probe.pid, signal.rawValue, sigval(sival_int: value)) }
+        for value in 1...20 {
+            #expect(await probe.line() == "SIGRTMIN+1 from \(getpid()) uid \(getuid()) value \(value) count \(value)")
+        }
+        kill(probe.pid, SIGTERM)
+        #expect(await probe.end().status == 0)
+    }
+
+    @Test("A signal between activation and registration is not lost, and kills nobody", .timeLimit(.minutes(1)))
+    func early() async throws {
+        for _ in 0..<10 {
+            let (lines, status) = try await Probe("own-signal").end()
+            #expect(lines == ["own signal"])
+            #expect(status == 0)
+        }
+    }
+
+    @Test("Blocking after another thread exists traps and names the thread", .timeLimit(.minutes(1)))
+    func tooLate() async throws {
+        let (lines, status) = try await Probe("block-too-late").end()
+        #expect(lines.contains { $0.contains("does not block SIGUSR1; signals are blocked in main before any other") })
+        #expect(!lines.contains("not reached"))
+        #expect(status != 0)
+    }
+
+    @Test("A main thread that dispatchMain left open is found", .timeLimit(.minutes(1)))
+    func dispatchMainIsFound() async throws {
+        let (lines, status) = try await Probe("dispatch-main").end()
+        #expect(lines == ["refused for the main thread"])
+        #expect(status == 0)
+    }
+
+    @Test("A signal has one monitor; what cannot be watched is refused", .timeLimit(.minutes(1)))
+    func owners() async throws {
+        let (lines, status) = try await Probe("owners").end()
+        #expect(
+            lines == [
+                "SIGUSR1 is watched already, by \"first\"", "SIGKILL cannot be watched", "signal 0 cannot be watched",
+                "SIGHUP is not blocked in the main thread; block signals in main before any thread, and park the main "
+                    + "thread without dispatchMain()", "second has both",
+            ])
+        #expect(status == 0)
+    }
+
+    @Test func unblockedSignalsAreRefused() {
+        // The test program's main thread blocks nothing.
+        let queue = MonitorQueue(label: "test.signals")
+        #expect(throws: SignalMonitorError.self) {
+            _ = try SignalMonitor([.usr1], label: "open", queue: queue)
+        }
+    }
+
+    @Test func names() {
+        #expect(Signal.term.description == "SIGTERM")
+        #expect(Signal.realTime(3).description == "SIGRTMIN+3")
+        #expect(Signal(rawValue: SIGVTALRM).description == "signal \(SIGVTALRM)")
+    }
+}
+
+@Suite("A life of ten thousand monitors leaves nothing behind")
+struct ChurnTests {
+    @Test(
+        "Descriptors, threads, memory and the registry are as before",
+        .timeLimit(.minutes(5)),
+        arguments: ["CounterMonitor", "TimerMonitor", "ClockMonitor", "SignalMonitor", "pipe"])
+    func leavesNothing(kind: String) async throws {
+        let (lines, status) = try await Probe("churn", kind).end()
+        #expect(status == 0)
+        var figures: [String: [Int]] = [:]
+        for line in lines {
+            let words = line.split(separator: " ")
+            if let name = words.first { figures[String(name)] = words.dropFirst().compactMap { Int($0) } }
+        }
+        let descriptors = try #require(figures["descriptors"])
+        let threads = try #require(figures["threads"])
+        let memory = try #require(figures["memory"])
+        #expect(descriptors[0] == descriptors[1])
+        // libdispatch's pool: as many workers as processors, its manager, and a few that replace waiting ones.
+        #expect(threads[1] <= max(threads[0], 8))
+        // A leak of one small object for each monitor would be 10,000 × 48 bytes; the allocator's own noise is less.
+        // A sanitizer keeps memory of its own for what was freed.
+        if !isSanitized { #expect(memory[1] - memory[0] < 470, "kilobytes: \(memory)") }
+        #expect(figures["live"] == [0])
+    }
+}
+
+/// Whether the tests, and with them the probe, were built with Thread or Address Sanitizer.
+private let isSanitized = ["__tsan_init", "__asan_init"].contains { (name: String) in
+    dlsym(dlopen(nil, RTLD_NOW), name) != nil
+}

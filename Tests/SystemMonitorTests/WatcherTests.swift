@@ -1,0 +1,102 @@
+import FileValues
+import Glibc
+import LinuxKernel
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import SystemMonitor
+
+@Suite("Descriptors that can hang up are watched by epoll descriptors of their own", .timeLimit(.minutes(1)))
+struct WatcherTests {
+    private let queue = MonitorQueue(label: "test.watchers")
+
+    /// Both ends of a pipe, the reading one not blocking.
+    private func makePipe() throws -> (reader: Int32, writer: Int32) {
+        var ends: [Int32] = [0, 0]
+        try systemCall("pipe") { pipe(&ends) }
+        #expect(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0)
+        return (ends[0], ends[1])
+    }
+
+    @Test("What is written is read, then the end is seen, and the descriptor is closed once")
+    func hangUp() async throws {
+        let (reader, writer) = try makePipe()
+        let monitor = try ReaderMonitor(OwnedDescriptor(taking: reader), queue: queue)
+        let text = await queue.run { done in
+            let text = Locked("")
+            monitor.setEventHandler { part in
+                if let part { return text.withLock { $0 += part } }
+                let whole = text.withLock { $0 }
+                monitor.invalidate { done(whole) }
+            }
+            monitor.activate {
+                _ = write(writer, "hello", 5)
+                close(writer)
+            }
+        }
+        #expect(text == "hello")
+        #expect(monitor.describe().state == .invalidated)
+    }
+
+    @Test("An end that is readable while suspended is reported after resume")
+    func suspended() async throws {
+        let (reader, writer) = try makePipe()
+        let monitor = try ReaderMonitor(OwnedDescriptor(taking: reader), queue: queue)
+        await monitor.queue.run { done in
+            monitor.setEventHandler { part in
+                #expect(monitor.describe().state == .active)
+                if part == nil { monitor.invalidate { done(()) } }
+            }
+            monitor.activate {
+                monitor.suspend()
+                close(writer)
+                queue.async { queue.async { monitor.resume() } }
+            }
+        }
+        #expect(monitor.describe().delivered == 1)
+    }
+
+    @Test("Regular files and directories are refused", arguments: ["file", ""])
+    func refused(name: String) throws {
+        let scratch = try ScratchDirectory()
+        let root = try openDirectory(BytePath(scratch.path))
+        _ = try root.openBeneath("file", [.write, .createNew])
+        let descriptor =
+            name.isEmpty ? try root.openDirectoryBeneath("") : try root.openBeneath(BytePath(name), .read)
+        #expect(throws: SystemCallError("epoll_ctl", .notPermitted)) {
+            _ = try epollWatcher(of: descriptor, .read)
+        }
+    }
+
+    @Test("The kernel lets go before the completion: the same numbers can be watched at once")
+    func numbersAreFree() async throws {
+        for _ in 0..<50 {
+            let (reader, writer) = try makePipe()
+            let monitor = try ReaderMonitor(OwnedDescriptor(taking: reader), queue: queue)
+            await queue.run { done in
+                monitor.setEventHandler { part in
+                    if part == "x" { monitor.invalidate { done(()) } }
+                }
+                monitor.activate { _ = write(writer, "x", 1) }
+            }
+            close(writer)
+        }
+    }
+}
+
+/// Text that a descriptor gives, and nil at its end.
+private final class ReaderMonitor: Monitor {
+    let core: MonitorCore<String?>
+
+    init(_ descriptor: consuming OwnedDescriptor, queue: MonitorQueue) throws {
+        let watcher = try epollWatcher(of: descriptor, .read)
+        core = MonitorCore(
+            kind: "ReaderMonitor", label: "reader", queue: queue, descriptor: descriptor, watcher: watcher,
+            drain: { descriptor, outlet in
+                var bytes = [UInt8](repeating: 0, count: 64)
+                let count = read(descriptor, &bytes, bytes.count)
+                if count >= 0 { outlet.deliver(count == 0 ? nil : String(decoding: bytes[..<count], as: UTF8.self)) }
+            })
+    }
+}
