@@ -39,6 +39,9 @@ let package = Package(
         module("SystemMonitor", ["CLinux", "FileValues", "LinuxKernel", system]),
         // What is known of photos, and what is done with them.
         // Programs.
+        .executableTarget(
+            name: "watch-things", dependencies: ["FileValues", "LinuxKernel", "SystemMonitor"],
+            path: "Examples/WatchThings", swiftSettings: swiftSettings),
         // Tests.
         .target(
             name: "TestSupport", dependencies: ["FileValues", "LinuxKernel", system], path: "Tests/TestSupport",
@@ -49,5 +52,6 @@ let package = Package(
             name: "monitor-probe", dependencies: ["LinuxKernel", "SystemMonitor"], path: "Tests/MonitorProbe",
             swiftSettings: swiftSettings),
         tests("SystemMonitorTests", ["CLinux", "SystemMonitor", "monitor-probe"]),
+        tests("ExamplesTests", ["watch-things"]),
     ]
 )

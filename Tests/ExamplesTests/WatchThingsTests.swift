@@ -1,0 +1,83 @@
+import FileValues
+import Glibc
+import LinuxKernel
+import TestSupport
+import Testing
+
+@Suite("The example program does what its first lines say", .timeLimit(.minutes(1)))
+struct WatchThingsTests {
+    @Test func watchesADirectoryASignalAndAChild() throws {
+        let scratch = try ScratchDirectory()
+        let example = try Example([scratch.bytePath, "/bin/sleep", "1000"])
+        #expect(try example.line() == "watching")
+        try runProgram([
+            "/bin/sh", "-c", "echo x >\"$0\"; mv \"$0\" \"$1\"", scratch.appending("a"), scratch.appending("b\n"),
+        ])
+        #expect(try example.line() == "finished a")
+        #expect(try example.line() == #"finished b\n"#)
+        try example.process.send(signal: SIGTERM)
+        #expect(try example.line() == "SIGTERM from process \(getpid())")
+        #expect(try example.line() == "program killed by signal 15")
+        #expect(try example.end() == .exited(status: 1))
+    }
+
+    @Test func endsWithItsProgram() throws {
+        let scratch = try ScratchDirectory()
+        let example = try Example([scratch.bytePath, "/bin/true"])
+        var lines: Set<String> = []
+        while case let line = try example.line(), !line.isEmpty { lines.insert(line) }
+        #expect(lines == ["watching", "program exited with status 0"])
+        #expect(try example.end() == .exited(status: 0))
+    }
+
+    @Test func saysWhatIsWrong() throws {
+        let example = try Example(["/nonexistent", "/bin/true"])
+        #expect(try example.line() == "watch-things: inotify_add_watch /nonexistent: No such file or directory")
+        #expect(try example.end() == .exited(status: 1))
+    }
+}
+
+private final class Example {
+    let process: ChildProcess
+    private let output: OwnedDescriptor
+
+    init(_ arguments: [BytePath]) throws {
+        let ends = try Self.pipeEnds()
+        let writing = OwnedDescriptor(taking: ends.writing)
+        output = OwnedDescriptor(taking: ends.reading)
+        process = try ChildProcess.spawn(BytePath(Self.program), arguments, output: .descriptor(writing.raw))
+    }
+
+    private static func pipeEnds() throws -> (reading: Int32, writing: Int32) {
+        var ends: [Int32] = [-1, -1]
+        try systemCall("pipe") { pipe(&ends) }
+        // The child is only to have what it is given, not the reading end.
+        for end in ends { try systemCall("fcntl") { fcntl(end, F_SETFD, FD_CLOEXEC) } }
+        return (ends[0], ends[1])
+    }
+
+    /// The next line; empty at the end.
+    func line() throws -> String {
+        var bytes: [UInt8] = []
+        var byte: UInt8 = 0
+        let raw = output.raw
+        while try systemCall("read", { read(raw, &byte, 1) }) == 1, byte != UInt8(ascii: "\n") { bytes.append(byte) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Waits for the end. A member of a class cannot be consumed, hence not `wait()`.
+    func end() throws -> ProcessExit? {
+        var ended = pollfd(fd: process.descriptor.raw, events: Int16(POLLIN), revents: 0)
+        try systemCall("poll") { poll(&ended, 1, -1) }
+        return try ProcessExit.ofChild(process.descriptor.raw)
+    }
+
+    /// It stands beside the test bundle that runs.
+    private static let program: String = {
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        let count = readlink("/proc/self/exe", &buffer, buffer.count)
+        let own = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+        return own.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+            + "/watch-things"
+    }()
+}
