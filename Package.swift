@@ -25,7 +25,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
 let package = Package(
     name: "photo-inbox",
     products: [
-        .library(name: "SystemMonitor", targets: ["FileValues", "LinuxKernel", "SystemMonitor"])
+        .library(name: "SystemMonitor", targets: ["FileValues", "LinuxKernel", "SystemMonitor"]),
+        .library(name: "DirectoryWatch", targets: ["DirectoryWatch", "FileValues", "LinuxKernel", "SystemMonitor"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-system", from: "1.5.0")
@@ -37,6 +38,7 @@ let package = Package(
         module("LinuxKernel", ["CLinux", "FileValues", system]),
         // Libraries for any daemon.
         module("SystemMonitor", ["CLinux", "FileValues", "LinuxKernel", system]),
+        module("DirectoryWatch", ["FileValues", "LinuxKernel", "SystemMonitor", system]),
         // What is known of photos, and what is done with them.
         // Programs.
         .executableTarget(
@@ -52,6 +54,7 @@ let package = Package(
             name: "monitor-probe", dependencies: ["LinuxKernel", "SystemMonitor"], path: "Tests/MonitorProbe",
             swiftSettings: swiftSettings),
         tests("SystemMonitorTests", ["CLinux", "SystemMonitor", "monitor-probe"]),
+        tests("DirectoryWatchTests", ["DirectoryWatch", "SystemMonitor"]),
         tests("ExamplesTests", ["watch-things"]),
     ]
 )

@@ -1,0 +1,68 @@
+import FileValues
+import LinuxKernel
+
+/// What is known of an entry that is no directory: what was told of it last.
+struct KnownFile: Hashable, Sendable {
+    enum State: Hashable, Sendable {
+        /// Told as finished with this identity.
+        case reported
+        /// Told as created; its end is still to come.
+        case writing
+        /// The same, and a tick saw it with this identity: unchanged at the next one, it counts as found.
+        case resting
+        /// Told as something else than a regular file.
+        case special(FileKind)
+    }
+
+    var identity: FileIdentity
+    var state: State
+}
+
+/// What a look at a name saw.
+enum Observation: Hashable, Sendable {
+    case absent
+    /// There, and left out by the root's rule.
+    case excluded
+    case directory(inode: UInt64)
+    case file(FileKind, FileIdentity, links: UInt64)
+    /// It could not be looked at.
+    case failed(SystemCallError)
+}
+
+/// Where a renamed entry was: in which directory, under which name, and as which directory if it was one.
+struct MoveSource: Hashable, Sendable {
+    let directory: NodeID
+    let name: BytePath
+    let child: NodeID?
+}
+
+/// What events said about a name since it was last looked at.
+struct Hints: Hashable, Sendable {
+    struct Signs: OptionSet, Hashable, Sendable {
+        let rawValue: UInt16
+        static let created = Signs(rawValue: 1)
+        static let modified = Signs(rawValue: 2)
+        static let closed = Signs(rawValue: 4)
+        static let movedIn = Signs(rawValue: 8)
+        /// Deleted or moved out, by an event.
+        static let left = Signs(rawValue: 16)
+        /// A listing did not tell it, or it came as an entry of one.
+        static let surveyed = Signs(rawValue: 32)
+        /// A tick asks whether it came to rest.
+        static let settle = Signs(rawValue: 64)
+    }
+
+    var signs: Signs
+    var mask: InotifyMask = []
+    /// Where it may have been before, the likeliest first.
+    var sources: [MoveSource] = []
+    /// How often its directory was not where it was looked for.
+    var tries = 0
+
+    mutating func merge(_ other: Hints) {
+        signs.formUnion(other.signs)
+        mask.formUnion(other.mask)
+        tries = max(tries, other.tries)
+        for source in other.sources where !sources.contains(source) { sources.append(source) }
+    }
+}

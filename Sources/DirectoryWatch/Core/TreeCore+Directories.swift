@@ -1,0 +1,138 @@
+import FileValues
+import LinuxKernel
+
+/// Directories that come, go, move and take each other's places.
+extension TreeCore {
+    /// A directory that is not listed yet.
+    mutating func addPending(_ name: BytePath, in parent: NodeID) -> NodeID {
+        let root = table[parent].root
+        roots[Int(root)].directories += 1
+        return table.insert(root: root, parent: parent, name: name)
+    }
+
+    /// A look saw a directory with this inode under the name.
+    mutating func enterDirectory(_ parent: NodeID, _ name: BytePath, inode: UInt64, _ hints: Hints) {
+        if let existing = table.child(of: parent, named: name) {
+            let node = table[existing]
+            if node.inode == inode {
+                // Two directories with one watch, and the first is where it should be: one inode in two places.
+                for other in takeClaims(node.watch, of: existing) { setCoverage(other, .polled) }
+                if node.coverage == .unwatched { survey(existing, isRecursive: true) }
+                return
+            }
+            if node.inode == 0 {
+                if node.coverage == .unwatched { survey(existing, isRecursive: true) }
+                if hints.sources.isEmpty { return }
+            }
+            displace(existing)
+        }
+        if let moved = takeMoved(inode: inode, hints.sources, to: parent) {
+            place(moved.node, from: moved.path, to: parent, name)
+            survey(moved.node, isRecursive: true)
+        } else {
+            survey(addPending(name, in: parent), isRecursive: true)
+        }
+    }
+
+    /// A directory known under the name is not there any more, or something else is.
+    mutating func leaveDirectory(_ parent: NodeID, _ name: BytePath, _ hints: Hints) {
+        guard let child = table.child(of: parent, named: name) else { return }
+        if hints.signs.contains(.left) {
+            drop(child, path: table.path(of: child))
+        } else {
+            displace(child)
+        }
+    }
+
+    /// The directory of that inode that is known elsewhere and may come to `parent`; taken out of where it was.
+    mutating func takeMoved(
+        inode: UInt64, _ sources: [MoveSource], to parent: NodeID
+    ) -> (node: NodeID, path: BytePath)? {
+        let root = Int(table[parent].root)
+        if let displaced = limbo.removeValue(forKey: InodeKey(root: root, inode: inode)) {
+            return (displaced.node, displaced.path)
+        }
+        for source in sources {
+            guard let child = source.child, table.isValid(child), !isTop(child), table[child].inode == inode,
+                isAttached(child), !table.isInside(parent, child)
+            else { continue }
+            let path = table.path(of: child)
+            table.detach(child)
+            return (child, path)
+        }
+        return nil
+    }
+
+    /// Takes a directory from its place without a word: it may be found elsewhere.
+    mutating func displace(_ node: NodeID) {
+        guard !isTop(node) else { return }
+        let path = table.path(of: node)
+        let inode = table[node].inode
+        if inode == 0 || watches.isContested(table[node].watch) { return drop(node, path: path) }
+        table.detach(node)
+        let key = InodeKey(root: Int(table[node].root), inode: inode)
+        if let earlier = limbo.updateValue(Displaced(node: node, path: path), forKey: key) {
+            drop(earlier.node, path: earlier.path)
+        }
+    }
+
+    /// What was displaced from a path that is about to be taken.
+    mutating func dropDisplaced(_ root: Int, _ path: BytePath) {
+        for (key, displaced) in limbo where key.root == root && displaced.path == path {
+            limbo[key] = nil
+            drop(displaced.node, path: displaced.path)
+        }
+    }
+
+    /// Puts a detached subtree in its place, and tells what is now under another path.
+    mutating func place(_ node: NodeID, from old: BytePath, to parent: NodeID, _ name: BytePath) {
+        table.attach(node, to: parent, name: name)
+        let new = table.path(of: node)
+        guard new != old else { return }
+        let root = Int(table[node].root)
+        var left: [BytePath] = []
+        for directory in table.subtree(of: node) {
+            let here = table.path(of: directory)
+            let before = old.appending(here.relative(to: new) ?? "")
+            if table[directory].inode != 0 {
+                notify(root, here, .directoryAppeared)
+                left.append(before)
+            }
+            for (name, file) in table[directory].files {
+                tellMoved(root, file, from: before.appending(name), to: here.appending(name))
+            }
+        }
+        for path in left.reversed() { notify(root, path, .directoryVanished) }
+    }
+
+    private mutating func tellMoved(_ root: Int, _ file: KnownFile, from old: BytePath, to new: BytePath) {
+        switch file.state {
+        case .reported:
+            notify(root, new, .renamed(from: old), identity: file.identity)
+        case .writing, .resting:
+            notify(root, old, .vanished)
+            notify(root, new, .created, identity: file.identity)
+        case .special(let kind):
+            notify(root, old, .vanished)
+            notify(root, new, .notRegular(kind))
+        }
+    }
+
+    /// Forgets a subtree and tells that it is gone: what is in a directory before the directory.
+    mutating func drop(_ node: NodeID, path: BytePath, isSilent: Bool = false) {
+        let root = Int(table[node].root)
+        table.detach(node)
+        for directory in table.subtree(of: node).reversed() {
+            let here = path.appending(table.path(of: directory))
+            for name in Array(table[directory].files.keys) {
+                setKnown(directory, name, nil)
+                if !isSilent { notify(root, here.appending(name), .vanished) }
+            }
+            if table[directory].inode != 0, !isSilent { notify(root, here, .directoryVanished) }
+            releaseWatch(of: directory)
+            setCoverage(directory, .unwatched)
+            roots[root].directories -= 1
+            table.remove(directory)
+        }
+    }
+}

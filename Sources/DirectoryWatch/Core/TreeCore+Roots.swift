@@ -1,0 +1,204 @@
+import FileValues
+import LinuxKernel
+
+/// Roots that come, go and are compared with their trees.
+extension TreeCore {
+    /// Asks for every root to be opened; its first reconciliation carries the ticket.
+    mutating func start(ticket: UInt64?) {
+        for root in roots.indices {
+            roots[root].wanted = Reconciliation(tickets: ticket.map { [$0] } ?? [], began: now)
+            adopt(root)
+        }
+    }
+
+    /// Results of file work, in the order in which it was done.
+    mutating func take(_ result: WorkResult, root: Int, epoch: UInt32) {
+        switch result {
+        case .unwatched(let removed): takeRemoved(removed)
+        case .surveyed(let id, let findings, let isComplete):
+            takeFindings(id, findings, isComplete: isComplete, root: root)
+        case _ where epoch != roots[root].epoch: break
+        case .looked(let observations): takeLooks(root, observations)
+        case .checked: roots[root].isChecking = false
+        case .adopted(let identity): takeAdopted(root, identity)
+        case .lost(let loss): lose(root, loss)
+        }
+    }
+
+    /// Cheap checks, a few seconds apart: that each root's path still leads to it, that files which were made came to
+    /// rest, and what no event tells.
+    mutating func tick(_ number: Int) {
+        for root in roots.indices {
+            guard roots[root].isLive else {
+                adopt(root)
+                continue
+            }
+            checkRoot(root)
+            for key in roots[root].unsettled { note(key.directory, key.name, Hints(signs: .settle)) }
+            // One at a time: a slow root is not asked again before it answered.
+            guard roots[root].surveys == 0 else { continue }
+            for node in roots[root].polled where table.isValid(node) { survey(node, isRecursive: false) }
+            guard number % Self.ticksBetweenRetries == 0 else { continue }
+            for node in roots[root].unreadable where table.isValid(node) { survey(node, isRecursive: true) }
+        }
+    }
+
+    private static let ticksBetweenRetries = 12
+
+    /// Asks for a root to be compared with what is known; its outcome carries the tickets given.
+    mutating func reconcile(_ root: Int, ticket: UInt64?) {
+        var wanted = roots[root].wanted ?? Reconciliation(began: now)
+        if let ticket { wanted.tickets.append(ticket) }
+        roots[root].wanted = wanted
+        if case .gone = roots[root].phase { answerWanted(root) }
+    }
+
+    /// What the caller does not want known any more, because it took care of it.
+    mutating func forget(_ root: Int, _ path: BytePath) {
+        if let directory = find(root, path.parent) { setKnown(directory, path.name, nil) }
+    }
+
+    func find(_ root: Int, _ path: BytePath) -> NodeID? {
+        var node = roots[root].top
+        for name in path.components {
+            guard let child = table.child(of: node, named: name) else { return nil }
+            node = child
+        }
+        return node
+    }
+
+    mutating func checkRoot(_ root: Int) {
+        guard roots[root].isLive, !roots[root].isChecking else { return }
+        roots[root].isChecking = true
+        request(root, .check)
+    }
+
+    /// Starts the reconciliation that is wanted, and ends the one that is through: its surveys are done, and the looks
+    /// that they and the events before them asked for.
+    mutating func advanceReconciliation(_ root: Int) {
+        startReconciliation(root)
+        guard isThrough(root) else { return }
+        for (key, displaced) in limbo where key.root == root {
+            limbo[key] = nil
+            drop(displaced.node, path: displaced.path)
+        }
+        complete(root)
+        startReconciliation(root)
+    }
+
+    private mutating func startReconciliation(_ root: Int) {
+        if roots[root].underWay == nil, let wanted = roots[root].wanted {
+            roots[root].wanted = nil
+            if let id = survey(roots[root].top, isRecursive: true) {
+                roots[root].underWay = RootState.UnderWay(
+                    survey: id, outcome: wanted, startCounts: roots[root].counts)
+            }
+        }
+    }
+
+    private mutating func isThrough(_ root: Int) -> Bool {
+        guard var underWay = roots[root].underWay, roots[root].surveys == 0 else { return false }
+        let last =
+            underWay.lastLook ?? roots[root].looks + (roots[root].looking == nil ? 0 : 1)
+            + (roots[root].dirty.isEmpty ? 0 : 1)
+        if roots[root].looks >= last { return true }
+        underWay.lastLook = last
+        roots[root].underWay = underWay
+        return false
+    }
+
+    private mutating func complete(_ root: Int) {
+        guard let underWay = roots[root].underWay else { return }
+        roots[root].underWay = nil
+        var outcome = underWay.outcome
+        outcome.counts = roots[root].counts - underWay.startCounts
+        outcome.directories = roots[root].directories
+        outcome.files = roots[root].knownFiles
+        if outcome.heals { notify(root, "", .healed) }
+        output.reconciled.append((root, outcome))
+    }
+
+    private mutating func adopt(_ root: Int) {
+        guard !roots[root].isAdopting else { return }
+        roots[root].isAdopting = true
+        request(root, .adopt)
+    }
+
+    private mutating func takeAdopted(_ root: Int, _ identity: RootIdentity) {
+        roots[root].isAdopting = false
+        guard !roots[root].isLive else { return }
+        if let before = roots[root].identity, before != identity { clearSilently(root) }
+        roots[root].identity = identity
+        table[roots[root].top].inode = identity.inode
+        if case .gone = roots[root].phase { notify(root, "", .rootBack) }
+        roots[root].phase = .live
+        var wanted = roots[root].wanted ?? Reconciliation(began: now)
+        wanted.isFirst = true
+        roots[root].wanted = wanted
+    }
+
+    /// The root's path leads elsewhere or nowhere. What is known of it is kept as it is.
+    private mutating func lose(_ root: Int, _ loss: WatchNotice.Loss) {
+        roots[root].isAdopting = false
+        switch roots[root].phase {
+        case .gone:
+            roots[root].phase = .gone(loss)
+        case .starting:
+            roots[root].phase = .gone(loss)
+            notify(root, "", .rootGone(loss))
+            answerWanted(root)
+        case .live:
+            endLife(root)
+            roots[root].phase = .gone(loss)
+            notify(root, "", .rootGone(loss))
+            // Another directory there can be watched at once.
+            if case .replaced = loss { adopt(root) }
+        }
+    }
+
+    private mutating func endLife(_ root: Int) {
+        // Requests that are still under way see the new root, if any: their results are void.
+        roots[root].epoch &+= 1
+        surveys = surveys.filter { $0.value.root != root }
+        roots[root].surveys = 0
+        roots[root].looking = nil
+        roots[root].dirty = DirtyNames()
+        roots[root].isChecking = false
+        roots[root].hasBegun = false
+        held = held.filter { $0.value.root != root }
+        returnFromLimbo(root)
+        for node in table.subtree(of: roots[root].top) {
+            releaseWatch(of: node)
+            setCoverage(node, .unwatched)
+        }
+        if roots[root].underWay != nil { complete(root) }
+        answerWanted(root)
+    }
+
+    /// Of a root that is gone nothing can be compared.
+    private mutating func answerWanted(_ root: Int) {
+        guard let wanted = roots[root].wanted else { return }
+        roots[root].wanted = nil
+        output.reconciled.append((root, wanted))
+    }
+
+    /// Whether a displaced directory was moved or deleted can't be asked any more: it is known where it was.
+    private mutating func returnFromLimbo(_ root: Int) {
+        for (key, displaced) in limbo where key.root == root {
+            limbo[key] = nil
+            if let parent = find(root, displaced.path.parent),
+                table.child(of: parent, named: displaced.path.name) == nil
+            {
+                table.attach(displaced.node, to: parent, name: displaced.path.name)
+            } else {
+                drop(displaced.node, path: displaced.path, isSilent: true)
+            }
+        }
+    }
+
+    private mutating func clearSilently(_ root: Int) {
+        let top = roots[root].top
+        for child in table.children(of: top) { drop(child, path: table.path(of: child), isSilent: true) }
+        for name in Array(table[top].files.keys) { setKnown(top, name, nil) }
+    }
+}

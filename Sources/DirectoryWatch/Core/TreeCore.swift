@@ -1,0 +1,187 @@
+import FileValues
+import LinuxKernel
+
+/// The decisions of the watcher: takes events and results of file work, gives notices and requests for file work.
+///
+/// A value without Dispatch, clock or I/O. Two ideas make it simple:
+/// - *Level, not edge.* An event says no more than "look at this name"; what is seen there, compared with what is
+///   known, makes the notice. Lost, late, doubled and stale events thus cost a look and never the truth.
+/// - *One history per root.* The file work of a root is carried out one request after the other, so observations
+///   arrive in the order in which they were made, and the last one of a name is the newest. Whatever happens to a name
+///   after it was looked at raises an event, and so another look.
+struct TreeCore {
+    /// What it wants done; the caller takes it after each turn.
+    struct Output {
+        var notices: [WatchNotice] = []
+        var work: [(root: Int, epoch: UInt32, request: WorkRequest)] = []
+        var reconciled: [(root: Int, outcome: Reconciliation)] = []
+    }
+
+    /// One survey under way: which root, and the directories that its findings name by their place.
+    struct Survey {
+        let root: Int
+        let isRecursive: Bool
+        var nodes: [NodeID]
+    }
+
+    /// The first half of a rename, waiting for the second.
+    struct HeldMove {
+        let root: Int
+        let source: MoveSource
+        var earlier: [MoveSource]
+        let mask: InotifyMask
+        var age = 0
+    }
+
+    /// A directory that is not where it was, kept for a moment in case it appears elsewhere.
+    struct Displaced {
+        let node: NodeID
+        let path: BytePath
+        var age = 0
+    }
+
+    struct InodeKey: Hashable {
+        let root: Int
+        let inode: UInt64
+    }
+
+    struct Counters: Sendable {
+        var events = 0
+        var overflows = 0
+        /// Events of watches that nobody knows any more.
+        var strayEvents = 0
+    }
+
+    var table = DirectoryTable()
+    var watches = WatchTable()
+    var roots: [RootState] = []
+    var surveys: [UInt32: Survey] = [:]
+    var held: [UInt32: HeldMove] = [:]
+    var limbo: [InodeKey: Displaced] = [:]
+    var output = Output()
+    var counters = Counters()
+    /// CLOCK_MONOTONIC in nanoseconds as the caller had it at the beginning of the turn; for reports alone.
+    var now: UInt64 = 0
+    private(set) var lastSurvey: UInt32 = 0
+
+    init(roots identifiers: [String]) {
+        for (place, identifier) in identifiers.enumerated() {
+            let top = table.insert(root: UInt16(place), parent: nil, name: BytePath(identifier))
+            roots.append(RootState(id: identifier, top: top))
+        }
+    }
+
+    /// Whether ``age()`` should be called in a moment.
+    var isHolding: Bool { !held.isEmpty || !limbo.isEmpty }
+
+    /// Sends the looks that are due, and says which reconciliations are through. To be called at the end of each turn.
+    mutating func flush() {
+        for root in roots.indices where roots[root].isLive {
+            if roots[root].looking == nil, !roots[root].dirty.isEmpty { sendLooks(root) }
+            advanceReconciliation(root)
+        }
+        if surveys.isEmpty { counters.strayEvents += watches.settle() }
+    }
+
+    /// Ends what waited for its other half since the call before the last.
+    mutating func age() {
+        for (cookie, move) in held {
+            if move.age == 0 {
+                held[cookie]?.age = 1
+            } else {
+                held[cookie] = nil
+                expire(move)
+            }
+        }
+        for (key, displaced) in limbo {
+            if displaced.age == 0 {
+                limbo[key]?.age = 1
+            } else {
+                limbo[key] = nil
+                drop(displaced.node, path: displaced.path)
+            }
+        }
+    }
+
+    mutating func expire(_ move: HeldMove) {
+        note(move.source.directory, move.source.name, Hints(signs: .left, mask: move.mask))
+    }
+
+    /// Asks for a survey of a directory that is in its tree; returns its number.
+    @discardableResult
+    mutating func survey(_ node: NodeID, isRecursive: Bool) -> UInt32? {
+        let root = Int(table[node].root)
+        guard roots[root].isLive, isAttached(node) else { return nil }
+        lastSurvey &+= 1
+        surveys[lastSurvey] = Survey(root: root, isRecursive: isRecursive, nodes: [node])
+        roots[root].surveys += 1
+        if table[node].watch < 0, table[node].coverage != .polled, table[node].coverage != .unreadable {
+            setCoverage(node, .pending)
+        }
+        let parentInode = table.parent(of: node).map { table[$0].inode } ?? 0
+        request(
+            root,
+            .survey(
+                SurveyRequest(
+                    id: lastSurvey, path: table.path(of: node), parentInode: parentInode, isRecursive: isRecursive)))
+        return lastSurvey
+    }
+
+    mutating func request(_ root: Int, _ request: WorkRequest) {
+        output.work.append((root, roots[root].epoch, request))
+    }
+
+    mutating func notify(
+        _ root: Int, _ path: BytePath, _ kind: WatchNotice.Kind, identity: FileIdentity? = nil, mask: InotifyMask = []
+    ) {
+        // What takes a path must not be told before what had it is told as gone.
+        if kind == .directoryAppeared, !limbo.isEmpty { dropDisplaced(root, path) }
+        roots[root].counts.notices += 1
+        switch kind {
+        case .finished: roots[root].counts.found += 1
+        case .vanished: roots[root].counts.vanished += 1
+        case .renamed: roots[root].counts.renamed += 1
+        default: break
+        }
+        output.notices.append(
+            WatchNotice(root: roots[root].id, path: path, kind: kind, identity: identity, mask: mask))
+    }
+
+    /// Marks a name to be looked at.
+    mutating func note(_ directory: NodeID, _ name: BytePath, _ hints: Hints) {
+        guard table.isValid(directory) else { return }
+        roots[Int(table[directory].root)].dirty.add(directory, name, hints)
+    }
+
+    /// Marks a directory itself to be looked at: by its name in its parent, or as its root.
+    mutating func doubt(_ node: NodeID, _ hints: Hints = Hints(signs: [])) {
+        guard let parent = table.parent(of: node) else {
+            if isTop(node) { checkRoot(Int(table[node].root)) }
+            return
+        }
+        note(parent, table.name(of: node), hints)
+    }
+
+    func isTop(_ node: NodeID) -> Bool { roots[Int(table[node].root)].top == node }
+
+    /// Whether a directory is in its root's tree; those in limbo are not.
+    func isAttached(_ node: NodeID) -> Bool { limbo.isEmpty || isTop(table.top(of: node)) }
+
+    /// Every change of coverage, so that the counts agree.
+    mutating func setCoverage(_ node: NodeID, _ coverage: DirectoryTable.Coverage) {
+        let root = Int(table[node].root)
+        switch table[node].coverage {
+        case .polled: roots[root].polled.remove(node)
+        case .unreadable: roots[root].unreadable.remove(node)
+        case .watched: roots[root].watched -= 1
+        case .pending, .unwatched: break
+        }
+        table[node].coverage = coverage
+        switch coverage {
+        case .polled: roots[root].polled.insert(node)
+        case .unreadable: roots[root].unreadable.insert(node)
+        case .watched: roots[root].watched += 1
+        case .pending, .unwatched: break
+        }
+    }
+}

@@ -1,0 +1,115 @@
+public import FileValues
+public import LinuxKernel
+public import SystemMonitor
+
+/// Watches directory trees, each with all that is in it, on one inotify(7) instance, and tells what changed there.
+///
+/// Events are hints; the directory is the truth. A directory is watched, then listed, then what was found is told, each
+/// file once. Whatever events miss (overflow, moved trees, lost watches, directories for which no watch was left) is
+/// found by comparing the tree with what is known, which yields exactly the differences. Symbolic links are not followed.
+///
+/// Every call is made on `queue`, except ``snapshot()``. File work is done on the roots' queues, of which a hung one
+/// holds up neither `queue` nor the others. It stands on two monitors and has their lifecycle: set up, activated once,
+/// invalidated once, and only then released.
+public final class DirectoryWatch: Sendable {
+    private let engine: WatchEngine
+    private let monitor: DirectoryMonitor
+    private let timer: TimerMonitor?
+
+    /// Sets one up; from any thread. Throws what ``DirectoryMonitor`` throws. Roots need not exist yet.
+    ///
+    /// - Parameter reportsChanges: Whether writes to files that are still open are told as ``WatchNotice/Kind/changed``,
+    ///   at the price of an event for each write(2).
+    /// - Parameter tick: How far apart the cheap checks are: that each root's path leads to it, that files which were made
+    ///   and not closed came to rest, and listings of what is polled. Nil if the caller calls ``checkNow()``, on a timer
+    ///   that wakes the process anyway.
+    public init(
+        label: String, queue: MonitorQueue, roots: [WatchRoot], reportsChanges: Bool = false,
+        tick: Duration? = .seconds(5),
+        file: StaticString = #fileID, line: UInt = #line
+    ) throws(SystemCallError) {
+        precondition(Set(roots.map(\.id)).count == roots.count, "two roots with one identifier")
+        let timer: TimerMonitor? =
+            if let tick {
+                try TimerMonitor(
+                    .every(tick), tolerance: tick / 10, label: "\(label) tick", queue: queue, file: file, line: line)
+            } else { nil }
+        do throws(SystemCallError) {
+            monitor = try DirectoryMonitor(label: label, queue: queue, file: file, line: line)
+        } catch {
+            // A monitor, once made, must be invalidated before it may go.
+            if let timer { queue.async { timer.invalidate() } }
+            throw error
+        }
+        self.timer = timer
+        var mask: InotifyMask = [
+            .created, .closedAfterWriting, .movedFrom, .movedTo, .deleted, .deletedSelf, .movedSelf, .onlyDirectory,
+            .excludeUnlinked,
+        ]
+        if reportsChanges { mask.insert(.modified) }
+        engine = WatchEngine(
+            label: label, queue: queue, roots: roots, watches: monitor.watches, mask: mask)
+    }
+
+    /// Sets what is called with the notices of each turn, in order, on the queue. In set up only.
+    public func setHandler(_ handler: @escaping @Sendable ([WatchNotice]) -> Void) {
+        monitor.core.checkConfigurable(file: #fileID, line: #line)
+        engine.setHandler(handler)
+    }
+
+    /// Starts. `onWatching` is called when every root is watched and its first listing has begun, or is gone: what comes
+    /// after that is told. `onReconciled` is called when every root was compared for the first time, or is gone: what was
+    /// there has been told.
+    public func activate(
+        file: StaticString = #fileID, line: UInt = #line, onWatching: (@Sendable () -> Void)? = nil,
+        onReconciled: (@Sendable ([ReconcileReport]) -> Void)? = nil
+    ) {
+        let (engine, monitor) = (self.engine, self.monitor)
+        monitor.setEventHandler(file: file, line: line) { events in
+            guard engine.take(events) else { return }
+            monitor.suspend()
+            monitor.queue.after(.nanoseconds(Pacer.batch)) { if !engine.hasEnded { monitor.resume() } }
+        }
+        monitor.activate(file: file, line: line) {
+            engine.start(onWatching: onWatching, onReconciled: onReconciled)
+        }
+        timer?.setEventHandler(file: file, line: line) { _ in engine.tick() }
+        timer?.activate(file: file, line: line)
+    }
+
+    /// Compares a root, or all, with what is known and tells the differences, then calls `completion` with a report for
+    /// each root. A file that is being written counts as found. In the handler, too: it then begins when that returns.
+    public func reconcile(
+        root: String? = nil, completion: @escaping @Sendable ([ReconcileReport]) -> Void = { _ in }
+    ) {
+        engine.reconcile(root, completion)
+    }
+
+    /// The caller took care of a file (filed it and removed it), so nothing is known of it any more. If it is still there
+    /// at the next reconciliation, it is found anew.
+    public func forget(root: String, path: BytePath) { engine.forget(root, path) }
+
+    /// Does now what is otherwise done on each tick.
+    public func checkNow() { engine.tick() }
+
+    /// Ends it: no notice comes after this call, and no answer to a reconciliation under way. `completion` runs on the
+    /// queue when the kernel has let go. File work that hangs is left to itself; its result will be dropped.
+    public func invalidate(
+        file: StaticString = #fileID, line: UInt = #line, completion: (@Sendable () -> Void)? = nil
+    ) {
+        engine.end()
+        let missing = Locked(timer == nil ? 1 : 2)
+        let ended: @Sendable () -> Void = {
+            let isLast = missing.withLock { missing in
+                missing -= 1
+                return missing == 0
+            }
+            if isLast { completion?() }
+        }
+        monitor.invalidate(file: file, line: line, completion: ended)
+        timer?.invalidate(file: file, line: line, completion: ended)
+    }
+
+    /// The state as of its last turn, with what is done now; any thread, asks no queue.
+    public func snapshot() -> WatchSnapshot { engine.snapshot() }
+}

@@ -1,0 +1,223 @@
+import Dispatch
+import FileValues
+import Glibc
+import LinuxKernel
+import SystemMonitor
+
+/// Runs the core on its queue: gives it events and results, carries its requests to the roots' workers, its notices to
+/// the handler. Everything is on `queue` unless it says otherwise.
+final class WatchEngine: Sendable {
+    typealias Handler = @Sendable ([WatchNotice]) -> Void
+
+    struct State {
+        var core: TreeCore
+        var handler: Handler?
+        var tickets: [UInt64: Ticket] = [:]
+        var lastTicket: UInt64 = 0
+        var onWatching: (@Sendable () -> Void)?
+        var reports: [ReconcileReport?]
+        var started: [UInt64]
+        var ticks = 0
+        var isAging = false
+        var pacer = Pacer()
+        /// Whether the handler is being called: what it asks for comes after it, so that it is never called inside itself.
+        var isDelivering = false
+        var hasEnded = false
+    }
+
+    /// Somebody who waits for reconciliations.
+    struct Ticket {
+        var missing: Int
+        var reports: [ReconcileReport] = []
+        let completion: @Sendable ([ReconcileReport]) -> Void
+    }
+
+    let label: String
+    let queue: MonitorQueue
+    let roots: [WatchRoot]
+    private let workers: [RootWorker]
+    private let state: QueueBound<State>
+    private let published: Locked<WatchSnapshot>
+    private let step: Locked<WatchStep>
+
+    init(
+        label: String, queue: MonitorQueue, roots: [WatchRoot], watches: InotifyInstance, mask: InotifyMask
+    ) {
+        self.label = label
+        self.queue = queue
+        self.roots = roots
+        workers = roots.map { RootWorker($0, watches: watches, mask: mask) }
+        let core = TreeCore(roots: roots.map(\.id))
+        let idle = WatchStep(name: "idle", since: monotonicNanoseconds())
+        published = Locked(
+            WatchSnapshot(
+                label: label,
+                roots: roots.indices.map { core.snapshot(of: $0, roots[$0], lastReconciliation: nil, step: idle) },
+                events: 0, overflows: 0, strayEvents: 0, watches: 0, step: idle))
+        step = Locked(idle)
+        state = QueueBound(
+            State(
+                core: core, reports: Array(repeating: nil, count: roots.count),
+                started: Array(repeating: 0, count: roots.count)), queue: queue)
+    }
+
+    /// The last published state, with the steps as they are now; any thread.
+    func snapshot() -> WatchSnapshot {
+        let last = published.withLock { $0 }
+        return WatchSnapshot(
+            label: last.label,
+            roots: zip(last.roots, workers).map { root, worker in root.with(step: worker.step) },
+            events: last.events, overflows: last.overflows, strayEvents: last.strayEvents, watches: last.watches,
+            step: step.withLock { $0 })
+    }
+
+    func setHandler(_ handler: @escaping Handler) { state.onQueue { $0.handler = handler } }
+
+    func start(
+        onWatching: (@Sendable () -> Void)?, onReconciled: (@Sendable ([ReconcileReport]) -> Void)?
+    ) {
+        state.onQueue { $0.onWatching = onWatching }
+        let ticket = onReconciled.map { addTicket(Array(roots.indices), $0) }
+        turn("starting") { $0.start(ticket: ticket) }
+    }
+
+    func end() {
+        let dropped = state.onQueue { state in
+            state.hasEnded = true
+            defer { (state.handler, state.onWatching, state.tickets) = (nil, nil, [:]) }
+            return (state.handler, state.onWatching, state.tickets)
+        }
+        withExtendedLifetime(dropped) {}
+    }
+
+    /// Takes events; true if the next ones should gather for a moment (``Pacer``).
+    func take(_ events: DirectoryEvents) -> Bool {
+        var records = 0
+        turn("events") { core in
+            events.forEach {
+                core.take($0)
+                records += 1
+            }
+        }
+        return state.onQueue { !$0.hasEnded && $0.pacer.shouldGather(records: records, now: monotonicNanoseconds()) }
+    }
+
+    var hasEnded: Bool { state.onQueue { $0.hasEnded } }
+
+    func tick() {
+        if hasEnded { return }
+        let number = state.onQueue { state in
+            state.ticks += 1
+            return state.ticks
+        }
+        turn("tick") { $0.tick(number) }
+    }
+
+    func forget(_ root: String, _ path: BytePath) {
+        guard let place = roots.firstIndex(where: { $0.id == root }) else { return }
+        if state.onQueue({ $0.isDelivering }) {
+            queue.async { self.forget(root, path) }
+            return
+        }
+        turn("forgetting") { $0.forget(place, path) }
+    }
+
+    func reconcile(_ root: String?, _ completion: @escaping @Sendable ([ReconcileReport]) -> Void) {
+        if state.onQueue({ $0.isDelivering }) {
+            queue.async { self.reconcile(root, completion) }
+            return
+        }
+        let places = roots.indices.filter { root == nil || roots[$0].id == root }
+        if places.isEmpty || hasEnded { return completion([]) }
+        let ticket = addTicket(places, completion)
+        turn("reconciling") { core in
+            for place in places { core.reconcile(place, ticket: ticket) }
+        }
+    }
+
+    private func addTicket(
+        _ places: [Int], _ completion: @escaping @Sendable ([ReconcileReport]) -> Void
+    ) -> UInt64 {
+        state.onQueue { state in
+            state.lastTicket += 1
+            state.tickets[state.lastTicket] = Ticket(missing: places.count, completion: completion)
+            return state.lastTicket
+        }
+    }
+
+    /// One turn of the core, and what follows from it. Nothing is called while the box is open, so handlers may come
+    /// back.
+    private func turn(_ name: String, _ body: (inout TreeCore) -> Void) {
+        let began = monotonicNanoseconds()
+        step.withLock { $0 = WatchStep(name: name, since: began) }
+        let output: TreeCore.Output? = state.onQueue { state in
+            if state.hasEnded { return nil }
+            state.core.now = began
+            body(&state.core)
+            state.core.flush()
+            defer { state.core.output = TreeCore.Output() }
+            return state.core.output
+        }
+        if let output { perform(output) }
+        step.withLock { $0 = WatchStep(name: "idle", since: monotonicNanoseconds()) }
+    }
+
+    private func perform(_ output: TreeCore.Output) {
+        for (root, epoch, request) in output.work { submit(root, epoch, request) }
+        if !output.notices.isEmpty, let handler = state.onQueue({ $0.handler }) {
+            state.onQueue { $0.isDelivering = true }
+            handler(output.notices)
+            state.onQueue { $0.isDelivering = false }
+        }
+        let (watching, answers) = state.onQueue { state in
+            let answers = output.reconciled.flatMap { state.answer($0.root, $0.outcome, roots[$0.root].id) }
+            let isWatching = state.core.roots.allSatisfy { $0.hasBegun || $0.isLost }
+            defer { if isWatching { state.onWatching = nil } }
+            return (isWatching ? state.onWatching : nil, answers)
+        }
+        publish()
+        watching?()
+        for answer in answers { answer.completion(answer.reports) }
+        ageLater()
+    }
+
+    private func submit(_ root: Int, _ epoch: UInt32, _ request: WorkRequest) {
+        workers[root].submit(request, epoch: epoch) { [weak self] result in
+            guard let self else { return }
+            self.queue.async { self.turn("results") { $0.take(result, root: root, epoch: epoch) } }
+        }
+    }
+
+    /// How long the second half of a rename is waited for, at least; at most twice that.
+    private static let pairing = Duration.milliseconds(25)
+
+    private func ageLater() {
+        let isDue = state.onQueue { state in
+            guard state.core.isHolding, !state.isAging, !state.hasEnded else { return false }
+            state.isAging = true
+            return true
+        }
+        guard isDue else { return }
+        queue.after(Self.pairing) { [weak self] in
+            guard let self else { return }
+            self.state.onQueue { $0.isAging = false }
+            self.turn("pairing") { $0.age() }
+        }
+    }
+
+    private func publish() {
+        let snapshot = state.onQueue { state in
+            WatchSnapshot(
+                label: label,
+                roots: roots.indices.map {
+                    state.core.snapshot(
+                        of: $0, roots[$0], lastReconciliation: state.reports[$0],
+                        step: WatchStep(name: "idle", since: 0))
+                },
+                events: state.core.counters.events, overflows: state.core.counters.overflows,
+                strayEvents: state.core.counters.strayEvents, watches: state.core.watches.count,
+                step: WatchStep(name: "idle", since: 0))
+        }
+        published.withLock { $0 = snapshot }
+    }
+}

@@ -1,0 +1,28 @@
+public import FileValues
+public import LinuxKernel
+public import SystemMonitor
+
+/// A directory tree to be watched.
+public struct WatchRoot: Sendable {
+    /// Names it in notices and snapshots.
+    public let id: String
+    /// Where it is; symbolic links in this path alone are followed.
+    public let path: BytePath
+    /// Where its file work is done: opening, listing, adding watches. Of no other root, so that one that does not
+    /// answer holds up nobody.
+    public let queue: MonitorQueue
+    /// Whether an entry, by its path relative to the root and its kind, is left out before it costs a watch or a look.
+    /// Called on `queue`. Must give the same answer each time.
+    public let exclude: @Sendable (BytePath, FileKind) -> Bool
+
+    /// A root; without a rule nothing is left out.
+    public init(
+        id: String, path: BytePath, queue: MonitorQueue,
+        exclude: @escaping @Sendable (BytePath, FileKind) -> Bool = { _, _ in false }
+    ) {
+        self.id = id
+        self.path = path
+        self.queue = queue
+        self.exclude = exclude
+    }
+}

@@ -1,0 +1,287 @@
+import DirectoryWatch
+import FileValues
+import Glibc
+import LinuxKernel
+import SystemMonitor
+import TestSupport
+import Testing
+
+@Suite("What happens in a real directory is told once", .timeLimit(.minutes(2)))
+struct LiveTests {
+    @Test("What is there at the start is found; what comes is told with its cause")
+    func basics() async throws {
+        let watched = try Watched()
+        try watched.write("inbox/old.jpg", "old")
+        mkdir(watched.path("sub"), 0o755)
+        try watched.write("inbox/sub/deep.jpg", "deep")
+        await watched.start()
+        #expect(
+            watched.takeLines() == [
+                "old.jpg finished(found)", "sub directoryAppeared", "sub/deep.jpg finished(found)",
+            ])
+        try await watched.waitForClose("new.jpg") { try watched.write("inbox/new.jpg", "new") }
+        try watched.write("aside.jpg", "moved")
+        rename(watched.scratch.appending("aside.jpg"), watched.path("sub/in.jpg"))
+        try await watched.settle()
+        #expect(watched.takeFinished() == ["new.jpg finished(closeWrite)", "sub/in.jpg finished(movedIn)"])
+        await watched.end()
+    }
+
+    @Test("A file written slowly is told when it is made and when it is closed, and not in between")
+    func slowWrite() async throws {
+        let watched = try Watched()
+        await watched.start()
+        let file = open(watched.path("slow.jpg"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+        #expect(file >= 0)
+        for part in 0..<5 {
+            _ = "part \(part)\n".withCString { Glibc.write(file, $0, strlen($0)) }
+            try await watched.passEvents()
+        }
+        #expect(watched.takeLines() == ["slow.jpg created"])
+        try await watched.waitForClose("slow.jpg") { close(file) }
+        try await watched.settle()
+        #expect(watched.takeLines() == ["slow.jpg finished(closeWrite)"])
+        await watched.end()
+    }
+
+    @Test("Asked for, changes of an open file are told")
+    func changes() async throws {
+        let watched = try Watched(reportsChanges: true)
+        await watched.start()
+        let file = open(watched.path("growing"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+        try await watched.passEvents()
+        _ = Glibc.write(file, "x", 1)
+        try await watched.passEvents()
+        try await watched.waitForClose("growing") { close(file) }
+        try await watched.settle()
+        #expect(watched.takeLines() == ["growing created", "growing changed", "growing finished(closeWrite)"])
+        await watched.end()
+    }
+
+    @Test("A directory moved in whole brings all its files, once each")
+    func treeMovedIn() async throws {
+        let watched = try Watched()
+        await watched.start()
+        for sub in ["card", "card/100", "card/101", "card/101/raw"] { mkdir(watched.scratch.appending(sub), 0o755) }
+        let names = ["card/a.jpg", "card/100/b.jpg", "card/101/c.jpg", "card/101/raw/d.cr3"]
+        for name in names { try watched.write(name, name) }
+        rename(watched.scratch.appending("card"), watched.path("card"))
+        try await watched.settle()
+        #expect(Set(watched.takeFinished()) == Set(names.map { "\($0) finished(found)" }))
+        #expect(watched.watch.snapshot().roots[0].watches == 5)
+        // And out again: gone, and watched no more.
+        rename(watched.path("card"), watched.scratch.appending("card"))
+        try await watched.settle()
+        let lines = watched.takeLines()
+        #expect(Set(lines.filter { $0.hasSuffix(" vanished") }) == Set(names.map { "\($0) vanished" }))
+        #expect(watched.watch.snapshot().watches == 1)
+        try watched.write("card/a.jpg", "again")
+        try await watched.settle()
+        #expect(watched.takeLines().isEmpty)
+        await watched.end()
+    }
+
+    @Test("Many deep directories made at once, with files in them: every file exactly once")
+    func deepRace() async throws {
+        let watched = try Watched()
+        await watched.start()
+        var expected: Set<String> = []
+        for tree in 0..<40 {
+            var path = "t\(tree)"
+            for depth in 0..<12 {
+                mkdir(watched.path(path), 0o755)
+                // Empty: of one with content a listing may see two states, before and after the write.
+                try watched.write("inbox/\(path)/f", "")
+                expected.insert("\(path)/f")
+                path += "/d\(depth)"
+            }
+        }
+        try await watched.settle()
+        let told = watched.takeFinishedPaths()
+        #expect(told.count == expected.count)
+        #expect(Set(told) == expected)
+        await watched.end()
+    }
+
+    @Test("Renames within a root keep what is known, for files and for directories with all that is in them")
+    func renames() async throws {
+        let watched = try Watched()
+        mkdir(watched.path("day"), 0o755)
+        try watched.write("inbox/day/1.jpg", "1")
+        try watched.write("inbox/download.part", "2")
+        await watched.start()
+        _ = watched.take()
+        rename(watched.path("download.part"), watched.path("day/2.jpg"))
+        try await watched.settle()
+        #expect(watched.takeLines() == ["day/2.jpg renamed(download.part)"])
+        rename(watched.path("day"), watched.path("night"))
+        try await watched.settle()
+        let lines = watched.takeLines()
+        #expect(lines.first == "night directoryAppeared")
+        #expect(
+            Set(lines) == [
+                "night directoryAppeared", "night/1.jpg renamed(day/1.jpg)", "night/2.jpg renamed(day/2.jpg)",
+                "day directoryVanished",
+            ])
+        try await watched.waitForClose("night/3.jpg") { try watched.write("inbox/night/3.jpg", "3") }
+        try await watched.settle()
+        #expect(watched.takeFinished() == ["night/3.jpg finished(closeWrite)"])
+        await watched.end()
+    }
+
+    @Test("Deleting tells what was known; forgetting before tells nothing")
+    func deletions() async throws {
+        let watched = try Watched()
+        for name in ["a.jpg", "b.jpg"] { try watched.write("inbox/\(name)", name) }
+        mkdir(watched.path("sub"), 0o755)
+        try watched.write("inbox/sub/c.jpg", "c")
+        await watched.start()
+        _ = watched.take()
+        watched.queue.sync { watched.watch.forget(root: "inbox", path: "a.jpg") }
+        unlink(watched.path("a.jpg"))
+        unlink(watched.path("b.jpg"))
+        try runProgram(["/bin/rm", "-r", watched.path("sub")])
+        try await watched.settle()
+        #expect(Set(watched.takeLines()) == ["b.jpg vanished", "sub/c.jpg vanished", "sub directoryVanished"])
+        #expect(watched.watch.snapshot().roots[0].knownFiles == 0)
+        await watched.end()
+    }
+
+    @Test("Links by name and files made without one are told too, though no close tells of them")
+    func linkedIn() async throws {
+        let watched = try Watched()
+        await watched.start()
+        try watched.write("aside.jpg", "whole")
+        #expect(link(watched.scratch.appending("aside.jpg"), watched.path("linked.jpg")) == 0)
+        try await watched.settle()
+        #expect(watched.takeLines() == ["linked.jpg finished(found)"])
+        await watched.end()
+    }
+
+    @Test("A file that was made and never closed counts as found once it lies still from one tick to the next")
+    func comesToRest() async throws {
+        let watched = try Watched()
+        await watched.start()
+        let file = open(watched.path("open.jpg"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+        defer { close(file) }
+        try await watched.passEvents()
+        #expect(watched.takeLines() == ["open.jpg created"])
+        for expected in [[], ["open.jpg finished(found)"], []] {
+            watched.queue.sync { watched.watch.checkNow() }
+            try await watched.passEvents()
+            #expect(watched.takeLines() == expected)
+        }
+        await watched.end()
+    }
+
+    @Test("Any name goes through: 255 bytes, newlines, invalid UTF-8")
+    func names() async throws {
+        let watched = try Watched()
+        await watched.start()
+        let names = [
+            BytePath(Array(repeating: UInt8(ascii: "x"), count: 250) + Array(".jpg\n".utf8)),
+            BytePath([0xFF, 0xFE, 0x0A, 0x80, 0x1B, 0x5B, 0x32, 0x4A]),
+            BytePath(Array(repeating: 0xE9, count: 255)), " ", "\\x41",
+        ]
+        let directory = BytePath([0xC3, 0x28, 0x0A])
+        let path = watched.scratch.bytePath.appending("inbox").appending(directory)
+        #expect(path.withCString { mkdir($0, 0o755) } == 0)
+        for name in names {
+            let file = path.appending(name).withCString { creat($0, 0o644) }
+            #expect(file >= 0)
+            close(file)
+        }
+        try await watched.settle()
+        let told = watched.take().filter { if case .finished = $0.kind { true } else { false } }.map(\.path)
+        #expect(told.count == names.count)
+        #expect(Set(told) == Set(names.map { directory.appending($0) }))
+        await watched.end()
+    }
+
+    @Test("What is no regular file is told once, and neither followed nor opened")
+    func specials() async throws {
+        let watched = try Watched()
+        #expect(symlink("/etc", watched.path("way")) == 0)
+        await watched.start()
+        #expect(watched.takeLines() == ["way notRegular(symbolicLink)"])
+        #expect(mkfifo(watched.path("pipe"), 0o644) == 0)
+        #expect(symlink("nowhere", watched.path("dangling")) == 0)
+        try await watched.settle()
+        #expect(Set(watched.takeLines()) == ["pipe notRegular(fifo)", "dangling notRegular(symbolicLink)"])
+        _ = await watched.reconcile()
+        #expect(watched.takeLines().isEmpty)
+        #expect(watched.watch.snapshot().watches == 1)
+        await watched.end()
+    }
+
+    @Test("What the rule leaves out costs no watch and no notice")
+    func exclusion() async throws {
+        let watched = try Watched { path, kind in
+            path.name == "@eaDir" && kind == .directory || path.lowercasedExtension == Array("tmp".utf8)
+        }
+        mkdir(watched.path("@eaDir"), 0o755)
+        mkdir(watched.path("@eaDir/below"), 0o755)
+        await watched.start()
+        mkdir(watched.path("day"), 0o755)
+        mkdir(watched.path("day/@eaDir"), 0o755)
+        try watched.write("inbox/day/@eaDir/x.jpg", "x")
+        try watched.write("inbox/day/y.tmp", "y")
+        try watched.write("inbox/day/z.jpg", "")
+        try await watched.settle()
+        #expect(watched.takeFinishedPaths() == ["day/z.jpg"])
+        #expect(watched.watch.snapshot().watches == 2)
+        await watched.end()
+    }
+
+    @Test("A reconciliation of what is known tells nothing; of what events miss, exactly that")
+    func reconciliation() async throws {
+        let watched = try Watched()
+        for name in ["a.jpg", "b.jpg", "c.jpg"] { try watched.write("inbox/\(name)", name) }
+        await watched.start()
+        _ = watched.take()
+        #expect(await watched.reconcile().map(\.found) == [0])
+        #expect(watched.take().isEmpty)
+        // A change of times alone raises no event that is watched.
+        var times = [timespec(tv_sec: 5, tv_nsec: 0), timespec(tv_sec: 5, tv_nsec: 0)]
+        #expect(utimensat(AT_FDCWD, watched.path("b.jpg"), &times, 0) == 0)
+        let reports = await watched.reconcile("inbox")
+        #expect(reports.map(\.found) == [1])
+        #expect(reports.map(\.files) == [3])
+        #expect(watched.takeLines() == ["b.jpg finished(found)"])
+        await watched.end()
+    }
+
+    @Test("A handler may ask for more, forget and end the watch; it is never called inside itself")
+    func handlerComesBack() async throws {
+        let scratch = try ScratchDirectory()
+        let queue = MonitorQueue(label: "test.watch")
+        let watch = try DirectoryWatch(
+            label: "test", queue: queue,
+            roots: [WatchRoot(id: "a", path: scratch.bytePath, queue: MonitorQueue(label: "test.root"))])
+        _ = creat(scratch.appending("a.jpg"), 0o644)
+        let calls = Locked((depth: 0, deepest: 0, found: 0))
+        await withCheckedContinuation { continuation in
+            queue.async {
+                watch.setHandler { notices in
+                    calls.withLock {
+                        $0.depth += 1
+                        $0.deepest = max($0.deepest, $0.depth)
+                        $0.found += notices.count
+                    }
+                    let found = calls.withLock { $0.found }
+                    if found < 5 {
+                        watch.forget(root: "a", path: "a.jpg")
+                        watch.reconcile()
+                    } else {
+                        watch.invalidate { continuation.resume() }
+                    }
+                    calls.withLock { $0.depth -= 1 }
+                }
+                watch.activate()
+            }
+        }
+        let (_, deepest, found) = calls.withLock { $0 }
+        #expect(deepest == 1)
+        #expect(found == 5)
+    }
+}

@@ -1,0 +1,61 @@
+import DirectoryWatch
+import FileValues
+
+/// Believes every notice, and complains of those that don't agree with what it was told before.
+struct Receiver {
+    enum Entry: Equatable {
+        case finished(FileIdentity)
+        case writing
+        case special
+    }
+
+    struct Place: Hashable {
+        let root: String
+        let path: BytePath
+    }
+
+    private(set) var entries: [Place: Entry] = [:]
+    private(set) var directories: Set<Place> = []
+    private(set) var complaints: [String] = []
+    private(set) var changes = 0
+
+    mutating func take(_ notice: WatchNotice) {
+        let place = Place(root: notice.root, path: notice.path)
+        switch notice.kind {
+        case .finished:
+            changes += 1
+            guard let identity = notice.identity else { return complain(notice, "has no identity") }
+            if entries[place] == .finished(identity) { complain(notice, "was told before") }
+            entries[place] = .finished(identity)
+        case .created, .changed:
+            changes += 1
+            entries[place] = .writing
+        case .vanished:
+            changes += 1
+            if entries.removeValue(forKey: place) == nil { complain(notice, "was never told") }
+        case .renamed(let from):
+            changes += 1
+            guard let identity = notice.identity else { return complain(notice, "has no identity") }
+            switch entries.removeValue(forKey: Place(root: notice.root, path: from)) {
+            case .finished(let before) where before.inode == identity.inode: break
+            case let other: complain(notice, "came from \(String(describing: other))")
+            }
+            entries[place] = .finished(identity)
+        case .notRegular:
+            changes += 1
+            if entries[place] == .special { complain(notice, "was told before") }
+            entries[place] = .special
+        case .directoryAppeared:
+            changes += 1
+            if !directories.insert(place).inserted { complain(notice, "was told before") }
+        case .directoryVanished:
+            changes += 1
+            if directories.remove(place) == nil { complain(notice, "was never told") }
+        case .rootGone, .rootBack, .overflow, .healed, .unreadable: break
+        }
+    }
+
+    private mutating func complain(_ notice: WatchNotice, _ text: String) {
+        complaints.append("\(notice.root)/\(notice.path) \(notice.kind): \(text)")
+    }
+}

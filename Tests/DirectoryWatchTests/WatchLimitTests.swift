@@ -1,0 +1,54 @@
+import DirectoryWatch
+import Glibc
+import SystemMonitor
+import TestSupport
+import Testing
+
+/// The number of watches is limited for a user in a namespace of its own, in a process of its own: this program again,
+/// with a variable that tells it so.
+@Suite("When watches run out, the rest is polled", .timeLimit(.minutes(1)))
+struct WatchLimitTests {
+    private static let variable = "PHOTOINBOX_TEST_WATCH_LIMIT"
+    private static let isInside = getenv(variable) != nil
+    private static let canEnter: Bool = {
+        let enter = ["/usr/bin/unshare", "--user", "--map-root-user", "/bin/sh", "-c"]
+        return (try? runProgram(enter + ["echo 8 > /proc/sys/user/max_inotify_watches"])) != nil
+    }()
+
+    @Test(
+        "In a user namespace with 8 watches",
+        .enabled(if: !isInside && canEnter, "skipped: needs user namespaces and unshare(1)"))
+    func outside() throws {
+        try runProgram([
+            "/usr/bin/unshare", "--user", "--map-root-user", "/bin/sh", "-c",
+            "echo 8 > /proc/sys/user/max_inotify_watches && exec /usr/bin/env \(Self.variable)=1 \"$@\"", "sh",
+            try #require(CommandLine.arguments.first), "--testing-library", "swift-testing", "--filter",
+            "WatchLimitTests",
+        ])
+    }
+
+    @Test("Inside it", .enabled(if: isInside, "skipped: runs in the process that the other test starts"))
+    func inside() async throws {
+        let watched = try Watched()
+        for directory in 0..<20 { mkdir(watched.path("d\(directory)"), 0o755) }
+        await watched.start()
+        _ = watched.take()
+        guard case .partlyPolled(let watches, let polled, _) = watched.watch.snapshot().roots[0].verdict else {
+            Issue.record("\(watched.watch.snapshot().roots[0].verdict)")
+            return
+        }
+        #expect(watches == 8)
+        #expect(polled == 13)
+        for directory in 0..<20 { try watched.write("inbox/d\(directory)/a.jpg", "\(directory)") }
+        watched.queue.sync { watched.watch.checkNow() }
+        try await watched.settle()
+        #expect(Set(watched.takeFinishedPaths()) == Set((0..<20).map { "d\($0)/a.jpg" }))
+        // Room again: what was polled is watched.
+        for directory in 0..<14 { try runProgram(["/bin/rm", "-r", watched.path("d\(directory)")]) }
+        try await watched.settle()
+        watched.queue.sync { watched.watch.checkNow() }
+        try await watched.settle()
+        #expect(watched.watch.snapshot().roots[0].verdict == .live)
+        await watched.end()
+    }
+}

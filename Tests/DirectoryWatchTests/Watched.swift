@@ -1,0 +1,160 @@
+import DirectoryWatch
+import Dispatch
+import FileValues
+import Glibc
+import LinuxKernel
+import SystemMonitor
+import TestSupport
+
+/// A watch over a scratch directory (or several) with all its notices kept, for tests.
+final class Watched: Sendable {
+    let scratch: ScratchDirectory
+    let queue: MonitorQueue
+    private let rootQueues: [MonitorQueue]
+    let watch: DirectoryWatch
+    private let notices = Locked<[WatchNotice]>([])
+    private let waiters = Locked<[(condition: @Sendable (WatchNotice) -> Bool, resume: @Sendable () -> Void)]>([])
+
+    /// Watches the directory `inbox` in a scratch directory.
+    init(
+        reportsChanges: Bool = false, roots: [String] = ["inbox"], below parent: String? = nil,
+        exclude: @escaping @Sendable (BytePath, FileKind) -> Bool = { _, _ in false }
+    ) throws {
+        let scratch = try ScratchDirectory(below: parent)
+        self.scratch = scratch
+        queue = MonitorQueue(label: "test.watch")
+        rootQueues = roots.map { MonitorQueue(label: "test.root.\($0)") }
+        watch = try DirectoryWatch(
+            label: "test", queue: queue,
+            roots: zip(roots, rootQueues).map { name, queue in
+                WatchRoot(
+                    id: name, path: scratch.bytePath.appending(BytePath(name)), queue: queue, exclude: exclude)
+            }, reportsChanges: reportsChanges, tick: nil)
+        for name in roots { mkdir(scratch.appending(name), 0o755) }
+    }
+
+    /// Starts, and waits until all that was there has been told.
+    func start() async {
+        await withCheckedContinuation { continuation in
+            queue.async {
+                self.watch.setHandler { [notices = self.notices, waiters = self.waiters] batch in
+                    notices.withLock { $0 += batch }
+                    let due = waiters.withLock { waiters in
+                        let due = waiters.filter { waiter in batch.contains(where: waiter.condition) }
+                        waiters.removeAll { waiter in batch.contains(where: waiter.condition) }
+                        return due.map(\.resume)
+                    }
+                    for resume in due { resume() }
+                }
+                self.watch.activate(onReconciled: { _ in continuation.resume() })
+            }
+        }
+    }
+
+    /// Makes a file in a root and waits until it is told as finished, twice: all events before the first were looked
+    /// at then, at the latest by the look that told the second.
+    func passEvents(in root: String = "inbox") async throws {
+        for _ in 0..<2 {
+            let name = "cookie-\(UInt32.random(in: 0 ... .max))"
+            try await wait { notice in
+                guard case .finished = notice.kind else { return false }
+                return notice.path == BytePath(name)
+            } while: {
+                try self.write("\(root)/\(name)", "")
+            }
+            queue.sync { watch.forget(root: root, path: BytePath(name)) }
+            unlink(scratch.appending("\(root)/\(name)"))
+        }
+    }
+
+    /// The same, and then compares, so that half renames and directories' surveys are through, too.
+    func settle(in root: String = "inbox") async throws {
+        try await passEvents(in: root)
+        _ = await reconcile(root)
+    }
+
+    /// Waits for a notice that comes while or after `body` runs.
+    func wait(
+        _ condition: @escaping @Sendable (WatchNotice) -> Bool, while body: () throws -> Void
+    ) async throws {
+        let stream = AsyncStream<Void> { continuation in
+            waiters.withLock { $0.append((condition, { continuation.finish() })) }
+        }
+        try body()
+        for await _ in stream {}
+    }
+
+    /// Runs `body` while the engine's queue can do nothing.
+    func whileEngineIsStuck(_ body: () throws -> Void) throws {
+        let isStuck = DispatchSemaphore(value: 0)
+        let blocker = DispatchSemaphore(value: 0)
+        queue.async {
+            isStuck.signal()
+            blocker.wait()
+        }
+        isStuck.wait()
+        defer { blocker.signal() }
+        try body()
+    }
+
+    /// Waits until a file is told as closed. The kernel tells of the last close: a program that another test starts at
+    /// the same moment holds the file open, too, until it is executed.
+    func waitForClose(_ path: BytePath, while body: () throws -> Void) async throws {
+        try await wait({ $0.path == path && $0.kind == .finished(.closeWrite) }, while: body)
+    }
+
+    func reconcile(_ root: String? = nil) async -> [ReconcileReport] {
+        await withCheckedContinuation { continuation in
+            queue.async { self.watch.reconcile(root: root) { continuation.resume(returning: $0) } }
+        }
+    }
+
+    /// Ends the watch; then what its workers were still at has ended, too.
+    func end() async {
+        await withCheckedContinuation { continuation in
+            queue.async { self.watch.invalidate { continuation.resume() } }
+        }
+        for queue in rootQueues { queue.sync {} }
+    }
+
+    /// All notices so far without those of cookies, and starts anew.
+    func take() -> [WatchNotice] {
+        notices.withLock { all in
+            defer { all = [] }
+            return all.filter { !$0.path.name.bytes.starts(with: Array("cookie-".utf8)) }
+        }
+    }
+
+    /// The same as `path kind` lines.
+    func takeLines() -> [String] { take().map { "\($0.path) \(describe($0.kind))" } }
+
+    /// Those of finished files alone.
+    func takeFinished() -> [String] { takeLines().filter { $0.contains(" finished(") } }
+
+    func takeFinishedPaths() -> [String] {
+        takeFinished().map { $0.split(separator: " ").dropLast().joined(separator: " ") }
+    }
+
+    func path(_ name: String) -> String { scratch.appending("inbox/\(name)") }
+
+    func write(_ name: String, _ text: String) throws {
+        let file = open(scratch.appending(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard file >= 0 else { throw Failed(call: "open \(name)", code: errno) }
+        _ = text.withCString { Glibc.write(file, $0, strlen($0)) }
+        close(file)
+    }
+}
+
+struct Failed: Error {
+    let call: String
+    let code: Int32
+}
+
+func describe(_ kind: WatchNotice.Kind) -> String {
+    switch kind {
+    case .finished(let cause): "finished(\(cause))"
+    case .renamed(let from): "renamed(\(from))"
+    case .notRegular(let kind): "notRegular(\(kind))"
+    default: "\(kind)"
+    }
+}
