@@ -8,6 +8,7 @@ let swiftSettings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let system = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 
 /// A target of ours.
@@ -27,18 +28,22 @@ let package = Package(
     products: [
         .library(name: "SystemMonitor", targets: ["FileValues", "LinuxKernel", "SystemMonitor"]),
         .library(name: "DirectoryWatch", targets: ["DirectoryWatch", "FileValues", "LinuxKernel", "SystemMonitor"]),
+        .library(name: "Systemd", targets: ["FileValues", "LinuxKernel", "Systemd"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-system", from: "1.5.0")
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.5.0"),
     ],
     targets: [
         // The floor.
         .target(name: "CLinux"),
+        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         module("FileValues"),
         module("LinuxKernel", ["CLinux", "FileValues", system]),
         // Libraries for any daemon.
         module("SystemMonitor", ["CLinux", "FileValues", "LinuxKernel", system]),
         module("DirectoryWatch", ["FileValues", "LinuxKernel", "SystemMonitor", system]),
+        module("Systemd", ["CSystemd", "FileValues", "LinuxKernel", logging, system]),
         // What is known of photos, and what is done with them.
         // Programs.
         .executableTarget(
@@ -55,6 +60,10 @@ let package = Package(
             swiftSettings: swiftSettings),
         tests("SystemMonitorTests", ["CLinux", "SystemMonitor", "monitor-probe"]),
         tests("DirectoryWatchTests", ["DirectoryWatch", "SystemMonitor"]),
+        .executableTarget(
+            name: "systemd-probe", dependencies: ["FileValues", "LinuxKernel", "Systemd", logging],
+            path: "Tests/SystemdProbe", swiftSettings: swiftSettings),
+        tests("SystemdTests", ["Systemd", "systemd-probe", logging], exclude: ["Scripts"]),
         tests("ExamplesTests", ["watch-things"]),
     ]
 )

@@ -1,0 +1,30 @@
+import Glibc
+public import LinuxKernel
+
+/// A descriptor that the service manager opened for us: a listening socket, a FIFO, or one from the descriptor store.
+///
+/// A shared handle to something with one owner: the first ``take()`` gets it; if nobody does, it is closed with the
+/// handle. Safe on any thread.
+public final class ActivatedDescriptor: Sendable {
+    /// FileDescriptorName= of its unit; `unknown` if it has none.
+    public let name: String
+
+    private let number: Locked<Int32?>
+
+    init(name: String, number: Int32) {
+        self.name = name
+        self.number = Locked(number)
+    }
+
+    deinit { _ = take() }
+
+    /// Hands the descriptor over, close-on-exec, once; nil afterwards.
+    public func take() -> OwnedDescriptor? {
+        let taken = number.withLock { number in
+            defer { number = nil }
+            return number
+        }
+        guard let taken else { return nil }
+        return OwnedDescriptor(taking: taken)
+    }
+}

@@ -1,0 +1,97 @@
+public import FileValues
+
+/// Turns entries into the journal's fields: pure, for both the library's call and the emergency datagram.
+///
+/// The names follow systemd.journal-fields(7); what is ours carries ``prefix``.
+public struct JournalEncoding: Hashable, Sendable {
+    /// The SYSLOG_IDENTIFIER of every entry: the program's name.
+    public let identifier: String
+    /// What our own field names begin with, such as `PHOTOINBOX_`.
+    public let prefix: String
+
+    /// journalctl's JSON shows `null` for a field of 4,096 bytes or more, its name included, unless `--all` is given.
+    static let maximumField = 4_095
+
+    /// An encoding. `prefix` must be a valid beginning of a field name: `A` to `Z` first, then those, digits and `_`,
+    /// at most 32 bytes; anything else is a bug and traps.
+    public init(identifier: String, prefix: String) {
+        precondition(
+            Self.isValidName(prefix) && prefix.utf8.count <= 32, "not the beginning of a journal field name: \(prefix)")
+        self.identifier = cut(oneLine(identifier), to: 255)
+        self.prefix = prefix
+    }
+
+    /// Whether the journal takes `name` from a program: 1 to 64 of `A`–`Z`, `0`–`9`, `_`, and neither `_` nor a digit
+    /// first. Of anything else sd_journal_sendv(3) says success and journald drops the field without a word.
+    public static func isValidName(_ name: String) -> Bool {
+        guard let first = name.utf8.first, (0x41...0x5A).contains(first), name.utf8.count <= 64 else { return false }
+        return name.utf8.allSatisfy { (0x41...0x5A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F }
+    }
+
+    /// The field for a metadata key: `queueDepth` and `queue-depth` both become `PREFIX_QUEUE_DEPTH`. Always valid.
+    public func name(forKey key: String) -> String {
+        if let common = Self.commonFields[key] { return common }
+        var name = Array(prefix.utf8)
+        var afterSmall = false
+        for byte in key.utf8 {
+            switch byte {
+            case 0x41...0x5A:
+                if afterSmall { name.append(UInt8(ascii: "_")) }
+                name.append(byte)
+            case 0x61...0x7A: name.append(byte & ~0x20)
+            case 0x30...0x39: name.append(byte)
+            default: name.append(UInt8(ascii: "_"))
+            }
+            afterSmall = (0x61...0x7A).contains(byte)
+        }
+        return String(decoding: name.prefix(64), as: UTF8.self)
+    }
+
+    /// Keys whose journal fields are common to all programs, and so without the prefix.
+    private static let commonFields = ["errno": "ERRNO", "documentation": "DOCUMENTATION"]
+
+    /// The fields of `entry`, each as `NAME=value`. `sent` is the time of sending: an entry that waited longer than a
+    /// second says when it happened, because the journal knows only when it arrived.
+    public func fields(of entry: LogEntry, sent: FileTime) -> [[UInt8]] {
+        var fields = [
+            field("MESSAGE", entry.message),
+            field("PRIORITY", String(entry.priority.rawValue)),
+            field("SYSLOG_IDENTIFIER", identifier),
+        ]
+        if let location = entry.location {
+            fields.append(field("CODE_FILE", location.file))
+            fields.append(field("CODE_LINE", String(location.line)))
+            if !location.function.isEmpty { fields.append(field("CODE_FUNC", location.function)) }
+        }
+        if let id = entry.messageID { fields.append(field("MESSAGE_ID", id.description)) }
+        for item in entry.fields { fields.append(field(name(forKey: item.key), item.value)) }
+        if sent.seconds - entry.time.seconds > 1 {
+            fields.append(field(prefix + "HAPPENED_AT", TimeText.utc(entry.time)))
+        }
+        return fields
+    }
+
+    /// One datagram of the journal's native protocol: a field whose value holds a newline is sent by its length, so
+    /// that no value can begin a field. See systemd.io/JOURNAL_NATIVE_PROTOCOL.
+    static func datagram(_ fields: [[UInt8]]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for field in fields {
+            guard let equals = field.firstIndex(of: UInt8(ascii: "=")) else { continue }
+            let value = field[(equals + 1)...]
+            if value.contains(UInt8(ascii: "\n")) {
+                bytes += field[..<equals]
+                bytes.append(UInt8(ascii: "\n"))
+                withUnsafeBytes(of: UInt64(value.count).littleEndian) { bytes += $0 }
+                bytes += value
+            } else {
+                bytes += field
+            }
+            bytes.append(UInt8(ascii: "\n"))
+        }
+        return bytes
+    }
+
+    private func field(_ name: String, _ value: String) -> [UInt8] {
+        Array("\(name)=\(cut(value, to: Self.maximumField - name.utf8.count - 1))".utf8)
+    }
+}

@@ -1,0 +1,113 @@
+import Dispatch
+import LinuxKernel
+
+/// A bounded ring and the serial queue that empties it, one delivery after the other.
+///
+/// Producers touch only the ring, behind a lock held for a few instructions. A delivery may block for as long as it
+/// likes: it holds this pump's own thread and nothing else.
+final class SinkPump: Sendable {
+    /// Hands one entry to the other side; returns why it failed, or nil. Runs on the pump's queue, may block.
+    typealias Delivery = @Sendable (LogEntry) -> String?
+
+    private struct State {
+        var ring: BoundedRing<LogEntry>
+        var isDraining = false
+        var sendingSince: SuspendingClock.Instant?
+        var sent: UInt64 = 0
+        var failed: UInt64 = 0
+        var lastFailure: String?
+        var waiting: [DispatchSemaphore] = []
+    }
+
+    private let name: String
+    private let queue: DispatchQueue
+    private let state: Locked<State>
+    private let deliver: Delivery
+
+    init(name: String, capacity: Int, byteCapacity: Int, deliver: @escaping Delivery) {
+        self.name = name
+        self.deliver = deliver
+        queue = DispatchQueue(label: "org.photoinbox.log.\(name)")
+        state = Locked(State(ring: BoundedRing(capacity: capacity, byteCapacity: byteCapacity)))
+    }
+
+    func offer(_ entry: LogEntry) {
+        let mustStart = state.withLock { state in
+            guard state.ring.offer(entry, cost: entry.cost, grave: entry.priority.isGrave), !state.isDraining else {
+                return false
+            }
+            state.isDraining = true
+            return true
+        }
+        if mustStart { queue.async { self.drain() } }
+    }
+
+    func snapshot() -> LogSinkSnapshot {
+        state.withLock { state in
+            LogSinkSnapshot(
+                name: name, queued: state.ring.count, queuedBytes: state.ring.bytes, sent: state.sent,
+                dropped: state.ring.dropped, failed: state.failed, sendingSince: state.sendingSince,
+                lastFailure: state.lastFailure)
+        }
+    }
+
+    func flush(within limit: Duration) -> Bool {
+        dispatchPrecondition(condition: .notOnQueue(queue))
+        let done = DispatchSemaphore(value: 0)
+        let isIdle = state.withLock { state in
+            if state.isDraining { state.waiting.append(done) }
+            return !state.isDraining
+        }
+        if isIdle { return true }
+        let (seconds, attoseconds) = limit.components
+        let nanoseconds = Int(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
+        let timeout: DispatchTime =
+            nanoseconds.overflow
+            ? .distantFuture : .now() + .nanoseconds(nanoseconds.partialValue + Int(attoseconds / 1_000_000_000))
+        if done.wait(timeout: timeout) == .success { return true }
+        state.withLock { state in state.waiting.removeAll { $0 === done } }
+        return false
+    }
+
+    private func drain() {
+        while let entry = takeNext() {
+            let failure = deliver(entry)
+            state.withLock { state in
+                state.sendingSince = nil
+                if let failure {
+                    state.failed += 1
+                    state.lastFailure = failure
+                } else {
+                    state.sent += 1
+                }
+            }
+        }
+    }
+
+    /// The next entry, marked as being sent. If there is none, the draining is over, said under the same lock, so
+    /// that an entry offered a moment later starts a new one.
+    private func takeNext() -> LogEntry? {
+        let (next, finished) = state.withLock { state -> (BoundedRing<LogEntry>.Next?, [DispatchSemaphore]) in
+            let next = state.ring.next()
+            if next != nil {
+                state.sendingSince = .now
+                return (next, [])
+            }
+            state.isDraining = false
+            defer { state.waiting = [] }
+            return (nil, state.waiting)
+        }
+        for semaphore in finished { semaphore.signal() }
+        switch next {
+        case nil: return nil
+        case .element(let entry): return entry
+        case .gap(let count): return Self.report(of: count, in: name)
+        }
+    }
+
+    private static func report(of count: Int, in name: String) -> LogEntry {
+        LogEntry(
+            .warning, "\(count) log entries were dropped here because the \(name) did not take them, continuing",
+            id: .entriesDropped, fields: [.init("dropped", String(count))], location: CodeLocation())
+    }
+}

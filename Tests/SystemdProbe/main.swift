@@ -1,0 +1,21 @@
+// Run by SystemdTests in processes of their own: beside a private journald, under a fake service manager, with
+// descriptors passed in. Standard output is what the test reads, as `name=value` lines.
+import FileValues
+import Glibc
+import LinuxKernel
+import Logging
+import Systemd
+
+let arguments = CommandLine.arguments.dropFirst()
+let encoding = JournalEncoding(identifier: "systemd-probe", prefix: "PHOTOINBOX_")
+switch arguments.first {
+case "fields": logFields(JournalSink(encoding: encoding))
+case "forge": logForgeries(JournalSink(encoding: encoding))
+case "stall": stallJournal()
+case "last-words": lastWords()
+case "absent": logWithoutJournal()
+case "destination": logToChosenDestination(arguments.dropFirst().first ?? "automatic")
+case "notify": notifyManager()
+case "activated": takeActivated()
+default: fatalError("which probe?")
+}
