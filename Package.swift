@@ -45,6 +45,7 @@ let package = Package(
         module("DirectoryWatch", ["FileValues", "LinuxKernel", "SystemMonitor", system]),
         module("Systemd", ["CSystemd", "FileValues", "LinuxKernel", logging, system]),
         // What is known of photos, and what is done with them.
+        module("PhotoModel", ["FileValues"]),
         // Programs.
         .executableTarget(
             name: "watch-things", dependencies: ["FileValues", "LinuxKernel", "SystemMonitor"],
@@ -64,6 +65,7 @@ let package = Package(
             name: "systemd-probe", dependencies: ["FileValues", "LinuxKernel", "Systemd", logging],
             path: "Tests/SystemdProbe", swiftSettings: swiftSettings),
         tests("SystemdTests", ["Systemd", "systemd-probe", logging], exclude: ["Scripts"]),
+        tests("PhotoModelTests", ["PhotoModel"]),
         tests("ExamplesTests", ["watch-things"]),
     ]
 )

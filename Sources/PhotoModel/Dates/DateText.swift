@@ -1,0 +1,123 @@
+/// A date as some program wrote it: EXIF (`2024:01:31 12:34:56`), ISO 8601 (`2024-01-31T12:34:56.78+01:00`) and what
+/// lies between, as cameras do not keep to either.
+struct DateText: Equatable {
+    let local: CivilDateTime
+    /// Seconds east of UTC, if the text says so.
+    let offset: Int32?
+    /// Whether a time of day was given; if not, `local` is midnight.
+    let hasTime: Bool
+
+    /// Why a text is no date.
+    enum Refusal: Error, Equatable {
+        case blank, unreadable, zero, noSuchDay, noSuchTime
+
+        /// For people, after the text itself.
+        var words: String {
+            switch self {
+            case .blank: "is blank"
+            case .unreadable: "is no date"
+            case .zero: "was never set"
+            case .noSuchDay: "names a day that does not exist"
+            case .noSuchTime: "names a time that does not exist"
+            }
+        }
+    }
+
+    /// Reads `bytes`; throws why they are no date. What follows a whole date and time is not looked at.
+    static func parse(_ bytes: some Collection<UInt8>) throws(Refusal) -> DateText {
+        var scanner = DigitScanner(bytes)
+        scanner.skipSpaces()
+        if scanner.isAtEnd || bytes.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ":") || $0 == 0 }) {
+            throw .blank
+        }
+        guard let year = scanner.number(digits: 4), scanner.skip(oneOf: ":-/."), let month = scanner.number(digits: 2),
+            scanner.skip(oneOf: ":-/."), let day = scanner.number(digits: 2)
+        else { throw .unreadable }
+        if year == 0, month == 0, day == 0 { throw .zero }
+        guard let date = CivilDate(year: year, month: month, day: day) else { throw .noSuchDay }
+        guard scanner.skip(oneOf: " T_"), let hour = scanner.number(digits: 2), scanner.skip(oneOf: ":.-"),
+            let minute = scanner.number(digits: 2)
+        else {
+            guard let midnight = CivilDateTime(date) else { throw .noSuchDay }
+            return DateText(local: midnight, offset: nil, hasTime: false)
+        }
+        var second = 0
+        var nanosecond = 0
+        if scanner.skip(oneOf: ":.-") {
+            guard let number = scanner.number(digits: 2) else { throw .noSuchTime }
+            second = number
+            if scanner.skip(oneOf: ".,") { nanosecond = scanner.fraction() }
+        }
+        guard let local = CivilDateTime(date, hour: hour, minute: minute, second: second, nanosecond: nanosecond)
+        else { throw .noSuchTime }
+        return DateText(local: local, offset: scanner.offset(), hasTime: true)
+    }
+
+    /// An EXIF offset (`+01:00`, `Z`) as seconds east of UTC; nil if it is none, or beyond 15 hours.
+    static func parseOffset(_ bytes: some Collection<UInt8>) -> Int32? {
+        var scanner = DigitScanner(bytes)
+        return scanner.offset()
+    }
+
+    /// EXIF's fraction of a second (`78` is 0.78 s) in nanoseconds; nil without a digit.
+    static func parseFraction(_ bytes: some Collection<UInt8>) -> Int? {
+        var scanner = DigitScanner(bytes)
+        scanner.skipSpaces()
+        guard let first = scanner.peek, isDigit(first) else { return nil }
+        return scanner.fraction()
+    }
+}
+
+/// Takes numbers and separators from the front of a text.
+struct DigitScanner {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: some Collection<UInt8>) { rest = Array(bytes.prefix(64))[...] }
+
+    var isAtEnd: Bool { rest.isEmpty }
+    var peek: UInt8? { rest.first }
+
+    mutating func skipSpaces() {
+        while rest.first == UInt8(ascii: " ") { rest.removeFirst() }
+    }
+
+    /// Takes one byte if it is one of `separators`.
+    mutating func skip(oneOf separators: StaticString) -> Bool {
+        guard let first = rest.first, separators.withUTF8Buffer({ $0.contains(first) }) else { return false }
+        rest.removeFirst()
+        return true
+    }
+
+    /// Takes exactly `digits` digits; takes nothing if there are fewer.
+    mutating func number(digits: Int) -> Int? {
+        let taken = rest.prefix(digits)
+        guard taken.count == digits, taken.allSatisfy(isDigit) else { return nil }
+        rest.removeFirst(digits)
+        return taken.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+    }
+
+    /// Takes all digits as a decimal fraction, in billionths.
+    mutating func fraction() -> Int {
+        var value = 0
+        var unit = 100_000_000
+        while let byte = rest.first, isDigit(byte) {
+            value += Int(byte - 0x30) * unit
+            unit /= 10
+            rest.removeFirst()
+        }
+        return value
+    }
+
+    /// Takes `Z`, `+01:00`, `+0100` or `-03`.
+    mutating func offset() -> Int32? {
+        skipSpaces()
+        if skip(oneOf: "Z") { return 0 }
+        let negative = rest.first == UInt8(ascii: "-")
+        guard skip(oneOf: "+-"), let hours = number(digits: 2) else { return nil }
+        _ = skip(oneOf: ":")
+        let minutes = number(digits: 2) ?? 0
+        guard hours <= 15, minutes <= 59 else { return nil }
+        let seconds = Int32(hours * 3_600 + minutes * 60)
+        return negative ? -seconds : seconds
+    }
+}

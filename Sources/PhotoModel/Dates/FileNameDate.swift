@@ -1,0 +1,60 @@
+package import FileValues
+
+/// Finds the date in names that cameras and programs give: `IMG_20240131_120000.jpg`, `PXL_20240131_120000123.jpg`,
+/// `2024-01-31 12.00.00.jpg`, `Screenshot_2024-01-31-12-00-00.png`, `IMG-20240131-WA0001.jpg`.
+package enum FileNameDate {
+    /// The date in `name`; nil if there is none. The time is that of the device's clock, in no known zone; for names
+    /// that begin with `PXL_`, it is in UTC, as Google's cameras have it.
+    package static func find(in name: BytePath) -> RecordedDate? {
+        let stem = name.stem.bytes.prefix(255)
+        for start in stem.indices where isDigit(stem[start]) {
+            // A date in the midst of a longer number is none.
+            if start > stem.startIndex, isDigit(stem[start - 1]) { continue }
+            guard let found = date(in: stem[start...]) else { continue }
+            let reading: RecordedDate.Reading =
+                stem.begins(with: "PXL_") && found.hasTime
+                ? .instant(found.local.instant(offset: 0))
+                : .local(found.local, offset: nil, hasTime: found.hasTime)
+            return RecordedDate(provenance: .fileName, text: escapeForDisplay(name.name.bytes), reading: reading)
+        }
+        return nil
+    }
+
+    /// A date that begins right at the start of `bytes`: `20240131` or `2024-01-31`, with `.` or `_` too, and perhaps a
+    /// time after it.
+    private static func date(in bytes: ArraySlice<UInt8>) -> DateText? {
+        var scanner = DigitScanner(bytes)
+        guard let year = scanner.number(digits: 4), (1990...2099).contains(year) else { return nil }
+        let separated = scanner.skip(oneOf: "-_.")
+        guard let month = scanner.number(digits: 2), scanner.skip(oneOf: "-_.") == separated,
+            let day = scanner.number(digits: 2), let date = CivilDate(year: year, month: month, day: day),
+            let midnight = CivilDateTime(date)
+        else { return nil }
+        let dayOnly = DateText(local: midnight, offset: nil, hasTime: false)
+        // 20240131120000 runs on without a break; a run of any other length is some other number.
+        let digitsFollow = scanner.peek.map(isDigit) ?? false
+        if !digitsFollow { skipToTime(&scanner) }
+        guard let hour = scanner.number(digits: 2) else { return digitsFollow ? nil : dayOnly }
+        let split = scanner.skip(oneOf: "-_.:")
+        guard let minute = scanner.number(digits: 2), scanner.skip(oneOf: "-_.:") == split,
+            let second = scanner.number(digits: 2)
+        else { return digitsFollow ? nil : dayOnly }
+        // Milliseconds may follow directly; more digits than those three make it some other number.
+        let fraction = scanner.number(digits: 3) ?? 0
+        if scanner.peek.map(isDigit) ?? false { return digitsFollow ? nil : dayOnly }
+        guard
+            let local = CivilDateTime(
+                date, hour: hour, minute: minute, second: second, nanosecond: fraction * 1_000_000)
+        else { return dayOnly }
+        return DateText(local: local, offset: nil, hasTime: true)
+    }
+
+    /// What stands between day and time: `_`, `-`, ` `, `T`, or WhatsApp's ` at `.
+    private static func skipToTime(_ scanner: inout DigitScanner) {
+        if scanner.skip(oneOf: "_-T.") { return }
+        scanner.skipSpaces()
+        guard scanner.skip(oneOf: "a") else { return }
+        _ = scanner.skip(oneOf: "t")
+        scanner.skipSpaces()
+    }
+}

@@ -1,0 +1,20 @@
+import FileValues
+
+/// Puts `bytes`, whatever they are, through every parser and decision of this module: the one entry for fuzzers and
+/// mutation tests. Ends for any bytes; traps only where a rule that must hold for all of them is broken.
+package func exerciseReader(_ bytes: [UInt8]) {
+    var source = MemoryByteSource(bytes)
+    let name = BytePath(bytes.prefix(300))
+    guard let report = try? PhotoReader.read(&source, name: name) else {
+        preconditionFailure("reading from memory cannot fail")
+    }
+    let decision = CaptureDateDecision(
+        recorded: report.dates, name: name, modified: FileTime(seconds: Int64(bytes.count) - 500, nanoseconds: 0),
+        now: FileTime(seconds: 4_000_000_000, nanoseconds: 0), zone: { _ in 3_600 })
+    let place = LibraryLayout.standard.path(
+        for: name, date: decision.chosen?.local.date, camera: report.cameraModel, candidate: UInt64(bytes.count))
+    precondition(place.isSafeBeneath && place.components.allSatisfy { $0.bytes.count <= SafeName.longest })
+    _ = NameRules.decide(name)
+    _ = try? LibraryLayout(template: String(decoding: bytes.prefix(300), as: UTF8.self))
+    _ = decision.words
+}

@@ -1,0 +1,127 @@
+/// The boxes of an ISO base media file that matter here, found by one walk over its top level.
+struct BoxFile {
+    var meta: Box?
+    var movie: Box?
+    var hasMediaData = false
+    var hasFragments = false
+    var hasFragmentIndex = false
+    /// Where the last box ends.
+    var end: UInt64 = 0
+    /// The last box, if its header leaves its length open.
+    var open: Box?
+}
+
+extension SourceReader where Source: ~Copyable {
+    /// Reads a HEIF, AVIF, CR3, MP4 or MOV file; `brands` are those of its `ftyp` box.
+    mutating func readBoxFile(brands: [UInt32], into report: inout PhotoReport) throws(WalkStop) -> Completeness {
+        let file: BoxFile
+        switch boxFormat(brands) {
+        case .format(let format):
+            report.format = format
+            file = try walkBoxes(format.name)
+        case .refused(let reason): return .notAPhoto(reason: reason)
+        }
+        switch report.format {
+        case .heic, .heif, .avif:
+            guard let meta = file.meta else { return .malformed(reason: "HEIF has no meta box: no picture in it") }
+            try readHEIF(meta: meta, into: &report)
+        default:
+            guard let movie = file.movie else {
+                return .cutShort(
+                    reason: "\(report.format?.name ?? "film") has no moov box in its \(byteCount(size)): "
+                        + "the recording was not finished")
+            }
+            if report.format == .cr3 {
+                try readCR3(movie: movie, into: &report)
+            } else {
+                try readFilm(movie: movie, into: &report)
+            }
+            guard file.hasMediaData || file.hasFragments else {
+                return .cutShort(reason: "\(report.format?.name ?? "film") has a moov box, but no media data")
+            }
+        }
+        return try judge(file, name: report.format?.name ?? "film", trailers: &report.trailers)
+    }
+
+    /// Walks the top level to the end of the file; throws if a box is cut short.
+    private mutating func walkBoxes(_ name: String) throws(WalkStop) -> BoxFile {
+        var file = BoxFile()
+        var position: UInt64 = 0
+        for _ in 0..<200_000 where position < size {
+            switch try box(at: position, before: size) {
+            case .tooLong(let type, let end):
+                throw .found(
+                    .cutShort(
+                        reason: "\(name) is cut short: its \(type.text) box ends at byte \(grouped(end)), the file at "
+                            + grouped(size)))
+            case .fragment:
+                // Less than a header is left: QuickTime allows a few zero bytes as a terminator.
+                guard try offsetOfNonzero(from: position, before: size) == size else {
+                    throw .found(
+                        .cutShort(reason: "\(name) is cut short in a box header, at byte \(grouped(position))"))
+                }
+                return file
+            case .none: return file
+            case .box(let box):
+                switch box.type {
+                case "meta": file.meta = file.meta ?? box
+                case "moov": file.movie = file.movie ?? box
+                case "mdat": file.hasMediaData = true
+                case "moof": file.hasFragments = true
+                case "mfra": file.hasFragmentIndex = true
+                default: break
+                }
+                if box.isOpen { file.open = box }
+                position = box.end
+                file.end = position
+            }
+        }
+        return file
+    }
+
+    /// What the walk proves, once the format's own parts were found sound.
+    private mutating func judge(
+        _ file: BoxFile, name: String, trailers: inout [Trailer]
+    ) throws(WalkStop) -> Completeness {
+        if let open = file.open {
+            return .weak(reason: "\(name)'s last box, \(open.type.text), runs to the end of the file, wherever that is")
+        }
+        guard file.end == size else {
+            let rest = size - file.end
+            let isPadding = try offsetOfNonzero(from: file.end, before: size) == size
+            trailers.append(Trailer(kind: isPadding ? .padding : .unknown, offset: file.end, length: rest))
+            return .weak(
+                reason: "\(name)'s boxes end at byte \(grouped(file.end)), followed by \(byteCount(rest)) of "
+                    + (isPadding ? "zeros" : "something else"))
+        }
+        if file.hasFragments, !file.hasFragmentIndex {
+            return .weak(reason: "\(name) is in fragments, and nothing marks the last one")
+        }
+        return .whole(evidence: "\(name)'s boxes end exactly at the end of the file")
+    }
+
+    private enum BoxFormat {
+        case format(PhotoFormat)
+        case refused(String)
+    }
+
+    /// The format that the brands stand for: the major one first, then the compatible ones.
+    private func boxFormat(_ brands: [UInt32]) -> BoxFormat {
+        let major = FourCC(code: brands.first ?? 0)
+        switch major {
+        case "crx ": return .format(.cr3)
+        case "qt  ": return .format(.mov)
+        case "avif", "avis": return .format(.avif)
+        case "heic", "heix", "heim", "heis", "hevc", "hevx": return .format(.heic)
+        case "mif1", "mif2", "msf1":
+            let all = brands.map { FourCC(code: $0) }
+            if all.contains("avif") || all.contains("avis") { return .format(.avif) }
+            if all.contains("heic") || all.contains("heix") || all.contains("hevc") { return .format(.heic) }
+            return .format(.heif)
+        case "M4A ", "M4B ", "M4P ", "F4A ", "F4B ": return .refused("sound without a picture (brand \(major.text))")
+        case "jxl ", "jp2 ", "jpx ", "jpm ", "cdr ", "mjp2":
+            return .refused("of a kind that is not filed (brand \(major.text))")
+        default: return .format(.mp4)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+/// One box of an ISO base media file. ISO/IEC 14496-12, 4.2.
+struct Box {
+    let type: FourCC
+    let start: UInt64
+    /// Where its content begins, after the header.
+    let body: UInt64
+    /// Where it ends, inside the file.
+    let end: UInt64
+    /// Whether its header leaves the length open, "to the end of the file".
+    let isOpen: Bool
+}
+
+/// What stands where a box is expected.
+enum BoxReading {
+    case box(Box)
+    /// A box that ends beyond what holds it.
+    case tooLong(FourCC, end: UInt64)
+    /// Too few bytes for a box header.
+    case fragment
+    /// No box: zero bytes, or a type that is no text.
+    case none
+}
+
+extension SourceReader where Source: ~Copyable {
+    /// Reads the box header at `offset`; its end must not lie beyond `limit`.
+    mutating func box(at offset: UInt64, before limit: UInt64) throws(WalkStop) -> BoxReading {
+        guard offset < limit, limit - offset >= 8, let short = try unsigned(at: offset, width: 4),
+            let code = try unsigned(at: offset + 4, width: 4)
+        else { return .fragment }
+        let type = FourCC(code: UInt32(code))
+        guard type.isPlausible else { return .none }
+        var header: UInt64 = 8
+        var length = short
+        if short == 1 {
+            guard limit - offset >= 16, let long = try unsigned(at: offset + 8, width: 8) else { return .fragment }
+            header = 16
+            length = long
+        } else if short == 0 {
+            return .box(Box(type: type, start: offset, body: offset + 8, end: limit, isOpen: true))
+        }
+        guard length >= header else { return .none }
+        let (end, overflow) = offset.addingReportingOverflow(length)
+        guard !overflow, end <= limit else { return .tooLong(type, end: overflow ? .max : end) }
+        return .box(Box(type: type, start: offset, body: offset + header, end: end, isOpen: false))
+    }
+
+    /// The boxes from `start` to `end`, at most 4,096; stops where something else stands.
+    mutating func boxes(from start: UInt64, to end: UInt64) throws(WalkStop) -> [Box] {
+        var found: [Box] = []
+        var position = start
+        while position < end, found.count < 4_096, case .box(let box) = try box(at: position, before: end) {
+            found.append(box)
+            position = box.end
+        }
+        return found
+    }
+
+    /// The first box of `type` among the children of `parent`, whose content begins `skipping` bytes in.
+    mutating func child(_ type: FourCC, of parent: Box, skipping: UInt64 = 0) throws(WalkStop) -> Box? {
+        let start = parent.body + min(skipping, parent.end - parent.body)
+        return try boxes(from: start, to: parent.end).first { $0.type == type }
+    }
+}

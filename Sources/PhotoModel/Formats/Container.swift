@@ -1,0 +1,86 @@
+/// How a file is built, told by its first bytes; the walk of its structure then tells the format.
+enum Container: Equatable {
+    case jpeg, png, gif, webp, tiff, raf
+    /// A TIFF structure with a maker's own number in place of 42.
+    case cr2, rw2, orf
+    /// Boxes as ISO/IEC 14496-12 has them; `brands` are the major brand and the compatible ones.
+    case boxes(brands: [UInt32])
+
+    /// How many bytes ``detect(_:)`` wants; it takes fewer where the file is shorter.
+    static let headerSize = 256
+
+    /// What `header`, the first bytes of a file, belongs to; nil if it is nothing that is filed.
+    static func detect(_ header: [UInt8]) -> Container? {
+        if header.starts(with: [0xFF, 0xD8, 0xFF]) { return .jpeg }
+        if header.starts(with: pngSignature) { return .png }
+        if header.begins(with: "GIF87a") || header.begins(with: "GIF89a") { return .gif }
+        if header.begins(with: "RIFF"), header.dropFirst(8).begins(with: "WEBP") { return .webp }
+        if header.begins(with: "FUJIFILMCCD-RAW ") { return .raf }
+        if header.begins(with: "IIU\0") { return .rw2 }
+        if header.begins(with: "IIRO") || header.begins(with: "IIRS") || header.begins(with: "MMOR") { return .orf }
+        if tiffSignatures.contains(where: { header.starts(with: $0) }) {
+            return header.dropFirst(8).starts(with: [0x43, 0x52, 0x02]) ? .cr2 : .tiff
+        }
+        return detectBoxes(header)
+    }
+
+    /// Whether `header`, all there is of a file, could be the start of one that has hardly begun to arrive.
+    static func couldBegin(with header: [UInt8]) -> Bool {
+        guard !header.isEmpty, header.count < 16 else { return false }
+        let signatures: [[UInt8]] =
+            [[0xFF, 0xD8, 0xFF], pngSignature, Array("GIF8".utf8), Array("FUJIFILMCCD-RAW ".utf8)] + tiffSignatures
+        if signatures.contains(where: { $0.starts(with: header) }) { return true }
+        if header.begins(with: "RIFF") || Array("RIFF".utf8).starts(with: header) { return header.count < 12 }
+        return header.starts(with: [0, 0]) && header.count < 12
+    }
+
+    static let pngSignature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+    /// Little and big endian, with offsets of 4 bytes and (BigTIFF) of 8.
+    private static let tiffSignatures: [[UInt8]] = [
+        [0x49, 0x49, 0x2A, 0], [0x4D, 0x4D, 0, 0x2A], [0x49, 0x49, 0x2B, 0, 8, 0], [0x4D, 0x4D, 0, 0x2B, 0, 8],
+    ]
+
+    private static func detectBoxes(_ header: [UInt8]) -> Container? {
+        guard header.count >= 8 else { return nil }
+        let words = stride(from: 0, to: min(header.count, headerSize) - 3, by: 4).map { start in
+            header[start..<(start + 4)].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        }
+        // A QuickTime file from before `ftyp` begins with any of these.
+        let older: [FourCC] = ["moov", "mdat", "wide", "free", "skip", "pnot"]
+        if older.contains(where: { $0.code == words[1] }) {
+            return words[0] == 1 || words[0] >= 8 || words[0] == 0 ? .boxes(brands: [FourCC("qt  ").code]) : nil
+        }
+        guard words[1] == FourCC("ftyp").code, words[0] >= 16, words.count >= 3 else { return nil }
+        // The minor version stands between the major brand and the compatible ones.
+        let listed = words.prefix(Int(min(words[0], UInt32(headerSize))) / 4).dropFirst(4)
+        return .boxes(brands: [words[2]] + listed)
+    }
+}
+
+/// Four ASCII characters as the number that a box type or brand is.
+struct FourCC: ExpressibleByStringLiteral, Equatable {
+    let code: UInt32
+
+    init(code: UInt32) { self.code = code }
+
+    init(stringLiteral value: StaticString) {
+        code = value.withUTF8Buffer { $0.prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) } }
+    }
+
+    init(_ value: StaticString) { self.init(stringLiteral: value) }
+
+    /// Whether all four are printable ASCII, or the copyright sign with which QuickTime's text types begin.
+    var isPlausible: Bool {
+        (0..<4).allSatisfy { index in
+            let byte = UInt8(truncatingIfNeeded: code >> (8 * UInt32(index)))
+            return (0x20...0x7E).contains(byte) || byte == 0xA9
+        }
+    }
+
+    /// The characters for people.
+    var text: String {
+        isPlausible
+            ? String(decoding: (0..<4).map { UInt8(truncatingIfNeeded: code >> (24 - 8 * UInt32($0))) }, as: UTF8.self)
+            : "0x" + String(code, radix: 16)
+    }
+}

@@ -1,0 +1,145 @@
+import FileValues
+
+/// What a film's `moov` box says: ISO/IEC 14496-12, 8.2 and 8.3; QuickTime File Format, "Metadata".
+extension SourceReader where Source: ~Copyable {
+    /// Adds date, size, turning, camera and content identifier to `report`; throws if media data lies beyond the end.
+    mutating func readFilm(movie: Box, into report: inout PhotoReport) throws(WalkStop) {
+        for box in try boxes(from: movie.body, to: movie.end).prefix(256) {
+            switch box.type {
+            case "mvhd": try readMovieHeader(box, into: &report)
+            case "trak": try readTrack(box, into: &report)
+            case "meta": try readKeys(box, into: &report)
+            case "udta":
+                if let meta = try child("meta", of: box) { try readKeys(meta, into: &report) }
+            default: break
+            }
+        }
+    }
+
+    /// The creation time counts seconds from 1904 in UTC; 0 means that the clock was not set.
+    private mutating func readMovieHeader(_ box: Box, into report: inout PhotoReport) throws(WalkStop) {
+        guard let version = try unsigned(at: box.body, width: 1),
+            let seconds = try unsigned(at: box.body + 4, width: version == 1 ? 8 : 4), seconds <= 1 << 40
+        else { return }
+        let reading: RecordedDate.Reading
+        let from1904to1970: Int64 = 2_082_844_800
+        let instant = FileTime(seconds: Int64(seconds) - from1904to1970, nanoseconds: 0)
+        let local = CivilDateTime(instant)
+        reading = seconds == 0 ? .unreadable(DateText.Refusal.zero.words) : .instant(instant)
+        report.record(
+            RecordedDate(
+                provenance: .videoHeader, text: local.map { "\($0) UTC" } ?? "\(seconds) s after 1904", reading: reading
+            ))
+    }
+
+    private mutating func readTrack(_ track: Box, into report: inout PhotoReport) throws(WalkStop) {
+        let children = try boxes(from: track.body, to: track.end)
+        if let header = children.first(where: { $0.type == "tkhd" }) { try readTrackHeader(header, into: &report) }
+        guard let media = children.first(where: { $0.type == "mdia" }), let info = try child("minf", of: media),
+            let table = try child("stbl", of: info)
+        else { return }
+        for box in try boxes(from: table.body, to: table.end) where box.type == "stco" || box.type == "co64" {
+            let width = box.type == "stco" ? 4 : 8
+            guard let count = try unsigned(at: box.body + 4, width: 4), count > 0 else { continue }
+            // Chunks are in the order of the film, so the last one is the farthest in any file written in one go.
+            let last = box.body + 8 + (count - 1) * UInt64(width)
+            guard last < box.end, let offset = try unsigned(at: last, width: width) else { continue }
+            guard offset < size else {
+                throw .found(
+                    .cutShort(
+                        reason: "\(report.format?.name ?? "film") is cut short: media data lies at byte "
+                            + "\(grouped(offset)), the file ends at \(grouped(size))"))
+            }
+        }
+    }
+
+    /// Width and height are numbers of 16.16 bits; sound has none. The first track that has a size is the film's.
+    private mutating func readTrackHeader(_ box: Box, into report: inout PhotoReport) throws(WalkStop) {
+        guard report.width == nil, let version = try unsigned(at: box.body, width: 1) else { return }
+        let matrix = box.body + (version == 1 ? 52 : 40)
+        guard matrix + 44 <= box.end, let width = try unsigned(at: matrix + 36, width: 4),
+            let height = try unsigned(at: matrix + 40, width: 4), width >> 16 > 0, height >> 16 > 0,
+            let a = try unsigned(at: matrix, width: 4), let b = try unsigned(at: matrix + 4, width: 4)
+        else { return }
+        (report.width, report.height) = (UInt32(width >> 16), UInt32(height >> 16))
+        let one: UInt64 = 0x0001_0000
+        let minusOne: UInt64 = 0xFFFF_0000
+        switch (a, b) {
+        case (one, 0): report.orientation = 1
+        case (0, one): report.orientation = 6
+        case (minusOne, 0): report.orientation = 3
+        case (0, minusOne): report.orientation = 8
+        default: break
+        }
+    }
+
+    /// QuickTime's keys, by their names: `keys` lists them, `ilst` has their values by number, from 1.
+    private mutating func readKeys(_ meta: Box, into report: inout PhotoReport) throws(WalkStop) {
+        // In MP4 `meta` has a version before its children, in QuickTime it has not.
+        let skip: UInt64 = try unsigned(at: meta.body, width: 4) == 0 ? 4 : 0
+        guard let keys = try child("keys", of: meta, skipping: skip),
+            let list = try child("ilst", of: meta, skipping: skip)
+        else { return }
+        var names: [[UInt8]] = []
+        for key in try boxes(from: keys.body + min(8, keys.end - keys.body), to: keys.end).prefix(1_024) {
+            names.append(try bytes(at: key.body, count: Int(min(key.end - key.body, 64))))
+        }
+        // The items' types are numbers, not text, so they are read without the check that boxes pass.
+        var position = list.body
+        for _ in 0..<1_024 where list.end - position >= 8 {
+            guard let length = try unsigned(at: position, width: 4), let key = try unsigned(at: position + 4, width: 4),
+                length >= 8, length <= list.end - position
+            else { return }
+            if key >= 1, key <= UInt64(names.count), length >= 24 {
+                let value = try bytes(at: position + 24, count: Int(min(length - 24, 255)))
+                record(value, of: names[Int(key - 1)], into: &report)
+            }
+            position += length
+        }
+    }
+
+    private func record(_ value: [UInt8], of key: [UInt8], into report: inout PhotoReport) {
+        guard key.begins(with: "com.apple.quicktime.") else { return }
+        let name = key.dropFirst(20)
+        if name.equals("creationdate") {
+            report.record(RecordedDate(provenance: .videoCreation, bytes: value))
+        } else if name.equals("content.identifier") {
+            report.contentIdentifier = report.contentIdentifier ?? shownText(value)
+        } else if name.equals("make") {
+            report.cameraMake = report.cameraMake ?? shownText(value)
+        } else if name.equals("model") {
+            report.cameraModel = report.cameraModel ?? shownText(value)
+        }
+    }
+
+    /// Adds what Canon's own box says: CMT1, CMT2 and CMT4 are EXIF's main, EXIF and GPS directories, each a TIFF block.
+    mutating func readCR3(movie: Box, into report: inout PhotoReport) throws(WalkStop) {
+        let canon: [UInt8] = [
+            0x85, 0xC0, 0xB6, 0x87, 0x82, 0x0F, 0x11, 0xE0, 0x81, 0x11, 0xF4, 0xCE, 0x46, 0x2B, 0x6A, 0x48,
+        ]
+        for box in try boxes(from: movie.body, to: movie.end).prefix(256) {
+            if box.type == "trak" {
+                try readTrack(box, into: &report)
+                continue
+            }
+            guard box.type == "uuid", try bytes(at: box.body, count: 16) == canon else { continue }
+            for part in try boxes(from: box.body + 16, to: box.end) {
+                let length = part.end - part.body
+                guard ["CMT1", "CMT2", "CMT4"].contains(part.type),
+                    let block = try tiffBlock(at: part.body, length: length),
+                    let directory = try directory(of: block, at: block.firstDirectory)
+                else { continue }
+                switch part.type {
+                case "CMT1":
+                    try readExif(main: directory, of: block, into: &report)
+                    if let width = directory.entry(0x0100), let height = directory.entry(0x0101) {
+                        report.width = try number(width, in: block).flatMap { UInt32(exactly: $0) }
+                        report.height = try number(height, in: block).flatMap { UInt32(exactly: $0) }
+                    }
+                case "CMT2": try readExifDirectory(directory, of: block, into: &report)
+                default: try readGPS(directory, of: block, into: &report)
+                }
+            }
+        }
+    }
+}

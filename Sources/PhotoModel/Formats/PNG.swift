@@ -1,0 +1,111 @@
+import FileValues
+
+extension SourceReader where Source: ~Copyable {
+    /// Reads a PNG, chunk by chunk to its IEND. PNG third edition, 5.
+    ///
+    /// The checks of IHDR and IEND are computed; those of the pixels would need every byte to be read.
+    mutating func readPNG(into report: inout PhotoReport) throws(WalkStop) -> Completeness {
+        var position: UInt64 = 8
+        var hasPixels = false
+        for index in 0..<1_000_000 {
+            let header = try bytes(at: position, count: 8)
+            guard header.count == 8 else {
+                return .cutShort(reason: "PNG is cut short: \(byteCount(size)), no IEND chunk")
+            }
+            let length = header[0..<4].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            let type = FourCC(code: header[4..<8].reduce(UInt32(0)) { $0 << 8 | UInt32($1) })
+            guard header[4..<8].allSatisfy({ (0x41...0x5A).contains($0 & 0xDF) }), length < 0x8000_0000 else {
+                if header.allSatisfy({ $0 == 0 }) {
+                    return .cutShort(
+                        reason:
+                            "PNG has zero bytes where a chunk should be, at byte \(grouped(position)): not written yet?"
+                    )
+                }
+                return .malformed(reason: "PNG has no chunk where one should be, at byte \(grouped(position))")
+            }
+            let end = position + 12 + length
+            guard end <= size else {
+                return .cutShort(
+                    reason: "PNG is cut short: its \(type.text) chunk ends at byte \(grouped(end)), the file at "
+                        + grouped(size))
+            }
+            if index == 0 {
+                guard type == "IHDR", length == 13, try hasSoundCheck(at: position + 4, count: 17) else {
+                    return .malformed(reason: "PNG does not begin with a sound IHDR chunk")
+                }
+                report.width = try unsigned(at: position + 8, width: 4).map { UInt32($0) }
+                report.height = try unsigned(at: position + 12, width: 4).map { UInt32($0) }
+            }
+            switch type {
+            case "IEND":
+                guard length == 0, try hasSoundCheck(at: position + 4, count: 4) else {
+                    return .malformed(reason: "PNG's IEND chunk at byte \(grouped(position)) is damaged")
+                }
+                guard hasPixels else { return .malformed(reason: "PNG has no pixels: no IDAT chunk") }
+                if end < size {
+                    report.trailers.append(Trailer(kind: .unknown, offset: end, length: size - end))
+                    return .whole(
+                        evidence: "PNG has its IEND chunk; then \(byteCount(size - end)) of unknown data")
+                }
+                return .whole(evidence: "PNG ends with its IEND chunk")
+            case "IDAT": hasPixels = true
+            case "eXIf": try readExif(at: position + 8, length: length, into: &report)
+            case "tIME": try readPNGTime(at: position + 8, length: length, into: &report)
+            case "tEXt", "iTXt": try readPNGText(type, at: position + 8, length: length, into: &report)
+            default: break
+            }
+            position = end
+        }
+        return .weak(reason: "PNG has more than 1,000,000 chunks, which were not followed to the end")
+    }
+
+    /// Whether the CRC-32 after `count` bytes at `offset` is theirs.
+    private mutating func hasSoundCheck(at offset: UInt64, count: Int) throws(WalkStop) -> Bool {
+        let content = try bytes(at: offset, count: count)
+        let check = try unsigned(at: offset + UInt64(count), width: 4)
+        return check == UInt64(crc32(content))
+    }
+
+    /// The time of the last change: a year of two bytes, then month, day, hour, minute, second; in UTC.
+    private mutating func readPNGTime(
+        at place: UInt64, length: UInt64, into report: inout PhotoReport
+    ) throws(WalkStop) {
+        let time = try bytes(at: place, count: 7).map { Int($0) }
+        guard length == 7, time.count == 7 else { return }
+        let year = time[0] << 8 | time[1]
+        guard let date = CivilDate(year: year, month: time[2], day: time[3]),
+            let local = CivilDateTime(date, hour: time[4], minute: time[5], second: time[6])
+        else {
+            let text = time.map { String($0) }.joined(separator: " ")
+            let reading = RecordedDate.Reading.unreadable(DateText.Refusal.noSuchDay.words)
+            report.record(RecordedDate(provenance: .pngTime, text: text, reading: reading))
+            return
+        }
+        report.record(
+            RecordedDate(provenance: .pngTime, text: "\(local) UTC", reading: .instant(local.instant(offset: 0))))
+    }
+
+    /// Text chunks: a keyword, a zero, and the text. The creation time and uncompressed XMP are read.
+    private mutating func readPNGText(
+        _ type: FourCC, at place: UInt64, length: UInt64, into report: inout PhotoReport
+    ) throws(WalkStop) {
+        let head = try bytes(at: place, count: Int(min(length, 128)))
+        if type == "tEXt", head.begins(with: "Creation Time\0") {
+            report.record(RecordedDate(provenance: .pngText, bytes: head.dropFirst(14)))
+        } else if type == "iTXt", head.begins(with: "XML:com.adobe.xmp\0\0") {
+            // Keyword, its zero, compression flag and method, then language and translated keyword, each with a zero.
+            guard let date = try xmpPacket(at: place + 20, length: length - min(length, 20)).date else { return }
+            report.record(date)
+        }
+    }
+}
+
+/// The CRC-32 of ISO 3309 that PNG uses, bit by bit: it is only ever taken of a few bytes.
+func crc32(_ bytes: some Sequence<UInt8>) -> UInt32 {
+    var register: UInt32 = 0xFFFF_FFFF
+    for byte in bytes {
+        register ^= UInt32(byte)
+        for _ in 0..<8 { register = register & 1 == 1 ? register >> 1 ^ 0xEDB8_8320 : register >> 1 }
+    }
+    return ~register
+}

@@ -1,0 +1,150 @@
+/// A TIFF structure inside a file: a whole TIFF or RAW file, or the EXIF block of another. TIFF 6.0; EXIF 2.32, 4.5.
+struct TIFFBlock {
+    /// Where the block begins in the file; its offsets count from here.
+    let base: UInt64
+    /// Its bytes; an offset beyond them leads outside.
+    let length: UInt64
+    let littleEndian: Bool
+    /// BigTIFF: counts and offsets of 8 bytes.
+    let isBig: Bool
+    /// Where the first directory is, counted from `base`.
+    let firstDirectory: UInt64
+
+    /// The place in the file of `offset`, if `count` bytes from there lie inside the block.
+    func place(_ offset: UInt64, count: UInt64) -> UInt64? {
+        let (end, overflow) = offset.addingReportingOverflow(count)
+        guard !overflow, end <= length else { return nil }
+        let (place, beyond) = base.addingReportingOverflow(offset)
+        return beyond ? nil : place
+    }
+
+    /// The same block read from another directory.
+    func starting(at directory: UInt64) -> TIFFBlock {
+        TIFFBlock(base: base, length: length, littleEndian: littleEndian, isBig: isBig, firstDirectory: directory)
+    }
+}
+
+/// One entry of a directory.
+struct TIFFEntry {
+    let tag: UInt16
+    let type: UInt16
+    let count: UInt64
+    /// Where the value is, counted from the block's base: in the entry itself if it fits there.
+    let valueOffset: UInt64
+    /// The value's bytes; `UInt64.max` if they are more than can be.
+    let byteCount: UInt64
+
+    /// Bytes of one element of `type`; 1 for types that no standard knows.
+    static func elementSize(_ type: UInt16) -> UInt64 {
+        switch type {
+        case 3, 8: 2
+        case 4, 9, 11, 13: 4
+        case 5, 10, 12, 16, 17, 18: 8
+        default: 1
+        }
+    }
+}
+
+/// One directory of a TIFF structure.
+struct TIFFDirectory {
+    let entries: [TIFFEntry]
+    /// Where the next directory of the chain is, counted from the base; 0 for none.
+    let next: UInt64
+    /// Where this directory ends, counted from the base.
+    let end: UInt64
+
+    func entry(_ tag: UInt16) -> TIFFEntry? { entries.first { $0.tag == tag } }
+}
+
+extension SourceReader where Source: ~Copyable {
+    /// The TIFF header at `base`; nil if there is none. `length` is how far its offsets may lead.
+    mutating func tiffBlock(at base: UInt64, length: UInt64) throws(WalkStop) -> TIFFBlock? {
+        let header = try bytes(at: base, count: Int(min(length, 16)))
+        guard header.count >= 8, header[0] == header[1], header[0] == 0x49 || header[0] == 0x4D else { return nil }
+        let little = header[0] == 0x49
+        let magic = UInt16(header[little ? 3 : 2]) << 8 | UInt16(header[little ? 2 : 3])
+        let isBig = magic == 43
+        let first = try unsigned(at: base + (isBig ? 8 : 4), width: isBig ? 8 : 4, littleEndian: little)
+        guard let first else { return nil }
+        return TIFFBlock(base: base, length: length, littleEndian: little, isBig: isBig, firstDirectory: first)
+    }
+
+    /// The directory at `offset` of `block`; nil if it does not lie inside, or has more entries than any program writes.
+    mutating func directory(
+        of block: TIFFBlock, at offset: UInt64
+    ) throws(WalkStop) -> TIFFDirectory? {
+        let countWidth = block.isBig ? 8 : 2
+        let word = block.isBig ? 8 : 4
+        let entrySize = block.isBig ? 20 : 12
+        guard let place = block.place(offset, count: UInt64(countWidth)),
+            let count = try unsigned(at: place, width: countWidth, littleEndian: block.littleEndian), count <= 4_096
+        else { return nil }
+        let start = offset + UInt64(countWidth)
+        let size = count * UInt64(entrySize)
+        guard let entriesPlace = block.place(start, count: size) else { return nil }
+        var entries: [TIFFEntry] = []
+        entries.reserveCapacity(Int(count))
+        for index in 0..<count {
+            let at = entriesPlace + index * UInt64(entrySize)
+            guard let tag = try unsigned(at: at, width: 2, littleEndian: block.littleEndian),
+                let type = try unsigned(at: at + 2, width: 2, littleEndian: block.littleEndian),
+                let number = try unsigned(at: at + 4, width: word, littleEndian: block.littleEndian)
+            else { return nil }
+            let field = at + 4 + UInt64(word)
+            let (bytes, overflow) = number.multipliedReportingOverflow(by: TIFFEntry.elementSize(UInt16(type)))
+            var value = field - block.base
+            if overflow || bytes > UInt64(word) {
+                guard let pointer = try unsigned(at: field, width: word, littleEndian: block.littleEndian) else {
+                    return nil
+                }
+                value = pointer
+            }
+            entries.append(
+                TIFFEntry(
+                    tag: UInt16(tag), type: UInt16(type), count: number, valueOffset: value,
+                    byteCount: overflow ? .max : bytes))
+        }
+        // EXIF blocks are often cut right after the last entry, without the pointer to the next directory.
+        var next: UInt64 = 0
+        if let nextPlace = block.place(start + size, count: UInt64(word)) {
+            next = try unsigned(at: nextPlace, width: word, littleEndian: block.littleEndian) ?? 0
+        }
+        return TIFFDirectory(entries: entries, next: next, end: start + size)
+    }
+
+    /// The element `index` of an entry of whole numbers, or nil.
+    mutating func number(
+        _ entry: TIFFEntry, _ index: UInt64 = 0, in block: TIFFBlock
+    ) throws(WalkStop) -> UInt64? {
+        guard index < entry.count, [1, 3, 4, 13, 16, 18].contains(entry.type), entry.byteCount < .max else {
+            return nil
+        }
+        let width = TIFFEntry.elementSize(entry.type)
+        let (offset, overflow) = entry.valueOffset.addingReportingOverflow(index * width)
+        guard !overflow, let place = block.place(offset, count: width) else { return nil }
+        return try unsigned(at: place, width: Int(width), littleEndian: block.littleEndian)
+    }
+
+    /// The text of an entry up to its first NUL, at most 255 bytes; nil if it is no text or lies outside.
+    mutating func text(_ entry: TIFFEntry?, in block: TIFFBlock) throws(WalkStop) -> [UInt8]? {
+        guard let entry, entry.type == 2 || entry.type == 7 || entry.type == 1 || entry.type == 129,
+            let place = block.place(entry.valueOffset, count: entry.byteCount)
+        else { return nil }
+        let value = try bytes(at: place, count: Int(min(entry.byteCount, 255)))
+        return Array(value.prefix { $0 != 0 })
+    }
+
+    /// An unsigned fraction of an entry in billionths; nil if its denominator is 0, or it is beyond what a clock shows.
+    mutating func billionths(
+        _ entry: TIFFEntry, _ index: UInt64, in block: TIFFBlock
+    ) throws(WalkStop) -> UInt64? {
+        guard index < entry.count, entry.type == 5 || entry.type == 10, entry.byteCount < .max else { return nil }
+        let (offset, overflow) = entry.valueOffset.addingReportingOverflow(index * 8)
+        guard !overflow, let place = block.place(offset, count: 8),
+            let over = try unsigned(at: place, width: 4, littleEndian: block.littleEndian),
+            let under = try unsigned(at: place + 4, width: 4, littleEndian: block.littleEndian), under > 0
+        else { return nil }
+        let (scaled, tooLarge) = over.multipliedReportingOverflow(by: 1_000_000_000)
+        return tooLarge ? nil : scaled / under
+    }
+}

@@ -1,0 +1,204 @@
+/// A file that is a TIFF structure: TIFF itself and most RAW formats.
+private struct TIFFSurvey {
+    /// The farthest byte that any directory, value or picture data reaches.
+    var farthest: UInt64 = 0
+    /// What lies there, for people.
+    var what = "header"
+    var directories = 0
+    var hasPicture = false
+    var hasMosaic = false
+    var isDNG = false
+    var largest: (width: UInt32, height: UInt32)?
+    /// How many more strips and tiles are followed; more than any file has, so that time stays bounded.
+    var partsLeft: UInt64 = 262_144
+    /// Whether everything was followed.
+    var isComplete = true
+
+    mutating func reach(_ offset: UInt64, _ count: UInt64, _ what: @autoclosure () -> String) {
+        let (end, overflow) = offset.addingReportingOverflow(count)
+        let reached = overflow ? UInt64.max : end
+        if reached > farthest {
+            farthest = reached
+            self.what = what()
+        }
+    }
+}
+
+extension SourceReader where Source: ~Copyable {
+    /// Reads a TIFF-based file whose header tells at most its maker; `ending` is the file's extension in lower case,
+    /// which decides between TIFF and a maker's RAW format where the header does not.
+    mutating func readTIFF(
+        _ container: Container, ending: [UInt8], into report: inout PhotoReport
+    ) throws(WalkStop) -> Completeness {
+        report.format = .tiff
+        guard let block = try tiffBlock(at: 0, length: size) else {
+            return .cutShort(reason: "TIFF is cut short in its header: \(byteCount(size))")
+        }
+        guard block.firstDirectory != 0 else {
+            return .cutShort(reason: "TIFF has no directory yet: writers put it in at the end")
+        }
+        var survey = TIFFSurvey()
+        try surveyDirectories(of: block, container, &survey, into: &report)
+        report.format = Self.format(container, make: report.cameraMake ?? "", ending: ending, survey)
+        if let largest = survey.largest { (report.width, report.height) = largest }
+        let name = report.format?.name ?? "TIFF"
+        guard survey.farthest <= size else {
+            return .cutShort(
+                reason: "\(name) is cut short: its \(survey.what) ends at byte \(grouped(survey.farthest)), "
+                    + "the file at \(grouped(size))")
+        }
+        guard survey.directories > 0, survey.hasPicture || report.format?.family == .raw else {
+            return .malformed(reason: "\(name) has no picture in its \(survey.directories) directories")
+        }
+        // A RAW format's private data may lie behind all that is known of, so its end proves nothing.
+        if report.format == .tiff, survey.isComplete, size - survey.farthest <= 1 {
+            return .whole(evidence: "TIFF ends exactly where its \(survey.what) ends")
+        }
+        return .weak(
+            reason: "\(name) has no end marker; all it points to lies before byte \(grouped(survey.farthest)) of "
+                + grouped(size))
+    }
+
+    /// Follows the chain of directories and the sub-directories of each, all bounded in number.
+    private mutating func surveyDirectories(
+        of block: TIFFBlock, _ container: Container, _ survey: inout TIFFSurvey, into report: inout PhotoReport
+    ) throws(WalkStop) {
+        var waiting: [UInt64] = [block.firstDirectory]
+        var seen: Set<UInt64> = []
+        while let offset = waiting.popLast() {
+            guard seen.insert(offset).inserted else { continue }
+            guard survey.directories < 128 else {
+                survey.isComplete = false
+                return
+            }
+            let what = "directory \(survey.directories + 1)"
+            guard let directory = try directory(of: block, at: offset) else {
+                survey.reach(offset, 2, what)
+                // It begins inside the file and yet cannot be read: it goes on beyond the end, or is none.
+                if let count = try unsigned(at: offset, width: block.isBig ? 8 : 2, littleEndian: block.littleEndian) {
+                    let size = count.multipliedReportingOverflow(by: block.isBig ? 20 : 12)
+                    survey.reach(
+                        offset, size.overflow ? .max : size.partialValue, what)
+                    survey.isComplete = false
+                }
+                continue
+            }
+            survey.directories += 1
+            survey.reach(0, directory.end, what)
+            if survey.directories == 1 {
+                try readExif(main: directory, of: block, into: &report)
+                if let packet = directory.entry(0x02BC),
+                    let place = block.place(packet.valueOffset, count: packet.byteCount),
+                    let date = try xmpPacket(at: place, length: packet.byteCount).date
+                {
+                    report.record(date)
+                }
+            }
+            try note(directory, of: block, container, &survey)
+            if directory.next != 0 { waiting.append(directory.next) }
+            for tag: UInt16 in [0x014A, 0x8769, 0x8825] {
+                guard let entry = directory.entry(tag) else { continue }
+                for index in 0..<min(entry.count, 32) {
+                    if let pointer = try number(entry, index, in: block), pointer != 0 { waiting.append(pointer) }
+                }
+            }
+        }
+    }
+
+    /// Notes how far one directory's values and picture data reach.
+    private mutating func note(
+        _ directory: TIFFDirectory, of block: TIFFBlock, _ container: Container, _ survey: inout TIFFSurvey
+    ) throws(WalkStop) {
+        for entry in directory.entries where entry.byteCount > (block.isBig ? 8 : 4) {
+            survey.reach(entry.valueOffset, entry.byteCount, "tag 0x\(String(entry.tag, radix: 16))")
+        }
+        if directory.entry(0xC612) != nil { survey.isDNG = true }
+        if let kind = directory.entry(0x0106), try number(kind, in: block) == 32_803 { survey.hasMosaic = true }
+        // Strips, tiles, and the embedded JPEG of older directories: places and their lengths.
+        let pairs: [(UInt16, UInt16, String)] = [
+            (0x0111, 0x0117, "strip"), (0x0144, 0x0145, "tile"), (0x0201, 0x0202, "preview"),
+        ]
+        for (places, lengths, what) in pairs {
+            guard let offsets = directory.entry(places), let counts = directory.entry(lengths) else { continue }
+            survey.hasPicture = true
+            let count = min(offsets.count, counts.count)
+            let followed = min(count, survey.partsLeft)
+            if followed < count { survey.isComplete = false }
+            survey.partsLeft -= followed
+            // One list after the other: taken in turn, they would move the window to and fro.
+            let starts = try numbers(offsets, followed, in: block)
+            let sizes = try numbers(counts, followed, in: block)
+            for (index, (start, size)) in zip(starts, sizes).enumerated() {
+                // Panasonic writes all ones where it means "see the other tag".
+                if container == .rw2, start == 0xFFFF_FFFF { continue }
+                survey.reach(start, size, "\(what) \(index + 1)")
+            }
+        }
+        try noteSize(directory, of: block, container, &survey)
+    }
+
+    /// Notes the size of the picture that a directory describes, if it is the largest so far and no preview.
+    private mutating func noteSize(
+        _ directory: TIFFDirectory, of block: TIFFBlock, _ container: Container, _ survey: inout TIFFSurvey
+    ) throws(WalkStop) {
+        if container == .rw2, survey.largest == nil {
+            // Panasonic gives the borders of the picture on the sensor: top, left, bottom, right.
+            guard let top = try value(4, of: directory, in: block), let left = try value(5, of: directory, in: block),
+                let bottom = try value(6, of: directory, in: block), bottom > top,
+                let right = try value(7, of: directory, in: block), right > left
+            else { return }
+            survey.largest = (right - left, bottom - top)
+            survey.hasPicture = true
+        }
+        // Size in the main directory, or EXIF's: in some RAW formats the former is a preview's.
+        for (across, down) in [(0x0100, 0x0101), (0xA002, 0xA003)] as [(UInt16, UInt16)] {
+            guard let width = try value(across, of: directory, in: block),
+                let height = try value(down, of: directory, in: block)
+            else { continue }
+            let isReduced = (try value(0x00FE, of: directory, in: block) ?? 0) & 1 == 1
+            guard !isReduced || survey.largest == nil else { continue }
+            let area = survey.largest.map { UInt64($0.width) * UInt64($0.height) } ?? 0
+            if UInt64(width) * UInt64(height) > area { survey.largest = (width, height) }
+        }
+    }
+
+    /// The first element of the entry `tag`, if it fits.
+    private mutating func value(
+        _ tag: UInt16, of directory: TIFFDirectory, in block: TIFFBlock
+    ) throws(WalkStop) -> UInt32? {
+        guard let entry = directory.entry(tag) else { return nil }
+        return try number(entry, in: block).flatMap { UInt32(exactly: $0) }
+    }
+
+    /// The first elements of an entry, as many as can be read.
+    private mutating func numbers(
+        _ entry: TIFFEntry, _ count: UInt64, in block: TIFFBlock
+    ) throws(WalkStop) -> [UInt64] {
+        var values: [UInt64] = []
+        for index in 0..<count {
+            guard let value = try number(entry, index, in: block) else { break }
+            values.append(value)
+        }
+        return values
+    }
+
+    /// The format, by what only the file can tell: DNG says so; makers' formats are told by a sensor's mosaic in them or
+    /// by the extension, and the maker's name.
+    private static func format(
+        _ container: Container, make: String, ending: [UInt8], _ survey: TIFFSurvey
+    ) -> PhotoFormat {
+        switch container {
+        case .cr2: return .cr2
+        case .orf: return .orf
+        case .rw2: return .rw2
+        default: break
+        }
+        if survey.isDNG { return .dng }
+        let makers: [(String, PhotoFormat)] = [
+            ("NIKON", .nef), ("SONY", .arw), ("PENTAX", .pef), ("RICOH", .pef), ("SAMSUNG", .srw), ("Canon", .cr2),
+        ]
+        let maker = makers.first { make.utf8.starts(with: $0.0.utf8) }?.1
+        if let maker, survey.hasMosaic || maker.agrees(withExtension: ending) { return maker }
+        return .tiff
+    }
+}

@@ -1,0 +1,160 @@
+extension SourceReader where Source: ~Copyable {
+    /// Looks at what follows a JPEG's end-of-image and judges the whole file by it.
+    ///
+    /// Structures that know their own length (another JPEG, a film's boxes, Samsung's directory, the multi-picture
+    /// index) are checked by it; unknown bytes are accepted, as every viewer accepts them, and recorded.
+    mutating func readTrailers(
+        of walk: JPEGWalk, into trailers: inout [Trailer]
+    ) throws(WalkStop) -> Completeness {
+        let samsungEnd = try samsungDirectoryEnd()
+        var position = walk.end
+        // Each round passes at least one structure; more than a few hundred is no camera's work.
+        for _ in 0..<256 where position < size {
+            let trailer = try trailer(at: position, samsungEnd: samsungEnd)
+            trailers.append(trailer)
+            position = trailer.offset + trailer.length
+        }
+        if position < size {
+            trailers.append(Trailer(kind: .unknown, offset: position, length: size - position))
+        }
+        if let doubt = try doubtOfMultiPicture(walk) { return doubt }
+        let hasFilm = trailers.contains { $0.kind == .film || $0.kind == .samsung }
+        if walk.promisesFilm, !hasFilm {
+            return .weak(
+                reason: "JPEG is whole up to byte \(grouped(walk.end)), but the film its XMP speaks of is not there")
+        }
+        guard let last = trailers.last else { return .whole(evidence: "JPEG ends with its end marker") }
+        let words = trailers.map { "\(byteCount($0.length)) \($0.kind.words)" }.joined(separator: ", ")
+        if last.kind == .padding || last.kind == .unknown, last.length < Self.shortestStructure {
+            return .weak(
+                reason: "JPEG has its end marker at byte \(grouped(walk.end)); then \(words), perhaps the start of more"
+            )
+        }
+        return .whole(evidence: "JPEG has its end marker at byte \(grouped(walk.end)); then \(words)")
+    }
+
+    /// Fewer bytes than these cannot be told from the start of a structure that is still arriving.
+    private static var shortestStructure: UInt64 { 12 }
+
+    /// The structure at `position`, whole; throws if it is cut short.
+    private mutating func trailer(at position: UInt64, samsungEnd: UInt64?) throws(WalkStop) -> Trailer {
+        let head = try bytes(at: position, count: 12)
+        if head.starts(with: [0xFF, 0xD8, 0xFF]) {
+            var walk = JPEGWalk()
+            var ignored = PhotoReport(format: .jpeg, completeness: .empty)
+            do { try walkJPEG(from: position, &walk, fields: &ignored) } catch {
+                guard case .found(let completeness) = error else { throw error }
+                throw .found(
+                    .cutShort(reason: "picture behind the first, at byte \(grouped(position)): \(completeness.words)"))
+            }
+            return Trailer(kind: .picture, offset: position, length: walk.end - position)
+        }
+        if head.dropFirst(4).begins(with: "ftyp") {
+            return Trailer(kind: .film, offset: position, length: try filmLength(at: position, before: samsungEnd))
+        }
+        if isSamsungBlock(head) {
+            guard let samsungEnd else {
+                throw .found(
+                    .cutShort(
+                        reason: "Samsung's data at byte \(grouped(position)) lacks its directory at the file's end"))
+            }
+            return Trailer(kind: .samsung, offset: position, length: samsungEnd - position)
+        }
+        let nonzero = try offsetOfNonzero(from: position, before: size)
+        if nonzero > position {
+            // A film's first box begins with zeros too: its length. They belong to it, not to the padding.
+            var end = nonzero
+            for back in UInt64(1)...3 where end == nonzero && nonzero - position > back {
+                if try bytes(at: nonzero - back + 4, count: 4).begins(with: "ftyp") { end = nonzero - back }
+            }
+            return Trailer(kind: .padding, offset: position, length: end - position)
+        }
+        return Trailer(kind: .unknown, offset: position, length: (samsungEnd ?? size) - position)
+    }
+
+    /// Walks the boxes of a motion photo's film to where they end; throws if the last one is cut short.
+    private mutating func filmLength(at start: UInt64, before samsungEnd: UInt64?) throws(WalkStop) -> UInt64 {
+        var position = start
+        var missing: [FourCC] = ["moov", "mdat"]
+        walk: for _ in 0..<4_096 where position < size {
+            switch try box(at: position, before: size) {
+            case .box(let box):
+                missing.removeAll { $0 == box.type }
+                position = box.end
+            case .tooLong(let type, let end):
+                throw .found(
+                    .cutShort(
+                        reason: "motion photo's film is cut short: its \(type.text) box ends at byte "
+                            + "\(grouped(end)), the file at \(grouped(size))"))
+            case .fragment:
+                throw .found(
+                    .cutShort(reason: "motion photo's film is cut short in a box header, at byte \(grouped(position))"))
+            case .none: break walk
+            }
+        }
+        if let first = missing.first {
+            throw .found(.cutShort(reason: "motion photo's film is cut short: it has no \(first.text) box"))
+        }
+        return position - start
+    }
+
+    /// Samsung's blocks begin with two zeros, a little-endian type 0x0A01 and the like, and a name of some length.
+    private func isSamsungBlock(_ head: [UInt8]) -> Bool {
+        head.count >= 9 && head[0] == 0 && head[1] == 0 && (0x08...0x0F).contains(head[3]) && (4...64).contains(head[4])
+            && head[5...7].allSatisfy { $0 == 0 } && (0x41...0x5A).contains(head[8])
+    }
+
+    /// Where Samsung's directory ends, the end of the file, if the file ends with one whose length leads to its start.
+    private mutating func samsungDirectoryEnd() throws(WalkStop) -> UInt64? {
+        guard size >= 20, try bytes(at: size - 4, count: 4).begins(with: "SEFT"),
+            let length = try unsigned(at: size - 8, width: 4, littleEndian: true), length <= size - 8,
+            try bytes(at: size - 8 - length, count: 4).begins(with: "SEFH")
+        else { return nil }
+        return size
+    }
+
+    /// What the multi-picture index says against the file; nil if all its pictures are there, or there is no index.
+    private mutating func doubtOfMultiPicture(_ walk: JPEGWalk) throws(WalkStop) -> Completeness? {
+        guard let (place, length) = walk.multiPicture, let block = try tiffBlock(at: place, length: length),
+            let index = try directory(of: block, at: block.firstDirectory),
+            let entries = index.entry(0xB002), entries.byteCount < .max
+        else { return nil }
+        // Each entry: attributes, size, offset from the index's own header (0 for the first picture), dependencies.
+        // The first picture's own length is not looked at: its end marker was seen, and editors leave the number stale.
+        for number in 1..<max(min(entries.byteCount / 16, 64), 1) {
+            let (at, overflow) = entries.valueOffset.addingReportingOverflow(number * 16)
+            guard !overflow, let entry = block.place(at, count: 16),
+                let bytes = try unsigned(at: entry + 4, width: 4, littleEndian: block.littleEndian),
+                let offset = try unsigned(at: entry + 8, width: 4, littleEndian: block.littleEndian)
+            else { return nil }
+            guard bytes > 0, offset > 0 else { continue }
+            let start = place + offset
+            if start >= size {
+                // Editors that drop the further pictures often leave the index behind: the file may be all there is.
+                return .weak(
+                    reason: "JPEG is whole up to byte \(grouped(walk.end)), but picture \(number + 1) of its "
+                        + "multi-picture index would begin at byte \(grouped(start)), beyond the file's \(grouped(size))"
+                )
+            }
+            if start + bytes > size {
+                return .cutShort(
+                    reason: "picture \(number + 1) of the multi-picture index ends at byte \(grouped(start + bytes)), "
+                        + "the file at \(grouped(size))")
+            }
+        }
+        return nil
+    }
+}
+
+extension Trailer.Kind {
+    /// For people, after a byte count.
+    fileprivate var words: String {
+        switch self {
+        case .picture: "of a further picture"
+        case .film: "of a motion photo's film"
+        case .samsung: "of Samsung's data"
+        case .padding: "of padding"
+        case .unknown: "of unknown data"
+        }
+    }
+}

@@ -1,0 +1,75 @@
+extension SourceReader where Source: ~Copyable {
+    /// Reads a WebP, chunk by chunk inside its RIFF. RFC 9649.
+    mutating func readWebP(into report: inout PhotoReport) throws(WalkStop) -> Completeness {
+        guard let length = try unsigned(at: 4, width: 4, littleEndian: true) else {
+            return .cutShort(reason: "WebP is cut short: \(byteCount(size))")
+        }
+        let end = 8 + length
+        guard end <= size else {
+            return .cutShort(
+                reason: "WebP is cut short: its RIFF ends at byte \(grouped(end)), the file at \(grouped(size))")
+        }
+        var position: UInt64 = 12
+        var hasPicture = false
+        for _ in 0..<1_000_000 where position < end {
+            let header = try bytes(at: position, count: 4)
+            guard end - position >= 8, header.count == 4,
+                let content = try unsigned(at: position + 4, width: 4, littleEndian: true)
+            else { return .malformed(reason: "WebP has no chunk where one should be, at byte \(grouped(position))") }
+            let type = FourCC(code: header.reduce(UInt32(0)) { $0 << 8 | UInt32($1) })
+            let next = position + 8 + content
+            guard type.isPlausible, next <= end else {
+                return .malformed(
+                    reason: "WebP's \(type.text) chunk at byte \(grouped(position)) does not fit into its RIFF")
+            }
+            switch type {
+            case "VP8 ", "VP8L", "VP8X", "ANMF":
+                hasPicture = hasPicture || type != "VP8X"
+                try readWebPSize(type, at: position + 8, into: &report)
+            case "EXIF":
+                // Some writers keep JPEG's "Exif\0\0" before the block.
+                let skip: UInt64 = try bytes(at: position + 8, count: 6).begins(with: "Exif\0\0") ? 6 : 0
+                try readExif(at: position + 8 + skip, length: content - min(content, skip), into: &report)
+            case "XMP ":
+                if let date = try xmpPacket(at: position + 8, length: content).date { report.record(date) }
+            default: break
+            }
+            // Chunks begin at even places.
+            position = next + content % 2
+        }
+        guard position >= end else {
+            return .weak(reason: "WebP has more than 1,000,000 chunks, which were not followed to the end")
+        }
+        guard hasPicture else { return .malformed(reason: "WebP has no picture in it") }
+        let rest = size - end
+        guard rest > 1 else { return .whole(evidence: "WebP ends where its RIFF says, at byte \(grouped(end))") }
+        report.trailers.append(Trailer(kind: .unknown, offset: end, length: rest))
+        return .whole(evidence: "WebP's RIFF ends at byte \(grouped(end)); then \(byteCount(rest)) of unknown data")
+    }
+
+    /// Reads width and height, which the canvas (VP8X) or else the first picture gives.
+    private mutating func readWebPSize(
+        _ type: FourCC, at place: UInt64, into report: inout PhotoReport
+    ) throws(WalkStop) {
+        guard report.width == nil else { return }
+        switch type {
+        case "VP8X":
+            guard let width = try unsigned(at: place + 4, width: 3, littleEndian: true),
+                let height = try unsigned(at: place + 7, width: 3, littleEndian: true)
+            else { return }
+            (report.width, report.height) = (UInt32(width) + 1, UInt32(height) + 1)
+        case "VP8L":
+            guard try unsigned(at: place, width: 1) == 0x2F,
+                let bits = try unsigned(at: place + 1, width: 4, littleEndian: true)
+            else { return }
+            (report.width, report.height) = (UInt32(bits & 0x3FFF) + 1, UInt32(bits >> 14 & 0x3FFF) + 1)
+        case "VP8 ":
+            guard try bytes(at: place + 3, count: 3) == [0x9D, 0x01, 0x2A],
+                let width = try unsigned(at: place + 6, width: 2, littleEndian: true),
+                let height = try unsigned(at: place + 8, width: 2, littleEndian: true)
+            else { return }
+            (report.width, report.height) = (UInt32(width & 0x3FFF), UInt32(height & 0x3FFF))
+        default: return
+        }
+    }
+}

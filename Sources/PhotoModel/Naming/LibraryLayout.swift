@@ -1,0 +1,127 @@
+package import FileValues
+
+/// Where in the library a photo goes: a template of directories, ending in the photo's own name.
+package struct LibraryLayout: Hashable, Sendable {
+    /// What a template may hold between braces.
+    package enum Field: String, CaseIterable, Sendable {
+        /// Of the capture date: four, two and two digits, and all of them with hyphens.
+        case year, month, day, date
+        /// The camera's model, made safe; `unknown-camera` if the photo does not say.
+        case camera
+        /// The photo's own name, made safe. Stands at the end, and only there.
+        case name
+    }
+
+    private enum Piece: Hashable, Sendable {
+        case text([UInt8])
+        case field(Field)
+    }
+
+    /// The directories, each a row of pieces; the name follows them.
+    private let directories: [[Piece]]
+
+    /// `YYYY/MM/YYYY-MM-DD/` and the photo's own name.
+    package static let standard = LibraryLayout(directories: [
+        [.field(.year)], [.field(.month)], [.field(.date)],
+    ])
+
+    /// The directory for photos without a date that can be believed.
+    package static let undated: BytePath = "undated"
+
+    private init(directories: [[Piece]]) { self.directories = directories }
+
+    /// Where a photo named `original` goes, as a path beneath the library; `number` above 0 asks for the name to try
+    /// when so many are taken. Without a date it goes to ``undated``.
+    package func path(
+        for original: BytePath, date: CivilDate?, camera: String? = nil, candidate number: UInt64 = 0
+    ) -> BytePath {
+        let name = SafeName(original).candidate(number)
+        guard let date else { return Self.undated.appending(name) }
+        var path = BytePath("")
+        for pieces in directories {
+            let bytes = pieces.flatMap { piece in
+                switch piece {
+                case .text(let bytes): bytes
+                case .field(let field): Self.value(of: field, date: date, camera: camera)
+                }
+            }
+            // Each directory is made safe as a whole: what fields give must not make it `..`, hidden or too long.
+            path = path.appending(SafeName(BytePath(bytes)).candidate())
+        }
+        return path.appending(name)
+    }
+
+    private static func value(of field: Field, date: CivilDate, camera: String?) -> [UInt8] {
+        switch field {
+        case .year: Array(padded(date.year, 4).utf8)
+        case .month: Array(padded(date.month, 2).utf8)
+        case .day: Array(padded(date.day, 2).utf8)
+        case .date: Array(date.description.utf8)
+        // A separator in the camera's name would make a directory more.
+        case .camera: (camera ?? "unknown-camera").utf8.map { $0 == UInt8(ascii: "/") ? UInt8(ascii: "_") : $0 }
+        case .name: []
+        }
+    }
+}
+
+extension LibraryLayout {
+    /// What is wrong with a template, and where.
+    package struct TemplateError: Error, Equatable, Sendable {
+        /// The byte of the template, from 1, where the error stands.
+        package let column: Int
+        /// One clause for people.
+        package let reason: String
+    }
+
+    /// Reads a template such as `{year}/{month}/{date}/{name}`: fields between braces, the rest as it is.
+    package init(template: String) throws(TemplateError) {
+        var rows: [[Piece]] = [[]]
+        var text: [UInt8] = []
+        let bytes = Array(template.utf8)
+        var position = 0
+        func endText(_ rows: inout [[Piece]], _ text: inout [UInt8]) {
+            if !text.isEmpty { rows[rows.count - 1].append(.text(text)) }
+            text = []
+        }
+        while position < bytes.count {
+            let byte = bytes[position]
+            switch byte {
+            case UInt8(ascii: "{"):
+                guard let end = bytes[position...].firstIndex(of: UInt8(ascii: "}")) else {
+                    throw TemplateError(column: position + 1, reason: "a brace is never closed")
+                }
+                let word = String(decoding: bytes[(position + 1)..<end], as: UTF8.self)
+                guard let field = Field(rawValue: word) else {
+                    let known = Field.allCases.map { "{\($0.rawValue)}" }.joined(separator: ", ")
+                    throw TemplateError(
+                        column: position + 1,
+                        reason: "unknown field \(escapeForDisplay(Array("{\(word)}".utf8))); use \(known)")
+                }
+                guard field != .name || (end == bytes.count - 1 && text.isEmpty && rows[rows.count - 1].isEmpty) else {
+                    throw TemplateError(column: position + 1, reason: "{name} must be the whole last part")
+                }
+                endText(&rows, &text)
+                rows[rows.count - 1].append(.field(field))
+                position = end
+            case UInt8(ascii: "/"):
+                endText(&rows, &text)
+                guard !rows[rows.count - 1].isEmpty else {
+                    throw TemplateError(column: position + 1, reason: "a directory has no name")
+                }
+                guard rows[rows.count - 1] != [.text([0x2E])], rows[rows.count - 1] != [.text([0x2E, 0x2E])] else {
+                    throw TemplateError(column: position + 1, reason: "a directory may not be . or ..")
+                }
+                rows.append([])
+            case UInt8(ascii: "}"): throw TemplateError(column: position + 1, reason: "a brace was never opened")
+            case 0..<0x20, 0x7F: throw TemplateError(column: position + 1, reason: "a control character")
+            default: text.append(byte)
+            }
+            position += 1
+        }
+        guard rows.removeLast() == [.field(.name)] else {
+            throw TemplateError(column: max(bytes.count, 1), reason: "the template must end with /{name}")
+        }
+        guard rows.count <= 16 else { throw TemplateError(column: 1, reason: "more than 16 directories") }
+        self.init(directories: rows)
+    }
+}

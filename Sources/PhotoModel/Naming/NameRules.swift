@@ -1,0 +1,139 @@
+package import FileValues
+
+/// What a name alone decides about a file in an inbox.
+package enum NameDecision: Equatable, Sendable {
+    /// Nothing: its content decides.
+    case take
+    /// It goes with a photo.
+    case sidecar(SidecarKind)
+    /// Some program has not finished with it. The rule's name is for `explain`.
+    case unfinished(rule: String)
+    /// It is no one's photo, by the rule of that name.
+    case ignored(rule: String)
+}
+
+/// One rule about names.
+package struct NameRule: Sendable {
+    /// What the rule does.
+    package enum Effect: Sendable { case unfinished, ignored }
+
+    /// What `explain` calls it: the pattern, and whose it is.
+    package let name: String
+    /// What it does with a name that matches.
+    package let effect: Effect
+    private let matches: @Sendable ([UInt8]) -> Bool
+
+    /// Whether the rule speaks of `name`, given in ASCII lower case.
+    fileprivate func applies(to name: [UInt8]) -> Bool { matches(name) }
+
+    private init(_ effect: Effect, _ name: String, _ matches: @escaping @Sendable ([UInt8]) -> Bool) {
+        self.name = name
+        self.effect = effect
+        self.matches = matches
+    }
+
+    /// Names that begin with `prefix`.
+    fileprivate static func prefix(_ effect: Effect, _ prefix: StaticString, _ whose: String) -> NameRule {
+        NameRule(effect, "\(prefix)* (\(whose))") { $0.begins(with: prefix) }
+    }
+
+    /// Names that end with `suffix` and have something before it.
+    fileprivate static func suffix(_ effect: Effect, _ suffix: StaticString, _ whose: String) -> NameRule {
+        NameRule(effect, "*\(suffix) (\(whose))") { name in
+            suffix.withUTF8Buffer { name.count > $0.count && name.suffix($0.count).elementsEqual($0) }
+        }
+    }
+
+    /// The name `exact` and no other.
+    fileprivate static func exact(_ effect: Effect, _ exact: StaticString, _ whose: String) -> NameRule {
+        NameRule(effect, "\(exact) (\(whose))") { $0.equals(exact) }
+    }
+
+    /// rsync writes `.NAME.XXXXXX`, with six letters or digits of mkstemp(3), and renames at the end.
+    fileprivate static let rsync = NameRule(.unfinished, ".NAME.XXXXXX (rsync)") { name in
+        guard name.count >= 9, name[0] == UInt8(ascii: "."), name[name.count - 7] == UInt8(ascii: ".") else {
+            return false
+        }
+        return name.suffix(6).allSatisfy { isDigit($0) || (0x61...0x7A).contains($0) }
+    }
+}
+
+/// The rules about names, in the order in which they are tried. ASCII letters match in either case.
+package enum NameRules {
+    /// Decides about the file at `path`, given from the inbox's root: its directories count too.
+    package static func decide(_ path: BytePath) -> NameDecision {
+        let components = path.components
+        for directory in components.dropLast() {
+            if let rule = ruleIgnoring(directory: directory) { return .ignored(rule: rule) }
+        }
+        guard let name = components.last?.bytes else { return .take }
+        let lower = name.map(lowercased)
+        if let rule = files.first(where: { $0.applies(to: lower) }) {
+            return rule.effect == .ignored ? .ignored(rule: rule.name) : .unfinished(rule: rule.name)
+        }
+        if lower[0] == UInt8(ascii: ".") { return .ignored(rule: "hidden file") }
+        return SidecarKind(name: lower).map(NameDecision.sidecar) ?? .take
+    }
+
+    /// The rule that keeps us out of a directory named `name`, or nil: such a directory needs no watch.
+    package static func ruleIgnoring(directory name: BytePath) -> String? {
+        let lower = name.bytes.map(lowercased)
+        if let rule = directories.first(where: { $0.applies(to: lower) }) { return rule.name }
+        return lower.first == UInt8(ascii: ".") ? "hidden directory" : nil
+    }
+
+    private static let directories: [NameRule] = [
+        .exact(.ignored, "@eadir", "Synology"),
+        .exact(.ignored, "#recycle", "Synology"),
+        .exact(.ignored, "#snapshot", "Synology"),
+        .exact(.ignored, "@recycle", "QNAP"),
+        .exact(.ignored, ".stfolder", "Syncthing"),
+        .exact(.ignored, ".stversions", "Syncthing"),
+        .prefix(.ignored, ".trash", "trash"),
+        .exact(.ignored, "$recycle.bin", "Windows"),
+        .exact(.ignored, "system volume information", "Windows"),
+        .exact(.ignored, "lost+found", "ext4"),
+        .exact(.ignored, "__macosx", "macOS"),
+        .suffix(.ignored, ".download", "Safari"),
+    ]
+
+    private static let files: [NameRule] = [
+        // Marks that programs leave beside files; before the rules for unfinished ones, which some resemble.
+        .exact(.ignored, ".ds_store", "macOS"),
+        .prefix(.ignored, "._", "macOS"),
+        .exact(.ignored, "thumbs.db", "Windows"),
+        .exact(.ignored, "ehthumbs.db", "Windows"),
+        .exact(.ignored, "desktop.ini", "Windows"),
+        .exact(.ignored, ".nomedia", "Android"),
+        .prefix(.ignored, ".trashed-", "Android"),
+        .exact(.ignored, ".stfolder", "Syncthing"),
+        .exact(.ignored, ".stignore", "Syncthing"),
+        .prefix(.ignored, ".sync_", "Nextcloud"),
+        .prefix(.ignored, ".smbdelete", "macOS"),
+        // Names that programs use until a file is whole.
+        .prefix(.unfinished, ".syncthing.", "Syncthing"),
+        .prefix(.unfinished, "~syncthing~", "Syncthing"),
+        .prefix(.unfinished, ".pending-", "Android"),
+        .prefix(.unfinished, ".nfs", "NFS, removed while open"),
+        .prefix(.unfinished, ".fuse_hidden", "FUSE, removed while open"),
+        .prefix(.unfinished, ".goutputstream-", "GLib"),
+        .prefix(.unfinished, ".pureftpd-upload.", "Pure-FTPd"),
+        .prefix(.unfinished, ".in.", "ProFTPD"),
+        .prefix(.unfinished, "~$", "Microsoft Office"),
+        .prefix(.unfinished, ".~lock.", "LibreOffice"),
+        .suffix(.unfinished, ".part", "Firefox, KDE, Nextcloud and others"),
+        .suffix(.unfinished, ".partial", "browsers"),
+        .suffix(.unfinished, ".crdownload", "Chrome"),
+        .suffix(.unfinished, ".download", "Safari"),
+        .suffix(.unfinished, ".opdownload", "Opera"),
+        .suffix(.unfinished, ".filepart", "WinSCP"),
+        .suffix(.unfinished, ".tmp", "many programs"),
+        .suffix(.unfinished, ".temp", "many programs"),
+        .suffix(.unfinished, ".aria2", "aria2"),
+        .suffix(.unfinished, ".!qb", "qBittorrent"),
+        .suffix(.unfinished, ".!ut", "uTorrent"),
+        .suffix(.unfinished, ".!sync", "Resilio Sync"),
+        .suffix(.unfinished, ".swp", "Vim"),
+        .rsync,
+    ]
+}

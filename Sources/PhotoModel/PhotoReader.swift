@@ -1,0 +1,80 @@
+package import FileValues
+
+/// The one reader of photos: structure end, dates, dimensions, orientation, content identifier, in memory-safe code.
+///
+/// It reads little (a RAW file or a film is walked by its offsets; only JPEG and GIF are read through), in time
+/// bounded by the file's size, and no content makes it trap.
+package enum PhotoReader {
+    /// Reads what `source` holds. `name` is the file's name, whose extension decides where the first bytes leave a
+    /// choice (a maker's RAW or TIFF).
+    ///
+    /// Throws only if the source could not be read.
+    package static func read<Source: ByteSource & ~Copyable>(
+        _ source: inout Source, name: BytePath = BytePath("")
+    ) throws(ByteSourceError) -> PhotoReport {
+        var reader = SourceReader(consume source)
+        let result = reader.report(ending: name.lowercasedExtension)
+        source = reader.release()
+        return try result.get()
+    }
+}
+
+extension SourceReader where Source: ~Copyable {
+    /// Everything about the file; a failed read is the only failure.
+    fileprivate mutating func report(ending: [UInt8]) -> Result<PhotoReport, ByteSourceError> {
+        var report = PhotoReport(format: nil, completeness: .empty)
+        do throws(WalkStop) {
+            report.completeness = try examine(ending: ending, into: &report)
+        } catch {
+            switch error {
+            case .found(let completeness): report.completeness = completeness
+            case .failed(let error): return .failure(error)
+            }
+        }
+        report.bytesRead = bytesRead
+        return .success(report)
+    }
+
+    private mutating func examine(ending: [UInt8], into report: inout PhotoReport) throws(WalkStop) -> Completeness {
+        guard size > 0 else { return .empty }
+        let header = try bytes(at: 0, count: Container.headerSize)
+        guard let container = Container.detect(header) else { return try judgeUnknown(header) }
+        switch container {
+        case .jpeg:
+            report.format = .jpeg
+            return try readJPEG(into: &report)
+        case .png:
+            report.format = .png
+            return try readPNG(into: &report)
+        case .gif:
+            report.format = .gif
+            return try readGIF(into: &report)
+        case .webp:
+            report.format = .webp
+            return try readWebP(into: &report)
+        case .raf:
+            report.format = .raf
+            return try readRAF(into: &report)
+        case .tiff, .cr2, .rw2, .orf: return try readTIFF(container, ending: ending, into: &report)
+        case .boxes(let brands): return try readBoxFile(brands: brands, into: &report)
+        }
+    }
+
+    /// A file that begins like nothing that is filed: it may have hardly begun to arrive, or be something else.
+    private mutating func judgeUnknown(_ header: [UInt8]) throws(WalkStop) -> Completeness {
+        if UInt64(header.count) == size, Container.couldBegin(with: header) {
+            return .cutShort(reason: "\(byteCount(size)), less than a header")
+        }
+        // Programs that reserve space before they write leave zeros.
+        if header.count >= 8, header.allSatisfy({ $0 == 0 }) {
+            return .cutShort(reason: "it begins with zero bytes: nothing was written there yet")
+        }
+        let isText = header.allSatisfy { (0x20...0x7E).contains($0) || (0x09...0x0D).contains($0) || $0 >= 0x80 }
+        return .notAPhoto(
+            reason: isText ? "it is text" : "its first bytes, \(hex(header.prefix(4))), are of no format that is filed")
+    }
+
+    private func hex(_ bytes: some Sequence<UInt8>) -> String {
+        bytes.map { ($0 < 0x10 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(separator: " ")
+    }
+}

@@ -1,0 +1,98 @@
+/// Reads numbers and short runs of bytes from a source through one window, so that walking a structure costs few reads.
+///
+/// Every offset may come from the file itself: whatever lies beyond the end reads as nil or short, never as a trap.
+struct SourceReader<Source: ByteSource & ~Copyable>: ~Copyable {
+    private var source: Source
+    /// The size that the source had when reading began; nothing beyond it is asked for.
+    let size: UInt64
+    private var window: [UInt8] = []
+    private var windowStart: UInt64 = 0
+    /// Bytes that were read from the source so far, repeated ones counted again.
+    private(set) var bytesRead: UInt64 = 0
+
+    /// What a small read fetches: enough for the headers that usually follow, little beside a photo.
+    private static var usualWindow: Int { 16 * 1024 }
+    /// What a scan fetches at a time: large enough that the call costs little, small enough for the cache.
+    private static var scanWindow: Int { 256 * 1024 }
+
+    init(_ source: consuming Source) {
+        size = source.size
+        self.source = source
+    }
+
+    /// Gives the source back to its owner.
+    consuming func release() -> Source { source }
+
+    /// At most `count` bytes from `offset`; fewer where the source ends.
+    mutating func bytes(at offset: UInt64, count: Int) throws(WalkStop) -> [UInt8] {
+        let range = try cover(offset, count, fetching: Self.usualWindow)
+        return Array(window[range])
+    }
+
+    /// An unsigned number of 1 to 8 bytes; nil if it does not lie wholly inside the source.
+    mutating func unsigned(at offset: UInt64, width: Int, littleEndian: Bool = false) throws(WalkStop) -> UInt64? {
+        let range = try cover(offset, width, fetching: Self.usualWindow)
+        guard range.count == width, width <= 8 else { return nil }
+        var value: UInt64 = 0
+        if littleEndian {
+            for index in range.reversed() { value = value << 8 | UInt64(window[index]) }
+        } else {
+            for index in range { value = value << 8 | UInt64(window[index]) }
+        }
+        return value
+    }
+
+    /// The first offset from `offset` on where a JPEG marker begins: 0xFF before neither a stuffed zero, a fill byte
+    /// nor a restart number. Nil if there is none before the end.
+    mutating func offsetOfMarker(from offset: UInt64) throws(WalkStop) -> UInt64? {
+        var position = offset
+        while position < size {
+            let range = try cover(position, 2, fetching: Self.scanWindow)
+            guard range.count == 2 else { return nil }
+            if let index = firstMarker(in: window, from: range.lowerBound) { return windowStart + UInt64(index) }
+            // The last byte is looked at again with what follows it: a marker may lie across two windows.
+            position = windowStart + UInt64(window.count - 1)
+        }
+        return nil
+    }
+
+    /// The first offset from `offset` on, before `limit`, of a byte that is not zero; `limit` if there is none.
+    mutating func offsetOfNonzero(from offset: UInt64, before limit: UInt64) throws(WalkStop) -> UInt64 {
+        var position = offset
+        while position < limit {
+            let range = try cover(position, 1, fetching: Self.usualWindow)
+            guard range.count == 1 else { return position }
+            if let index = window[range.lowerBound...].firstIndex(where: { $0 != 0 }) {
+                return min(windowStart + UInt64(index), limit)
+            }
+            position = windowStart + UInt64(window.count)
+        }
+        return limit
+    }
+
+    /// Makes the window hold `count` bytes at `offset`, as far as the source goes; where they are in the window.
+    private mutating func cover(
+        _ offset: UInt64, _ count: Int, fetching usual: Int
+    ) throws(WalkStop) -> Range<Int> {
+        guard offset < size, count > 0 else { return 0..<0 }
+        let wanted = Int(min(UInt64(count), size - offset))
+        if offset >= windowStart, offset - windowStart <= UInt64(window.count) {
+            let start = Int(offset - windowStart)
+            if window.count - start >= wanted { return start..<(start + wanted) }
+        }
+        let asked = Int(min(UInt64(max(wanted, usual)), size - offset))
+        window = []
+        do { window = try source.read(at: offset, count: asked) } catch { throw .failed(error) }
+        windowStart = offset
+        bytesRead &+= UInt64(window.count)
+        return 0..<min(wanted, window.count)
+    }
+}
+
+/// What ends a walk through a file's structure early.
+enum WalkStop: Error {
+    /// The structure has shown how whole the file is; what was read before stays in the report.
+    case found(Completeness)
+    /// The source could not be read.
+    case failed(ByteSourceError)
+}

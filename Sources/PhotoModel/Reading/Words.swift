@@ -1,0 +1,37 @@
+/// `number` with a comma between thousands, as people read byte counts: `1,048,576`.
+package func grouped(_ number: some BinaryInteger) -> String {
+    let digits = Array(String(number.magnitude))
+    var text = number < 0 ? "-" : ""
+    for (index, digit) in digits.enumerated() {
+        if index > 0, (digits.count - index).isMultiple(of: 3) { text.append(",") }
+        text.append(digit)
+    }
+    return text
+}
+
+/// `count` bytes in words: `1 byte`, `1,048,576 bytes`.
+func byteCount(_ count: UInt64) -> String { count == 1 ? "1 byte" : "\(grouped(count)) bytes" }
+
+/// `number` in decimal with zeros before it, at least `width` digits.
+func padded(_ number: Int, _ width: Int) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+}
+
+extension Collection<UInt8> {
+    /// Whether these bytes begin with the ASCII bytes of `text`.
+    func begins(with text: StaticString) -> Bool {
+        text.withUTF8Buffer { prefix in starts(with: prefix) }
+    }
+
+    /// Whether these bytes are exactly the ASCII bytes of `text`.
+    func equals(_ text: StaticString) -> Bool {
+        text.withUTF8Buffer { other in elementsEqual(other) }
+    }
+}
+
+/// ASCII lower case of one byte; all other bytes as they are.
+func lowercased(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
+
+/// Whether the byte is an ASCII digit.
+func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }

@@ -1,0 +1,72 @@
+import FileValues
+import Foundation
+import PhotoModel
+
+/// The photos of Tests/Fixtures, which lie beside this target's directory.
+enum Fixtures {
+    /// The names of all photos, sorted.
+    static let names: [String] = {
+        let all = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        return all.filter { !$0.hasSuffix(".py") && !$0.hasSuffix(".md") && !$0.hasSuffix(".json") }.sorted()
+    }()
+
+    static func bytes(_ name: String) throws -> [UInt8] {
+        try Array(Data(contentsOf: URL(fileURLWithPath: "\(directory)/\(name)")))
+    }
+
+    /// What exiftool said of each photo, as make-fixtures.py recorded it.
+    static func exiftool() throws -> [String: [String: Any]] {
+        let data = try Data(contentsOf: URL(fileURLWithPath: "\(directory)/exiftool.json"))
+        let rows = try JSONSerialization.jsonObject(with: data) as? [[String: Any]] ?? []
+        return Dictionary(uniqueKeysWithValues: rows.map { ($0["SourceFile"] as? String ?? "", $0) })
+    }
+
+    private static let directory: String = {
+        let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        return here.appendingPathComponent("Fixtures").path
+    }()
+}
+
+/// What the reader says of `bytes`; reading from memory cannot fail.
+func report(_ bytes: [UInt8], name: String = "") throws -> PhotoReport {
+    var source = MemoryByteSource(bytes)
+    return try PhotoReader.read(&source, name: BytePath(name))
+}
+
+extension Completeness {
+    var isWhole: Bool { if case .whole = self { true } else { false } }
+}
+
+/// SplitMix64: the same numbers for the same seed, everywhere.
+struct SeededGenerator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// A source that counts what is asked of it, and can be told to fail or to end early.
+struct WatchedSource: ByteSource {
+    let bytes: [UInt8]
+    var size: UInt64
+    var reads = 0
+    var failingRead: Int?
+
+    init(_ bytes: [UInt8], failingRead: Int? = nil) {
+        self.bytes = bytes
+        self.failingRead = failingRead
+        size = UInt64(bytes.count)
+    }
+
+    mutating func read(at offset: UInt64, count: Int) throws(ByteSourceError) -> [UInt8] {
+        reads += 1
+        if reads == failingRead { throw ByteSourceError(code: 5, description: "Input/output error") }
+        guard offset < UInt64(bytes.count) else { return [] }
+        return Array(bytes[Int(offset)..<min(Int(offset) + count, bytes.count)])
+    }
+}

@@ -1,0 +1,163 @@
+import FileValues
+import PhotoModel
+import Testing
+
+@Suite("What the reader says of real files")
+struct PhotoReaderTests {
+    @Test("Format, size, turning, camera, identifier and dates are what exiftool says", arguments: Fixtures.names)
+    func agreesWithExiftool(name: String) throws {
+        let said = try #require(try Fixtures.exiftool()[name])
+        let report = try report(try Fixtures.bytes(name), name: name)
+        func text(_ keys: String...) -> String? {
+            keys.compactMap { said[$0] as? String }.first
+        }
+        func number(_ suffix: String) -> Int? {
+            said.filter { $0.key.hasSuffix(":\(suffix)") }.values.compactMap { $0 as? Int }.first
+        }
+        let type = try #require(text("File:FileType")).split(separator: " ").last.map { $0.lowercased() }
+        #expect(report.format?.rawValue == type)
+        if name != "preview.raf" {
+            // Of a RAF exiftool gives the size of the JPEG inside.
+            #expect(report.width.map { Int($0) } == number("ImageWidth"))
+            #expect(report.height.map { Int($0) } == number("ImageHeight"))
+        }
+        let isBoxes = ["heic", "avif", "mp4", "mov"].contains(report.format?.rawValue)
+        if !isBoxes { #expect(report.orientation.map { Int($0) } == number("Orientation")) }
+        #expect(report.cameraMake == text("IFD0:Make", "Keys:Make"))
+        #expect(report.cameraModel == text("IFD0:Model", "Keys:Model"))
+        #expect(report.contentIdentifier == text("Apple:MediaGroupUUID", "Keys:ContentIdentifier"))
+
+        func dates(_ provenance: DateProvenance) -> [RecordedDate] {
+            report.dates.filter { $0.provenance == provenance }
+        }
+        func same(_ provenance: DateProvenance, _ key: String) {
+            #expect(dates(provenance).first.map { digits($0.text) } == text(key).map(digits))
+        }
+        same(.exifOriginal, "ExifIFD:DateTimeOriginal")
+        same(.exifDigitized, "ExifIFD:CreateDate")
+        same(.exifModified, "IFD0:ModifyDate")
+        same(.pngText, "PNG:CreationTime")
+        same(.pngTime, "PNG:ModifyDate")
+        same(.videoCreation, "Keys:CreationDate")
+        #expect(
+            dates(.xmp).first.map { digits($0.text) }
+                == (text("XMP-photoshop:DateCreated", "XMP-xmp:CreateDate")).map(digits))
+        let gps = text("GPS:GPSDateStamp").map { digits("\($0) \(text("GPS:GPSTimeStamp") ?? "")") }
+        #expect(dates(.gps).first.map { digits($0.text) } == gps)
+        if let header = text("QuickTime:CreateDate"), !header.hasPrefix("0000") {
+            same(.videoHeader, "QuickTime:CreateDate")
+        }
+        if let original = dates(.exifOriginal).first, let offset = text("ExifIFD:OffsetTimeOriginal") {
+            guard case .local(let local, let read, true) = original.reading else {
+                Issue.record("\(name): \(original)")
+                return
+            }
+            #expect(read.map(offsetText) == offset)
+            #expect(local.nanosecond == (said["ExifIFD:SubSecTimeOriginal"] as? Int).map { $0 * 10_000_000 } ?? 0)
+        }
+    }
+
+    private func digits(_ text: String) -> String { text.filter { $0.isNumber } }
+
+    @Test("Every fixture is whole, but for RAW, whose structure proves no end", arguments: Fixtures.names)
+    func completeness(name: String) throws {
+        let report = try report(try Fixtures.bytes(name), name: name)
+        let family = try #require(report.format?.family)
+        #expect(report.completeness.code == (family == .raw ? "weak" : "whole"), "\(report.completeness)")
+        #expect(report.format?.agrees(withExtension: BytePath(name).lowercasedExtension) == true)
+    }
+
+    @Test func turningOfHEIFAndFilmIsTheirOwn() throws {
+        // avifenc turns the picture by a property, heif-enc leaves it to EXIF, which viewers of HEIF do not look at.
+        #expect(try report(try Fixtures.bytes("exif.avif")).orientation == 6)
+        #expect(try report(try Fixtures.bytes("exif.heic")).orientation == 1)
+        #expect(try report(try Fixtures.bytes("live.mov")).orientation == 6)
+    }
+
+    @Test func theSensorsSizeIsTheRAFs() throws {
+        let report = try report(try Fixtures.bytes("preview.raf"))
+        #expect(report.width == 3_664)
+        #expect(report.height == 2_432)
+    }
+
+    @Test func whatFollowsAPictureIsRecorded() throws {
+        #expect(try report(try Fixtures.bytes("multi-picture.jpg")).trailers.map(\.kind) == [.picture])
+        #expect(try report(try Fixtures.bytes("motion.jpg")).trailers.map(\.kind) == [.film])
+        #expect(try report(try Fixtures.bytes("samsung.jpg")).trailers.map(\.kind) == [.samsung])
+        let plain = try Fixtures.bytes("plain.jpg")
+        let odd = try report(plain + Array("anything at all that no one knows".utf8))
+        #expect(odd.completeness.isWhole)
+        #expect(odd.trailers == [Trailer(kind: .unknown, offset: UInt64(plain.count), length: 33)])
+        // A few bytes may be the start of more.
+        #expect(try report(plain + [0, 0, 0]).completeness.code == "weak")
+        #expect(try report(plain + [UInt8](repeating: 0, count: 5_000)).completeness.isWhole)
+    }
+
+    @Test func promisedPartsThatAreMissingMakeItWeak() throws {
+        // An editor that drops the further picture often leaves its index behind; only quiet time can tell.
+        let pictures = try Fixtures.bytes("multi-picture.jpg")
+        let plain = try Fixtures.bytes("plain.jpg")
+        #expect(try report(Array(pictures.dropLast(plain.count))).completeness.code == "weak")
+        let motion = try Fixtures.bytes("motion.jpg")
+        let film = try Fixtures.bytes("faststart.mp4")
+        #expect(try report(Array(motion.dropLast(film.count))).completeness.code == "weak")
+    }
+
+    @Test(
+        "Other files get a reason",
+        arguments: [
+            ("", "empty"), ("hello, this is no photo at all\n", "not-a-photo"), ("%PDF-1.4 \u{1}\u{2}", "not-a-photo"),
+            ("RIFF\u{4}\0\0\0AVI LIST", "not-a-photo"), ("GIF", "cut-short"), ("RIFF", "cut-short"),
+            (String(repeating: "\0", count: 5_000), "cut-short"),
+            ("\0\0\0\u{18}ftypM4A \0\0\0\0M4A mp42", "not-a-photo"),
+        ])
+    func others(content: String, code: String) throws {
+        #expect(try report(Array(content.utf8), name: "IMG_1.jpg").completeness.code == code)
+    }
+
+    @Test func reasonsCarryNumbers() throws {
+        let whole = try Fixtures.bytes("rocket.jpg")
+        let cut = try report(Array(whole.prefix(65_536)))
+        #expect(cut.completeness == .cutShort(reason: "JPEG is cut short: 65,536 bytes, no end marker"))
+        // What was read before the cut is kept.
+        #expect(cut.cameraModel == "Canon EOS R6")
+        #expect(cut.width == 640)
+    }
+
+    @Test func aFailedReadIsTheSourcesFault() throws {
+        var source = WatchedSource(try Fixtures.bytes("exif.heic"), failingRead: 1)
+        #expect(throws: ByteSourceError(code: 5, description: "Input/output error")) {
+            try PhotoReader.read(&source)
+        }
+        // The source is given back, and reads again.
+        #expect(try PhotoReader.read(&source).completeness.isWhole)
+        #expect(source.reads > 1)
+    }
+
+    @Test func aFileThatShrinksWhileItIsReadIsCutShort() throws {
+        let bytes = try Fixtures.bytes("rocket.jpg")
+        var source = WatchedSource(Array(bytes.prefix(50_000)))
+        source.size = UInt64(bytes.count)
+        #expect(try PhotoReader.read(&source).completeness.code == "cut-short")
+    }
+
+    @Test func aLongFilmIsWalkedByItsOffsets() throws {
+        // 8 MiB of media data between the header and the end: hardly any of it is read.
+        let film = try Fixtures.bytes("film.mp4")
+        let free: [UInt8] = [0, 0x80, 0, 0] + Array("free".utf8) + [UInt8](repeating: 7, count: 8 * 1_048_576 - 8)
+        let read = try report(film + free)
+        #expect(read.completeness.isWhole)
+        #expect(read.bytesRead < 64 * 1_024)
+    }
+
+    @Test func markersAcrossWindowsAreFound() throws {
+        // The end marker is moved over a boundary of the 256 KiB that a scan reads at a time, byte by byte.
+        let plain = try Fixtures.bytes("plain.jpg")
+        for length in (262_144 - 3)...(262_144 + 3) {
+            let filler = [UInt8](repeating: 0x55, count: length)
+            let picture = Array(plain.dropLast(2)) + filler + [0xFF, 0xD9]
+            #expect(try report(picture).completeness == .whole(evidence: "JPEG ends with its end marker"))
+            #expect(try report(Array(picture.prefix(picture.count - 1))).completeness.code == "cut-short")
+        }
+    }
+}
