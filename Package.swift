@@ -8,6 +8,9 @@ let swiftSettings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let database = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let databaseC = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let system = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 
@@ -31,8 +34,10 @@ let package = Package(
         .library(name: "Systemd", targets: ["FileValues", "LinuxKernel", "Systemd"]),
     ],
     dependencies: [
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.5.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         // The floor.
@@ -46,6 +51,8 @@ let package = Package(
         module("Systemd", ["CSystemd", "FileValues", "LinuxKernel", logging, system]),
         // What is known of photos, and what is done with them.
         module("PhotoModel", ["FileValues"]),
+        module("Filing", ["CLinux", "FileValues", "LinuxKernel", "PhotoModel", crypto, system]),
+        module("Catalogue", ["FileValues", "LinuxKernel", database, databaseC, system]),
         // Programs.
         .executableTarget(
             name: "watch-things", dependencies: ["FileValues", "LinuxKernel", "SystemMonitor"],
@@ -66,6 +73,11 @@ let package = Package(
             path: "Tests/SystemdProbe", swiftSettings: swiftSettings),
         tests("SystemdTests", ["Systemd", "systemd-probe", logging], exclude: ["Scripts"]),
         tests("PhotoModelTests", ["PhotoModel"]),
+        .executableTarget(
+            name: "filing-probe", dependencies: ["Catalogue", "FileValues", "Filing", "LinuxKernel"],
+            path: "Tests/FilingTests/Program", swiftSettings: swiftSettings),
+        tests("FilingTests", ["Catalogue", "Filing", "PhotoModel", "filing-probe"], exclude: ["Program"]),
+        tests("CatalogueTests", ["Catalogue", database]),
         tests("ExamplesTests", ["watch-things"]),
     ]
 )

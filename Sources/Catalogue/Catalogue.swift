@@ -1,0 +1,133 @@
+package import FileValues
+import GRDB
+import GRDBSQLite
+import LinuxKernel
+import SystemPackage
+
+/// The database of what was filed, from where, when, and why so: SQLite in one file, in WAL mode with synchronous=FULL,
+/// so that what a method recorded survives a power cut once it has returned.
+///
+/// Every method is synchronous, is one transaction, and may wait for the disk or, up to ``busyTimeout``, for another
+/// process; safe on any thread, one at a time. One process writes; others read meanwhile without blocking it.
+package final class Catalogue: Sendable {
+    /// Seconds that an operation waits for another process before it throws ``CatalogueError/Code/busy``.
+    package static let busyTimeout = 5.0
+
+    /// The file.
+    package let path: String
+    /// A damaged file that opening found and set aside, with what was wrong with it; its -wal and -shm lie beside it.
+    package let setAside: SetAside?
+
+    private let database: DatabaseQueue
+
+    /// A damaged catalogue file, moved out of the way.
+    package struct SetAside: Hashable, Sendable {
+        /// Where it lies now.
+        package let path: String
+        /// What SQLite said of it.
+        package let reason: String
+    }
+
+    /// Opens the catalogue at `path` for the daemon, makes it if it is missing, checks it (`PRAGMA quick_check`),
+    /// and brings its schema up to date.
+    ///
+    /// A damaged file is set aside and a new one begun; the caller reports that. A file of a newer version is refused
+    /// and left alone.
+    package static func openForWriting(_ path: String, now: FileTime) throws(CatalogueError) -> Catalogue {
+        do {
+            return try Catalogue(writing: path, setAside: nil)
+        } catch  where error.code == .corrupt {
+            let aside = try moveAside(path, now: now)
+            return try Catalogue(writing: path, setAside: SetAside(path: aside, reason: error.message))
+        }
+    }
+
+    /// Opens it for reading, while the daemon writes or not. Nothing is changed or made.
+    package static func openForReading(_ path: String) throws(CatalogueError) -> Catalogue {
+        try Catalogue(reading: path)
+    }
+
+    /// Closes the file; the object is not to be used after. Without it the file is closed when the object goes.
+    package func close() throws(CatalogueError) {
+        do { try database.close() } catch { throw CatalogueError(error, "closing the catalogue") }
+    }
+
+    private init(writing path: String, setAside: SetAside?) throws(CatalogueError) {
+        self.path = path
+        self.setAside = setAside
+        let operation = "opening the catalogue \(path)"
+        do {
+            var configuration = Configuration()
+            configuration.label = "photo-inbox.catalogue"
+            configuration.journalMode = .wal
+            configuration.busyMode = .timeout(Self.busyTimeout)
+            configuration.prepareDatabase { db in try keepLogFile(db) }
+            database = try DatabaseQueue(path: path, configuration: configuration)
+            try database.writeWithoutTransaction { db in
+                // GRDB sets NORMAL with WAL, which may lose the last commits in a power cut.
+                try db.execute(sql: "PRAGMA synchronous = FULL")
+                guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2 else {
+                    throw CatalogueError(.other, operation, "synchronous=FULL was not accepted")
+                }
+            }
+            try database.read { db in
+                try Self.refuseNewer(db, operation)
+                let findings = try String.fetchAll(db, sql: "PRAGMA quick_check(3)")
+                guard findings == ["ok"] else {
+                    throw CatalogueError(.corrupt, operation, findings.joined(separator: "; "))
+                }
+            }
+            try Schema.migrator.migrate(database)
+        } catch {
+            throw CatalogueError(error, operation)
+        }
+    }
+
+    private init(reading path: String) throws(CatalogueError) {
+        self.path = path
+        setAside = nil
+        let operation = "reading the catalogue \(path)"
+        do {
+            do { _ = try FileStatus(at: BytePath(path), followingLinks: true) } catch {
+                throw CatalogueError(
+                    error.code == .noSuchFileOrDirectory ? .missing : .permission, operation, "\(error)")
+            }
+            var configuration = Configuration()
+            configuration.readonly = true
+            configuration.busyMode = .timeout(Self.busyTimeout)
+            database = try DatabaseQueue(path: path, configuration: configuration)
+            try database.read { db in
+                try Self.refuseNewer(db, operation)
+                guard try Schema.migrator.hasCompletedMigrations(db) else {
+                    throw CatalogueError(.olderSchema, operation, "it was written by an older photoinboxd")
+                }
+            }
+        } catch {
+            throw CatalogueError(error, operation)
+        }
+    }
+
+    private static func refuseNewer(_ db: Database, _ operation: String) throws {
+        if try Schema.migrator.hasBeenSuperseded(db) {
+            throw CatalogueError(.newerSchema, operation, "it was written by a newer photoinboxd")
+        }
+    }
+
+    /// Runs `body` in one read transaction.
+    func read<Value>(_ operation: String, _ body: (Database) throws -> Value) throws(CatalogueError) -> Value {
+        do { return try database.read(body) } catch { throw CatalogueError(error, operation) }
+    }
+
+    /// Runs `body` in one write transaction, rolled back if it throws.
+    func write<Value>(_ operation: String, _ body: (Database) throws -> Value) throws(CatalogueError) -> Value {
+        do { return try database.write(body) } catch { throw CatalogueError(error, operation) }
+    }
+}
+
+/// Keeps the -wal and -shm files when the daemon closes: a reader that may not write to the directory could otherwise
+/// not open the database. See sqlite.org/c3ref/c_fcntl_begin_atomic_write.html, SQLITE_FCNTL_PERSIST_WAL.
+private func keepLogFile(_ db: Database) throws {
+    var flag: CInt = 1
+    let code = sqlite3_file_control(db.sqliteConnection, nil, SQLITE_FCNTL_PERSIST_WAL, &flag)
+    guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+}

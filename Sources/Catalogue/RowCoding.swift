@@ -1,0 +1,170 @@
+import FileValues
+import Foundation
+import GRDB
+
+// Between our values and SQLite's. Unsigned numbers keep their bits; reading a row that this program can't have
+// written throws instead of trapping, since the file may have been edited or damaged.
+
+extension FileTime {
+    /// Nanoseconds since 1970; the nearest that fits for times beyond the years 1678 and 2262.
+    var nanosecondsSince1970: Int64 {
+        let (product, tooMany) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, over) = product.addingReportingOverflow(Int64(nanoseconds))
+        return tooMany || over ? (seconds < 0 ? .min : .max) : sum
+    }
+
+    init(nanosecondsSince1970 value: Int64) {
+        let (quotient, remainder) = value.quotientAndRemainder(dividingBy: 1_000_000_000)
+        let borrow: Int64 = remainder < 0 ? 1 : 0
+        self.init(seconds: quotient - borrow, nanoseconds: UInt32(remainder + borrow * 1_000_000_000))
+    }
+}
+
+extension BytePath {
+    var data: Data { Data(bytes) }
+}
+
+/// A row whose content contradicts the schema's meaning.
+struct UnreadableRow: Error, CustomStringConvertible {
+    let column: String
+    var description: String { "unreadable column \(column)" }
+}
+
+extension Row {
+    func value<Value: DatabaseValueConvertible>(_ column: String) throws -> Value {
+        guard hasColumn(column), let value = try Value.fromDatabaseValueChecked(self[column] as DatabaseValue) else {
+            throw UnreadableRow(column: column)
+        }
+        return value
+    }
+
+    func optional<Value: DatabaseValueConvertible>(_ column: String) throws -> Value? {
+        (self[column] as DatabaseValue).isNull ? nil : try value(column)
+    }
+
+    func path(_ column: String) throws -> BytePath { BytePath(try value(column) as Data) }
+
+    func bytes(_ column: String) throws -> [UInt8]? { (try optional(column) as Data?).map { Array($0) } }
+
+    func time(_ column: String) throws -> FileTime { FileTime(nanosecondsSince1970: try value(column)) }
+
+    func unsigned(_ column: String) throws -> UInt64 { UInt64(bitPattern: try value(column)) }
+
+    func fileTime(_ column: String) throws -> FileTime {
+        let fraction: Int64 = try value("\(column)_ns")
+        guard (0..<1_000_000_000).contains(fraction) else { throw UnreadableRow(column: column) }
+        return FileTime(seconds: try value(column), nanoseconds: UInt32(fraction))
+    }
+
+    private func hasColumn(_ column: String) -> Bool { columnNames.contains(column) }
+}
+
+extension DatabaseValueConvertible {
+    fileprivate static func fromDatabaseValueChecked(_ value: DatabaseValue) throws -> Self? {
+        fromDatabaseValue(value)
+    }
+}
+
+typealias Columns = [String: (any DatabaseValueConvertible)?]
+
+extension PhotoRecord {
+    /// Its values for the columns that `photo` and `intent` share.
+    var columns: Columns {
+        [
+            "sha256": Data(sha256), "size": Int64(bitPattern: size), "library": library.data,
+            "library_path": libraryPath.data, "inbox": inbox, "source_path": sourcePath.data,
+            "original_name": originalName.data, "format": format, "captured": captured?.local,
+            "captured_offset": captured?.offset, "captured_provenance": captured?.provenance, "width": width,
+            "height": height, "orientation": orientation.map { Int64($0) }, "camera": camera, "proof": proof,
+            "source_inode": Int64(bitPattern: sourceIdentity.inode),
+            "source_modified": sourceIdentity.modified.seconds,
+            "source_modified_ns": Int64(sourceIdentity.modified.nanoseconds),
+            "source_changed": sourceIdentity.changed.seconds,
+            "source_changed_ns": Int64(sourceIdentity.changed.nanoseconds),
+        ]
+    }
+
+    init(_ row: Row) throws {
+        let local: String? = try row.optional("captured")
+        let size = try row.unsigned("size")
+        self.init(
+            sha256: try row.bytes("sha256") ?? [], size: size, library: try row.path("library"),
+            libraryPath: try row.path("library_path"), inbox: try row.value("inbox"),
+            sourcePath: try row.path("source_path"), originalName: try row.path("original_name"),
+            format: try row.value("format"),
+            captured: try local.map {
+                CaptureDate(
+                    local: $0, offset: try row.optional("captured_offset"),
+                    provenance: try row.optional("captured_provenance") ?? "")
+            },
+            width: try row.optional("width"), height: try row.optional("height"),
+            orientation: try row.optional("orientation"), camera: try row.optional("camera"),
+            proof: try row.value("proof"),
+            sourceIdentity: FileIdentity(
+                inode: try row.unsigned("source_inode"), size: size, modified: try row.fileTime("source_modified"),
+                changed: try row.fileTime("source_changed")))
+    }
+}
+
+extension StoredPhoto {
+    init(_ row: Row) throws {
+        let superseded: Int64? = try row.optional("superseded_at")
+        self.init(
+            id: try row.value("id"), filedAt: try row.time("filed_at"), sourceKept: try row.value("source_kept"),
+            supersededAt: superseded.map { FileTime(nanosecondsSince1970: $0) }, photo: try PhotoRecord(row))
+    }
+}
+
+extension StoredIntent {
+    init(_ row: Row) throws {
+        guard let step = Step(rawValue: try row.value("step")) else { throw UnreadableRow(column: "step") }
+        self.init(
+            id: try row.value("id"), token: try row.value("token"), since: try row.time("since"), step: step,
+            temporary: try row.path("temporary"), photoID: try row.optional("photo_id"), photo: try PhotoRecord(row))
+    }
+}
+
+extension OutcomeRecord {
+    var columns: Columns {
+        [
+            "at": at.nanosecondsSince1970, "inbox": inbox, "path": path.data, "outcome": outcome.rawValue,
+            "reason": reason, "sha256": sha256.map { Data($0) }, "photo_id": photoID,
+            "destination": destination?.data,
+        ]
+    }
+}
+
+extension StoredOutcome {
+    init(_ row: Row) throws {
+        guard let kind = OutcomeKind(rawValue: try row.value("outcome")) else { throw UnreadableRow(column: "outcome") }
+        let destination = try row.bytes("destination")
+        self.init(
+            id: try row.value("id"),
+            outcome: OutcomeRecord(
+                at: try row.time("at"), inbox: try row.value("inbox"), path: try row.path("path"), outcome: kind,
+                reason: try row.value("reason"), sha256: try row.bytes("sha256"),
+                photoID: try row.optional("photo_id"), destination: destination.map { BytePath($0) }))
+    }
+}
+
+extension KeptSource {
+    var columns: Columns {
+        [
+            "inbox": inbox, "path": path.data, "since": since.nanosecondsSince1970, "why": why,
+            "outcome_id": outcomeID, "sha256": sha256.map { Data($0) }, "inode": Int64(bitPattern: identity.inode),
+            "size": Int64(bitPattern: identity.size), "modified": identity.modified.seconds,
+            "modified_ns": Int64(identity.modified.nanoseconds), "changed": identity.changed.seconds,
+            "changed_ns": Int64(identity.changed.nanoseconds),
+        ]
+    }
+
+    init(_ row: Row) throws {
+        self.init(
+            inbox: try row.value("inbox"), path: try row.path("path"),
+            identity: FileIdentity(
+                inode: try row.unsigned("inode"), size: try row.unsigned("size"),
+                modified: try row.fileTime("modified"), changed: try row.fileTime("changed")),
+            since: try row.time("since"), why: try row.value("why"), sha256: try row.bytes("sha256"),
+            outcomeID: try row.optional("outcome_id"))
+    }
+}

@@ -1,0 +1,100 @@
+import GRDB
+
+/// The tables, as a list of named migrations. Only ever added to: one that was shipped is never edited.
+///
+/// Paths and names are BLOBs, since they are bytes in no particular encoding. Times are nanoseconds since 1970 UTC,
+/// but for those of files, which may lie anywhere and are kept as the kernel gave them, in two columns.
+enum Schema {
+    static let migrator: DatabaseMigrator = {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1 photos, intents, outcomes, kept sources") { db in
+            try db.execute(sql: first)
+        }
+        return migrator
+    }()
+
+    /// What a photo row and the intent before it share.
+    private static let photoColumns = """
+        sha256 BLOB NOT NULL CHECK (length(sha256) = 32),
+        size INTEGER NOT NULL,
+        library BLOB NOT NULL,
+        library_path BLOB NOT NULL,
+        inbox TEXT NOT NULL,
+        source_path BLOB NOT NULL,
+        original_name BLOB NOT NULL,
+        format TEXT NOT NULL,
+        captured TEXT,
+        captured_offset INTEGER,
+        captured_provenance TEXT,
+        width INTEGER,
+        height INTEGER,
+        orientation INTEGER,
+        camera TEXT,
+        proof TEXT NOT NULL,
+        source_inode INTEGER NOT NULL,
+        source_modified INTEGER NOT NULL,
+        source_modified_ns INTEGER NOT NULL,
+        source_changed INTEGER NOT NULL,
+        source_changed_ns INTEGER NOT NULL
+        """
+
+    private static let first = """
+        CREATE TABLE photo (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            filed_at INTEGER NOT NULL,
+            source_kept INTEGER NOT NULL CHECK (source_kept IN (0, 1)),
+            -- A row whose library copy was found missing or damaged when the same content came again.
+            superseded_at INTEGER,
+            superseded_by INTEGER REFERENCES photo (id),
+            \(photoColumns)
+        ) STRICT;
+        CREATE UNIQUE INDEX photo_sha256 ON photo (sha256) WHERE superseded_at IS NULL;
+        CREATE UNIQUE INDEX photo_library_path ON photo (library, library_path) WHERE superseded_at IS NULL;
+        CREATE INDEX photo_captured ON photo (captured);
+
+        CREATE TABLE intent (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            token TEXT NOT NULL UNIQUE,
+            since INTEGER NOT NULL,
+            step TEXT NOT NULL CHECK (step IN ('begun', 'recorded')),
+            temporary BLOB NOT NULL,
+            photo_id INTEGER REFERENCES photo (id),
+            \(photoColumns)
+        ) STRICT;
+
+        CREATE INDEX intent_sha256 ON intent (sha256);
+
+        CREATE TABLE outcome (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            at INTEGER NOT NULL,
+            inbox TEXT NOT NULL,
+            path BLOB NOT NULL,
+            outcome TEXT NOT NULL,
+            reason TEXT NOT NULL,
+            sha256 BLOB,
+            photo_id INTEGER REFERENCES photo (id),
+            destination BLOB
+        ) STRICT;
+        CREATE INDEX outcome_at ON outcome (at);
+        CREATE INDEX outcome_path ON outcome (path);
+        CREATE INDEX outcome_photo ON outcome (photo_id);
+
+        CREATE TABLE kept_source (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            inbox TEXT NOT NULL,
+            path BLOB NOT NULL,
+            since INTEGER NOT NULL,
+            why TEXT NOT NULL,
+            outcome_id INTEGER REFERENCES outcome (id),
+            sha256 BLOB,
+            inode INTEGER NOT NULL,
+            size INTEGER NOT NULL,
+            modified INTEGER NOT NULL,
+            modified_ns INTEGER NOT NULL,
+            changed INTEGER NOT NULL,
+            changed_ns INTEGER NOT NULL
+        ) STRICT;
+        CREATE UNIQUE INDEX kept_source_path ON kept_source (inbox, path);
+        CREATE INDEX kept_source_identity ON kept_source (inbox, inode, size, modified, modified_ns);
+        """
+}

@@ -1,0 +1,66 @@
+/// One step of the work on a file, in the order in which filing takes them. Each is entered once a file and may be the
+/// last one before a crash; ``Recovery`` says what happens then.
+package enum FilingStep: String, Hashable, Sendable, CaseIterable {
+    case openSource
+    case hashSource
+    case openDestination
+    case makeTemporary
+    case copy
+    case setAttributes
+    case syncCopy
+    case verifyCopy
+    case checkSource
+    case nameCopy
+    case syncDestination
+    /// The caller's: the commit to the catalogue stands between ``syncDestination`` and ``setSourceAside``.
+    case record
+    case setSourceAside
+    case checkSourceAgain
+    case removeSource
+    case syncSource
+    /// Moving to quarantine or duplicates instead of filing.
+    case move
+    case writeReason
+    case recover
+
+    /// What is being done, for status texts and messages: `copying`.
+    package var words: String {
+        switch self {
+        case .openSource: "opening the source"
+        case .hashSource: "hashing the source"
+        case .openDestination: "opening the destination directory"
+        case .makeTemporary: "making a temporary file"
+        case .copy: "copying"
+        case .setAttributes: "setting owner, mode and time"
+        case .syncCopy: "syncing the copy"
+        case .verifyCopy: "reading the copy again"
+        case .checkSource: "comparing the source with what was examined"
+        case .nameCopy: "naming the copy"
+        case .syncDestination: "syncing the destination directory"
+        case .record: "recording"
+        case .setSourceAside: "setting the source aside"
+        case .checkSourceAgain: "looking at the source once more"
+        case .removeSource: "removing the source"
+        case .syncSource: "syncing the inbox directory"
+        case .move: "moving"
+        case .writeReason: "writing the reason file"
+        case .recover: "recovering"
+        }
+    }
+}
+
+/// How a caller follows the work on a file and stops it: both are called on the caller's own thread.
+package struct FileWork {
+    /// Called before each step, to publish it.
+    package let willEnter: (FilingStep) -> Void
+    /// Asked between blocks of long steps; true ends them with ``FilingError/Cause/stopped``.
+    package let shouldStop: () -> Bool
+
+    /// Work that is followed and stopped by these; by default by nobody.
+    package init(
+        willEnter: @escaping (FilingStep) -> Void = { _ in }, shouldStop: @escaping () -> Bool = { false }
+    ) {
+        self.willEnter = willEnter
+        self.shouldStop = shouldStop
+    }
+}

@@ -1,0 +1,79 @@
+package import FileValues
+import Glibc
+import LinuxKernel
+import SystemPackage
+
+/// What stands in the text file beside a quarantined one. Each part is one line; paths are escaped.
+package struct QuarantineNote: Hashable, Sendable {
+    /// What is wrong: `the JPEG is cut short`.
+    package var what: String
+    /// How that was seen: `1,048,576 bytes, no end marker`.
+    package var why: String
+    /// When it was set aside.
+    package var when: FileTime
+    /// Where it lay.
+    package var origin: BytePath
+    /// What a person can do about it.
+    package var advice: String
+
+    package init(what: String, why: String, when: FileTime, origin: BytePath, advice: String) {
+        self.what = what
+        self.why = why
+        self.when = when
+        self.origin = origin
+        self.advice = advice
+    }
+
+    /// The file's text.
+    package var text: String {
+        """
+        what  \(oneLine(what))
+         why  \(oneLine(why))
+        when  \(utcText(when))
+        from  \(origin.escaped)
+          do  \(oneLine(advice))
+
+        """
+    }
+
+    private func oneLine(_ text: String) -> String { escapeForDisplay(Array(text.utf8)) }
+}
+
+/// `2026-11-21 14:03:07 UTC`.
+private func utcText(_ time: FileTime) -> String {
+    var seconds = time_t(time.seconds)
+    var parts = tm()
+    var text = [CChar](repeating: 0, count: 64)
+    guard gmtime_r(&seconds, &parts) != nil, strftime(&text, text.count, "%Y-%m-%d %H:%M:%S UTC", &parts) > 0 else {
+        return "\(time.seconds) s after 1970"
+    }
+    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}
+
+/// Writes `note` beside the quarantined file `path` of `root`, durably, and returns its path. Throws with nothing left;
+/// the quarantined file itself is never touched.
+package func writeReason(
+    _ note: QuarantineNote, besides path: BytePath, in root: DestinationRoot, work: FileWork = FileWork()
+) throws(FilingError) -> BytePath {
+    work.willEnter(.writeReason)
+    let directory = try root.openDirectory(path.parent)
+    for attempt in 0..<StagedFile.attempts {
+        let name = FileNames.reason(for: path.name, attempt: attempt)
+        let file: OwnedDescriptor
+        do { file = try directory.openBeneath(name, [.write, .createNew], mode: 0o644) } catch {
+            if error.code == .fileExists { continue }
+            throw FilingError(.writeReason, .destination, .system(error), path: path)
+        }
+        do throws(SystemCallError) {
+            try file.setMode((root.attributes.mode ?? 0o644) & 0o666)
+            try file.write(Array(note.text.utf8), at: 0)
+            try file.sync()
+            try directory.sync()
+        } catch {
+            try? directory.remove(name)
+            throw FilingError(.writeReason, .destination, .system(error), path: path)
+        }
+        return path.parent.appending(name)
+    }
+    throw FilingError(.writeReason, .destination, .noFreeName, path: path)
+}

@@ -1,0 +1,184 @@
+package import FileValues
+package import LinuxKernel
+import SystemPackage
+
+/// A filing that was under way when the process ended, as its intent row tells.
+package struct PendingFiling: Hashable, Sendable {
+    /// Names the temporaries.
+    package let token: String
+    /// Relative to the inbox.
+    package let source: BytePath
+    /// The source when it was examined.
+    package let identity: FileIdentity
+    /// The source's hash.
+    package let hash: ContentHash
+    /// Relative to the library: the planned path, or the recorded one.
+    package let destination: BytePath
+    /// Whether the commit to the catalogue had happened.
+    package let isRecorded: Bool
+
+    package init(
+        token: String, source: BytePath, identity: FileIdentity, hash: ContentHash, destination: BytePath,
+        isRecorded: Bool
+    ) {
+        self.token = token
+        self.source = source
+        self.identity = identity
+        self.hash = hash
+        self.destination = destination
+        self.isRecorded = isRecorded
+    }
+}
+
+/// What recovery made of a pending filing. It changes nothing if it is done again.
+package enum Recovered: Hashable, Sendable {
+    /// Nothing of it stands in the library: close the intent. The source, if it is still there, is an arrival like any.
+    case undone
+    /// The copy stands in the library under this path, whole, equal and durable, but unrecorded: record it, then
+    /// recover again with ``PendingFiling/isRecorded`` set.
+    case placed(BytePath)
+    /// Filed and recorded, and the source was removed, now or before: close the intent.
+    case finished
+    /// Filed and recorded; the source can't be removed: remember it as kept and close the intent.
+    case sourceKept(FilingError)
+    /// Filed and recorded, but what lies under the source's name is something else now: close the intent, take it as
+    /// an arrival.
+    case sourceReplaced
+    /// Recorded, but the library's copy is missing or damaged: the source stays; close the intent and report it.
+    case copyDamaged
+}
+
+/// Finishes or undoes what a crash interrupted. Runs on the file queue before anything else is filed.
+package struct Recovery: Sendable {
+    private let probe: WriterProbe
+
+    package init(probe: WriterProbe) { self.probe = probe }
+
+    /// Looks at what is left of `pending` and completes or removes it. Throws where a later try could do better; the
+    /// intent then stays.
+    package func recover(
+        _ pending: PendingFiling, inbox: borrowing OwnedDescriptor, library: DestinationRoot,
+        work: FileWork = FileWork()
+    ) throws(FilingError) -> Recovered {
+        work.willEnter(.recover)
+        try removeTemporary(of: pending, in: library)
+        guard pending.isRecorded else {
+            try bringBackSource(of: pending, in: inbox)
+            guard let path = try findCopy(of: pending, in: library, work) else { return .undone }
+            return .placed(path)
+        }
+        guard try isWhole(pending, in: library, work) else {
+            try bringBackSource(of: pending, in: inbox)
+            return .copyDamaged
+        }
+        // Under its own name again, so that one way of removing serves all cases.
+        try bringBackSource(of: pending, in: inbox)
+        return try removeSource(of: pending, in: inbox, work)
+    }
+
+    private func removeTemporary(of pending: PendingFiling, in library: DestinationRoot) throws(FilingError) {
+        let path = pending.destination
+        guard let directory = try openParent(of: path, in: library.descriptor, .destination) else { return }
+        do { try directory.remove(FileNames.temporary(pending.token)) } catch {
+            // The usual case: the temporary had no name.
+            if error.code == .noSuchFileOrDirectory { return }
+            throw FilingError(.recover, .destination, .system(error), path: path)
+        }
+        try filing(.recover, .destination, path) { () throws(SystemCallError) in try directory.sync() }
+    }
+
+    /// Whatever stands under the aside name gets its old name back: it may be another file than the one that was filed.
+    private func bringBackSource(of pending: PendingFiling, in inbox: borrowing OwnedDescriptor) throws(FilingError) {
+        let aside = FileNames.aside(pending.token)
+        guard let directory = try openParent(of: pending.source, in: inbox, .source) else { return }
+        do { _ = try FileStatus(of: aside, in: directory) } catch {
+            if error.code == .noSuchFileOrDirectory { return }
+            throw FilingError(.recover, .source, .system(error), path: pending.source)
+        }
+        try restore(aside, to: pending.source.name, in: directory, .recover, pending.source)
+        try filing(.recover, .source, pending.source) { () throws(SystemCallError) in try directory.sync() }
+    }
+
+    /// How many free names in a row end the search: names that were taken when the copy got its own may be free now.
+    private static let patience = 16
+
+    private func findCopy(
+        of pending: PendingFiling, in library: DestinationRoot, _ work: FileWork
+    ) throws(FilingError) -> BytePath? {
+        guard let directory = try openParent(of: pending.destination, in: library.descriptor, .destination) else {
+            return nil
+        }
+        var free = 0
+        for attempt in 0..<StagedFile.attempts where free < Self.patience {
+            let name = FileNames.candidate(pending.destination.name, attempt: attempt)
+            do { _ = try FileStatus(of: name, in: directory) } catch {
+                free += 1
+                continue
+            }
+            free = 0
+            let size = pending.identity.size
+            if try holds(name, in: directory, hash: pending.hash, size: size, work, .recover) {
+                // Opened once more through the root, which sees to the directories above.
+                let parent = try library.openDirectory(pending.destination.parent)
+                try filing(.recover, .destination, pending.destination) { () throws(SystemCallError) in
+                    try parent.sync()
+                }
+                return pending.destination.parent.appending(name)
+            }
+        }
+        return nil
+    }
+
+    private func isWhole(
+        _ pending: PendingFiling, in library: DestinationRoot, _ work: FileWork
+    ) throws(FilingError) -> Bool {
+        guard let directory = try openParent(of: pending.destination, in: library.descriptor, .destination) else {
+            return false
+        }
+        return try holds(
+            pending.destination.name, in: directory, hash: pending.hash, size: pending.identity.size, work, .recover)
+    }
+
+    private func removeSource(
+        of pending: PendingFiling, in inbox: borrowing OwnedDescriptor, _ work: FileWork
+    ) throws(FilingError) -> Recovered {
+        let source: SourceFile
+        do { source = try SourceFile(pending.source, beneath: inbox) } catch {
+            switch error.cause {
+            case .refused(.gone):
+                // It may have been unlinked just before the crash, and that not yet be durable.
+                if let directory = try openParent(of: pending.source, in: inbox, .source) {
+                    try filing(.recover, .source, pending.source) { () throws(SystemCallError) in
+                        try directory.sync()
+                    }
+                }
+                return .finished
+            case .refused: return .sourceReplaced
+            default: throw error
+            }
+        }
+        // The change time differs after a move aside and back, so the bytes are compared instead.
+        guard source.identity.hasSameContent(as: pending.identity), try source.hash(work) == pending.hash else {
+            return .sourceReplaced
+        }
+        do throws(FilingError) {
+            switch try source.remove(token: pending.token, probe: probe, work: work) {
+            case .removed: return .finished
+            case .kept(let reason): return .sourceKept(reason)
+            }
+        } catch {
+            if case .sourceChanged = error.cause { return .sourceReplaced }
+            throw error
+        }
+    }
+
+    /// The directory that holds `path`'s name; nil if there is no way of plain directories to it any more.
+    private func openParent(
+        of path: BytePath, in root: borrowing OwnedDescriptor, _ side: FilingError.Side
+    ) throws(FilingError) -> OwnedDescriptor? {
+        do { return try root.openDirectoryBeneath(path.parent) } catch {
+            if [.noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels].contains(error.code) { return nil }
+            throw FilingError(.recover, side, .system(error), path: path)
+        }
+    }
+}

@@ -1,0 +1,130 @@
+package import FileValues
+package import LinuxKernel
+import SystemPackage
+
+/// Why something in an inbox may not be filed as a photo, seen from its directory entry alone.
+package enum SourceRefusal: Hashable, Sendable, CustomStringConvertible {
+    case symbolicLink
+    /// The number of its names; another one may lie anywhere, so what becomes of this one is for a person to say.
+    case hardLinks(UInt64)
+    case fifo
+    case socket
+    case device
+    case directory
+    /// No such name, or the way to it is no longer one of plain directories.
+    case gone
+    /// Another program holds a write lease on it (a file server's oplock, for one).
+    case leased
+
+    /// One clause for people.
+    package var description: String {
+        switch self {
+        case .symbolicLink: "it is a symbolic link"
+        case .hardLinks(let count): "it has \(count) names (hard links)"
+        case .fifo: "it is a FIFO"
+        case .socket: "it is a socket"
+        case .device: "it is a device"
+        case .directory: "it is a directory"
+        case .gone: "it is gone"
+        case .leased: "another program holds a lease on it"
+        }
+    }
+
+    init?(_ kind: FileKind) {
+        switch kind {
+        case .regular: return nil
+        case .directory: self = .directory
+        case .symbolicLink: self = .symbolicLink
+        case .fifo: self = .fifo
+        case .socket: self = .socket
+        case .characterDevice, .blockDevice, .unknown: self = .device
+        }
+    }
+}
+
+/// One regular file of an inbox, open for reading, with the directory that holds its name.
+///
+/// Immutable and safe on any thread, though its calls belong on the inbox's file queue, since they may wait for the
+/// disk. Opened without following any link and without waiting for a FIFO or a lease.
+package final class SourceFile: Sendable {
+    /// Relative to the inbox.
+    package let path: BytePath
+    /// The directory that holds ``name``.
+    package let directory: OwnedDescriptor
+    /// The file, open for reading only, as leases want it.
+    package let content: OwnedDescriptor
+    /// Its status when it was opened.
+    package let status: FileStatus
+
+    /// Its name in ``directory``.
+    package var name: BytePath { path.name }
+    /// Its identity when it was opened.
+    package var identity: FileIdentity { status.identity }
+
+    /// Opens `path` beneath `root`; throws ``FilingError/Cause/refused(_:)`` for whatever is not a regular file with
+    /// one name.
+    package init(_ path: BytePath, beneath root: borrowing OwnedDescriptor) throws(FilingError) {
+        self.path = path
+        do { directory = try root.openDirectoryBeneath(path.parent) } catch { throw FilingError(opening: path, error) }
+        // Looked at by name first: merely opening a device can have effects.
+        let seen: FileStatus
+        do { seen = try FileStatus(of: path.name, in: directory) } catch { throw FilingError(opening: path, error) }
+        if let refusal = SourceRefusal(seen.kind) { throw FilingError(refusal, path) }
+        do {
+            content = try directory.openBeneath(path.name, [.read, .nonBlocking])
+            status = try FileStatus(of: content)
+        } catch { throw FilingError(opening: path, error) }
+        if let refusal = SourceRefusal(status.kind) { throw FilingError(refusal, path) }
+        if status.links == 0 { throw FilingError(.gone, path) }
+        if status.links > 1 { throw FilingError(.hardLinks(status.links), path) }
+    }
+
+    /// Throws ``FilingError/Cause/sourceChanged(_:)`` unless the name still leads to this file and nothing about it
+    /// has changed since it was opened.
+    package func requireUnchanged(_ step: FilingStep) throws(FilingError) {
+        let now = try filing(step, .source, path) { () throws(SystemCallError) in try FileStatus(of: content) }
+        try require(now, step)
+        let named: FileStatus
+        do { named = try FileStatus(of: name, in: directory) } catch {
+            guard error.code == .noSuchFileOrDirectory else {
+                throw FilingError(step, .source, .system(error), path: path)
+            }
+            throw FilingError(step, .source, .sourceChanged("its name is gone"), path: path)
+        }
+        guard named.identity.inode == identity.inode, named.device == status.device else {
+            throw FilingError(step, .source, .sourceChanged("its name leads to another file"), path: path)
+        }
+    }
+
+    private func require(_ now: FileStatus, _ step: FilingStep) throws(FilingError) {
+        let difference: String? =
+            if now.identity.size != identity.size {
+                "\(identity.size) bytes, then \(now.identity.size)"
+            } else if now.identity.modified != identity.modified {
+                "it was written to"
+            } else if now.links != 1 {
+                "it has \(now.links) names now"
+            } else if now.identity.changed != identity.changed {
+                "its attributes were changed"
+            } else {
+                nil
+            }
+        if let difference { throw FilingError(step, .source, .sourceChanged(difference), path: path) }
+    }
+}
+
+extension FilingError {
+    fileprivate init(_ refusal: SourceRefusal, _ path: BytePath) {
+        self.init(.openSource, .source, .refused(refusal), path: path)
+    }
+
+    fileprivate init(opening path: BytePath, _ error: SystemCallError) {
+        switch error.code {
+        case .noSuchFileOrDirectory, .notDirectory: self.init(.gone, path)
+        case .tooManySymbolicLinkLevels: self.init(.symbolicLink, path)
+        case .noSuchAddressOrDevice: self.init(.socket, path)
+        case .resourceTemporarilyUnavailable: self.init(.leased, path)
+        default: self.init(.openSource, .source, .system(error), path: path)
+        }
+    }
+}

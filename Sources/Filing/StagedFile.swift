@@ -1,0 +1,149 @@
+package import FileValues
+import LinuxKernel
+import SystemPackage
+
+/// Where a file is to go.
+package struct PlacementPlan: Sendable {
+    /// Names the temporaries; see ``FileNames/makeToken()``. The intent row keeps it, for recovery.
+    package let token: String
+    /// The directory, relative to the root; empty for the root itself.
+    package let directory: BytePath
+    /// The wanted name.
+    package let name: BytePath
+    /// The source's hash, which the copy must have.
+    package let hash: ContentHash
+
+    package init(token: String = FileNames.makeToken(), directory: BytePath, name: BytePath, hash: ContentHash) {
+        precondition(FileNames.isToken(token), "not a token: \(escapeForDisplay(Array(token.utf8)))")
+        self.token = token
+        self.directory = directory
+        self.name = name
+        self.hash = hash
+    }
+}
+
+/// How the bytes were brought over.
+package enum CopyMethod: String, Hashable, Sendable { case clone, kernelCopy, readAndWrite }
+
+/// A whole, synced and verified copy of a source in its destination directory, still without its final name.
+///
+/// Made by ``stage(_:from:in:work:)``; given its name by ``giveName(work:)``. Ends without a trace if it is let go
+/// before that. Confined to the file queue.
+package final class StagedFile {
+    /// Where it goes.
+    package let plan: PlacementPlan
+    /// How its bytes came; set by the copying.
+    package private(set) var method = CopyMethod.readAndWrite
+
+    let source: SourceFile
+    let root: DestinationRoot
+    let directory: OwnedDescriptor
+    let content: OwnedDescriptor
+    /// The name to be removed again, if the temporary has one and it was not turned into the final one.
+    var temporaryName: BytePath?
+
+    /// Copies `source` by `plan`: everything up to and with the source's second look.
+    package static func stage(
+        _ plan: PlacementPlan, from source: SourceFile, in root: DestinationRoot, work: FileWork = FileWork()
+    ) throws(FilingError) -> StagedFile {
+        let staged = try StagedFile(plan, source, root, work)
+        work.willEnter(.copy)
+        staged.method = try copyContent(of: source, to: staged.content, path: plan.path, means: root.means, work)
+        work.willEnter(.setAttributes)
+        try staged.setAttributes()
+        work.willEnter(.syncCopy)
+        try staged.syncCopy()
+        work.willEnter(.verifyCopy)
+        try staged.verifyCopy(work)
+        work.willEnter(.checkSource)
+        try source.requireUnchanged(.checkSource)
+        return staged
+    }
+
+    private init(
+        _ plan: PlacementPlan, _ source: SourceFile, _ root: DestinationRoot, _ work: FileWork
+    ) throws(FilingError) {
+        self.plan = plan
+        self.source = source
+        self.root = root
+        work.willEnter(.openDestination)
+        directory = try root.openDirectory(plan.directory)
+        work.willEnter(.makeTemporary)
+        let temporary = try Temporary(in: directory, plan, root)
+        temporaryName = temporary.name
+        content = temporary.content
+    }
+
+    deinit {
+        // Nothing to be done about an error here: the name stands in the intent row, and recovery removes it.
+        if let temporaryName { try? directory.remove(temporaryName) }
+    }
+
+    private func setAttributes() throws(FilingError) {
+        try filing(.setAttributes, .destination, plan.path) { () throws(SystemCallError) in
+            let attributes = root.attributes
+            // The owner first: changing it clears the set-id bits.
+            if attributes.user != nil || attributes.group != nil {
+                try content.setOwner(user: attributes.user, group: attributes.group)
+            }
+            try content.setMode((attributes.mode ?? source.status.mode) & 0o777)
+            try content.setModified(source.identity.modified)
+        }
+    }
+
+    private func syncCopy() throws(FilingError) {
+        try filing(.syncCopy, .destination, plan.path) { () throws(SystemCallError) in try content.sync() }
+    }
+
+    /// Reads the copy from the medium and compares it with what was examined.
+    private func verifyCopy(_ work: FileWork) throws(FilingError) {
+        content.dropCachedPages()
+        let read = try hashContent(
+            of: content, expectedSize: source.identity.size, work: work, .verifyCopy, .destination, path: plan.path)
+        guard read == HashedContent(hash: plan.hash, size: source.identity.size) else {
+            // A source that was written to meanwhile explains it; otherwise the copy is damaged.
+            try source.requireUnchanged(.verifyCopy)
+            throw FilingError(.verifyCopy, .destination, .copyDiffers, path: plan.path)
+        }
+    }
+}
+
+extension PlacementPlan {
+    /// The wanted path, relative to the root.
+    package var path: BytePath { directory.appending(name) }
+}
+
+/// The file that is copied into, with its name if it needs one.
+private struct Temporary: ~Copyable {
+    let content: OwnedDescriptor
+    let name: BytePath?
+
+    init(
+        in directory: borrowing OwnedDescriptor, _ plan: PlacementPlan, _ root: DestinationRoot
+    ) throws(FilingError) {
+        // Not readable for others until its mode is set.
+        let mode: UInt32 = 0o600
+        if root.means.contains(.anonymousTemporary) {
+            do {
+                content = try directory.makeAnonymousFile(mode: mode)
+                name = nil
+                return
+            } catch {
+                guard Self.meansUnsupported(error.code) else {
+                    throw FilingError(.makeTemporary, .destination, .system(error), path: plan.path)
+                }
+                root.means.remove(.anonymousTemporary)
+            }
+        }
+        let name = FileNames.temporary(plan.token)
+        do { content = try directory.openBeneath(name, [.readWrite, .createNew], mode: mode) } catch {
+            throw FilingError(.makeTemporary, .destination, .system(error), path: plan.directory.appending(name))
+        }
+        self.name = name
+    }
+
+    /// EISDIR is what a kernel or file system says that takes O_TMPFILE for its O_DIRECTORY part; see open(2).
+    private static func meansUnsupported(_ code: Errno) -> Bool {
+        [.notSupported, .isDirectory, .invalidArgument, .noFunction].contains(code)
+    }
+}

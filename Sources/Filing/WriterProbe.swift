@@ -1,0 +1,84 @@
+import Glibc
+package import LinuxKernel
+package import SystemPackage
+
+/// Whether some program still has a file open for writing.
+package enum WriterVerdict: Hashable, Sendable {
+    /// Nobody has, and nobody has a writable shared mapping of it.
+    case noWriter
+    /// Somebody has.
+    case writerOpen
+    /// The question has no trustworthy answer here.
+    case cannotTell(WriterDoubt)
+}
+
+/// Why nobody can say whether a file has a writer.
+package enum WriterDoubt: Hashable, Sendable, CustomStringConvertible {
+    /// SIGIO is neither blocked nor ignored, so asking could end this process.
+    case signalNotBlocked
+    /// The file belongs to another user and we have no CAP_LEASE.
+    case otherOwner
+    /// A lease was granted, but this file system grants it in spite of some writers.
+    case fileSystem(FileSystemKind)
+    /// The kernel refused for another reason.
+    case refused(Errno)
+
+    /// One clause for people.
+    package var description: String {
+        switch self {
+        case .signalNotBlocked: "leases are off: SIGIO is not blocked"
+        case .otherOwner: "it belongs to another user, and CAP_LEASE is missing"
+        case .fileSystem(let kind): "\(kind.name) can't say who writes"
+        case .refused(let code): "no lease: \(code)"
+        }
+    }
+}
+
+/// Asks the kernel for a read lease, which it refuses while a writer is left. One system call, no waiting.
+///
+/// A value; safe on any thread. See fcntl(2), F_SETLEASE.
+package struct WriterProbe: Sendable {
+    private let isSafe: Bool
+
+    /// Looks once whether SIGIO can't end this process; make it after `main` blocked that signal.
+    package init() { isSafe = isSignalHarmless(SIGIO) }
+
+    /// Whether `source` has a writer now.
+    package func probe(_ source: SourceFile) -> WriterVerdict {
+        guard isSafe else { return .cannotTell(.signalNotBlocked) }
+        let kind: FileSystemKind
+        do { kind = try FileSystemStatus(of: source.content).kind } catch { return .cannotTell(.refused(error.code)) }
+        let trust = LeaseTrust(kind)
+        if trust == .nothing { return .cannotTell(.fileSystem(kind)) }
+        return Self.verdict(on: source.content.askForReadLease(), trust: trust, kind: kind)
+    }
+
+    /// What an answer means on a file system that is trusted so far. Pure.
+    package static func verdict(on answer: LeaseAnswer, trust: LeaseTrust, kind: FileSystemKind) -> WriterVerdict {
+        switch answer {
+        case .refusedForWriter: .writerOpen
+        case .granted: trust == .decides ? .noWriter : .cannotTell(.fileSystem(kind))
+        case .unavailable(.permissionDenied): .cannotTell(.otherOwner)
+        case .unavailable(let code): .cannotTell(.refused(code))
+        }
+    }
+}
+
+/// How much a lease says on a kind of file system.
+package enum LeaseTrust: Hashable, Sendable {
+    /// Both answers are right.
+    case decides
+    /// A refusal means a writer; a grant may overlook one (overlay: a mapping of the lower file; FUSE: whoever writes
+    /// to the file behind it).
+    case refusalOnly
+    /// Neither: NFSv4 without a delegation says "writer" for ever, and servers have writers that we can't see.
+    case nothing
+
+    package init(_ kind: FileSystemKind) {
+        switch kind {
+        case .ext, .xfs, .btrfs, .tmpfs, .f2fs, .zfs: self = .decides
+        case .overlay, .fuse, .fat, .exfat, .ntfs, .other: self = .refusalOnly
+        case .nfs, .smb, .ceph, .plan9: self = .nothing
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import Catalogue
+import FileValues
+import GRDB
+import Glibc
+import TestSupport
+import Testing
+
+let noon = FileTime(seconds: 1_795_262_400, nanoseconds: 123_456_789)
+
+func identity(_ inode: UInt64) -> FileIdentity {
+    FileIdentity(
+        inode: inode, size: 4_000_000, modified: FileTime(seconds: -5, nanoseconds: 999_999_999),
+        changed: FileTime(seconds: 1_795_262_000, nanoseconds: 1))
+}
+
+/// A name of 255 bytes with a newline and invalid UTF-8 in it.
+let hostileName = BytePath([0x0A, 0xFF, 0x2D] + Array(repeating: 0x80, count: 248) + Array(".jpg".utf8))
+
+/// A photo that no other number's is equal to.
+func photo(_ number: UInt8, name: BytePath = hostileName) -> PhotoRecord {
+    PhotoRecord(
+        sha256: Array(repeating: number, count: 32), size: 4_000_000, library: "/srv/photos",
+        libraryPath: BytePath("2026/11/\(number)").appending(name), inbox: "card",
+        sourcePath: BytePath("DCIM").appending(name), originalName: name, format: "jpeg",
+        captured: CaptureDate(local: "2026-11-21T14:07:31", offset: -3_600, provenance: "EXIF DateTimeOriginal"),
+        width: 4_032, height: 3_024, orientation: 6, camera: "Canon EOS R5",
+        proof: "no writer left (lease), ends with its end marker", sourceIdentity: identity(UInt64(number)))
+}
+
+func intent(_ number: UInt8) -> NewIntent {
+    NewIntent(
+        token: "t\(number)", temporary: BytePath("2026/11/.photo-inbox-t\(number).part"), photo: photo(number),
+        since: noon)
+}
+
+/// A catalogue in a directory of its own.
+struct Place {
+    let scratch: ScratchDirectory
+    var path: String { scratch.appending("catalogue.db") }
+
+    init() throws { scratch = try ScratchDirectory() }
+
+    func open() throws -> Catalogue { try Catalogue.openForWriting(path, now: noon) }
+}
+
+extension Catalogue {
+    /// Files photo `number` from intent to commit.
+    @discardableResult
+    func file(_ number: UInt8, supersedes: Int64? = nil) throws -> FiledIDs {
+        let new = intent(number)
+        let id = try beginIntent(token: new.token, temporary: new.temporary, photo: new.photo, since: noon)
+        return try commitFiling(
+            FilingCommit(intent: id, photo: new.photo, filedAt: noon, reason: "complete", supersedes: supersedes))
+    }
+}
+
+/// Runs `body`, which must throw a ``CatalogueError``, and returns that.
+func failure(_ body: () throws -> Void) throws -> CatalogueError {
+    do { try body() } catch let error as CatalogueError { return error }
+    throw NothingThrown()
+}
+
+struct NothingThrown: Error {}

@@ -1,0 +1,133 @@
+import FileValues
+import Filing
+import Glibc
+import LinuxKernel
+import SystemPackage
+import TestSupport
+import Testing
+
+@Suite("Errors leave the source, nothing of ours, and say what they are")
+struct FaultTests {
+    private func failure(_ source: SourceFile, _ stage: Stage, _ library: DestinationRoot) throws -> FilingError? {
+        let plan = try stage.plan(source)
+        do {
+            _ = try place(source, by: plan, in: library)
+            return nil
+        } catch { return error }
+    }
+
+    @Test(
+        "A full library", .enabled(if: isRoot, "skipped: needs root to mount a small file system"),
+        arguments: PlacementTests.everyMeans)
+    func fullDisk(means: PlacementMeans) throws {
+        let stage = try Stage()
+        let mounted = try MountedScratch(size: "1m")
+        try stage.drop("a.jpg", someBytes(2_000_000))
+        let source = try stage.source("a.jpg")
+        let library = try DestinationRoot(mounted.scratch.bytePath, means: means)
+        let error = try #require(try failure(source, stage, library))
+        #expect(error.kind == .noSpace)
+        #expect(error.code == .noSpace)
+        #expect(error.isTransient)
+        #expect(try names(in: library.descriptor.openDirectoryBeneath("2026/11")).isEmpty)
+        try source.requireUnchanged(.checkSource)
+        // It heals by itself when there is room.
+        try mounted.remount("size=4m")
+        #expect(try failure(source, stage, library) == nil)
+    }
+
+    @Test("A read-only library", .enabled(if: isRoot, "skipped: needs root to mount"))
+    func readOnlyLibrary() throws {
+        let stage = try Stage()
+        let mounted = try MountedScratch(size: "4m")
+        try mounted.remount("ro")
+        try stage.drop("a.jpg", someBytes())
+        let error = try #require(
+            try failure(stage.source("a.jpg"), stage, DestinationRoot(mounted.scratch.bytePath)))
+        #expect(error.kind == .readOnly)
+        #expect(error.side == .destination)
+    }
+
+    @Test("A library on another file system", .enabled(if: access("/dev/shm", W_OK) == 0, "skipped: no /dev/shm"))
+    func otherFileSystem() throws {
+        let stage = try Stage()
+        let shared = try ScratchDirectory(below: "/dev/shm")
+        try stage.drop("a.jpg", someBytes(3_000_000))
+        let source = try stage.source("a.jpg")
+        let library = try DestinationRoot(shared.bytePath)
+        #expect(try failure(source, stage, library) == nil)
+        #expect(try content(of: library.descriptor.openBeneath("2026/11/a.jpg", .read)) == someBytes(3_000_000))
+    }
+
+    @Test("A library without permission", .enabled(if: !isRoot, "skipped: needs an ordinary user"))
+    func noPermission() throws {
+        let stage = try Stage()
+        try stage.drop("a.jpg", someBytes())
+        #expect(chmod(stage.path("library"), 0o555) == 0)
+        let error = try #require(try failure(stage.source("a.jpg"), stage, stage.library()))
+        #expect(error.kind == .permission)
+        #expect(error.isTransient)
+    }
+
+    @Test("An owner that we may not give", .enabled(if: !isRoot, "skipped: needs an ordinary user"))
+    func foreignOwner() throws {
+        let stage = try Stage()
+        try stage.drop("a.jpg", someBytes())
+        let library = try stage.library(.all, FiledAttributes(user: 0))
+        let error = try #require(try failure(stage.source("a.jpg"), stage, library))
+        #expect(error.code == .notPermitted)
+        #expect(try stage.files("library").isEmpty)
+    }
+
+    @Test("Owner and group are given", .enabled(if: isRoot, "skipped: needs root to give files away"))
+    func owner() throws {
+        let stage = try Stage()
+        try stage.drop("a.jpg", someBytes())
+        let library = try stage.library(.all, FiledAttributes(user: 4242, group: 4343, mode: 0o640))
+        #expect(try failure(stage.source("a.jpg"), stage, library) == nil)
+        let status = try FileStatus(of: library.descriptor.openBeneath("2026/11/a.jpg", .read))
+        #expect([status.user, status.group, status.mode] == [4242, 4343, 0o640])
+        let directory = try FileStatus(of: library.descriptor.openDirectoryBeneath("2026"))
+        #expect([directory.user, directory.group] == [4242, 4343])
+    }
+
+    @Test("No descriptor left")
+    func exhausted() async {
+        await #expect(processExitsWith: .success) {
+            let stage = try Stage()
+            try stage.drop("a.jpg", someBytes())
+            let source = try stage.source("a.jpg")
+            let plan = try stage.plan(source)
+            let library = try stage.library()
+            let next = dup(0)
+            close(next)
+            var limit = rlimit(rlim_cur: rlim_t(next + 1), rlim_max: rlim_t(next + 1))
+            guard setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
+                throw Errno(rawValue: errno)
+            }
+            do throws(FilingError) {
+                _ = try place(source, by: plan, in: library)
+                exit(2)
+            } catch {
+                guard error.kind == .exhausted, error.isTransient else { exit(3) }
+            }
+        }
+    }
+
+    @Test func everyErrorClassIsNamed() {
+        func kind(_ code: Errno) -> FilingError.Kind {
+            FilingError(.copy, .either, .system(SystemCallError("write", code)), path: "a").kind
+        }
+        #expect(kind(.noSpace) == .noSpace)
+        #expect(kind(.diskQuotaExceeded) == .noSpace)
+        #expect(kind(.readOnlyFileSystem) == .readOnly)
+        #expect(kind(.ioError) == .inputOutput)
+        #expect(kind(.permissionDenied) == .permission)
+        #expect(kind(.tooManyOpenFiles) == .exhausted)
+        #expect(kind(.noSuchFileOrDirectory) == .gone)
+        #expect(kind(.fileNameTooLong) == .other)
+        let error = FilingError(
+            .copy, .destination, .system(SystemCallError("pwrite", .noSpace)), path: BytePath("a\nb"))
+        #expect(error.description == "copying, a\\nb: pwrite: No space left on device")
+    }
+}

@@ -1,0 +1,130 @@
+import Catalogue
+import FileValues
+import Filing
+import Glibc
+import LinuxKernel
+import TestSupport
+import Testing
+
+/// The program beside the test program.
+private let program: String = {
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = max(0, readlink("/proc/self/exe", &buffer, buffer.count))
+    let own = BytePath(buffer[..<count].map { UInt8(bitPattern: $0) })
+    return String(decoding: own.parent.appending("filing-probe").bytes, as: UTF8.self)
+}()
+
+private let strace: String? = ["/usr/bin/strace", "/bin/strace"].first { access($0, X_OK) == 0 }
+
+/// Whether this machine lets us trace our own child.
+private let canTrace: Bool = {
+    guard let strace else { return false }
+    return (try? runProgram([strace, "-o", "/dev/null", "/bin/true"])) != nil
+}()
+
+/// An inbox with one photo, a library and a catalogue, for the program.
+private struct Trial {
+    let stage = Result { try Stage() }
+    let bytes = someBytes(200_000)
+
+    func prepared() throws -> Stage {
+        let stage = try stage.get()
+        try stage.drop("a.jpg", bytes)
+        return stage
+    }
+
+    /// What must hold after every recovery: the photo in exactly one of inbox and library, one row for it if it is
+    /// filed, no pending intent, nothing else anywhere.
+    func check(_ stage: Stage) throws {
+        let inbox = try stage.files("inbox")
+        let library = try stage.files("library")
+        let catalogue = try Catalogue.openForReading(stage.path("catalogue.db"))
+        let photos = try catalogue.photos(matching: PhotoFilter(), limit: 10)
+        #expect(try catalogue.pendingIntents().isEmpty)
+        if photos.isEmpty {
+            #expect(inbox == ["a.jpg": bytes])
+            #expect(library.isEmpty)
+        } else {
+            #expect(inbox.isEmpty)
+            #expect(library == ["2026/11/a.jpg": bytes])
+            #expect(photos.map(\.photo.libraryPath) == ["2026/11/a.jpg"])
+            #expect(try catalogue.recentOutcomes(limit: 10).map(\.outcome.outcome) == [.filed])
+        }
+    }
+}
+
+@Suite("A process that files is killed and recovers")
+struct CrashTests {
+    static let steps: [FilingStep] = [
+        .hashSource, .openDestination, .makeTemporary, .copy, .setAttributes, .syncCopy, .verifyCopy, .checkSource,
+        .nameCopy, .syncDestination, .record, .setSourceAside, .checkSourceAgain, .removeSource, .syncSource,
+    ]
+
+    @Test("Killed at each step, recovered twice", arguments: steps, [[], ["--named"]])
+    func killed(step: FilingStep, options: [String]) throws {
+        let trial = Trial()
+        let stage = try trial.prepared()
+        #expect("the program was not killed") {
+            try runProgram([program, "file", stage.scratch.path, "a.jpg", "--kill-at", step.rawValue] + options)
+        } throws: { error in
+            (error as? ProgramFailed)?.status == SIGKILL
+        }
+        // A whole copy exists at the very moment of the crash.
+        let everywhere = Array(try stage.files("inbox").values) + Array(try stage.files("library").values)
+        #expect(everywhere.contains(trial.bytes))
+        try runProgram([program, "recover", stage.scratch.path])
+        try trial.check(stage)
+        let library = try stage.files("library")
+        try runProgram([program, "recover", stage.scratch.path])
+        try trial.check(stage)
+        #expect(try stage.files("library") == library)
+        // Past the commit the photo is filed; before the copy has its name it is not.
+        if let at = Self.steps.firstIndex(of: step) {
+            let recorded = Self.steps.firstIndex(of: .record).map { at > $0 } ?? false
+            let named = Self.steps.firstIndex(of: .nameCopy).map { at > $0 } ?? false
+            if recorded { #expect(!library.isEmpty) }
+            if !named { #expect(library.isEmpty) }
+        }
+    }
+}
+
+@Suite("The order of filing, as the kernel sees it")
+struct OrderTests {
+    @Test(
+        "Sync before name, name before row, row before removal", .enabled(if: canTrace, "skipped: strace is missing"),
+        arguments: [[], ["--named"]])
+    func order(options: [String]) throws {
+        let stage = try Trial().prepared()
+        let log = stage.path("log")
+        let calls = "openat,fsync,fdatasync,linkat,renameat2,unlinkat,fadvise64,fchmod,utimensat,pwrite64"
+        try runProgram(
+            [try #require(strace), "-f", "-y", "-o", log, "-e", "trace=\(calls)", program, "file", stage.scratch.path]
+                + ["a.jpg"] + options)
+        let lines = try content(of: openDirectory(stage.scratch.bytePath).openBeneath("log", .read))
+            .split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) }
+        var position = 0
+        func expectNext(_ what: String, _ matches: (String) -> Bool) {
+            guard let found = lines[position...].firstIndex(where: matches) else {
+                Issue.record("\(what) does not follow line \(position): \(lines[..<position].last ?? "")")
+                return
+            }
+            position = found + 1
+        }
+        let temporary = options.isEmpty ? "O_TMPFILE" : ".part"
+        expectNext("intent row") { $0.contains("fdatasync") && $0.contains("catalogue.db-wal") }
+        expectNext("temporary") { $0.contains("openat") && $0.contains(temporary) }
+        expectNext("mode") { $0.contains("fchmod") }
+        expectNext("time") { $0.contains("utimensat") }
+        expectNext("sync of the copy") { $0.contains("fsync") && $0.contains("library/2026/11/") }
+        expectNext("cache dropped") { $0.contains("POSIX_FADV_DONTNEED") }
+        expectNext("name") { $0.contains(options.isEmpty ? "linkat" : "renameat2") && $0.contains("\"a.jpg\"") }
+        expectNext("sync of the directory") { $0.contains("fsync") && $0.contains("library/2026/11>") }
+        expectNext("commit") { $0.contains("fdatasync") && $0.contains("catalogue.db-wal") }
+        expectNext("source aside") { $0.contains("renameat2") && $0.contains(".aside.part") }
+        expectNext("source removed") { $0.contains("unlinkat") && $0.contains(".aside.part") }
+        expectNext("sync of the inbox") { $0.contains("fsync") && $0.contains("/inbox>") }
+        // Nothing of the source goes before its row is durable.
+        let removal = try #require(lines.firstIndex { $0.contains(".aside.part") })
+        #expect(!lines[..<removal].contains { $0.contains("unlink") && $0.contains("/inbox>") })
+    }
+}

@@ -1,0 +1,181 @@
+import FileValues
+import Filing
+import Glibc
+import LinuxKernel
+import TestSupport
+import Testing
+
+@Suite("A source goes only if it is certainly the one that was filed")
+struct RemovalTests {
+    private func changed(_ body: () throws -> Removal) throws -> String? {
+        do {
+            _ = try body()
+            return nil
+        } catch let error as FilingError {
+            guard case .sourceChanged(let what) = error.cause else { throw error }
+            return what
+        }
+    }
+
+    @Test func removesAndLeavesNothing() throws {
+        let stage = try Stage()
+        try stage.drop("a.jpg", someBytes())
+        #expect(try stage.source("a.jpg").remove(token: "t", probe: stage.probe) == .removed)
+        #expect(try names(in: stage.inbox).isEmpty)
+    }
+
+    @Test("Another file under the name is not touched")
+    func replaced() throws {
+        let stage = try Stage()
+        try stage.drop("a.jpg", someBytes())
+        let source = try stage.source("a.jpg")
+        try stage.drop("b.jpg", [7])
+        #expect(rename(stage.path("inbox/b.jpg"), stage.path("inbox/a.jpg")) == 0)
+        #expect(try changed { try source.remove(token: "t", probe: stage.probe) } != nil)
+        #expect(try stage.files("inbox") == ["a.jpg": [7]])
+    }
+
+    @Test("A file that is written to between the two looks gets its name back")
+    func writtenTo() throws {
+        let stage = try Stage()
+        try stage.drop("a.jpg", someBytes())
+        let source = try stage.source("a.jpg")
+        let writer = try stage.inbox.openBeneath("a.jpg", .write)
+        let work = FileWork(willEnter: { if $0 == .checkSourceAgain { try? writer.write([7], at: 10_000) } })
+        #expect(try changed { try source.remove(token: "t", probe: stage.probe, work: work) } == "it was written to")
+        #expect(try stage.files("inbox") == ["a.jpg": someBytes() + [7]])
+    }
+
+    @Test("A file that arrives under the name meanwhile stays, and so does the other")
+    func arrivedMeanwhile() throws {
+        let stage = try Stage()
+        try stage.drop("a.jpg", someBytes())
+        let source = try stage.source("a.jpg")
+        let writer = try stage.inbox.openBeneath("a.jpg", .write)
+        let work = FileWork(willEnter: { step in
+            guard step == .checkSourceAgain else { return }
+            try? writer.write([7], at: 10_000)
+            try? stage.drop("a.jpg", [8])
+        })
+        #expect(try changed { try source.remove(token: "t", probe: stage.probe, work: work) } != nil)
+        #expect(try stage.files("inbox") == ["a.jpg": [8], "a-2.jpg": someBytes() + [7]])
+    }
+
+    @Test("A source that arrives under the name after the removal began stays")
+    func newArrivalDuringRemoval() throws {
+        let stage = try Stage()
+        try stage.drop("a.jpg", someBytes())
+        let source = try stage.source("a.jpg")
+        let work = FileWork(willEnter: { if $0 == .removeSource { try? stage.drop("a.jpg", [8]) } })
+        #expect(try source.remove(token: "t", probe: stage.probe, work: work) == .removed)
+        #expect(try stage.files("inbox") == ["a.jpg": [8]])
+    }
+
+    @Test("A read-only inbox keeps its source", .enabled(if: isRoot, "skipped: needs root to mount"))
+    func readOnlyInbox() throws {
+        let mounted = try MountedScratch(size: "4m")
+        let stage = try Stage(below: mounted.scratch.path)
+        try stage.drop("a.jpg", someBytes())
+        let source = try stage.source("a.jpg")
+        let elsewhere = try Stage()
+        let placed = try place(source, by: stage.plan(source), in: elsewhere.library())
+        try mounted.remount("ro")
+        guard case .kept(let reason) = try source.remove(token: "t", probe: stage.probe) else {
+            Issue.record("removed from a read-only file system")
+            return
+        }
+        #expect(reason.kind == .readOnly)
+        #expect(try elsewhere.files("library") == [placed.path: someBytes()])
+        #expect(try stage.files("inbox") == ["a.jpg": someBytes()])
+        guard case .kept = try source.move(to: elsewhere.quarantine(), probe: stage.probe) else {
+            Issue.record("moved from a read-only file system")
+            return
+        }
+        #expect(try elsewhere.files("quarantine").isEmpty)
+    }
+
+    @Test("An inbox without permission keeps its source", .enabled(if: !isRoot, "skipped: needs an ordinary user"))
+    func noPermission() throws {
+        let stage = try Stage()
+        try stage.drop("a.jpg", someBytes())
+        #expect(chmod(stage.path("inbox"), 0o555) == 0)
+        let source = try stage.source("a.jpg")
+        guard case .kept(let reason) = try source.remove(token: "t", probe: stage.probe) else {
+            Issue.record("removed without permission")
+            return
+        }
+        #expect(reason.kind == .permission)
+        guard case .kept = try source.move(to: stage.quarantine(), probe: stage.probe) else {
+            Issue.record("moved without permission")
+            return
+        }
+        #expect(try stage.files("quarantine").isEmpty)
+        #expect(chmod(stage.path("inbox"), 0o755) == 0)
+    }
+}
+
+@Suite("Quarantine and duplicates take files over unchanged")
+struct RelocationTests {
+    @Test func movesWithSuffixesAndReasons() throws {
+        let stage = try Stage()
+        let quarantine = try stage.quarantine()
+        for (seed, expected): (UInt8, BytePath) in [(1, "card/a.jpg"), (2, "card/a-2.jpg")] {
+            try stage.drop("a.jpg", someBytes(seed: seed))
+            let source = try stage.source("a.jpg")
+            #expect(try source.move(to: quarantine, subdirectory: "card", probe: stage.probe) == .moved(expected))
+            let note = QuarantineNote(
+                what: "the JPEG is cut short", why: "1,048,576 bytes,\nno end marker",
+                when: FileTime(seconds: 1_795_269_787, nanoseconds: 5), origin: BytePath("DCIM/a\n.jpg"),
+                advice: "copy it again from the camera")
+            let reason = try writeReason(note, besides: expected, in: quarantine)
+            #expect(reason == expected.addingSuffix(".reason.txt"))
+            let text = try content(of: quarantine.descriptor.openBeneath(reason, .read))
+            #expect(
+                String(decoding: text, as: UTF8.self) == """
+                    what  the JPEG is cut short
+                     why  1,048,576 bytes,\\nno end marker
+                    when  2026-11-21 14:03:07 UTC
+                    from  DCIM/a\\n.jpg
+                      do  copy it again from the camera
+
+                    """)
+        }
+        #expect(try stage.files("inbox").isEmpty)
+        #expect(try stage.files("quarantine").count == 4)
+        #expect(try stage.files("quarantine")["card/a-2.jpg"] == someBytes(seed: 2))
+    }
+
+    @Test(
+        "To another file system by a verified copy", .enabled(if: access("/dev/shm", W_OK) == 0, "skipped: no /dev/shm")
+    )
+    func otherFileSystem() throws {
+        let stage = try Stage()
+        let shared = try ScratchDirectory(below: "/dev/shm")
+        try stage.drop(hostileName, someBytes())
+        let root = try DestinationRoot(shared.bytePath)
+        #expect(try stage.source(hostileName).move(to: root, probe: stage.probe) == .moved(hostileName))
+        #expect(try stage.files("inbox").isEmpty)
+        #expect(try names(in: root.descriptor) == [hostileName])
+        #expect(try content(of: root.descriptor.openBeneath(hostileName, .read)) == someBytes())
+    }
+
+    @Test("A name that leads to another file by then is put back")
+    func swapped() throws {
+        let stage = try Stage()
+        try stage.drop("a.jpg", someBytes())
+        let source = try stage.source("a.jpg")
+        try stage.drop("b.jpg", [7])
+        #expect(rename(stage.path("inbox/b.jpg"), stage.path("inbox/a.jpg")) == 0)
+        #expect(throws: FilingError.self) { _ = try source.move(to: stage.quarantine(), probe: stage.probe) }
+        #expect(try stage.files("inbox") == ["a.jpg": [7]])
+        #expect(try stage.files("quarantine").isEmpty)
+    }
+
+    @Test func aReasonThatCannotBeWrittenTouchesNothing() throws {
+        let stage = try Stage()
+        #expect(symlink("/nowhere", stage.path("quarantine/card")) == 0)
+        let note = QuarantineNote(
+            what: "", why: "", when: FileTime(seconds: 0, nanoseconds: 0), origin: "a", advice: "")
+        #expect(throws: FilingError.self) { _ = try writeReason(note, besides: "card/a", in: stage.quarantine()) }
+    }
+}

@@ -1,0 +1,100 @@
+import FileValues
+import Filing
+import Glibc
+import LinuxKernel
+import SystemPackage
+import TestSupport
+import Testing
+
+/// Whether the scratch directories lie where leases decide.
+private let leasesDecide: Bool = {
+    guard let stage = try? Stage(), let status = try? FileSystemStatus(of: stage.inbox) else { return false }
+    return LeaseTrust(status.kind) == .decides
+}()
+
+private struct Unexpected: Error {}
+
+@Suite("Leases tell whether a writer is left")
+struct WriterProbeTests {
+    @Test("Open and mapped writers are seen", .enabled(if: leasesDecide, "skipped: leases do not decide in TMPDIR"))
+    func writers() async {
+        await #expect(processExitsWith: .success) {
+            signal(SIGIO, SIG_IGN)
+            let stage = try Stage()
+            try stage.drop("a.jpg", someBytes())
+            let source = try stage.source("a.jpg")
+            func expect(_ verdict: WriterVerdict) throws {
+                guard stage.probe.probe(source) == verdict else { throw Unexpected() }
+            }
+            try expect(.noWriter)
+            do {
+                let writer = try stage.inbox.openBeneath("a.jpg", .readWrite)
+                try expect(.writerOpen)
+                _ = try writer.close()
+            }
+            try expect(.noWriter)
+            let mapped = try stage.inbox.openBeneath("a.jpg", .readWrite)
+            let memory = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, mapped.raw, 0)
+            try mapped.close()
+            try expect(.writerOpen)
+            munmap(memory, 4096)
+            try expect(.noWriter)
+        }
+    }
+
+    @Test("A process that SIGIO would end does not ask")
+    func unsafe() async {
+        await #expect(processExitsWith: .success) {
+            signal(SIGIO, SIG_DFL)
+            let stage = try Stage()
+            try stage.drop("a.jpg", [1])
+            guard stage.probe.probe(try stage.source("a.jpg")) == .cannotTell(.signalNotBlocked) else {
+                throw Unexpected()
+            }
+        }
+    }
+
+    @Test("Another user's file without CAP_LEASE", .enabled(if: isRoot, "skipped: needs root to give a file away"))
+    func otherOwner() async {
+        await #expect(processExitsWith: .success) {
+            signal(SIGIO, SIG_IGN)
+            let stage = try Stage()
+            try stage.drop("a.jpg", [1])
+            chmod(stage.scratch.path, 0o755)
+            chmod(stage.path("inbox/a.jpg"), 0o644)
+            chown(stage.path("inbox/a.jpg"), 4242, 4242)
+            guard setuid(65534) == 0 else { throw Unexpected() }
+            let verdict = stage.probe.probe(try stage.source("a.jpg"))
+            guard verdict == .cannotTell(.otherOwner) || !leasesDecide else { throw Unexpected() }
+        }
+    }
+
+    @Test("An answer counts as much as its file system is trusted")
+    func trust() {
+        func verdict(_ answer: LeaseAnswer, _ kind: FileSystemKind) -> WriterVerdict {
+            WriterProbe.verdict(on: answer, trust: LeaseTrust(kind), kind: kind)
+        }
+        for kind in [FileSystemKind.ext, .xfs, .btrfs, .tmpfs, .f2fs, .zfs] {
+            #expect(verdict(.granted, kind) == .noWriter)
+            #expect(verdict(.refusedForWriter, kind) == .writerOpen)
+        }
+        for kind in [FileSystemKind.overlay, .fuse, .fat, .other(7)] {
+            #expect(verdict(.granted, kind) == .cannotTell(.fileSystem(kind)))
+            #expect(verdict(.refusedForWriter, kind) == .writerOpen)
+        }
+        for kind in [FileSystemKind.nfs, .smb, .ceph, .plan9] { #expect(LeaseTrust(kind) == .nothing) }
+        #expect(verdict(.unavailable(.permissionDenied), .ext) == .cannotTell(.otherOwner))
+        #expect(verdict(.unavailable(.noLocks), .ext) == .cannotTell(.refused(.noLocks)))
+    }
+
+    @Test func whoWritesCanBeFound() throws {
+        let stage = try Stage()
+        try stage.drop("a.jpg", [1])
+        let path = BytePath(stage.path("inbox/a.jpg"))
+        let reader = try stage.inbox.openBeneath("a.jpg", .read)
+        #expect(!findWriters(of: path).contains { $0.pid == getpid() })
+        let writer = try stage.inbox.openBeneath("a.jpg", .write)
+        #expect(findWriters(of: path).contains { $0.pid == getpid() })
+        _ = (reader.raw, writer.raw)
+    }
+}
