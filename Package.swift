@@ -13,6 +13,7 @@ let database = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let databaseC = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let system = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
+let toml = Target.Dependency.product(name: "TOMLKit", package: "TOMLKit")
 
 /// A target of ours.
 func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
@@ -34,6 +35,7 @@ let package = Package(
         .library(name: "Systemd", targets: ["FileValues", "LinuxKernel", "Systemd"]),
     ],
     dependencies: [
+        .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.5.0"),
@@ -53,6 +55,8 @@ let package = Package(
         module("PhotoModel", ["FileValues"]),
         module("Filing", ["CLinux", "FileValues", "LinuxKernel", "PhotoModel", crypto, system]),
         module("Catalogue", ["FileValues", "LinuxKernel", database, databaseC, system]),
+        module("Settings", ["FileValues", "LinuxKernel", system, toml]),
+        module("Reporting", ["FileValues"]),
         // Programs.
         .executableTarget(
             name: "watch-things", dependencies: ["FileValues", "LinuxKernel", "SystemMonitor"],
@@ -78,6 +82,8 @@ let package = Package(
             path: "Tests/FilingTests/Program", swiftSettings: swiftSettings),
         tests("FilingTests", ["Catalogue", "Filing", "PhotoModel", "filing-probe"], exclude: ["Program"]),
         tests("CatalogueTests", ["Catalogue", database]),
+        tests("SettingsTests", ["Settings"]),
+        tests("ReportingTests", ["Reporting"]),
         tests("ExamplesTests", ["watch-things"]),
     ]
 )

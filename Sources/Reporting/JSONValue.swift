@@ -1,0 +1,133 @@
+package import FileValues
+
+/// A JSON text in the making: objects keep the order in which they were written, so equal values give equal bytes.
+package indirect enum JSONValue: Hashable, Sendable {
+    case null
+    case boolean(Bool)
+    case integer(Int64)
+    case unsigned(UInt64)
+    /// What is not finite is written as null.
+    case number(Double)
+    case string(String)
+    case array([JSONValue])
+    case object([JSONField])
+
+    /// The object of a whole answer: `format` first, so that readers know what they have.
+    package static func document(_ fields: [JSONField]) -> JSONValue {
+        .object([JSONField("format", .integer(1))] + fields)
+    }
+
+    package static func count(_ number: Int) -> JSONValue { .integer(Int64(number)) }
+
+    /// A moment in RFC 3339 and universal time; null for one that this cannot write.
+    package static func moment(_ seconds: Int64, milliseconds: Int? = nil) -> JSONValue {
+        LocalClock.universal.rfc3339(seconds, milliseconds: milliseconds).map(JSONValue.string) ?? .null
+    }
+
+    /// The text without blanks, on one line.
+    package var compact: String {
+        var text = ""
+        write(to: &text, indent: nil)
+        return text
+    }
+
+    /// The text over several lines, two blanks to a level.
+    package var indented: String {
+        var text = ""
+        write(to: &text, indent: 0)
+        return text
+    }
+
+    private func write(to text: inout String, indent: Int?) {
+        switch self {
+        case .null: text += "null"
+        case .boolean(let value): text += value ? "true" : "false"
+        case .integer(let value): text += String(value)
+        case .unsigned(let value): text += String(value)
+        case .number(let value): text += value.isFinite ? value.description : "null"
+        case .string(let value): Self.write(value, to: &text)
+        case .array(let values):
+            Self.writeList(values.count, brackets: ("[", "]"), to: &text, indent: indent) { index, text, inner in
+                values[index].write(to: &text, indent: inner)
+            }
+        case .object(let fields):
+            Self.writeList(fields.count, brackets: ("{", "}"), to: &text, indent: indent) { index, text, inner in
+                Self.write(fields[index].name, to: &text)
+                text += inner == nil ? ":" : ": "
+                fields[index].value.write(to: &text, indent: inner)
+            }
+        }
+    }
+
+    private static func writeList(
+        _ count: Int, brackets: (String, String), to text: inout String, indent: Int?,
+        element: (Int, inout String, Int?) -> Void
+    ) {
+        let inner = indent.map { $0 + 1 }
+        text += brackets.0
+        for index in 0..<count {
+            if index > 0 { text += "," }
+            if let inner { text += "\n" + String(repeating: "  ", count: inner) }
+            element(index, &text, inner)
+        }
+        if let indent, count > 0 { text += "\n" + String(repeating: "  ", count: indent) }
+        text += brackets.1
+    }
+
+    /// Escapes what JSON demands, and all that would move a terminal's cursor or be taken for a line's end.
+    private static func write(_ value: String, to text: inout String) {
+        text += "\""
+        for scalar in value.unicodeScalars {
+            switch scalar {
+            case "\"": text += "\\\""
+            case "\\": text += "\\\\"
+            case "\n": text += "\\n"
+            case "\r": text += "\\r"
+            case "\t": text += "\\t"
+            case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
+                let digits = String(scalar.value, radix: 16)
+                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        text += "\""
+    }
+}
+
+/// A name and a value of a JSON object.
+package struct JSONField: Hashable, Sendable {
+    package let name: String
+    package let value: JSONValue
+
+    package init(_ name: String, _ value: JSONValue) {
+        self.name = name
+        self.value = value
+    }
+
+    /// A path: its text, and, where the bytes are not UTF-8 and so the text is not the path, NAME_base64 as well.
+    package static func path(_ name: String, _ path: BytePath) -> [JSONField] {
+        if let text = String(validating: path.bytes, as: UTF8.self) { return [JSONField(name, .string(text))] }
+        return [
+            JSONField(name, .string(String(decoding: path.bytes, as: UTF8.self))),
+            JSONField(name + "_base64", .string(base64(path.bytes))),
+        ]
+    }
+}
+
+/// RFC 4648, with padding.
+package func base64(_ bytes: [UInt8]) -> String {
+    let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    var out: [UInt8] = []
+    out.reserveCapacity((bytes.count + 2) / 3 * 4)
+    for start in stride(from: 0, to: bytes.count, by: 3) {
+        let chunk = bytes[start..<min(start + 3, bytes.count)]
+        var bits: UInt32 = 0
+        for byte in chunk { bits = bits << 8 | UInt32(byte) }
+        bits <<= UInt32(3 - chunk.count) * 8
+        for place in 0..<4 {
+            let letter = letters[Int(bits >> UInt32(18 - 6 * place) & 63)]
+            out.append(place <= chunk.count ? letter : UInt8(ascii: "="))
+        }
+    }
+    return String(decoding: out, as: UTF8.self)
+}

@@ -1,0 +1,135 @@
+/// A problem that is the case now.
+package struct Problem: Hashable, Sendable {
+    package let code: ProblemCode
+    /// What it is a problem of: an inbox's, a hook's or a monitor's name; empty where there is only one such thing.
+    package let subject: String
+    package fileprivate(set) var parameters: [ProblemParameter: ProblemValue]
+    /// When it was raised first, in seconds since 1970.
+    package let since: Int64
+
+    package var severity: ProblemSeverity { code.row.severity }
+
+    package func title(clock: LocalClock) -> String { code.row.title.rendered(parameters, clock: clock) }
+
+    package func effect(clock: LocalClock) -> String { code.row.effect.rendered(parameters, clock: clock) }
+
+    package func action(clock: LocalClock) -> String { code.row.action.rendered(parameters, clock: clock) }
+}
+
+/// The problems that are the case, as one value: the daemon raises and clears them, and everybody shows the same.
+///
+/// Times are seconds since 1970, given by the caller. Bounded: beyond ``capacity``, problems that stop nothing are
+/// counted only. Pure.
+package struct ProblemBoard: Hashable, Sendable {
+    /// What raising one has changed.
+    package enum Change: Hashable, Sendable {
+        /// It was not on the board.
+        case raised
+        /// It was, with other parameters.
+        case updated
+        /// It was, just so.
+        case none
+        /// The board is full.
+        case dropped
+    }
+
+    /// A problem that another one explains.
+    package struct Hidden: Hashable, Sendable {
+        package let problem: Problem
+        /// The visible problem at the end of the chain of causes.
+        package let cause: ProblemCode
+    }
+
+    private struct Key: Hashable {
+        let code: ProblemCode
+        let subject: String
+    }
+
+    /// How many problems are kept.
+    package static let capacity = 256
+    /// How many there was no room for.
+    package private(set) var dropped = 0
+    private var problems: [Key: Problem] = [:]
+
+    package init() {}
+
+    /// Raises a problem, or brings its parameters up to date. `since` stays that of the first time.
+    @discardableResult
+    package mutating func raise(
+        _ code: ProblemCode, subject: String = "", _ parameters: [ProblemParameter: ProblemValue] = [:], at now: Int64
+    ) -> Change {
+        let key = Key(code: code, subject: subject)
+        if let known = problems[key] {
+            if known.parameters == parameters { return .none }
+            problems[key]?.parameters = parameters
+            return .updated
+        }
+        guard problems.count < Self.capacity || code.row.severity == .stopped else {
+            dropped += 1
+            return .dropped
+        }
+        problems[key] = Problem(code: code, subject: subject, parameters: parameters, since: now)
+        return .raised
+    }
+
+    /// Takes a problem off the board; gives it back if it was there, so that its end can be told.
+    @discardableResult
+    package mutating func clear(_ code: ProblemCode, subject: String = "") -> Problem? {
+        problems.removeValue(forKey: Key(code: code, subject: subject))
+    }
+
+    /// Takes off every problem of one subject, and gives them back: an inbox that is no longer configured has none.
+    @discardableResult
+    package mutating func clearAll(subject: String) -> [Problem] {
+        let gone = problems.values.filter { $0.subject == subject }.sorted(by: Self.precedes)
+        for problem in gone { problems[Key(code: problem.code, subject: subject)] = nil }
+        return gone
+    }
+
+    /// All of them, shown or not, sorted as ``visible(at:)``.
+    package var all: [Problem] { problems.values.sorted(by: Self.precedes) }
+
+    /// Those to show: old enough, and not explained by another one. What stops filing first, then by code and subject.
+    package func visible(at now: Int64) -> [Problem] {
+        let due = due(at: now)
+        return due.filter { root(of: $0, among: due) == nil }
+    }
+
+    /// Those that another one explains, sorted in the same way.
+    package func hidden(at now: Int64) -> [Hidden] {
+        let due = due(at: now)
+        return due.compactMap { problem in
+            root(of: problem, among: due).map { Hidden(problem: problem, cause: $0.code) }
+        }
+    }
+
+    /// The worst of those that are shown; nil if there is none.
+    package func worst(at now: Int64) -> ProblemSeverity? { visible(at: now).map(\.severity).max() }
+
+    /// When a problem that is on the board becomes old enough to be shown, so that nobody needs to look before.
+    package func nextDue(after now: Int64) -> Int64? {
+        problems.values.map { $0.since + $0.code.row.showAfter }.filter { $0 > now }.min()
+    }
+
+    private func due(at now: Int64) -> [Problem] {
+        problems.values.filter { now - $0.since >= $0.code.row.showAfter }.sorted(by: Self.precedes)
+    }
+
+    /// The last of the causes that explain `problem`. The table has no circles, so this ends.
+    private func root(of problem: Problem, among due: [Problem]) -> Problem? {
+        let cause = due.first { other in
+            problem.code.row.hiddenBy.contains { cause in
+                cause.code == other.code && (cause.scope == .everywhere || problem.subject == other.subject)
+            }
+        }
+        guard let cause else { return nil }
+        return root(of: cause, among: due) ?? cause
+    }
+
+    private static func precedes(_ left: Problem, _ right: Problem) -> Bool {
+        let leftStops = left.severity == .stopped
+        let rightStops = right.severity == .stopped
+        if leftStops != rightStops { return leftStops }
+        return (left.code, left.subject) < (right.code, right.subject)
+    }
+}

@@ -1,0 +1,160 @@
+// The problem table, by its hundreds. Texts are lower case and without a final stop, as they stand behind a label.
+
+private let manual = "man photoinbox-problems"
+
+/// What stops all filing explains why photos wait and why the library cannot be looked at.
+private let everythingStopped: [ProblemRow.Cause] = [
+    .init(code: .libraryMissing, scope: .everywhere), .init(code: .libraryFull, scope: .everywhere),
+    .init(code: .libraryReadOnly, scope: .everywhere), .init(code: .libraryFailing, scope: .everywhere),
+    .init(code: .libraryStalled, scope: .everywhere), .init(code: .catalogueFull, scope: .everywhere),
+    .init(code: .catalogueDamaged, scope: .everywhere), .init(code: .catalogueNewer, scope: .everywhere),
+]
+private let inboxAway: [ProblemRow.Cause] = [
+    .init(code: .inboxMissing, scope: .sameSubject), .init(code: .inboxGone, scope: .sameSubject),
+]
+
+extension ProblemCode {
+    var daemonRow: ProblemRow {
+        switch self {
+        case .monitorDisabled:
+            ProblemRow(
+                .warning, title: "monitor {name} is off: its handler failed: {reason}",
+                effect: "what it watched is not noticed until the next reconciliation",
+                action: "systemctl restart photoinboxd; please report it with the output of photoinbox dump",
+                see: manual)
+        case .hookFailing:
+            ProblemRow(
+                .warning, title: "hook {name} failed {count|time|times} in a row: {reason}",
+                effect: "filing does not wait for hooks; what the hook does is missing",
+                action: "run its command by hand, as the user of photoinboxd")
+        case .journalDropped:
+            ProblemRow(
+                .notice, title: "{count|journal entry was|journal entries were} dropped; journald did not take them",
+                effect: "filing does not wait for the journal; photoinbox list shows what was filed",
+                action: "systemctl status systemd-journald", showAfter: 10)
+        case .queueStuck:
+            ProblemRow(
+                .warning, title: "{name} has been in one step for {age}: {reason}",
+                effect: "what goes through it waits; the rest continues",
+                action: "photoinbox dump shows where it waits",
+                see: manual,
+                hiddenBy: [
+                    .init(code: .inboxStalled, scope: .sameSubject), .init(code: .libraryStalled, scope: .everywhere),
+                ])
+        case .noInboxes:
+            ProblemRow(
+                .notice, title: "no inbox is configured", effect: "there is nothing to do",
+                action: "add an [inbox.NAME] section to {path}, then systemctl reload photoinboxd")
+        default:
+            ProblemRow(
+                .warning, title: "configuration refused: {count|mistake|mistakes} in {path}",
+                effect: "the running configuration is kept; a restart would fail", action: "photoinboxd --check")
+        }
+    }
+
+    var inboxRow: ProblemRow {
+        switch self {
+        case .watchLimit:
+            ProblemRow(
+                .warning,
+                title: "kernel watch limit ({limit}) reached: {count|folder|folders} of {inbox} polled; disk is fine",
+                effect: "photos there are found within {interval}", action: "sudo sysctl {sysctl}={needed#}",
+                see: manual,
+                hiddenBy: inboxAway)
+        case .inboxMissing:
+            ProblemRow(
+                .warning, title: "inbox {inbox} is not there: {path}",
+                effect: "its photos are filed once it is there; other inboxes continue",
+                action: "mount or make {path}; it is found by itself", showAfter: 5)
+        case .inboxGone:
+            ProblemRow(
+                .warning, title: "inbox {inbox} went away: {path} was unmounted, moved or removed",
+                effect: "nothing is filed from it, and nothing is deleted; other inboxes continue",
+                action: "bring {path} back; it is found by itself", showAfter: 5,
+                hiddenBy: [.init(code: .inboxMissing, scope: .sameSubject)])
+        case .directoryUnreadable:
+            ProblemRow(
+                .warning, title: "{count|folder|folders} of {inbox} cannot be read: {path}: {reason}",
+                effect: "photos there are not seen; other folders continue",
+                action: "give the user of photoinboxd permission to read {path'}", hiddenBy: inboxAway)
+        case .inboxStalled:
+            ProblemRow(
+                .warning, title: "inbox {inbox} has not answered for {age}: {path}",
+                effect: "its photos wait; other inboxes continue",
+                action: "look at the disk or the network behind it; it goes on by itself", hiddenBy: inboxAway)
+        case .sourceKept:
+            ProblemRow(
+                .warning, title: "{count|photo|photos} of {inbox} filed, but not removed there: {reason}",
+                effect: "they are safe in the library and will not be filed twice",
+                action: "make {path'} writable, or set mode = \"copy\" for this inbox", hiddenBy: inboxAway)
+        default:
+            ProblemRow(
+                .notice,
+                title: "{count|folder|folders} of {inbox} {count?is|are} on {filesystem}, which reports no changes",
+                effect: "photos there are found within {interval}", action: "none needed", hiddenBy: inboxAway)
+        }
+    }
+
+    var photoRow: ProblemRow {
+        switch self {
+        case .photosQuarantined:
+            ProblemRow(
+                .warning, title: "{count|photo needs|photos need} a person: {path}",
+                effect: "kept unchanged in quarantine; other photos continue",
+                action: "photoinbox list --outcome quarantined says why, each")
+        default:
+            ProblemRow(
+                .warning, title: "{count|photo|photos} deferred for {age}: {path}",
+                effect: "other photos continue; next try {next}", action: "photoinbox explain {path'}",
+                hiddenBy: everythingStopped + inboxAway + [.init(code: .inboxStalled, scope: .sameSubject)])
+        }
+    }
+
+    var libraryRow: ProblemRow {
+        switch self {
+        case .libraryFull:
+            ProblemRow(
+                .stopped, title: "library disk full: {path}, {free} free", effect: waiting,
+                action: "free {needed} there; filing resumes by itself", see: manual)
+        case .libraryReadOnly:
+            ProblemRow(
+                .stopped, title: "library cannot be written to: {path}: {reason}", effect: waiting,
+                action: "make {path'} writable for the user of photoinboxd; filing resumes by itself", see: manual)
+        case .libraryFailing:
+            ProblemRow(
+                .stopped, title: "library disk fails: {path}: {reason}", effect: waiting,
+                action: "look at the disk (journalctl -k, smartctl) before anything else", see: manual)
+        case .libraryStalled:
+            ProblemRow(
+                .stopped, title: "library has not answered for {age}: {path}", effect: waiting,
+                action: "look at the disk or the network behind it; filing resumes by itself", see: manual,
+                showAfter: 10)
+        default:
+            ProblemRow(
+                .stopped, title: "library is not there: {path}", effect: waiting,
+                action: "mount it; filing resumes by itself. An empty directory is not taken for it", see: manual,
+                showAfter: 5)
+        }
+    }
+
+    var catalogueRow: ProblemRow {
+        switch self {
+        case .catalogueDamaged:
+            ProblemRow(
+                .stopped, title: "catalogue damaged: {path}: {reason}", effect: waiting,
+                action: "stop photoinboxd, keep a copy of {path'}, then restore it or have it made anew", see: manual)
+        case .catalogueNewer:
+            ProblemRow(
+                .stopped, title: "catalogue was written by a newer photoinboxd: {path}", effect: waiting,
+                action: "install that version again, or a newer one", see: manual)
+        default:
+            ProblemRow(
+                .stopped, title: "catalogue disk full: {path}, {free} free", effect: waiting,
+                action: "free {needed} there; filing resumes by itself", see: manual)
+        }
+    }
+
+    private var waiting: ProblemTemplate {
+        "{count|photo waits|photos wait} untouched in their inboxes; none is lost"
+    }
+}

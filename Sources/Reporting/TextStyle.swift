@@ -1,0 +1,73 @@
+/// What may be done to a text for the place where it goes: a terminal, or anything else.
+package struct TextStyle: Hashable, Sendable {
+    /// `--color=`.
+    package enum ColourChoice: String, CaseIterable, Hashable, Sendable {
+        case auto, always, never
+    }
+
+    /// What a word says, and so how it is painted. The words carry the meaning; the colour only helps.
+    package enum Paint: Sendable {
+        case good, notice, warning, bad, faint
+    }
+
+    package let usesColour: Bool
+    /// Columns, for wrapping; nil where lines are never broken.
+    package let width: Int?
+
+    package static let plain = TextStyle(usesColour: false, width: nil)
+
+    package init(usesColour: Bool, width: Int?) {
+        self.usesColour = usesColour
+        self.width = width
+    }
+
+    /// The style for a stream: colour on a terminal only, unless NO_COLOR is set and not empty, or TERM is dumb or
+    /// absent; `choice` wins over all of them. See https://no-color.org.
+    package init(
+        isTerminal: Bool, choice: ColourChoice = .auto, noColour: String?, terminal: String?, columns: Int? = nil
+    ) {
+        switch choice {
+        case .always: usesColour = true
+        case .never: usesColour = false
+        case .auto:
+            usesColour =
+                isTerminal && (noColour ?? "").isEmpty && terminal != nil && terminal != "" && terminal != "dumb"
+        }
+        width = isTerminal ? columns.flatMap { $0 >= 20 ? $0 : nil } : nil
+    }
+
+    /// `text`, painted if this style paints.
+    package func painted(_ text: String, _ paint: Paint) -> String {
+        guard usesColour, !text.isEmpty else { return text }
+        let code =
+            switch paint {
+            case .good: "32"
+            case .notice: "36"
+            case .warning: "33"
+            case .bad: "1;31"
+            case .faint: "2"
+            }
+        return "\u{1B}[\(code)m\(text)\u{1B}[0m"
+    }
+}
+
+/// How many columns of a terminal `text` takes: none for combining marks, two for East Asian wide characters and
+/// emoji. An approximation, as terminals differ; `text` holds no control characters.
+package func displayWidth(_ text: String) -> Int {
+    text.unicodeScalars.reduce(0) { sum, scalar in
+        if scalar.isASCII { return sum + 1 }
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .enclosingMark, .format: return sum
+        default: break
+        }
+        let isWide =
+            switch scalar.value {
+            case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
+                0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F680...0x1F6FF, 0x1F900...0x1F9FF,
+                0x20000...0x3FFFD:
+                true
+            default: false
+            }
+        return sum + (isWide ? 2 : 1)
+    }
+}

@@ -1,0 +1,40 @@
+/// Rows of cells in aligned columns, two blanks between them: the shape of `list` and `top`.
+package struct TextTable: Sendable {
+    package enum Alignment: Sendable {
+        case left, right
+    }
+
+    private let header: [String]
+    private let alignments: [Alignment]
+    private var rows: [[String]] = []
+
+    /// A table with a heading for each column; a heading is printed in capitals as it is given.
+    package init(_ columns: [(heading: String, alignment: Alignment)]) {
+        header = columns.map(\.heading)
+        alignments = columns.map(\.alignment)
+    }
+
+    /// Adds a row; cells that are missing are empty, those beyond the last column are left out.
+    package mutating func add(_ cells: [String]) {
+        rows.append((0..<header.count).map { $0 < cells.count ? cells[$0] : "" })
+    }
+
+    /// Heading and rows, no blanks at the ends of lines; nothing at all without rows.
+    package func rendered(_ style: TextStyle) -> String {
+        guard !rows.isEmpty else { return "" }
+        let widths = header.indices.map { column in
+            ([header] + rows).map { displayWidth($0[column]) }.max() ?? 0
+        }
+        let lines = ([header] + rows).map { cells in
+            var line = ""
+            for (column, cell) in cells.enumerated() {
+                let pad = String(repeating: " ", count: widths[column] - displayWidth(cell))
+                if column > 0 { line += "  " }
+                line += alignments[column] == .left ? cell + pad : pad + cell
+            }
+            while line.last == " " { line.removeLast() }
+            return line
+        }
+        return ([style.painted(lines[0], .faint)] + lines.dropFirst()).map { $0 + "\n" }.joined()
+    }
+}

@@ -1,0 +1,89 @@
+/// Something that a timer, a signal or a line of a command FIFO may ask the daemon to do.
+package enum Action: Hashable, Sendable {
+    /// Write the whole state as JSON to the runtime directory, and a summary to the journal.
+    case dump
+    /// Compare every inbox with what is known, and take what was missed.
+    case reconcile
+    /// Compare the library with the catalogue.
+    case audit
+    /// Read and hash the next part of the library.
+    case verifySlice
+    /// Run the hook of this name.
+    case hook(String)
+    /// Read the configuration again. For signals and commands, not for timers.
+    case reload
+    /// End in good order. For signals and commands, not for timers.
+    case stop
+
+    /// Who may ask.
+    package enum Asker: Sendable {
+        case timer, signal, command
+    }
+
+    /// Why a text is no action.
+    package struct Mistake: Error, Hashable, Sendable {
+        /// What to write instead.
+        package let message: String
+
+        package init(message: String) { self.message = message }
+    }
+
+    /// Reads `reconcile`, `hook NAME` and so on; spaces around it do not matter. Any text may come from a FIFO.
+    package init(_ text: String, asker: Asker) throws(Mistake) {
+        let words = text.split(whereSeparator: { $0 == " " || $0 == "\t" }).map(String.init)
+        let verb = words.first ?? ""
+        if verb == "hook" {
+            guard words.count == 2, isPlainName(words[1]) else {
+                throw Mistake(message: "write \"hook NAME\", with the name of a [hook.NAME] section")
+            }
+            self = .hook(words[1])
+            return
+        }
+        guard words.count == 1, let action = Self.simple.first(where: { $0.description == verb }) else {
+            let choices = Self.names(for: asker)
+            let meant = likelyMeaning(of: verb, among: choices.map { $0 == "hook NAME" ? "hook" : $0 })
+            throw Mistake(
+                message: "unknown action; "
+                    + (meant.map { "did you mean \"\($0)\"?" } ?? "write one of \(choices.joined(separator: ", "))"))
+        }
+        if asker == .timer, action == .reload || action == .stop {
+            throw Mistake(
+                message: "a timer cannot ask for this; write one of \(Self.names(for: asker).joined(separator: ", "))")
+        }
+        self = action
+    }
+
+    /// What `asker` may write, for messages and manuals.
+    package static func names(for asker: Asker) -> [String] {
+        let common = ["dump", "reconcile", "audit", "verify-slice", "hook NAME"]
+        return asker == .timer ? common : common + ["reload", "stop"]
+    }
+
+    private static let simple: [Action] = [.dump, .reconcile, .audit, .verifySlice, .reload, .stop]
+}
+
+extension Action: CustomStringConvertible {
+    /// As it is written in the configuration.
+    package var description: String {
+        switch self {
+        case .dump: "dump"
+        case .reconcile: "reconcile"
+        case .audit: "audit"
+        case .verifySlice: "verify-slice"
+        case .hook(let name): "hook \(name)"
+        case .reload: "reload"
+        case .stop: "stop"
+        }
+    }
+}
+
+/// Whether `name` may name an inbox, a timer, a descriptor or a hook: letters, digits, `-` and `_`, at most 64, since
+/// it becomes part of labels, metrics and commands.
+func isPlainName(_ name: String) -> Bool {
+    let bytes = name.utf8
+    return (1...64).contains(bytes.count) && bytes.first != UInt8(ascii: "-")
+        && bytes.allSatisfy {
+            (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
+                || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
+        }
+}

@@ -1,0 +1,84 @@
+package import FileValues
+import Glibc
+
+/// What a check of the configuration asks of the file system; a test gives its own answers.
+package protocol FileSystemFacts {
+    /// What is at `path`, with links followed.
+    func entry(at path: BytePath) -> FileSystemEntry
+    /// Whether the system knows a user of this name or number.
+    func hasUser(_ name: String) -> Bool
+    /// Whether the system knows a group of this name or number.
+    func hasGroup(_ name: String) -> Bool
+}
+
+/// What stands at a path.
+package enum FileSystemEntry: Hashable, Sendable {
+    case missing
+    /// It could not be asked about, with the system's words: a directory on the way may not be searched.
+    case unknown(String)
+    case directory(DirectoryFacts)
+    case fifo
+    /// A regular file, and whether this process may run it.
+    case file(isExecutable: Bool)
+    /// Neither.
+    case other
+}
+
+/// What matters of a directory.
+package struct DirectoryFacts: Hashable, Sendable {
+    /// Whether this process may list and search it.
+    package var isReadable: Bool
+    /// Whether this process may add and remove names.
+    package var isWritable: Bool
+    /// Device and inode: the same for one directory under several names.
+    package var device: UInt64
+    package var inode: UInt64
+    /// Without links; nil if it could not be told.
+    package var realPath: BytePath?
+
+    package init(isReadable: Bool, isWritable: Bool, device: UInt64, inode: UInt64, realPath: BytePath?) {
+        self.isReadable = isReadable
+        self.isWritable = isWritable
+        self.device = device
+        self.inode = inode
+        self.realPath = realPath
+    }
+}
+
+/// The answers of this machine, for this process's effective user. Blocks on the file system. See stat(2),
+/// faccessat(2), realpath(3).
+package struct LocalFileSystem: FileSystemFacts {
+    package init() {}
+
+    package func entry(at path: BytePath) -> FileSystemEntry {
+        var status = stat()
+        guard path.withCString({ fstatat(AT_FDCWD, $0, &status, 0) }) == 0 else {
+            let code = errno
+            return code == ENOENT ? .missing : .unknown(String(cString: strerror(code)))
+        }
+        switch status.st_mode & S_IFMT {
+        case S_IFDIR:
+            return .directory(
+                DirectoryFacts(
+                    isReadable: mayAccess(path, R_OK | X_OK), isWritable: mayAccess(path, W_OK | X_OK),
+                    device: UInt64(status.st_dev), inode: UInt64(status.st_ino), realPath: realPath(of: path)))
+        case S_IFIFO: return .fifo
+        case S_IFREG: return .file(isExecutable: mayAccess(path, X_OK))
+        default: return .other
+        }
+    }
+
+    package func hasUser(_ name: String) -> Bool { getpwnam(name) != nil || UInt32(name).map { $0 != .max } ?? false }
+
+    package func hasGroup(_ name: String) -> Bool { getgrnam(name) != nil || UInt32(name).map { $0 != .max } ?? false }
+
+    private func mayAccess(_ path: BytePath, _ mode: Int32) -> Bool {
+        path.withCString { faccessat(AT_FDCWD, $0, mode, AT_EACCESS) } == 0
+    }
+
+    private func realPath(of path: BytePath) -> BytePath? {
+        guard let resolved = path.withCString({ realpath($0, nil) }) else { return nil }
+        defer { free(resolved) }
+        return BytePath(UnsafeBufferPointer(start: resolved, count: strlen(resolved)).map { UInt8(bitPattern: $0) })
+    }
+}

@@ -1,0 +1,213 @@
+/// The sections of the configuration.
+package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
+    /// Keys before the first header.
+    case top = ""
+    case inbox, filing, timer, signals, descriptor, hook, log
+
+    /// How its header is written; empty for the top.
+    package var header: String {
+        switch self {
+        case .top: ""
+        case .inbox, .hook: "[\(rawValue).NAME]"
+        case .timer, .descriptor: "[[\(rawValue)]]"
+        case .filing, .signals, .log: "[\(rawValue)]"
+        }
+    }
+
+    /// Whether each of its headers has, or its keys contain, a name.
+    package var isNamed: Bool {
+        switch self {
+        case .inbox, .hook, .timer, .descriptor: true
+        case .top, .filing, .signals, .log: false
+        }
+    }
+
+    /// What it is for, for the manual and the default file.
+    package var explanation: String {
+        switch self {
+        case .top: ""
+        case .inbox: "A directory tree whose photos are filed. As many as are wanted, each with a name of its own."
+        case .filing: "How filed photos are kept."
+        case .timer: "An action that comes back: give it a name, and either \"every\" or \"at\"."
+        case .signals: "What signals do. Names with or without SIG."
+        case .descriptor: "A FIFO whose lines are commands: each line is an action."
+        case .hook: "A program that \"hook NAME\" runs, without a shell, with a time limit."
+        case .log: "What is logged, and where."
+        }
+    }
+}
+
+/// What holds when a key is absent.
+package enum Fallback: Hashable, Sendable, CustomStringConvertible {
+    /// This text, without its quotes.
+    case text(String)
+    case emptyArray
+    /// Something that depends on other keys, or on the process; in words.
+    case words(String)
+
+    /// As it would be written, or the words.
+    package var description: String {
+        switch self {
+        case .text(let text): tomlString(text)
+        case .emptyArray: "[]"
+        case .words(let words): words
+        }
+    }
+}
+
+/// One key of the configuration. The manual, the default file, `photoinbox config` and the reader all come from these.
+package struct KeyDescription: Hashable, Sendable {
+    package let section: SettingsSection
+    /// As it is written; in `[signals]` each signal is a key.
+    package let name: String
+    package let kind: ValueKind
+    /// What holds when the key is absent; nil if there is no default.
+    package let fallback: Fallback?
+    /// Whether its section is refused without it.
+    package let isRequired: Bool
+    /// A value as it would be written, for the default file.
+    package let example: String
+    /// For people: what it does, in whole sentences.
+    package let explanation: String
+
+    /// `inbox.NAME.quiet`.
+    package var path: String {
+        switch section {
+        case .top: name
+        case .inbox, .hook, .timer, .descriptor: "\(section.rawValue).NAME.\(name)"
+        case .filing, .signals, .log: "\(section.rawValue).\(name)"
+        }
+    }
+}
+
+extension Settings {
+    /// Every key there is, in the order in which people meet them.
+    package static let keyTable: [KeyDescription] =
+        topKeys + inboxKeys + filingKeys + timerKeys + signalKeys
+        + descriptorKeys + hookKeys + logKeys
+
+    private static let topKeys: [KeyDescription] = [
+        key(
+            .top, "library", .path, required: true, example: "\"/srv/photos/library\"",
+            "The directory under which photos are filed, as YYYY/MM/YYYY-MM-DD/NAME. It must exist."),
+        key(
+            .top, "quarantine", .path, fallback: .words("\"quarantine\" beside the library"),
+            example: "\"/srv/photos/quarantine\"", "Where files go that need a person: broken ones, and non-photos."),
+        key(
+            .top, "duplicates", .path, fallback: .words("\"duplicates\" beside the library"),
+            example: "\"/srv/photos/duplicates\"",
+            "Where files go whose equal is in the library, read again and compared, already."),
+        key(
+            .top, "state", .path,
+            fallback: .words("\"/var/lib/photoinbox\" for a configuration in /etc, else \"state\" beside the library"),
+            example: "\"/var/lib/photoinbox\"",
+            "What must outlive a restart: the catalogue, and what is known of the inboxes. On a local disk."),
+        key(
+            .top, "catalogue", .path, fallback: .words("\"catalogue.sqlite\" in the state directory"),
+            example: "\"/var/lib/photoinbox/catalogue.sqlite\"",
+            "The database of what was filed, from where, when, and why so."),
+        key(
+            .top, "runtime", .path,
+            fallback: .words("\"/run/photoinbox\" for the state directory /var/lib/photoinbox, else \"run\" in it"),
+            example: "\"/run/photoinbox\"", "What need not outlive a restart: the state dump, and the control socket."),
+    ]
+
+    private static let inboxKeys: [KeyDescription] = [
+        key(
+            .inbox, "path", .path, required: true, example: "\"/srv/inbox/card\"",
+            "The directory. It must exist, and neither contain nor lie in the library or another inbox."),
+        key(
+            .inbox, "mode", .choice(["move", "copy"]), fallback: .text("move"), example: "\"move\"",
+            "With \"move\" a photo leaves the inbox once it is safe in the library. With \"copy\" it stays."),
+        key(
+            .inbox, "quiet", .span(least: .seconds(0), most: .seconds(86_400)), fallback: .text("5s"),
+            example: "\"5s\"",
+            "How long a file must rest before it is taken. Used only where a writer cannot be seen."),
+        key(
+            .inbox, "patience", .span(least: .seconds(0), most: .seconds(30 * 86_400)), fallback: .text("10m"),
+            example: "\"10m\"",
+            "How long after its last change an incomplete file may stay so. Then it is set aside, in quarantine, with "
+                + "the reason beside it."),
+        key(
+            .inbox, "exclude", .globs, fallback: .emptyArray, example: "[\"*.tmp\", \"@eaDir\"]",
+            "Files to leave alone. A pattern without a slash matches any name along the path; one with a slash is "
+                + "compared from the inbox down. * and ? match within a name, ** whole names."),
+        key(
+            .inbox, "library", .path, fallback: .words("the library"), example: "\"/srv/photos/library\"",
+            "The library of this inbox. All inboxes share one library in this version, so it must be the same."),
+    ]
+
+    private static let filingKeys: [KeyDescription] = [
+        key(
+            .filing, "owner", .account, fallback: .words("the user that photoinboxd runs as"), example: "\"ana\"",
+            "The owner of filed photos. Giving files away needs CAP_CHOWN."),
+        key(
+            .filing, "group", .account, fallback: .words("the group that photoinboxd runs as"), example: "\"photos\"",
+            "The group of filed photos. photoinboxd must be in it."),
+        key(
+            .filing, "mode", .fileMode, fallback: .text("0640"), example: "\"0640\"",
+            "The permissions of filed photos. Directories can be searched by whoever may read."),
+    ]
+
+    private static let timerKeys: [KeyDescription] = [
+        key(.timer, "name", .name, required: true, example: "\"rescan\"", "What logs and the state dump call it."),
+        key(
+            .timer, "action", .action(.timer), required: true, example: "\"reconcile\"",
+            "One of \(Action.names(for: .timer).joined(separator: ", "))."),
+        key(
+            .timer, "every", .span(least: .seconds(1), most: .seconds(400 * 86_400)), example: "\"1h\"",
+            "How long from one time to the next; at least \"1s\"."),
+        key(
+            .timer, "at", .timeOfDay, example: "\"sun 03:00\"",
+            "The local time of day, with a weekday before it or without."),
+        key(
+            .timer, "clock", .choice(["monotonic", "boottime"]), fallback: .text("monotonic"), example: "\"boottime\"",
+            "For \"every\": whether time spent asleep counts (\"boottime\") or not (\"monotonic\")."),
+    ]
+
+    private static let signalKeys: [KeyDescription] = SignalName.allCases.map { signal in
+        key(
+            .signals, signal.rawValue, .action(.signal),
+            fallback: signal.standardAction.map { .text("\($0)") } ?? .words("the system's meaning"),
+            example: "\"\(signal.standardAction ?? .reconcile)\"",
+            signal == .terminate
+                ? "Always \"stop\"." : "One of \(Action.names(for: .signal).joined(separator: ", ")).")
+    }
+
+    private static let descriptorKeys: [KeyDescription] = [
+        key(
+            .descriptor, "name", .name, required: true, example: "\"commands\"", "What logs and the state dump call it."
+        ),
+        key(
+            .descriptor, "fifo", .path, required: true, example: "\"/run/photoinbox/commands\"",
+            "The FIFO; made if it is absent. Whoever may write to it may command the daemon."),
+    ]
+
+    private static let hookKeys: [KeyDescription] = [
+        key(
+            .hook, "command", .command, required: true, example: "[\"/usr/local/lib/photos/notify\", \"argument\"]",
+            "The program, by its absolute path, and its arguments. No shell reads them."),
+        key(
+            .hook, "timeout", .span(least: .seconds(1), most: .seconds(86_400)), fallback: .text("30s"),
+            example: "\"30s\"", "How long it may run before it is ended."),
+    ]
+
+    private static let logKeys: [KeyDescription] = [
+        key(
+            .log, "level", .choice(["error", "warning", "notice", "info", "debug"]), fallback: .text("info"),
+            example: "\"info\"", "The least important messages that are logged."),
+        key(
+            .log, "destination", .choice(["auto", "journal", "console"]), fallback: .text("auto"), example: "\"auto\"",
+            "\"auto\" takes the journal where there is one, unless standard error is a terminal."),
+    ]
+
+    private static func key(
+        _ section: SettingsSection, _ name: String, _ kind: ValueKind, required: Bool = false,
+        fallback: Fallback? = nil,
+        example: String, _ explanation: String
+    ) -> KeyDescription {
+        KeyDescription(
+            section: section, name: name, kind: kind, fallback: fallback, isRequired: required, example: example,
+            explanation: explanation)
+    }
+}

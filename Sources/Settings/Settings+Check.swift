@@ -1,0 +1,173 @@
+import FileValues
+
+extension Settings {
+    /// What stands between this configuration and a running daemon: directories that are missing, or may not be
+    /// entered, or are the same under two names; programs that cannot be run. In file order; warnings among them.
+    package func check(against facts: some FileSystemFacts) -> [SettingsIssue] {
+        var check = SettingsCheck(settings: self, facts: facts)
+        check.run()
+        return check.issues
+    }
+
+    /// What is said about `key`, as the check's messages show it.
+    package func effective(_ key: String) -> EffectiveSetting? { effective.first { $0.key == key } }
+}
+
+private struct SettingsCheck<Facts: FileSystemFacts> {
+    let settings: Settings
+    let facts: Facts
+    var issues: [SettingsIssue] = []
+    /// Directories that are there, by what they are for.
+    private var found: [(place: NamedPlace, facts: DirectoryFacts)] = []
+
+    init(settings: Settings, facts: Facts) {
+        self.settings = settings
+        self.facts = facts
+    }
+
+    mutating func run() {
+        if let library = settings.library {
+            checkDirectory(library.path, .library, key: "library", isMade: false, mustBeWritable: true)
+            checkDirectory(library.quarantine, .quarantine, key: "quarantine", isMade: true, mustBeWritable: true)
+            checkDirectory(library.duplicates, .duplicates, key: "duplicates", isMade: true, mustBeWritable: true)
+            if let owner = library.owner, !facts.hasUser(owner) { report("no such user", key: "filing.owner") }
+            if let group = library.group, !facts.hasGroup(group) { report("no such group", key: "filing.group") }
+        }
+        checkDirectory(settings.state, .state, key: "state", isMade: true, mustBeWritable: true)
+        checkDirectory(settings.runtime, .runtime, key: "runtime", isMade: true, mustBeWritable: true)
+        if settings.catalogue.parent != settings.state {
+            checkDirectory(
+                settings.catalogue.parent, .catalogue, key: "catalogue", isMade: false, mustBeWritable: true)
+        }
+        for inbox in settings.inboxes {
+            let key = "inbox.\(inbox.name).path"
+            checkDirectory(inbox.path, .inbox(inbox.name), key: key, isMade: false, mustBeWritable: false)
+            if let there = found.last, there.place.role == .inbox(inbox.name), !there.facts.isWritable,
+                inbox.mode == .move
+            {
+                report(
+                    "not writable, so filed photos cannot be removed from it; with mode = \"copy\" they are meant to stay",
+                    key: key, severity: .warning)
+            }
+        }
+        checkRealPlaces()
+        for descriptor in settings.descriptors { checkFIFO(descriptor) }
+        for hook in settings.hooks { checkHook(hook) }
+        let known = issues.enumerated()
+        issues = known.sorted { (order($0.element), $0.offset) < (order($1.element), $1.offset) }.map(\.element)
+    }
+
+    private mutating func checkDirectory(
+        _ path: BytePath, _ role: NamedPlace.Role, key: String, isMade: Bool, mustBeWritable: Bool
+    ) {
+        switch facts.entry(at: path) {
+        case .directory(let directory):
+            if !directory.isReadable {
+                report("this directory may not be read and searched by the user that checks it", key: key)
+            } else if mustBeWritable, !directory.isWritable {
+                report("this directory may not be written to by the user that checks it", key: key)
+            }
+            found.append((place(path, role, key: key), directory))
+        case .missing:
+            if isMade, canBeMade(path) { return }
+            report("no such directory; make it (mkdir -p \(path)), or correct the path", key: key)
+        case .unknown(let reason): report("cannot be looked at: \(reason)", key: key)
+        case .fifo, .file, .other: report("this is not a directory", key: key)
+        }
+    }
+
+    /// Whether the nearest directory above `path` that is there may be written to.
+    private func canBeMade(_ path: BytePath) -> Bool {
+        var above = path.parent
+        while !above.isEmpty {
+            switch facts.entry(at: above) {
+            case .directory(let directory): return directory.isWritable
+            case .missing where above != "/": above = above.parent
+            default: return false
+            }
+        }
+        return false
+    }
+
+    /// The rules of the paths, once more for what they really are: links and mounts may join what names keep apart.
+    private mutating func checkRealPlaces() {
+        let real = found.map { entry in
+            var place = entry.place
+            place.path = entry.facts.realPath ?? place.path
+            return place
+        }
+        let byName = Set(Overlap.all(among: found.map(\.place)).map(\.message))
+        for overlap in Overlap.all(among: real) where !byName.contains(overlap.message) {
+            issues.append(
+                SettingsIssue(
+                    "with links resolved, " + overlap.message, statement: overlap.blamed.statement,
+                    origin: overlap.blamed.origin))
+        }
+        for (index, first) in found.enumerated() {
+            for second in found[(index + 1)...]
+            where first.facts.device == second.facts.device && first.facts.inode == second.facts.inode
+                && first.facts.realPath != second.facts.realPath && (first.place.isInbox || second.place.isInbox)
+            {
+                issues.append(
+                    SettingsIssue(
+                        "this is the same directory as \(first.place.name), \(first.place.path), mounted twice",
+                        statement: second.place.assignment.statement, origin: second.place.assignment.origin))
+            }
+        }
+    }
+
+    private mutating func checkFIFO(_ descriptor: DescriptorSettings) {
+        let key = "descriptor.\(descriptor.name).fifo"
+        switch facts.entry(at: descriptor.fifo) {
+        case .fifo: break
+        case .missing:
+            let parent = descriptor.fifo.parent
+            if settings.directoriesToMake.contains(parent) { return }
+            guard case .directory(let directory) = facts.entry(at: parent) else {
+                return report("no such directory: \(parent); make it, or correct the path", key: key)
+            }
+            if !directory.isWritable { report("the FIFO is absent, and \(parent) may not be written to", key: key) }
+        case .unknown(let reason): report("cannot be looked at: \(reason)", key: key)
+        case .directory, .file, .other: report("there is something here that is no FIFO; choose another path", key: key)
+        }
+    }
+
+    private mutating func checkHook(_ hook: HookSettings) {
+        let key = "hook.\(hook.name).command"
+        let program = BytePath(hook.command.first ?? "")
+        switch facts.entry(at: program) {
+        case .file(isExecutable: true): break
+        case .file(isExecutable: false): report("\(program) may not be run; chmod +x it", key: key)
+        case .missing: report("there is no program \(program)", key: key)
+        case .unknown(let reason): report("\(program) cannot be looked at: \(reason)", key: key)
+        case .directory, .fifo, .other: report("\(program) is not a program", key: key)
+        }
+    }
+
+    private func statement(of key: String) -> String {
+        let setting = settings.effective(key)
+        let name = key.split(separator: ".").last.map(String.init) ?? key
+        let value = setting?.value ?? ""
+        if case .flag(let flag) = setting?.origin { return excerpt("\(flag) \(value)") }
+        return excerpt("\(name) = \(value)")
+    }
+
+    private func place(_ path: BytePath, _ role: NamedPlace.Role, key: String) -> NamedPlace {
+        NamedPlace(
+            role: role, path: path,
+            assignment: Assignment(
+                value: .path(path), origin: settings.effective(key)?.origin ?? .standard,
+                statement: statement(of: key)))
+    }
+
+    private mutating func report(_ message: String, key: String, severity: SettingsIssue.Severity = .error) {
+        let origin = settings.effective(key)?.origin ?? .standard
+        issues.append(SettingsIssue(message, statement: statement(of: key), origin: origin, severity: severity))
+    }
+
+    /// Lines of files first, then as they were found.
+    private func order(_ issue: SettingsIssue) -> Int {
+        if case .file(_, let position) = issue.origin { return position.line }
+        return .max
+    }
+}

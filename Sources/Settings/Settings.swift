@@ -1,0 +1,133 @@
+package import FileValues
+
+/// The whole configuration, checked in itself; whether the directories are there is asked by ``check(against:)``.
+///
+/// An immutable value: a reload makes another one. See photoinbox.toml(5).
+package struct Settings: Hashable, Sendable {
+    /// Nil only where there is no inbox either: then there is nothing to do, and the daemon idles and says so.
+    package let library: LibrarySettings?
+    /// In the order in which they were named first.
+    package let inboxes: [InboxSettings]
+    /// The directory for what must outlive a restart.
+    package let state: BytePath
+    /// The catalogue's database file.
+    package let catalogue: BytePath
+    /// The directory for what need not outlive a restart.
+    package let runtime: BytePath
+    package let timers: [TimerSettings]
+    /// What each signal does; a signal that is absent keeps the system's meaning.
+    package let signals: [SignalName: Action]
+    package let descriptors: [DescriptorSettings]
+    package let hooks: [HookSettings]
+    package let log: LogSettings
+    /// Every key that has a value, in the order of the key table, with where the value comes from.
+    package let effective: [EffectiveSetting]
+
+    /// The hook of this name.
+    package func hook(named name: String) -> HookSettings? { hooks.first { $0.name == name } }
+
+    /// Directories that the daemon makes if they are absent, parents before children.
+    package var directoriesToMake: [BytePath] {
+        [library?.quarantine, library?.duplicates, state, runtime].compactMap(\.self)
+    }
+}
+
+/// Where photos are filed and how they are kept.
+package struct LibrarySettings: Hashable, Sendable {
+    /// The library's root.
+    package let path: BytePath
+    package let quarantine: BytePath
+    package let duplicates: BytePath
+    /// A user's name or number; nil for the daemon's own.
+    package let owner: String?
+    /// A group's name or number; nil for the daemon's own.
+    package let group: String?
+    /// Permission bits of filed photos.
+    package let mode: UInt32
+
+    /// Permission bits of the library's directories: whoever may read may also search, and the owner may write.
+    package var directoryMode: UInt32 { mode | 0o300 | (mode & 0o444) >> 2 }
+}
+
+/// One inbox.
+package struct InboxSettings: Hashable, Sendable {
+    /// What happens to a photo in the inbox once it is filed.
+    package enum Mode: String, Hashable, Sendable {
+        /// It leaves the inbox.
+        case move
+        /// It stays.
+        case copy
+    }
+
+    package let name: String
+    package let path: BytePath
+    package let mode: Mode
+    /// How long a file must rest, where a writer cannot be seen.
+    package let quiet: TimeSpan
+    /// How long after its last change a file may stay incomplete, before it is set aside for a person.
+    package let patience: TimeSpan
+    package let exclude: [PathGlob]
+
+    /// The pattern that leaves `path`, relative to the inbox, alone; nil if none does.
+    package func exclusion(of path: BytePath) -> PathGlob? { exclude.first { $0.matches(path) } }
+}
+
+/// An action that comes back.
+package struct TimerSettings: Hashable, Sendable {
+    package enum Clock: String, Hashable, Sendable {
+        /// Stands still while the machine sleeps; see clock_gettime(2).
+        case monotonic
+        /// Goes on while the machine sleeps.
+        case boottime
+    }
+
+    package enum Schedule: Hashable, Sendable {
+        case every(TimeSpan, Clock)
+        case at(TimeOfDay)
+    }
+
+    package let name: String
+    package let schedule: Schedule
+    package let action: Action
+}
+
+/// A FIFO whose lines are commands.
+package struct DescriptorSettings: Hashable, Sendable {
+    package let name: String
+    package let fifo: BytePath
+}
+
+/// A program that an action may run.
+package struct HookSettings: Hashable, Sendable {
+    package let name: String
+    /// The program's absolute path and its arguments.
+    package let command: [String]
+    package let timeout: TimeSpan
+}
+
+/// What is logged, and where.
+package struct LogSettings: Hashable, Sendable {
+    package enum Level: String, CaseIterable, Hashable, Sendable {
+        case error, warning, notice, info, debug
+    }
+
+    package enum Destination: String, Hashable, Sendable {
+        /// The journal where there is one, unless standard error is a terminal.
+        case auto
+        case journal, console
+    }
+
+    package let level: Level
+    package let destination: Destination
+}
+
+/// One key's value and where it comes from.
+package struct EffectiveSetting: Hashable, Sendable {
+    /// `inbox.card.quiet`.
+    package let key: String
+    /// As it would be written in the file.
+    package let value: String
+    package let origin: Origin
+    /// What the value would be without the origin, in words or as it would be written; nil if there is no default.
+    package let fallback: Fallback?
+}

@@ -1,0 +1,125 @@
+import FileValues
+
+/// Reads the values out of assignments that hold together, with the key table's defaults for what nobody said.
+struct SettingsValues {
+    let assignments: Assignments
+
+    func settings() -> Settings {
+        let state = path(SettingsKey(.top, "state")) ?? "/var/lib/photoinbox"
+        return Settings(
+            library: library(), inboxes: names(of: .inbox).compactMap(inbox), state: state,
+            catalogue: path(SettingsKey(.top, "catalogue")) ?? state.appending("catalogue.sqlite"),
+            runtime: path(SettingsKey(.top, "runtime")) ?? state.appending("run"),
+            timers: names(of: .timer).compactMap(timer), signals: signals(),
+            descriptors: names(of: .descriptor).compactMap(descriptor), hooks: names(of: .hook).compactMap(hook),
+            log: LogSettings(
+                level: word(SettingsKey(.log, "level")).flatMap(LogSettings.Level.init) ?? .info,
+                destination: word(SettingsKey(.log, "destination")).flatMap(LogSettings.Destination.init) ?? .auto),
+            effective: effective())
+    }
+
+    // MARK: - Sections
+
+    private func library() -> LibrarySettings? {
+        guard let root = path(SettingsKey(.top, "library")), let quarantine = path(SettingsKey(.top, "quarantine")),
+            let duplicates = path(SettingsKey(.top, "duplicates")),
+            case .fileMode(let mode) = value(SettingsKey(.filing, "mode"))?.value
+        else { return nil }
+        return LibrarySettings(
+            path: root, quarantine: quarantine, duplicates: duplicates, owner: word(SettingsKey(.filing, "owner")),
+            group: word(SettingsKey(.filing, "group")), mode: mode)
+    }
+
+    private func inbox(_ name: String) -> InboxSettings? {
+        guard let root = path(SettingsKey(.inbox, name, "path")),
+            let mode = word(SettingsKey(.inbox, name, "mode")).flatMap(InboxSettings.Mode.init),
+            case .span(let quiet) = value(SettingsKey(.inbox, name, "quiet"))?.value,
+            case .span(let patience) = value(SettingsKey(.inbox, name, "patience"))?.value,
+            case .globs(let exclude) = value(SettingsKey(.inbox, name, "exclude"))?.value
+        else { return nil }
+        return InboxSettings(name: name, path: root, mode: mode, quiet: quiet, patience: patience, exclude: exclude)
+    }
+
+    private func timer(_ name: String) -> TimerSettings? {
+        guard case .action(let action) = value(SettingsKey(.timer, name, "action"))?.value else { return nil }
+        if case .timeOfDay(let time) = value(SettingsKey(.timer, name, "at"))?.value {
+            return TimerSettings(name: name, schedule: .at(time), action: action)
+        }
+        guard case .span(let span) = value(SettingsKey(.timer, name, "every"))?.value,
+            let clock = word(SettingsKey(.timer, name, "clock")).flatMap(TimerSettings.Clock.init)
+        else { return nil }
+        return TimerSettings(name: name, schedule: .every(span, clock), action: action)
+    }
+
+    private func signals() -> [SignalName: Action] {
+        var actions: [SignalName: Action] = [:]
+        for signal in SignalName.allCases {
+            if case .action(let action) = value(SettingsKey(.signals, signal.rawValue))?.value {
+                actions[signal] = action
+            }
+        }
+        return actions
+    }
+
+    private func descriptor(_ name: String) -> DescriptorSettings? {
+        path(SettingsKey(.descriptor, name, "fifo")).map { DescriptorSettings(name: name, fifo: $0) }
+    }
+
+    private func hook(_ name: String) -> HookSettings? {
+        guard case .command(let command) = value(SettingsKey(.hook, name, "command"))?.value,
+            case .span(let timeout) = value(SettingsKey(.hook, name, "timeout"))?.value
+        else { return nil }
+        return HookSettings(name: name, command: command, timeout: timeout)
+    }
+
+    // MARK: - Values
+
+    private func effective() -> [EffectiveSetting] {
+        SettingsSection.allCases.flatMap { section in
+            (section.isNamed ? names(of: section) : [""]).flatMap { member in
+                Settings.keyTable.filter { $0.section == section }.compactMap { description in
+                    let key = SettingsKey(section, member, description.name)
+                    // A clock says nothing about a timer that goes by the time of day.
+                    if section == .timer, description.name == "clock",
+                        assignments.values[SettingsKey(.timer, member, "at")] != nil
+                    {
+                        return nil
+                    }
+                    return value(key).map {
+                        EffectiveSetting(
+                            key: key.text, value: $0.value.text, origin: $0.origin, fallback: description.fallback)
+                    }
+                }
+            }
+        }
+    }
+
+    private func names(of section: SettingsSection) -> [String] { assignments.members(of: section).map(\.name) }
+
+    private func path(_ key: SettingsKey) -> BytePath? {
+        guard case .path(let path) = value(key)?.value else { return nil }
+        return path
+    }
+
+    private func word(_ key: SettingsKey) -> String? {
+        guard case .word(let word) = value(key)?.value else { return nil }
+        return word
+    }
+
+    /// What was said, else the key table's default.
+    private func value(_ key: SettingsKey) -> (value: SettingValue, origin: Origin)? {
+        if let said = assignments.values[key] { return (said.value, said.origin) }
+        let content: TOMLNode.Content
+        switch key.keyDescription?.fallback {
+        case .text(let text): content = .string(text)
+        case .emptyArray: content = .array([])
+        case .words, nil: return nil
+        }
+        let node = TOMLNode(content: content, position: .first, source: "")
+        guard let value = try? key.keyDescription?.kind.read(node, base: PathBase(directory: nil, mayClimb: false))
+        else {
+            preconditionFailure("the key table's default for \(key.text) is not of its own kind")
+        }
+        return (value, .standard)
+    }
+}

@@ -1,0 +1,50 @@
+/// A signal to which the configuration may tie an action; see signal(7).
+///
+/// Faults, and the signals that the daemon needs for itself, are not among them.
+package enum SignalName: String, CaseIterable, Hashable, Sendable {
+    case hangUp = "HUP"
+    case interrupt = "INT"
+    case quit = "QUIT"
+    case user1 = "USR1"
+    case user2 = "USR2"
+    case alarm = "ALRM"
+    case terminate = "TERM"
+    case windowChange = "WINCH"
+
+    /// What it does when the configuration says nothing; nil means that it keeps the system's meaning.
+    package var standardAction: Action? {
+        switch self {
+        case .user1: .dump
+        case .user2: .reconcile
+        case .hangUp: .reload
+        case .terminate, .interrupt: .stop
+        case .quit, .alarm, .windowChange: nil
+        }
+    }
+
+    /// Why a text names no signal that can be used.
+    struct Mistake: Error { let message: String }
+
+    /// Accepts `USR1`, `SIGUSR1` and lower case.
+    init(parsing text: String) throws(Mistake) {
+        let upper = text.uppercased()
+        let bare = upper.hasPrefix("SIG") ? String(upper.dropFirst(3)) : upper
+        if let known = Self(rawValue: bare) {
+            self = known
+            return
+        }
+        switch bare {
+        case "KILL", "STOP": throw Mistake(message: "no program can catch SIG\(bare)")
+        case "CHLD", "CONT", "PIPE", "IO", "TSTP":
+            throw Mistake(message: "photoinboxd needs SIG\(bare) for itself")
+        case "SEGV", "BUS", "FPE", "ILL", "ABRT", "TRAP", "SYS":
+            throw Mistake(message: "SIG\(bare) reports a fault of the program itself")
+        default:
+            let names = Self.allCases.map(\.rawValue)
+            let meant = likelyMeaning(of: bare, among: names)
+            throw Mistake(
+                message: "unknown signal \(quoted(text)); "
+                    + (meant.map { "did you mean \"\($0)\"?" } ?? "write one of \(names.joined(separator: ", "))"))
+        }
+    }
+}

@@ -1,0 +1,45 @@
+/// One value of a TOML document with its place in it.
+struct TOMLNode: Equatable {
+    enum Content: Equatable {
+        case string(String)
+        case integer(Int)
+        case number(Double)
+        case boolean(Bool)
+        /// Dates and times, which no key here takes.
+        case date
+        case array([TOMLNode])
+        /// In file order.
+        case table([TOMLEntry])
+    }
+
+    var content: Content
+    var position: TextPosition
+    /// As it is written; for a table, its header or key.
+    var source: String
+
+    /// With its article, for messages.
+    var kindName: String {
+        switch content {
+        case .string: "a string"
+        case .integer: "an integer"
+        case .number: "a number with a fraction"
+        case .boolean: "a boolean"
+        case .date: "a date or time"
+        case .array: "an array"
+        case .table: "a table"
+        }
+    }
+}
+
+/// A key of a TOML table and its value.
+struct TOMLEntry: Equatable {
+    var key: String
+    var position: TextPosition
+    var node: TOMLNode
+
+    /// `quiet = "5 secs"`, or the header for a table; one line, escaped, shortened.
+    var statement: String {
+        if case .table = node.content, !node.source.hasPrefix("{") { return excerpt("[\(node.source)]") }
+        return excerpt("\(key) = \(node.source)")
+    }
+}

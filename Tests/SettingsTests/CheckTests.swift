@@ -1,0 +1,137 @@
+import FileValues
+import Glibc
+import TestSupport
+import Testing
+
+@testable import Settings
+
+private struct FakeFileSystem: FileSystemFacts {
+    var entries: [BytePath: FileSystemEntry] = [:]
+
+    init(directories: [BytePath], more: [BytePath: FileSystemEntry] = [:]) {
+        for (number, path) in directories.enumerated() { entries[path] = Self.directory(number, path) }
+        entries.merge(more) { $1 }
+    }
+
+    static func directory(_ inode: Int, _ path: BytePath?, readable: Bool = true, writable: Bool = true)
+        -> FileSystemEntry
+    {
+        .directory(
+            DirectoryFacts(isReadable: readable, isWritable: writable, device: 1, inode: UInt64(inode), realPath: path))
+    }
+
+    func entry(at path: BytePath) -> FileSystemEntry { entries[path] ?? .missing }
+    func hasUser(_ name: String) -> Bool { name == "ana" }
+    func hasGroup(_ name: String) -> Bool { name == "photos" }
+}
+
+struct CheckTests {
+    private static let text = """
+        library = "/p/library"
+        [inbox.card]
+        path = "/in"
+        [filing]
+        owner = "bob"
+        group = "photos"
+        [[descriptor]]
+        name = "c"
+        fifo = "/p/fifo"
+        [hook.h]
+        command = ["/bin/hook"]
+        """
+    private static let sound: [BytePath] = ["/p", "/p/library", "/in"]
+
+    private static func issues(_ facts: FakeFileSystem) throws -> [String] {
+        try settings(text, at: "/x.toml").check(against: facts).map(\.description)
+    }
+
+    @Test func aSoundMachineHasNoIssuesButWhatIsWrong() throws {
+        let facts = FakeFileSystem(directories: Self.sound, more: ["/bin/hook": .file(isExecutable: true)])
+        #expect(try Self.issues(facts) == ["/x.toml:5:9: owner = \"bob\": no such user"])
+    }
+
+    @Test func everythingThatIsMissingIsNamedWithWhatToDo() throws {
+        #expect(
+            try Self.issues(FakeFileSystem(directories: [])) == [
+                "/x.toml:1:11: library = \"/p/library\": no such directory; make it (mkdir -p /p/library), "
+                    + "or correct the path",
+                "/x.toml:3:8: path = \"/in\": no such directory; make it (mkdir -p /in), or correct the path",
+                "/x.toml:5:9: owner = \"bob\": no such user",
+                "/x.toml:9:8: fifo = \"/p/fifo\": no such directory: /p; make it, or correct the path",
+                "/x.toml:11:11: command = [\"/bin/hook\"]: there is no program /bin/hook",
+                "quarantine = \"/p/quarantine\": no such directory; make it (mkdir -p /p/quarantine), "
+                    + "or correct the path",
+                "duplicates = \"/p/duplicates\": no such directory; make it (mkdir -p /p/duplicates), "
+                    + "or correct the path",
+                "state = \"/p/state\": no such directory; make it (mkdir -p /p/state), or correct the path",
+                "runtime = \"/p/state/run\": no such directory; make it (mkdir -p /p/state/run), or correct the path",
+            ])
+    }
+
+    @Test func wrongKindsAndPermissionsAreNamed() throws {
+        let found = try Self.issues(
+            FakeFileSystem(
+                directories: ["/p"],
+                more: [
+                    "/p/library": FakeFileSystem.directory(7, "/p/library", writable: false), "/p/quarantine": .other,
+                    "/in": FakeFileSystem.directory(8, "/in", readable: true, writable: false),
+                    "/p/fifo": .file(isExecutable: false), "/bin/hook": .file(isExecutable: false),
+                    "/p/duplicates": .unknown("Permission denied"),
+                ]))
+        #expect(
+            found == [
+                "/x.toml:1:11: library = \"/p/library\": this directory may not be written to by the user "
+                    + "that checks it",
+                "/x.toml:3:8: warning: path = \"/in\": not writable, so filed photos cannot be removed from it; "
+                    + "with mode = \"copy\" they are meant to stay",
+                "/x.toml:5:9: owner = \"bob\": no such user",
+                "/x.toml:9:8: fifo = \"/p/fifo\": there is something here that is no FIFO; choose another path",
+                "/x.toml:11:11: command = [\"/bin/hook\"]: /bin/hook may not be run; chmod +x it",
+                "quarantine = \"/p/quarantine\": this is not a directory",
+                "duplicates = \"/p/duplicates\": cannot be looked at: Permission denied",
+            ])
+    }
+
+    @Test func linksAndMountsCannotHideAnOverlap() throws {
+        let linked = FakeFileSystem(
+            directories: ["/p", "/p/library"],
+            more: [
+                "/in": FakeFileSystem.directory(9, "/p/library/2024"), "/bin/hook": .file(isExecutable: true),
+            ])
+        #expect(
+            try Self.issues(linked).first
+                == "/x.toml:3:8: path = \"/in\": with links resolved, this inbox lies inside the library, /p/library "
+                + "(/x.toml:1); give each a directory of its own")
+        let mounted = FakeFileSystem(
+            directories: ["/p", "/p/library"],
+            more: ["/in": FakeFileSystem.directory(1, "/in"), "/bin/hook": .file(isExecutable: true)])
+        #expect(
+            try Self.issues(mounted).first
+                == "/x.toml:3:8: path = \"/in\": this is the same directory as the library, /p/library, mounted twice")
+    }
+
+    @Test func theRealFileSystemAnswers() throws {
+        let scratch = try ScratchDirectory()
+        let facts = LocalFileSystem()
+        let path = scratch.bytePath
+        #expect(facts.entry(at: path.appending("none")) == .missing)
+        #expect(mkfifo(scratch.appending("fifo"), 0o600) == 0)
+        #expect(facts.entry(at: path.appending("fifo")) == .fifo)
+        #expect(symlink(scratch.path, scratch.appending("link")) == 0)
+        guard case .directory(let direct) = facts.entry(at: path),
+            case .directory(let linked) = facts.entry(at: path.appending("link"))
+        else { throw SettingsError(issues: []) }
+        #expect(direct.inode == linked.inode && direct.device == linked.device)
+        #expect(direct.isReadable && direct.isWritable)
+        #expect(linked.realPath == direct.realPath)
+        #expect(facts.entry(at: "/bin/sh") == .file(isExecutable: true))
+        #expect(facts.entry(at: "/etc/passwd") == .file(isExecutable: false))
+        #expect(facts.entry(at: "/dev/null") == .other)
+        guard case .unknown = facts.entry(at: "/etc/passwd/x") else {
+            Issue.record("a file on the way is not a missing directory")
+            return
+        }
+        #expect(facts.hasUser("root") && !facts.hasUser("no such user") && facts.hasUser("4711"))
+        #expect(facts.hasGroup("root") && !facts.hasGroup("no such group"))
+    }
+}

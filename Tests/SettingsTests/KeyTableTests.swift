@@ -1,0 +1,48 @@
+import Testing
+
+@testable import Settings
+
+struct KeyTableTests {
+    @Test func theDefaultFileIsAValidConfigurationThatSaysNothing() throws {
+        let settings = try settings(Settings.defaultFileText())
+        #expect(settings.library == nil)
+        #expect(settings.effective.allSatisfy { $0.origin == .standard })
+    }
+
+    @Test func everyKeyIsExplainedInTheDefaultFile() {
+        let text = Settings.defaultFileText()
+        for key in Settings.keyTable {
+            #expect(text.contains("\n#\(key.name) = \(key.example)\n"), "\(key.path)")
+            #expect(key.explanation.hasSuffix("."), "\(key.path)")
+        }
+        #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 })
+    }
+
+    @Test func everyExampleIsTakenOnceItsCommentMarkIsGone() throws {
+        // A line that begins with "#" and no blank is a setting or a header.
+        var lines: [Substring] = []
+        for line in Settings.defaultFileText().split(separator: "\n", omittingEmptySubsequences: false) {
+            let isSetting = line.hasPrefix("#") && !line.hasPrefix("# ") && line.count > 1
+            // A timer has one of the two.
+            lines.append(isSetting && !line.hasPrefix("#at") ? line.dropFirst() : line)
+        }
+        let settings = try settings(lines.joined(separator: "\n"))
+        let given = Set(settings.effective.filter { $0.origin != .standard }.map(\.key))
+        #expect(given.count == Settings.keyTable.count - 1)
+        #expect(settings.inboxes.count == 1 && settings.timers.count == 1 && settings.hooks.count == 1)
+    }
+
+    @Test func everyDefaultIsOfItsOwnKind() throws {
+        for key in Settings.keyTable {
+            guard case .text(let text) = key.fallback else { continue }
+            let node = TOMLNode(content: .string(text), position: .first, source: "")
+            let value = try key.kind.read(node, base: PathBase(directory: nil, mayClimb: false))
+            #expect(value.text == "\"\(text)\"", "\(key.path)")
+        }
+    }
+
+    @Test func pathsAreUnique() {
+        let paths = Settings.keyTable.map(\.path)
+        #expect(Set(paths).count == paths.count)
+    }
+}

@@ -1,0 +1,133 @@
+import FileValues
+import Testing
+
+@testable import Settings
+
+struct SettingsTests {
+    @Test func aFullFileIsRead() throws {
+        let settings = try settings(fullFile)
+        let library = try #require(settings.library)
+        #expect(library.path == "/srv/photos/library")
+        #expect(library.quarantine == "/srv/photos/quarantine")
+        #expect(library.duplicates == "/srv/photos/duplicates")
+        #expect(library.mode == 0o600)
+        #expect(library.directoryMode == 0o700)
+        #expect(library.group == "photos")
+        #expect(library.owner == nil)
+        #expect(settings.state == "/var/lib/photoinbox")
+        #expect(settings.catalogue == "/var/lib/photoinbox/catalogue.sqlite")
+        #expect(settings.runtime == "/run/photoinbox")
+        #expect(settings.inboxes.map(\.name) == ["card", "phones", "tablet"])
+        #expect(settings.inboxes.map(\.mode) == [.copy, .move, .move])
+        #expect(settings.inboxes.map(\.quiet) == [.seconds(90), .seconds(5), .seconds(2)])
+        #expect(settings.inboxes[0].exclude.map(\.pattern) == ["*.tmp", "@eaDir"])
+        #expect(settings.inboxes[0].exclusion(of: "a/@eaDir/b.jpg")?.pattern == "@eaDir")
+        #expect(settings.timers[0].schedule == .every(.seconds(3600), .boottime))
+        #expect(settings.timers[1].schedule == .at(try #require(TimeOfDay("Sunday 03:00"))))
+        #expect(settings.timers.map(\.action) == [.reconcile, .hook("notify")])
+        #expect(
+            settings.signals == [
+                .user1: .dump, .user2: .audit, .hangUp: .reload, .quit: .dump, .terminate: .stop, .interrupt: .stop,
+            ])
+        #expect(settings.descriptors == [DescriptorSettings(name: "commands", fifo: "/run/photoinbox/commands")])
+        #expect(settings.hook(named: "notify")?.command == ["/bin/true", "it's filed"])
+        #expect(settings.hook(named: "notify")?.timeout == .seconds(10))
+        #expect(settings.log == LogSettings(level: .debug, destination: .auto))
+    }
+
+    @Test func eachEffectiveValueKnowsWhereItComesFrom() throws {
+        var builder = SettingsBuilder(context: plainContext)
+        builder.addFlag("--quarantine", key: "quarantine", value: "../q")
+        builder.addFile(Array(fullFile.utf8), path: "photoinbox.toml")
+        builder.addFlag("--set", key: "inbox.phones.quiet", value: "9s")
+        let settings = try builder.build()
+        let shown = Dictionary(
+            uniqueKeysWithValues: settings.effective.map { ($0.key, "\($0.value) \($0.origin)") })
+        #expect(shown["library"] == "\"/srv/photos/library\" photoinbox.toml:2")
+        #expect(shown["quarantine"] == "\"/home/q\" --quarantine")
+        #expect(shown["duplicates"] == "\"/srv/photos/duplicates\" default")
+        #expect(shown["inbox.card.quiet"] == "\"1m30s\" photoinbox.toml:8")
+        #expect(shown["inbox.card.exclude"] == "[\"*.tmp\", \"@eaDir\"] photoinbox.toml:9")
+        #expect(shown["inbox.tablet.quiet"] == "\"2s\" photoinbox.toml:15")
+        #expect(shown["inbox.phones.quiet"] == "\"9s\" --set")
+        #expect(shown["inbox.phones.mode"] == "\"move\" default")
+        #expect(shown["timer.weekly.at"] == "\"sun 03:00\" photoinbox.toml:24")
+        #expect(shown["timer.weekly.clock"] == nil)
+        #expect(shown["signals.QUIT"] == "\"dump\" photoinbox.toml:29")
+        #expect(shown["filing.mode"] == "\"0600\" photoinbox.toml:42")
+        #expect(shown["filing.owner"] == nil)
+    }
+
+    @Test func flagsAloneAreEnough() throws {
+        var builder = SettingsBuilder(context: plainContext)
+        builder.addFlag("--library", key: "library", value: "./library")
+        builder.addInbox("inbox", flag: "--inbox")
+        builder.addInbox("/mnt/Ana's card", flag: "--inbox")
+        builder.addInbox("old=/mnt/old", flag: "--inbox")
+        builder.addInbox("other/inbox/", flag: "--inbox")
+        builder.addFlag("--mode", key: "inbox.*.mode", value: "copy")
+        builder.addAssignment("timer.rescan.every=10m", flag: "--set")
+        builder.addAssignment("timer.rescan.action=reconcile", flag: "--set")
+        builder.addAssignment("inbox.old.exclude=*.tmp *.bak", flag: "--set")
+        builder.addAssignment("inbox.old.mode=move", flag: "--set")
+        let settings = try builder.build()
+        #expect(settings.library?.path == "/home/ana/library")
+        #expect(settings.library?.quarantine == "/home/ana/quarantine")
+        #expect(settings.state == "/home/ana/state")
+        #expect(settings.runtime == "/home/ana/state/run")
+        #expect(settings.inboxes.map(\.name) == ["old", "inbox", "Ana_s_card", "inbox-2"])
+        #expect(settings.inboxes.map(\.mode) == [.move, .copy, .copy, .copy])
+        #expect(settings.inboxes[1].path == "/home/ana/inbox")
+        #expect(settings.inboxes[0].exclude.map(\.pattern) == ["*.tmp", "*.bak"])
+        #expect(
+            settings.timers == [
+                TimerSettings(name: "rescan", schedule: .every(.seconds(600), .monotonic), action: .reconcile)
+            ])
+    }
+
+    @Test func flagsBeatFilesInAnyOrderAndLaterFilesBeatEarlierOnes() throws {
+        var builder = SettingsBuilder(context: plainContext)
+        builder.addFlag("--library", key: "library", value: "/flag")
+        builder.addFile(Array("library = '/one'\n[log]\nlevel = 'debug'".utf8), path: "1.toml")
+        builder.addFile(Array("library = '/two'\n[log]\nlevel = 'error'".utf8), path: "2.toml")
+        let settings = try builder.build()
+        #expect(settings.library?.path == "/flag")
+        #expect(settings.log.level == .error)
+    }
+
+    @Test func theServiceManagersDirectoriesAreTaken() throws {
+        var builder = SettingsBuilder(
+            context: SettingsContext(workingDirectory: "/", stateDirectory: "/s", runtimeDirectory: "/r"))
+        builder.addFile(Array("library = '/srv/l'".utf8), path: "/etc/photoinbox/photoinbox.toml")
+        let settings = try builder.build()
+        #expect(settings.state == "/s")
+        #expect(settings.catalogue == "/s/catalogue.sqlite")
+        #expect(settings.runtime == "/r")
+        #expect(settings.effective("state")?.origin.description == "$STATE_DIRECTORY")
+    }
+
+    @Test func anEmptyConfigurationIdles() throws {
+        let settings = try settings("")
+        #expect(settings.library == nil)
+        #expect(settings.inboxes.isEmpty)
+        #expect(settings.state == "/var/lib/photoinbox")
+        #expect(settings.signals[.terminate] == .stop)
+    }
+
+    @Test func relativePathsOfAFileAreBesideIt() throws {
+        let text = "library = \"library\"\n[inbox.a]\npath = \"./in//box/\""
+        let settings = try settings(text, at: "conf/photoinbox.toml")
+        #expect(settings.library?.path == "/home/ana/conf/library")
+        #expect(settings.inboxes[0].path == "/home/ana/conf/in/box")
+    }
+
+    @Test func inboxesMayNameTheOneLibraryThemselves() throws {
+        let text = "[inbox.a]\npath = '/a'\nlibrary = '/l'\n[inbox.b]\npath = '/b'\nlibrary = '/l'"
+        #expect(try settings(text).library?.path == "/l")
+        #expect(
+            mistakes(text.replacing("library = '/l'\n[", with: "library = '/m'\n[")) == [
+                "photoinbox.toml:6:11: library = '/l': all inboxes share one library in this version, "
+                    + "and it is \"/m\" (photoinbox.toml:3)"
+            ])
+    }
+}

@@ -1,0 +1,91 @@
+import FileValues
+
+@testable import Settings
+
+let plainContext = SettingsContext(workingDirectory: "/home/ana")
+
+/// A valid file that uses every section.
+let fullFile = """
+    # A comment with an "odd' quote
+    library = "/srv/photos/library"
+    state = '/var/lib/photoinbox'
+
+    [inbox.card]
+    path = "/srv/inbox/card"   # trailing
+    mode = "copy"
+    quiet = "1m30s"
+    exclude = [
+      "*.tmp", # one
+      "@eaDir",
+    ]
+    [inbox]
+    phones.path = "/srv/inbox/phones"
+    "tablet" = { path = "/srv/inbox/tablet", quiet = "2s" }
+
+    [[timer]]
+    name = "rescan"
+    every = "1h"
+    clock = "boottime"
+    action = "reconcile"
+    [[timer]]
+    name = "weekly"
+    at = "sun 03:00"
+    action = "hook notify"
+
+    [signals]
+    USR2 = "audit"
+    sigquit = "dump"
+
+    [[descriptor]]
+    name = "commands"
+    fifo = "/run/photoinbox/commands"
+
+    [hook.notify]
+    command = ["/bin/true", "it's filed"]
+    timeout = "10s"
+
+    [log]
+    level = "debug"
+    [filing]
+    mode = "0600"
+    group = "photos"
+    """
+
+/// The settings of one file, called photoinbox.toml.
+func settings(_ text: String, at path: BytePath = "/etc/photoinbox/photoinbox.toml") throws(SettingsError) -> Settings {
+    var builder = SettingsBuilder(context: plainContext)
+    builder.addFile(Array(text.utf8), path: path)
+    return try builder.build()
+}
+
+/// The lines that one file, called photoinbox.toml, is refused with; none if it is taken.
+func mistakes(_ text: String) -> [String] {
+    mistakes { $0.addFile(Array(text.utf8), path: "photoinbox.toml") }
+}
+
+/// The lines that what `fill` adds is refused with.
+func mistakes(_ fill: (inout SettingsBuilder) -> Void) -> [String] {
+    var builder = SettingsBuilder(context: plainContext)
+    fill(&builder)
+    do throws(SettingsError) {
+        _ = try builder.build()
+        return []
+    } catch {
+        return error.issues.map(\.description)
+    }
+}
+
+/// A small generator with a seed, so that a failure can be repeated.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,93 @@
+import FileValues
+import Testing
+
+@testable import Settings
+
+struct ValueTests {
+    @Test(arguments: [
+        ("5s", 5000), ("500ms", 500), ("1h30m", 5_400_000), ("90m", 5_400_000), ("7d", 604_800_000), ("0s", 0),
+        ("1d2h3m4s5ms", 93_784_005),
+    ])
+    func spansAreReadAndPrinted(text: String, milliseconds: Int64) throws {
+        let span = try #require(TimeSpan(text))
+        #expect(span.milliseconds == milliseconds)
+        #expect(TimeSpan(span.description) == span)
+    }
+
+    @Test(arguments: [
+        "", "5", "s", "5 s", "5 secs", "-5s", "+5s", "1.5h", "5s1m", "1s1s", "99999999999999999999s", "3651d", "٣s",
+        "5S",
+        "9223372036854775807ms", "106751991167d",
+    ])
+    func whatIsNoSpanIsRefused(text: String) { #expect(TimeSpan(text) == nil) }
+
+    @Test func spansAreClamped() {
+        #expect(TimeSpan.seconds(.max) == TimeSpan(milliseconds: .max))
+        #expect(TimeSpan.seconds(.min) == TimeSpan(milliseconds: 0))
+        #expect(TimeSpan.seconds(2).duration == .seconds(2))
+    }
+
+    @Test(arguments: [
+        ("*.tmp", "a.tmp", true), ("*.tmp", "x/y/a.tmp", true), ("*.tmp", "a.tmp/b.jpg", true),
+        ("*.tmp", "a.tmpx", false),
+        ("@eaDir", "a/@eaDir/b", true), ("?.jpg", "a.jpg", true), ("?.jpg", "ab.jpg", false),
+        ("raw/*.xmp", "raw/a.xmp", true),
+        ("raw/*.xmp", "x/raw/a.xmp", false), ("raw/*.xmp", "raw/x/a.xmp", false), ("**/cache", "cache", true),
+        ("**/cache", "a/b/cache/c", true), ("a/**/b", "a/b", true), ("a/**/b", "a/x/y/b", true),
+        ("a/**/b", "a/x", false),
+        ("/top.jpg", "top.jpg", true), ("/top.jpg", "a/top.jpg", false), ("[a-c]1", "b1", true),
+        ("[!a-c]1", "b1", false),
+        ("[]]", "]", true), ("\\*", "*", true), ("\\*", "a", false), ("*a*b*c", "xaybzc", true),
+        ("*a*b*c", "xaybz", false),
+        ("dir/", "dir/x", true), ("*", "", false),
+    ])
+    func globs(pattern: String, path: String, matches: Bool) throws {
+        #expect(try PathGlob(parsing: pattern).matches(BytePath(path)) == matches)
+    }
+
+    @Test func globsEndSoonOnHostileNames() throws {
+        let glob = try PathGlob(parsing: String(repeating: "*a", count: 100) + "b")
+        #expect(!glob.matches(BytePath(Array(repeating: UInt8(ascii: "a"), count: 255))))
+        #expect(try PathGlob(parsing: "*\u{FC}*").matches(BytePath([0xFF, 0xC3, 0xBC, 0x0A])))
+        let deep = try PathGlob(parsing: Array(repeating: "**/a", count: 50).joined(separator: "/") + "/b")
+        #expect(!deep.matches(BytePath(Array(repeating: "a", count: 2000).joined(separator: "/"))))
+    }
+
+    @Test(arguments: ["", "/", "a[", "a[]", "[z-a]", "a\\", "**", "**/**"])
+    func brokenGlobsAreRefused(pattern: String) {
+        #expect(throws: PathGlob.Mistake.self) { try PathGlob(parsing: pattern) }
+    }
+
+    @Test func actionsAreReadAsTheyArePrinted() throws {
+        for action in [.dump, .reconcile, .audit, .verifySlice, .hook("a-b_1"), .reload, .stop] as [Action] {
+            #expect(try Action(action.description, asker: .command) == action)
+        }
+        #expect(try Action("  hook   x ", asker: .timer) == .hook("x"))
+        for text in ["", "hook", "hook a b", "hook ../x", "dump now", "DUMP", "\u{0}dump", "hook \u{1B}[2J"] {
+            #expect(throws: Action.Mistake.self) { try Action(text, asker: .command) }
+        }
+    }
+
+    @Test(arguments: ["3:00", "03:60", "24:00", "mon", "moon 03:00", "mon 03:00 x", "", ":", "0a:00", "+1:00"])
+    func whatIsNoTimeOfDayIsRefused(text: String) { #expect(TimeOfDay(text) == nil) }
+
+    @Test func timesOfDay() throws {
+        let sunday = try #require(TimeOfDay("SUNDAY 03:05"))
+        #expect(sunday.weekday == .sunday && sunday.hour == 3 && sunday.minute == 5)
+        #expect(sunday.description == "sun 03:05")
+        #expect(TimeOfDay("23:59")?.description == "23:59")
+    }
+
+    @Test func misspellingsAreRecognised() {
+        let names = ["library", "quarantine", "quiet", "path"]
+        #expect(likelyMeaning(of: "libary", among: names) == "library")
+        #expect(likelyMeaning(of: "Library", among: names) == "library")
+        #expect(likelyMeaning(of: "qiuet", among: names) == "quiet")
+        #expect(likelyMeaning(of: "colour", among: names) == nil)
+        #expect(likelyMeaning(of: "", among: names) == nil)
+        #expect(likelyMeaning(of: String(repeating: "x", count: 100_000), among: names) == nil)
+        #expect(editDistance(Array("ab"), Array("ba")) == 1)
+        #expect(editDistance(Array("kitten"), Array("sitting")) == 3)
+        #expect(editDistance([], Array("abc")) == 3)
+    }
+}
