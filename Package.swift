@@ -8,6 +8,7 @@ let swiftSettings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let database = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let databaseC = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
@@ -33,9 +34,11 @@ let package = Package(
         .library(name: "SystemMonitor", targets: ["FileValues", "LinuxKernel", "SystemMonitor"]),
         .library(name: "DirectoryWatch", targets: ["DirectoryWatch", "FileValues", "LinuxKernel", "SystemMonitor"]),
         .library(name: "Systemd", targets: ["FileValues", "LinuxKernel", "Systemd"]),
+        .executable(name: "photoinboxd", targets: ["photoinboxd"]),
     ],
     dependencies: [
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.5.0"),
@@ -57,7 +60,19 @@ let package = Package(
         module("Catalogue", ["FileValues", "LinuxKernel", database, databaseC, system]),
         module("Settings", ["FileValues", "LinuxKernel", system, toml]),
         module("Reporting", ["FileValues"]),
+        module(
+            "Inbox",
+            [
+                "Catalogue", "DirectoryWatch", "FileValues", "Filing", "LinuxKernel", "PhotoModel", "Reporting",
+                "Settings", "SystemMonitor", "Systemd", logging, system,
+            ]),
         // Programs.
+        .executableTarget(
+            name: "photoinboxd",
+            dependencies: [
+                "FileValues", "Inbox", "LinuxKernel", "Settings", "SystemMonitor", "Systemd", arguments, logging,
+            ],
+            swiftSettings: swiftSettings),
         .executableTarget(
             name: "watch-things", dependencies: ["FileValues", "LinuxKernel", "SystemMonitor"],
             path: "Examples/WatchThings", swiftSettings: swiftSettings),
@@ -84,6 +99,9 @@ let package = Package(
         tests("CatalogueTests", ["Catalogue", database]),
         tests("SettingsTests", ["Settings"]),
         tests("ReportingTests", ["Reporting"]),
+        tests(
+            "InboxTests",
+            ["Filing", "Inbox", "PhotoModel", "Reporting", "Settings", "SystemMonitor", "Systemd", logging]),
         tests("ExamplesTests", ["watch-things"]),
     ]
 )

@@ -1,0 +1,217 @@
+import FileValues
+package import Filing
+
+/// Every arrival that has no outcome yet, and the counts of those that have: a value without I/O, changed by the
+/// pipeline alone and copied by whoever wants to look.
+///
+/// Counted in files, always: seen = filed + duplicate + quarantined + ignored + withdrawn + deferred + in hand.
+package struct ArrivalBook: Sendable {
+    /// What happened to one inbox's arrivals since the start.
+    package struct Counts: Hashable, Sendable {
+        package internal(set) var seen = 0
+        package internal(set) var ended: [Outcome: Int] = [:]
+        package internal(set) var deferred = 0
+        package internal(set) var inHand = 0
+
+        /// Whether the sum is right; a book that does not balance is a bug of ours.
+        package var balances: Bool { seen == ended.values.reduce(0, +) + deferred + inHand }
+    }
+
+    /// What became of an examination or a filing.
+    package enum Verdict: Hashable, Sendable {
+        case ended(Outcome)
+        /// Look again after `seconds` of quiet.
+        case settle(reason: String, seconds: Double)
+        /// Try again after a back-off of at most ``longestBackOff``.
+        case `defer`(reason: String)
+    }
+
+    /// Seconds; DESIGN.md: every error heals by itself within a minute after its cause is gone.
+    package static let longestBackOff = 60.0
+
+    package private(set) var arrivals: [ArrivalKey: Arrival] = [:]
+    private var ends: [String: [Outcome: Int]] = [:]
+    private var seen: [String: Int] = [:]
+    private var queue: [String: FIFO] = [:]
+    /// How many wait for their turn.
+    package private(set) var queuedCount = 0
+    /// No later than the end of the first wait: waits that end early leave it behind until the next ``wake(now:all:)``.
+    package private(set) var nextWake: Moment?
+
+    package init() {}
+
+    /// A file was seen, or seen again. Gives back whether it now waits for its turn because of this.
+    @discardableResult
+    package mutating func noticed(_ key: ArrivalKey, now: Moment) -> Bool {
+        guard var arrival = arrivals[key] else {
+            seen[key.inbox, default: 0] += 1
+            arrivals[key] = Arrival(
+                key: key, firstSeen: now, stage: .queued, since: now, attempts: 0, quiet: nil)
+            queue[key.inbox, default: FIFO()].append(key)
+            queuedCount += 1
+            return true
+        }
+        switch arrival.stage {
+        case .queued:
+            return false
+        case .working:
+            arrival.noticedAgain = true
+            arrivals[key] = arrival
+            return false
+        case .settling, .deferred:
+            enqueue(&arrival, now: now)
+            return true
+        }
+    }
+
+    /// The file is gone, or has another name now. While it is in work its worker finds out by itself: the removal may
+    /// be our own. Gives back whether the arrival ended by this.
+    package mutating func vanished(_ key: ArrivalKey) -> Bool {
+        guard let arrival = arrivals[key] else { return false }
+        switch arrival.stage {
+        case .working: return false
+        case .queued, .settling, .deferred:
+            end(key, .withdrawn)
+            return true
+        }
+    }
+
+    /// Takes the next arrival of `inbox` that waits for its turn into work.
+    package mutating func takeNext(inbox: String, step: String, now: Moment) -> Arrival? {
+        while let key = queue[inbox]?.popFirst() {
+            // Those that ended while they waited are still in line.
+            guard var arrival = arrivals[key], arrival.stage == .queued else { continue }
+            arrival.stage = .working(step: step)
+            arrival.since = now
+            arrival.noticedAgain = false
+            arrivals[key] = arrival
+            queuedCount -= 1
+            return arrival
+        }
+        return nil
+    }
+
+    /// The arrival in work has come to another step.
+    package mutating func reached(_ key: ArrivalKey, step: String, now: Moment) {
+        guard case .working = arrivals[key]?.stage else { return }
+        arrivals[key]?.stage = .working(step: step)
+        arrivals[key]?.since = now
+    }
+
+    /// The arrival in work was looked at.
+    package mutating func observed(_ key: ArrivalKey, _ quiet: QuietCheck) { arrivals[key]?.quiet = quiet }
+
+    /// What came of the work on an arrival. When a notice came in the meantime, nothing is put off: it is looked at
+    /// again at once, and after an outcome it counts as a new arrival, since something was written after we looked.
+    package mutating func settled(_ key: ArrivalKey, _ verdict: Verdict, now: Moment) {
+        guard var arrival = arrivals[key], case .working = arrival.stage else {
+            preconditionFailure("\(key) was settled, but is not in work")
+        }
+        if case .ended(let outcome) = verdict {
+            end(key, outcome)
+            if arrival.noticedAgain { noticed(key, now: now) }
+            return
+        }
+        if arrival.noticedAgain {
+            enqueue(&arrival, now: now)
+            return
+        }
+        switch verdict {
+        case .ended: break
+        case .settle(let reason, let seconds):
+            arrival.stage = .settling(reason: reason, until: now.later(by: seconds))
+        case .defer(let reason):
+            arrival.attempts += 1
+            let wait = min(Self.longestBackOff, Double(1 << min(arrival.attempts - 1, 10)))
+            arrival.stage = .deferred(reason: reason, attempt: arrival.attempts, until: now.later(by: wait))
+        }
+        arrival.since = now
+        arrivals[key] = arrival
+        if let until = arrival.waitsUntil, until.monotonic < nextWake?.monotonic ?? .max { nextWake = until }
+    }
+
+    /// Puts every arrival whose wait is over in line again; all waiting ones if `all`. Gives back their number.
+    @discardableResult
+    package mutating func wake(now: Moment, all: Bool = false) -> Int {
+        let due = arrivals.values.filter { arrival in
+            guard let until = arrival.waitsUntil else { return false }
+            return all || until.monotonic <= now.monotonic
+        }
+        // Dictionaries have no order, people expect the first come to be the first served.
+        for var arrival in due.sorted(by: { $0.firstSeen.monotonic < $1.firstSeen.monotonic }) {
+            enqueue(&arrival, now: now)
+        }
+        nextWake = arrivals.values.compactMap(\.waitsUntil).min { $0.monotonic < $1.monotonic }
+        return due.count
+    }
+
+    /// The counts of `inbox`.
+    package func counts(of inbox: String) -> Counts {
+        var counts = Counts(seen: seen[inbox] ?? 0, ended: ends[inbox] ?? [:])
+        for arrival in arrivals.values where arrival.key.inbox == inbox {
+            if case .deferred = arrival.stage { counts.deferred += 1 } else { counts.inHand += 1 }
+        }
+        return counts
+    }
+
+    /// Every inbox that was ever seen here.
+    package var inboxes: [String] { seen.keys.sorted() }
+
+    /// Forgets arrivals that are not in work, uncounted: their inbox is left, not they. For stopping and reloading;
+    /// reconciliation finds them again.
+    package mutating func leaveWaiting() {
+        for (key, arrival) in arrivals {
+            if case .working = arrival.stage { continue }
+            arrivals[key] = nil
+            seen[key.inbox, default: 0] -= 1
+        }
+        queue = [:]
+        queuedCount = 0
+        nextWake = nil
+    }
+
+    private mutating func enqueue(_ arrival: inout Arrival, now: Moment) {
+        arrival.stage = .queued
+        arrival.since = now
+        arrival.noticedAgain = false
+        arrivals[arrival.key] = arrival
+        queue[arrival.key.inbox, default: FIFO()].append(arrival.key)
+        queuedCount += 1
+    }
+
+    private mutating func end(_ key: ArrivalKey, _ outcome: Outcome) {
+        if arrivals[key]?.stage == .queued { queuedCount -= 1 }
+        arrivals[key] = nil
+        ends[key.inbox, default: [:]][outcome, default: 0] += 1
+    }
+}
+
+extension Arrival {
+    /// The end of its wait, if it waits for a time.
+    var waitsUntil: Moment? {
+        switch stage {
+        case .settling(_, let until), .deferred(_, _, let until): until
+        case .queued, .working: nil
+        }
+    }
+}
+
+/// First in, first out, without moving what is in it for each one that leaves.
+private struct FIFO {
+    private var keys: [ArrivalKey] = []
+    private var head = 0
+
+    mutating func append(_ key: ArrivalKey) { keys.append(key) }
+
+    mutating func popFirst() -> ArrivalKey? {
+        guard head < keys.count else { return nil }
+        defer {
+            head += 1
+            if head > 1024, head * 2 > keys.count {
+                keys.removeFirst(head)
+                head = 0
+            }
+        }
+        return keys[head]
+    }
+}

@@ -1,0 +1,80 @@
+package import SystemMonitor
+
+/// Tells when activity begins and when it has ended for a while: the talk's BusyController, as a monitor.
+///
+/// The pipeline begins and ends activities; the handler hears of the first at once, and of idleness only after a second
+/// without any, so that a status line does not flicker between two photos. Everything on its queue.
+package final class BusyMonitor: Monitor {
+    /// What changed.
+    package enum Activity: Sendable, Equatable { case busy, idle }
+
+    private struct State {
+        var activities = 0
+        /// As last told; idle is told once after activation, when nothing has begun in the first second.
+        var told: Activity?
+        /// Counts changes, so that a delay that was overtaken says nothing.
+        var generation = 0
+    }
+
+    package let core: MonitorCore<Activity>
+    private let state: QueueBound<State>
+    private let delay: Duration
+
+    /// Sets one up; from any thread. Idleness is told `delay` after the last activity has ended.
+    package init(
+        label: String, queue: MonitorQueue, delay: Duration = .seconds(1), file: StaticString = #fileID,
+        line: UInt = #line
+    ) {
+        self.delay = delay
+        state = QueueBound(State(), queue: queue)
+        core = MonitorCore(kind: "BusyMonitor", label: label, queue: queue, file: file, line: line)
+    }
+
+    /// Call once after activation, so that idleness is told even if nothing ever begins.
+    package func expectIdle(file: StaticString = #fileID, line: UInt = #line) {
+        core.checkUsable(file: file, line: line)
+        tellIdleLater()
+    }
+
+    /// An activity begins.
+    package func begin(file: StaticString = #fileID, line: UInt = #line) {
+        core.checkUsable(file: file, line: line)
+        let isNews = state.onQueue { state in
+            state.activities += 1
+            state.generation += 1
+            guard state.told != .busy else { return false }
+            state.told = .busy
+            return true
+        }
+        if isNews { core.deliver(.busy) }
+    }
+
+    /// An activity has ended; balances one ``begin(file:line:)``.
+    package func end(file: StaticString = #fileID, line: UInt = #line) {
+        core.checkUsable(file: file, line: line)
+        let left = state.onQueue { state in
+            precondition(state.activities > 0, "an activity ended that had not begun", file: file, line: line)
+            state.activities -= 1
+            return state.activities
+        }
+        if left == 0 { tellIdleLater() }
+    }
+
+    private func tellIdleLater() {
+        let generation = state.onQueue { state in
+            state.generation += 1
+            return state.generation
+        }
+        queue.after(delay) { [weak self] in self?.tellIdle(generation) }
+    }
+
+    private func tellIdle(_ generation: Int) {
+        let isNews = state.onQueue { state in
+            guard state.generation == generation, state.activities == 0, state.told != .idle else { return false }
+            state.told = .idle
+            return true
+        }
+        // After invalidation the core drops and counts it.
+        if isNews { core.deliver(.idle) }
+    }
+}

@@ -1,0 +1,278 @@
+import Catalogue
+import DirectoryWatch
+import FileValues
+import Glibc
+import LinuxKernel
+import Logging
+package import Settings
+import SystemMonitor
+package import Systemd
+
+/// The daemon as a whole: starts, reloads and stops generations, and does what signals, timers and command FIFOs ask.
+///
+/// Its own queue orders these; what must answer at any moment (signals, the dump, the watchdog) has queues of its own
+/// and waits for nobody.
+package actor Daemon {
+    /// What `main` has prepared before there were threads.
+    package struct Launch: Sendable {
+        package var version: String
+        package var options: DaemonOptions
+        package var settings: Settings
+        package var service: ServiceManager
+        package var sink: any LogSink
+        package var log: InboxLog
+        /// Why the log goes where it goes.
+        package var logReason: String
+
+        package init(
+            version: String, options: DaemonOptions, settings: Settings, service: ServiceManager, sink: any LogSink,
+            log: InboxLog, logReason: String
+        ) {
+            self.version = version
+            self.options = options
+            self.settings = settings
+            self.service = service
+            self.sink = sink
+            self.log = log
+            self.logReason = logReason
+        }
+    }
+
+    nonisolated let log: InboxLog
+    nonisolated let service: ServiceManager
+    nonisolated let state: LiveState
+    nonisolated let problems: ProblemDesk
+    private nonisolated let executor: QueueExecutor
+    private nonisolated let options: DaemonOptions
+    private nonisolated let controlQueue: MonitorQueue
+    private nonisolated let dumper: DumpWriter
+    private nonisolated let hooks: HookRunner
+    private nonisolated let signals: SignalDesk
+    private let watchdog: Watchdog
+    private nonisolated let auditor: LibraryAuditor
+    private let catalogue: Catalogue
+    private let lock: StateLock
+    /// Where our process identifier was written; a reload may name another directory.
+    private let runtime: BytePath
+    private let logReason: String
+    private let writer: CatalogueWriter
+    private let exit: @Sendable (Int32) -> Void
+    /// The generation that runs, where other threads must reach it: the watchdog's tick, a hurried stop.
+    private nonisolated let generation = Locked<Generation?>(nil)
+    private var machine: MachineWatch?
+    private var isStopping = false
+    /// A reload is asked for and has not read anything yet: asking again changes nothing.
+    private var isReloadWaiting = false
+    /// Starting, reloading or stopping, whatever began last.
+    private var transition: Task<Void, Never>?
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    /// Opens the catalogue and sets everything up; nothing runs before ``start()``. `exit` is called at the very end
+    /// with the process's exit status. Throws what `main` tells and ends with.
+    package init(_ launch: Launch, exit: @escaping @Sendable (Int32) -> Void) throws {
+        log = launch.log
+        service = launch.service
+        options = launch.options
+        logReason = launch.logReason
+        self.exit = exit
+        runtime = launch.settings.runtime
+        lock = try StateLock(launch.settings.state)
+        catalogue = try Catalogue.openForWriting(
+            String(decoding: launch.settings.catalogue.bytes, as: UTF8.self), now: Moment.now.wall)
+        try allowGroupToRead(launch.settings.catalogue)
+        let queue = MonitorQueue(label: "photo-inbox.daemon")
+        executor = QueueExecutor(queue: queue)
+        controlQueue = MonitorQueue(label: "photo-inbox.control")
+        let signalQueue = MonitorQueue(label: "photo-inbox.signals")
+        let watchdogQueue = MonitorQueue(label: "photo-inbox.watchdog")
+        let hookQueue = MonitorQueue(label: "photo-inbox.hooks")
+        let catalogueSubsystem = Subsystem(
+            name: "catalogue", queue: MonitorQueue(label: "photo-inbox.catalogue"), isVital: true)
+        let auditSubsystem = Subsystem(
+            name: "library audit", queue: MonitorQueue(label: "photo-inbox.audit"), isVital: false)
+        writer = CatalogueWriter(catalogue, subsystem: catalogueSubsystem)
+        problems = ProblemDesk(log: launch.log)
+        state = LiveState(
+            version: launch.version, settings: launch.settings, configuration: launch.options.effectiveFile,
+            sink: launch.sink, problems: problems,
+            lasting: [
+                Subsystem(name: "daemon", queue: queue, isVital: true),
+                Subsystem(name: "signals", queue: signalQueue, isVital: true),
+                Subsystem(name: "control", queue: controlQueue, isVital: true), catalogueSubsystem, auditSubsystem,
+                Subsystem(name: "hooks", queue: hookQueue, isVital: false),
+            ])
+        dumper = DumpWriter(queue: MonitorQueue(label: "photo-inbox.dump"), state: state, log: launch.log)
+        hooks = HookRunner(queue: hookQueue, log: launch.log, problems: problems)
+        auditor = LibraryAuditor(
+            catalogue: catalogue, subsystem: auditSubsystem, log: launch.log, problems: problems)
+        signals = try SignalDesk(queue: signalQueue, settings: launch.settings)
+        watchdog = try Watchdog(queue: watchdogQueue, service: launch.service, state: state)
+    }
+
+    /// Starting, reloading and stopping must not overlap, but each waits for queues in between, where this actor lets
+    /// the next one in. So each begins when the one before has ended.
+    private func transit(_ body: @escaping @Sendable () async -> Void) async {
+        let before = transition
+        let own = Task {
+            await before?.value
+            await body()
+        }
+        transition = own
+        await own.value
+    }
+
+    /// Starts everything, and tells the service manager when every monitor is registered and the first reconciliation
+    /// has begun.
+    package func start() async { await transit { await self.startNow() } }
+
+    private func startNow() async {
+        MonitorRegistry.shared.setHandlerErrorSink { [problems] monitor, error in
+            problems.monitorDisabled(monitor, error: error)
+        }
+        if let setAside = catalogue.setAside { problems.catalogueSetAside(setAside.path, reason: setAside.reason) }
+        await signals.start { [weak self] action, event in self?.asked(action, by: event) }
+        log.configuration(state.settings, from: options.effectiveFile, logReason: logReason)
+        do {
+            // From here on signals are served, so whoever finds it may send one.
+            try RuntimeFile.pid.write(Array("\(getpid())\n".utf8), in: state.settings.runtime)
+            try await run(state.settings, book: ArrivalBook())
+        } catch {
+            log.logger.error("cannot start: \(error)")
+            return await end(status: EX_OSERR)
+        }
+        watchdog.start()
+        machine = MachineWatch(
+            queue: controlQueue, log: log, onMounts: { [state] in state.current.checkRoots?() },
+            onClock: { [generation] in generation.withLock { $0 }?.clockChanged() })
+        // Told to stop meanwhile: that follows, and has told the service manager.
+        if isStopping { return }
+        state.enter(.running)
+        log.ready(state.settings)
+        try? service.ready(status: state.capture().program.status)
+    }
+
+    /// Does what was asked, from any thread; what must answer at once does not pass through this queue.
+    private nonisolated func asked(_ action: Action, by asker: String) {
+        switch action {
+        case .dump: dumper.dump(asked: asker)
+        case .hook(let name):
+            guard let hook = state.settings.hook(named: name) else {
+                log.logger.warning("there is no hook named \(name), asked for by \(asker), continuing")
+                return
+            }
+            hooks.run(hook)
+        case .reconcile:
+            generation.withLock { $0 }?.reconcile()
+            auditor.lookSoon(at: state.settings.library)
+        case .audit: Task { await self.auditor.audit(self.state.settings.library) }
+        case .verifySlice: Task { await self.auditor.verifySlice(self.state.settings.library) }
+        case .reload: Task { await self.reload(asked: asker) }
+        case .stop:
+            // Already stopping: whoever asks again is in a hurry.
+            if signals.isSecondStop() { generation.withLock { $0 }?.hurry() }
+            Task { await self.stop(asked: asker) }
+        }
+    }
+
+    private func run(_ settings: Settings, book: ArrivalBook) async throws {
+        for directory in settings.directoriesToMake { try makeDirectory(directory) }
+        let next = try Generation(
+            settings, book: book,
+            Generation.Surroundings(
+                catalogue: writer, state: state, listener: listener(), control: controlQueue,
+                act: { [weak self] action, asker in self?.asked(action, by: asker) },
+                complain: { [log] text in log.logger.warning("\(text)") }))
+        generation.withLock { $0 = next }
+        problems.adopt(settings)
+        await next.start()
+        auditor.lookSoon(at: settings.library)
+    }
+
+    private func listener() -> Pipeline.Listener {
+        let (state, log, problems, service, auditor) = (state, log, problems, service, auditor)
+        return Pipeline.Listener(
+            ended: { ended in
+                state.recent.add(ended)
+                log.outcome(ended)
+                if ended.outcome == .quarantined { auditor.lookSoon(at: state.settings.library) }
+            },
+            deferred: { key, reason, attempt, seconds in
+                log.deferred(key, reason: reason, attempt: attempt, seconds: seconds)
+            },
+            symptom: { problems.symptom($0) },
+            activity: { activity in
+                try? service.status(state.capture().program.status)
+                if activity == .idle { log.logger.debug("nothing to do") }
+            })
+    }
+
+    private func reload(asked by: String) async {
+        guard !isStopping, !isReloadWaiting else { return }
+        isReloadWaiting = true
+        await transit { await self.reloadNow() }
+    }
+
+    private func reloadNow() async {
+        isReloadWaiting = false
+        guard !isStopping, let old = generation.withLock({ $0 }) else { return }
+        state.enter(.reloading)
+        try? service.reloading(status: "reloading")
+        do throws(SettingsError) {
+            let (settings, warnings) = try options.load()
+            for warning in warnings { log.logger.warning("\(warning)") }
+            if settings.catalogue != state.settings.catalogue {
+                log.logger.warning("another catalogue is opened at the next start only, continuing with this one")
+            }
+            let book = await old.stop(hurrying: false)
+            generation.withLock { $0 = nil }
+            var refused: Int?
+            do {
+                try await run(settings, book: book)
+                log.configuration(settings, from: options.effectiveFile, logReason: nil)
+            } catch {
+                log.refused(setup: error)
+                refused = 1
+                do { try await run(old.settings, book: book) } catch {
+                    log.logger.error("nor can the old one be set up any more: \(error)")
+                    return await end(status: EX_OSERR)
+                }
+            }
+            problems.configuration(refused: refused, path: options.effectiveFile ?? "")
+        } catch {
+            for issue in error.issues { log.refused(issue) }
+            problems.configuration(refused: error.issues.count, path: options.effectiveFile ?? "")
+        }
+        if isStopping { return }
+        state.enter(.running)
+        try? service.ready(status: state.capture().program.status)
+    }
+
+    private func stop(asked by: String) async {
+        guard !isStopping else { return }
+        isStopping = true
+        try? service.stopping(status: "finishing what is in hand")
+        log.logger.notice("stopping, asked by \(by)")
+        await transit { await self.end(status: 0) }
+    }
+
+    /// Lets go of everything, in the order in which work comes in.
+    private func end(status: Int32) async {
+        state.enter(.stopping)
+        auditor.stop()
+        if let last = generation.withLock({ $0 }) { _ = await last.stop(hurrying: signals.isSecondStop()) }
+        generation.withLock { $0 = nil }
+        await auditor.finished()
+        await hooks.stop()
+        await watchdog.stop()
+        await machine?.stop()
+        RuntimeFile.pid.remove(from: runtime)
+        await signals.stop()
+        do { try catalogue.close() } catch { log.logger.warning("closing the catalogue: \(error), continuing") }
+        let left = MonitorRegistry.shared.descriptions().map { "\($0.kind) \"\($0.label)\"" }
+        if !left.isEmpty { log.logger.error("monitors left alive: \(left.joined(separator: ", "))") }
+        log.stopped(monitorsLeft: left.count)
+        _ = state.sink.flush(within: .seconds(2))
+        exit(left.isEmpty ? status : EX_SOFTWARE)
+    }
+}

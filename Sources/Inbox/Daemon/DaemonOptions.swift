@@ -1,0 +1,63 @@
+package import FileValues
+import Glibc
+import LinuxKernel
+package import Settings
+
+/// Where the settings come from: a file, flags over it. Read again at each reload.
+package struct DaemonOptions: Sendable {
+    /// The file that is read when no other is named and no inbox is given by a flag.
+    package static let standardFile: BytePath = "/etc/photoinbox/photoinbox.toml"
+
+    /// The file that `--config` names.
+    package var file: BytePath?
+    /// `NAME=DIR` or `DIR`, from `--inbox`.
+    package var inboxes: [String] = []
+    /// Flags that set one key each: flag, key, value.
+    package var values: [(flag: String, key: String, value: String)] = []
+    /// `KEY=VALUE`, from `--set`.
+    package var assignments: [String] = []
+    /// The process's surroundings, taken once: the environment is not read again.
+    package let context: SettingsContext
+
+    package init(context: SettingsContext) { self.context = context }
+
+    /// The file that counts, if any.
+    package var effectiveFile: BytePath? {
+        if let file { return file }
+        guard inboxes.isEmpty else { return nil }
+        return (try? FileStatus(at: Self.standardFile, followingLinks: true)) == nil ? nil : Self.standardFile
+    }
+
+    /// Reads and checks everything, directories included. Throws every mistake at once; gives back the warnings.
+    package func load() throws(SettingsError) -> (settings: Settings, warnings: [SettingsIssue]) {
+        var builder = SettingsBuilder(context: context)
+        if let file = effectiveFile {
+            do { builder.addFile(try Self.content(of: file), path: file) } catch {
+                builder.addUnreadableFile(path: file, reason: "cannot be read: \(error.code)")
+            }
+        }
+        for argument in inboxes { builder.addInbox(argument, flag: "--inbox") }
+        for (flag, key, value) in values { builder.addFlag(flag, key: key, value: value) }
+        for assignment in assignments { builder.addAssignment(assignment, flag: "--set") }
+        return try builder.build(checkingAgainst: LocalFileSystem())
+    }
+
+    /// A configuration larger than this is a mistake, not a configuration.
+    private static let largestFile = 1 << 20
+
+    private static func content(of path: BytePath) throws(SystemCallError) -> [UInt8] {
+        let file = try descriptorCall("open", path: path) { path.withCString { Glibc.open($0, O_RDONLY | O_CLOEXEC) } }
+        var content = [UInt8](repeating: 0, count: largestFile)
+        var filled = 0
+        while filled < content.count {
+            let count = try systemCall("read", path: path) {
+                content.withUnsafeMutableBytes {
+                    Glibc.read(file.raw, $0.baseAddress?.advanced(by: filled), $0.count - filled)
+                }
+            }
+            if count == 0 { break }
+            filled += count
+        }
+        return Array(content[..<filled])
+    }
+}

@@ -1,0 +1,175 @@
+import Catalogue
+import DirectoryWatch
+import FileValues
+import Filing
+import LinuxKernel
+import PhotoModel
+import Settings
+import SystemMonitor
+
+/// Everything that one configuration sets up: the watch, the pipeline with its workers, timers and command FIFOs. A
+/// reload ends one and starts the next; nothing of it is ever changed.
+final class Generation: Sendable {
+    /// What a generation needs of the daemon.
+    struct Surroundings: Sendable {
+        let catalogue: CatalogueWriter
+        let state: LiveState
+        let listener: Pipeline.Listener
+        let control: MonitorQueue
+        let act: @Sendable (Action, _ askedBy: String) -> Void
+        let complain: @Sendable (String) -> Void
+    }
+
+    let settings: Settings
+    private let watch: DirectoryWatch
+    private let watchQueue: MonitorQueue
+    private let pipeline: Pipeline
+    private let timers: ActionTimers
+    private let fifos: [CommandFIFO]
+    private let surroundings: Surroundings
+
+    init(_ settings: Settings, book: ArrivalBook, _ surroundings: Surroundings) throws {
+        self.settings = settings
+        self.surroundings = surroundings
+        let workers = try settings.inboxes.map { inbox in
+            guard let library = settings.library else { throw SetupError("an inbox without a library") }
+            return InboxWorker(
+                spec: InboxSpec(inbox),
+                places: Places(
+                    library: library.path, quarantine: library.quarantine, duplicates: library.duplicates),
+                attributes: FiledAttributes(library), catalogue: surroundings.catalogue,
+                subsystem: Subsystem(
+                    name: "files of \(inbox.name)", queue: MonitorQueue(label: "photo-inbox.files.\(inbox.name)"),
+                    isVital: false))
+        }
+        let subsystem = Subsystem(
+            name: "pipeline", queue: MonitorQueue(label: "photo-inbox.pipeline"), isVital: true)
+        watchQueue = MonitorQueue(label: "photo-inbox.watch")
+        let roots = settings.inboxes.map { inbox in
+            WatchRoot(
+                id: inbox.name, path: inbox.path, queue: MonitorQueue(label: "photo-inbox.scan.\(inbox.name)"),
+                exclude: { path, kind in Self.isExcluded(path, kind, by: inbox) })
+        }
+        // If one of these fails, those before it must be let go in good order: a monitor that is merely released traps.
+        var made: [@Sendable () -> Void] = []
+        do {
+            let pipeline = try Pipeline(
+                workers: workers, subsystem: subsystem, book: book, listener: surroundings.listener)
+            made.append { pipeline.abandon() }
+            let watch = try DirectoryWatch(label: "inboxes", queue: watchQueue, roots: roots, tick: nil)
+            made.append { [watchQueue] in
+                watchQueue.async { watch.invalidate { withExtendedLifetime(watch) {} } }
+            }
+            let timers = try ActionTimers(settings.timers, queue: surroundings.control, act: surroundings.act)
+            made.append { timers.abandon() }
+            var fifos: [CommandFIFO] = []
+            for descriptor in settings.descriptors {
+                let fifo = try CommandFIFO(descriptor, queue: surroundings.control) { result, line in
+                    switch result {
+                    case .success(let action): surroundings.act(action, "command FIFO \(descriptor.name)")
+                    case .failure(let mistake):
+                        surroundings.complain(
+                            "command FIFO \(descriptor.name): \"\(line)\": \(mistake.message), continuing")
+                    }
+                }
+                made.append { fifo.abandon() }
+                fifos.append(fifo)
+            }
+            self.pipeline = pipeline
+            self.watch = watch
+            self.timers = timers
+            self.fifos = fifos
+        } catch {
+            for abandon in made { abandon() }
+            throw error
+        }
+        let watchSubsystem = Subsystem(name: "watch", queue: watchQueue, isVital: true)
+        let scans = roots.map { root in
+            Subsystem(name: "scan of \(root.id)", queue: root.queue, isVital: false) { [weak watch] in
+                watch?.snapshot().roots.first { $0.id == root.id }.map { ($0.step.name, $0.step.since) }
+            }
+        }
+        surroundings.state.replace(
+            LiveState.Parts(
+                settings: settings, watch: watch, pipeline: pipeline,
+                inboxSubsystems: [subsystem, watchSubsystem] + scans + workers.map { $0.subsystem },
+                checkRoots: { [watchQueue, watch] in watchQueue.async { Self.check(watch) } }))
+    }
+
+    /// Starts everything; returns when every monitor is registered and the first reconciliation has begun.
+    func start() async {
+        await pipeline.start()
+        let (watch, pipeline) = (watch, pipeline)
+        let problems = surroundings.state.problems
+        await withCheckedContinuation { done in
+            watchQueue.async {
+                watch.setHandler { notices in
+                    pipeline.take(notices)
+                    problems.noticed(notices)
+                }
+                watch.activate(onWatching: { done.resume() })
+            }
+        }
+        await withCheckedContinuation { done in
+            surroundings.control.async {
+                self.timers.activate()
+                for fifo in self.fifos { fifo.activate() }
+                done.resume()
+            }
+        }
+    }
+
+    /// Ends everything, first what brings work, then the work; returns the book when every monitor is invalidated.
+    func stop(hurrying: Bool) async -> ArrivalBook {
+        await withCheckedContinuation { done in
+            surroundings.control.async {
+                let all = self.fifos.count + self.timers.count
+                let count = Countdown(all, queue: self.surroundings.control) { done.resume() }
+                for fifo in self.fifos { fifo.invalidate { count.down() } }
+                self.timers.invalidate { count.down() }
+            }
+        }
+        await withCheckedContinuation { done in
+            watchQueue.async { self.watch.invalidate { done.resume() } }
+        }
+        return await pipeline.stop(hurrying: hurrying)
+    }
+
+    /// Compares every inbox with what is known, and looks at everything that waits for a time.
+    func reconcile() {
+        watchQueue.async { self.watch.reconcile(root: nil) { _ in } }
+        Task { await pipeline.retryAll() }
+    }
+
+    /// The wall clock was set; on the control queue.
+    func clockChanged() { timers.clockChanged() }
+
+    /// Long steps end at their next block; from any thread.
+    func hurry() { pipeline.hurry() }
+
+    /// How often a tree is compared that tells no changes; seconds.
+    static let pollInterval = 60.0
+
+    /// On the watch's queue. Trees on file systems that tell no changes are compared now and then.
+    private static func check(_ watch: DirectoryWatch) {
+        watch.checkNow()
+        let now = Moment.now.wall
+        for root in watch.snapshot().roots {
+            guard case .polled = root.verdict, let last = root.lastReconciliation else { continue }
+            if Double(now.seconds - last.ended.seconds) >= pollInterval { watch.reconcile(root: root.id) }
+        }
+    }
+
+    /// Our own names, and what the configuration or a well-known rule leaves alone as a whole directory.
+    private static func isExcluded(_ path: BytePath, _ kind: FileKind, by inbox: InboxSettings) -> Bool {
+        if FileNames.isOurs(path.name) || inbox.exclusion(of: path) != nil { return true }
+        return kind == .directory && NameRules.ruleIgnoring(directory: path.name) != nil
+    }
+}
+
+/// What keeps a generation from being set up.
+struct SetupError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

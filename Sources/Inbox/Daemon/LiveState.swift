@@ -1,0 +1,106 @@
+import DirectoryWatch
+import FileValues
+import Glibc
+import LinuxKernel
+import Settings
+import SystemMonitor
+package import Systemd
+
+/// Where everything that can be looked at is found, so that the state dump asks no queue: boxes that any thread may
+/// copy, filled by those who own what is in them.
+package final class LiveState: Sendable {
+    /// What the daemon as a whole is doing.
+    package enum Phase: String, Sendable {
+        case starting, running, reloading, stopping
+    }
+
+    /// What one configuration has set up.
+    struct Parts: Sendable {
+        var settings: Settings
+        var watch: DirectoryWatch?
+        var pipeline: Pipeline?
+        var inboxSubsystems: [Subsystem] = []
+        /// Has the watch look whether each root's path still leads to it, and at what is polled; any thread, waits for
+        /// nobody. It rides on the watchdog's tick, so that an idle daemon wakes for that alone.
+        var checkRoots: (@Sendable () -> Void)?
+    }
+
+    package let version: String
+    package let started = Moment.now
+    package let sink: any LogSink
+    package let recent = RecentEnds()
+    package let problems: ProblemDesk
+    let lasting: [Subsystem]
+    private let phase = Locked(Phase.starting)
+    private let parts: Locked<Parts>
+    private let configuration: BytePath?
+
+    init(
+        version: String, settings: Settings, configuration: BytePath?, sink: any LogSink, problems: ProblemDesk,
+        lasting: [Subsystem]
+    ) {
+        self.version = version
+        self.sink = sink
+        self.problems = problems
+        self.lasting = lasting
+        self.configuration = configuration
+        parts = Locked(Parts(settings: settings))
+    }
+
+    func enter(_ new: Phase) { phase.withLock { $0 = new } }
+    func replace(_ new: Parts) { parts.withLock { $0 = new } }
+    var current: Parts { parts.withLock { $0 } }
+    var settings: Settings { parts.withLock { $0.settings } }
+
+    /// Every subsystem there is now.
+    var subsystems: [Subsystem] { lasting + current.inboxSubsystems }
+
+    /// The whole state at this moment. Takes locks that nobody holds for longer than it takes to copy a value.
+    package func capture() -> DaemonState {
+        let now = Moment.now
+        let parts = current
+        let facts = ProcessFacts.current()
+        let book = parts.pipeline?.book.withLock { $0 } ?? ArrivalBook()
+        let watch = parts.watch?.snapshot()
+        let log = sink.snapshot()
+        let board = problems.rows(now: now)
+        var counts = DaemonState.Counts()
+        let inboxes = parts.settings.inboxes.map { inbox in
+            let root = watch?.roots.first { $0.id == inbox.name }
+            let own = DaemonState.Counts(book.counts(of: inbox.name))
+            counts += own
+            return DaemonState.Inbox(inbox, counts: own, root: root, overflows: watch?.overflows ?? 0)
+        }
+        return DaemonState(
+            at: now.text,
+            program: DaemonState.Program(
+                version: version, pid: Int(getpid()), started: started.text, uptimeSeconds: now.seconds(since: started),
+                status: statusLine(counts, problems: board), phase: phase.withLock { $0 }.rawValue,
+                configuration: configuration?.escaped, residentBytes: facts.residentBytes,
+                descriptors: facts.descriptors, threads: facts.threads),
+            inboxes: inboxes, library: parts.settings.library?.path.escaped ?? "",
+            libraryFreeBytes: parts.settings.library.flatMap { problems.freeBytes(of: $0.path) },
+            inHand: book.arrivals.values.sorted { $0.firstSeen.monotonic < $1.firstSeen.monotonic }
+                .map { DaemonState.InHand($0) },
+            outcomes: recent.all.map { DaemonState.Ended($0) },
+            problems: board, subsystems: subsystems.map { DaemonState.Subsystem($0.snapshot(), now: now) },
+            monitors: MonitorRegistry.shared.descriptions().map { DaemonState.Monitor($0, now: now) },
+            log: DaemonState.Log(
+                destination: log.name, queued: log.queued, sent: Int(clamping: log.sent),
+                dropped: Int(clamping: log.dropped)))
+    }
+
+    /// The line that the service manager shows.
+    private func statusLine(_ counts: DaemonState.Counts, problems: [DaemonState.Problem]) -> String {
+        let shown = problems.filter { $0.hiddenBy == nil }
+        if let stopped = shown.first(where: { $0.severity == "stopped" }) {
+            return "FILING STOPPED: \(stopped.code) \(stopped.what)"
+        }
+        let warnings = shown.filter { $0.severity == "warning" }.count
+        var text = "filing" + (warnings == 0 ? " normally" : ", \(warnings) warning\(warnings == 1 ? "" : "s")")
+        if counts.inHand == 0, counts.deferred == 0 { text += ", nothing waiting" }
+        if counts.inHand > 0 { text += ", \(counts.inHand) in hand" }
+        if counts.deferred > 0 { text += ", \(counts.deferred) deferred" }
+        return text + "; \(counts.filed) filed since the start"
+    }
+}

@@ -1,0 +1,57 @@
+import LinuxKernel
+import Logging
+import SystemMonitor
+
+/// What the machine does to us from outside: file systems come and go, the clock is set.
+final class MachineWatch: Sendable {
+    private let queue: MonitorQueue
+    private let mounts: MountMonitor?
+    private let clock: ClockMonitor?
+
+    /// `onMounts` and `onClock` are called on `queue`. Where the kernel refuses one of the two, the daemon goes on
+    /// without it: the watchdog's tick finds lost roots too, only later.
+    init(
+        queue: MonitorQueue, log: InboxLog, onMounts: @escaping @Sendable () -> Void,
+        onClock: @escaping @Sendable () -> Void
+    ) {
+        self.queue = queue
+        mounts = Self.make("the mount table", log) { () throws(SystemCallError) in
+            try MountMonitor(label: "mounts", queue: queue)
+        }
+        clock = Self.make("the clock", log) { () throws(SystemCallError) in
+            try ClockMonitor(label: "clock", queue: queue)
+        }
+        let (mounts, clock) = (mounts, clock)
+        queue.async {
+            mounts?.setEventHandler { changes in
+                log.logger.debug("the mount table has changed: \(changes)")
+                onMounts()
+            }
+            clock?.setEventHandler { change in
+                log.logger.notice("the clock was set, by \(change.jump)")
+                onClock()
+            }
+            mounts?.activate()
+            clock?.activate()
+        }
+    }
+
+    /// Returns when both are invalidated.
+    func stop() async {
+        if let mounts {
+            await withCheckedContinuation { done in queue.async { mounts.invalidate { done.resume() } } }
+        }
+        if let clock {
+            await withCheckedContinuation { done in queue.async { clock.invalidate { done.resume() } } }
+        }
+    }
+
+    private static func make<M>(
+        _ what: String, _ log: InboxLog, _ body: () throws(SystemCallError) -> M
+    ) -> M? {
+        do throws(SystemCallError) { return try body() } catch {
+            log.logger.warning("\(what) cannot be watched: \(error), continuing without")
+            return nil
+        }
+    }
+}

@@ -1,0 +1,240 @@
+import Catalogue
+import DirectoryWatch
+import FileValues
+import LinuxKernel
+import Reporting
+import Settings
+import SystemMonitor
+import Systemd
+
+/// Which signs are which rows of the problem table.
+extension ProblemDesk {
+    /// A sign from work on files.
+    func symptom(_ symptom: Symptom) {
+        switch symptom {
+        case .library(let failure): library(failure)
+        case .catalogue(let failure): catalogue(failure)
+        case .sourceKept(let inbox, let reason):
+            change { desk, now in
+                desk.kept[inbox, default: 0] += 1
+                desk.board.raise(
+                    .sourceKept, subject: inbox,
+                    [
+                        .count: .count(desk.kept[inbox] ?? 1), .inbox: .text(inbox), .reason: .text(reason),
+                        .path: .path(desk.path(of: inbox)),
+                    ], at: now)
+            }
+        case .damaged(let path, let reason):
+            log.damage(path, reason: reason)
+        case .inboxUnreadable(let inbox, let reason):
+            set(
+                .inboxMissing, subject: inbox,
+                reason.map { _ in [.inbox: .text(inbox), .path: .path(desk.withLock { $0.path(of: inbox) })] })
+        }
+    }
+
+    private func library(_ failure: LibraryFailure?) {
+        let (path, free) = desk.withLock { desk in
+            let path = desk.settings?.library?.path ?? ""
+            return (path, desk.freeBytes[path] ?? 0)
+        }
+        let waiting = waitingCount()
+        let common: [ProblemParameter: ProblemValue] = [.path: .path(path), .count: .count(waiting)]
+        let needed: [ProblemParameter: ProblemValue] = [.free: .bytes(free), .needed: .bytes(200 << 20)]
+        var rows: [ProblemCode: [ProblemParameter: ProblemValue]] = [:]
+        switch failure {
+        case nil: break
+        case .full: rows[.libraryFull] = common.merging(needed) { $1 }
+        case .readOnly: rows[.libraryReadOnly] = common.merging([.reason: .text("it is read-only")]) { $1 }
+        case .inputOutput: rows[.libraryFailing] = common.merging([.reason: .text("input/output error")]) { $1 }
+        case .missing: rows[.libraryMissing] = common
+        case .other(let reason): rows[.libraryReadOnly] = common.merging([.reason: .text(reason)]) { $1 }
+        }
+        for code in [ProblemCode.libraryFull, .libraryReadOnly, .libraryFailing, .libraryMissing] {
+            set(code, rows[code])
+        }
+    }
+
+    private func catalogue(_ error: CatalogueError?) {
+        var full: [ProblemParameter: ProblemValue]?
+        var damaged: [ProblemParameter: ProblemValue]?
+        if let error {
+            let path = desk.withLock { $0.settings?.catalogue ?? "" }
+            let common: [ProblemParameter: ProblemValue] = [.path: .path(path), .count: .count(waitingCount())]
+            switch error.code {
+            case .diskFull:
+                full = common.merging([.free: .bytes(0), .needed: .bytes(200 << 20)]) { $1 }
+            // Transient, or of one photo alone.
+            case .busy, .alreadyRecorded, .beingFiled, .pathTaken, .noSuchIntent: break
+            default: damaged = common.merging([.reason: .text("\(error)")]) { $1 }
+            }
+        }
+        set(.catalogueFull, full)
+        set(.catalogueDamaged, damaged)
+    }
+
+    /// A damaged catalogue was found at the start and a new one begun.
+    func catalogueSetAside(_ path: String, reason: String) {
+        log.catalogueSetAside(path, reason: reason)
+    }
+
+    /// What the watch has seen of its roots and directories.
+    func noticed(_ notices: [WatchNotice]) {
+        for notice in notices {
+            switch notice.kind {
+            case .rootGone(let loss):
+                let path = desk.withLock { $0.path(of: notice.root) }
+                let parameters: [ProblemParameter: ProblemValue] = [.inbox: .text(notice.root), .path: .path(path)]
+                if case .absent = loss {
+                    set(.inboxMissing, subject: notice.root, parameters)
+                } else {
+                    set(.inboxGone, subject: notice.root, parameters)
+                }
+            case .rootBack:
+                set(.inboxMissing, subject: notice.root, nil)
+                set(.inboxGone, subject: notice.root, nil)
+            case .unreadable(let error): unreadable(notice.root, notice.path, error)
+            case .directoryAppeared, .directoryVanished:
+                readable(notice.root, notice.path)
+            case .finished, .created, .changed, .vanished, .renamed, .notRegular, .overflow, .healed: break
+            }
+        }
+    }
+
+    private func unreadable(_ inbox: String, _ directory: BytePath, _ error: SystemCallError) {
+        change { desk, now in
+            desk.unreadable[inbox, default: []].insert(directory)
+            desk.board.raise(
+                .directoryUnreadable, subject: inbox,
+                [
+                    .count: .count(desk.unreadable[inbox]?.count ?? 1), .inbox: .text(inbox),
+                    .path: .path(desk.path(of: inbox).appending(directory)), .reason: .text("\(error.code)"),
+                ], at: now)
+        }
+    }
+
+    private func readable(_ inbox: String, _ directory: BytePath) {
+        let wasUnreadable = desk.withLock { $0.unreadable[inbox]?.contains(directory) ?? false }
+        guard wasUnreadable else { return }
+        change { desk, _ in
+            desk.unreadable[inbox]?.remove(directory)
+            if desk.unreadable[inbox]?.isEmpty ?? true { desk.board.clear(.directoryUnreadable, subject: inbox) }
+        }
+    }
+
+    /// How the roots are watched, as of the watch's last turn.
+    func watched(_ snapshot: WatchSnapshot) {
+        for root in snapshot.roots {
+            var limit: [ProblemParameter: ProblemValue]?
+            var polled: [ProblemParameter: ProblemValue]?
+            let common: [ProblemParameter: ProblemValue] = [.inbox: .text(root.id)]
+            switch root.verdict {
+            case .partlyPolled(let watched, let count, let maximum):
+                limit = common.merging([
+                    .count: .count(count), .limit: .count(maximum ?? watched),
+                    .needed: .count((maximum ?? watched) + count), .sysctl: .text("fs.inotify.max_user_watches"),
+                    .interval: .seconds(Int64(Watchdog.interval.components.seconds)),
+                ]) { $1 }
+            case .polled(let fileSystem):
+                polled = common.merging([
+                    .count: .count(root.directories), .filesystem: .text(fileSystem ?? "a file system"),
+                    .interval: .seconds(Int64(Generation.pollInterval)),
+                ]) { $1 }
+            case .starting, .live, .gone: break
+            }
+            set(.watchLimit, subject: root.id, limit)
+            set(.inboxPolled, subject: root.id, polled)
+        }
+    }
+
+    /// Which subsystems owe an answer for too long, of all those of these names.
+    func silent(_ stuck: [Subsystem.Snapshot], of names: [String], now: Moment) {
+        let byName = Dictionary(stuck.map { ($0.name, $0) }) { first, _ in first }
+        for name in names {
+            let row = byName[name].map { subsystem -> [ProblemParameter: ProblemValue] in
+                [
+                    .name: .text(name), .age: .seconds(Int64(subsystem.silence(now: now) ?? 0)),
+                    .reason: .text(subsystem.step ?? "unknown"),
+                ]
+            }
+            // Raising anew with another age each tick would tell nothing new.
+            let isKnown = desk.withLock { $0.board.all.contains { $0.code == .queueStuck && $0.subject == name } }
+            if (row != nil) != isKnown { set(.queueStuck, subject: name, row) }
+        }
+    }
+
+    /// A hook ended badly, or well again (nil).
+    func hookFailed(_ name: String, reason: String?) {
+        change { desk, now in
+            guard let reason else {
+                desk.hookFailures[name] = nil
+                desk.board.clear(.hookFailing, subject: name)
+                return
+            }
+            desk.hookFailures[name, default: 0] += 1
+            desk.board.raise(
+                .hookFailing, subject: name,
+                [.name: .text(name), .count: .count(desk.hookFailures[name] ?? 1), .reason: .text(reason)], at: now)
+        }
+    }
+
+    /// A monitor's handler threw.
+    func monitorDisabled(_ monitor: MonitorDescription, error: any Error) {
+        log.handlerFailed(monitor, error: error)
+        set(
+            .monitorDisabled, subject: monitor.label,
+            [.name: .text("\(monitor.kind) \"\(monitor.label)\""), .reason: .text("\(error)")])
+    }
+
+    /// How the log fares.
+    func logSink(_ snapshot: LogSinkSnapshot) {
+        set(
+            .journalDropped,
+            snapshot.sendingSince != nil && snapshot.dropped > 0
+                ? [.count: .count(Int(clamping: snapshot.dropped))] : nil)
+    }
+
+    /// The last reload was refused, or taken (nil).
+    func configuration(refused mistakes: Int?, path: BytePath) {
+        set(.configurationRefused, mistakes.map { [.count: .count($0), .path: .path(path)] })
+    }
+
+    /// Arrivals that were deferred for long, and library trouble's waiting count.
+    func arrivals(_ book: ArrivalBook, now: Moment) {
+        waiting.withLock { $0 = book.arrivals.count }
+        var long: [String: [Arrival]] = [:]
+        for arrival in book.arrivals.values {
+            guard case .deferred = arrival.stage, now.seconds(since: arrival.firstSeen) > Self.longDeferral else {
+                continue
+            }
+            long[arrival.key.inbox, default: []].append(arrival)
+        }
+        for inbox in book.inboxes {
+            let oldest = long[inbox]?.min { $0.firstSeen.monotonic < $1.firstSeen.monotonic }
+            set(
+                .photosDeferred, subject: inbox,
+                oldest.map { arrival in
+                    [
+                        .count: .count(long[inbox]?.count ?? 1),
+                        // In whole minutes, so that the row changes seldom.
+                        .age: .seconds(Int64(now.seconds(since: arrival.firstSeen) / 60) * 60),
+                        .path: .text("\(arrival.key)"),
+                        .next: .moment(arrival.waitsUntil?.wall.seconds ?? now.wall.seconds),
+                    ]
+                })
+        }
+    }
+
+    /// Files in quarantine, and the last of them.
+    func quarantine(holds count: Int, last: BytePath?) {
+        set(.photosQuarantined, count == 0 ? nil : [.count: .count(count), .path: .path(last ?? "")])
+    }
+
+    private static let longDeferral = 60.0
+
+    private func waitingCount() -> Int { waiting.withLock { $0 } }
+}
+
+extension ProblemDesk.Desk {
+    func path(of inbox: String) -> BytePath { settings?.inboxes.first { $0.name == inbox }?.path ?? "" }
+}

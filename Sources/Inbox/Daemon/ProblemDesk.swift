@@ -1,0 +1,103 @@
+import Catalogue
+import DirectoryWatch
+import FileValues
+import Filing
+import LinuxKernel
+import Logging
+import Reporting
+import Settings
+import SystemMonitor
+import Systemd
+
+/// The daemon's one problem board: signs come in from every queue, rows go out to the dump, and each beginning and end
+/// is told in the journal once.
+///
+/// Any thread. Nothing is looked at from here; everybody brings what they saw.
+package final class ProblemDesk: Sendable {
+    struct Desk: Sendable {
+        var board = ProblemBoard()
+        var unreadable: [String: Set<BytePath>] = [:]
+        var kept: [String: Int] = [:]
+        var hookFailures: [String: Int] = [:]
+        var freeBytes: [BytePath: UInt64] = [:]
+        /// Problems that are on the board but not old enough to be shown, or not told yet.
+        var told: Set<String> = []
+        var settings: Settings?
+    }
+
+    let desk = Locked(Desk())
+    /// Arrivals without an outcome, as last counted.
+    let waiting = Locked(0)
+    let log: InboxLog
+
+    package init(log: InboxLog) { self.log = log }
+
+    /// A configuration came into force: what is said of inboxes that are gone with the old one is over.
+    func adopt(_ settings: Settings) {
+        change { desk, _ in
+            let names = Set(settings.inboxes.map(\.name))
+            for inbox in desk.settings?.inboxes ?? [] where !names.contains(inbox.name) {
+                desk.board.clearAll(subject: inbox.name)
+            }
+            desk.settings = settings
+        }
+        set(.noInboxes, settings.inboxes.isEmpty ? [.path: .text("the configuration")] : nil)
+    }
+
+    /// Raises the problem with these parameters, or clears it with none.
+    func set(_ code: ProblemCode, subject: String = "", _ parameters: [ProblemParameter: ProblemValue]?) {
+        change { desk, now in
+            if let parameters {
+                desk.board.raise(code, subject: subject, parameters, at: now)
+            } else {
+                desk.board.clear(code, subject: subject)
+            }
+        }
+    }
+
+    /// Changes the board, then tells what has begun to be shown and what is no longer.
+    func change(_ body: (inout Desk, _ now: Int64) -> Void) {
+        let now = Moment.now.wall.seconds
+        let (begun, ended) = desk.withLock { desk -> ([Problem], [String]) in
+            body(&desk, now)
+            let shown = desk.board.visible(at: now)
+            let keys = Set(shown.map(Self.key))
+            let begun = shown.filter { !desk.told.contains(Self.key($0)) }
+            let ended = desk.told.subtracting(keys).sorted()
+            desk.told = keys
+            return (begun, ended)
+        }
+        for problem in begun { log.raised(problem) }
+        for key in ended { log.cleared(key) }
+    }
+
+    /// What is old enough is told now; called at each tick of the watchdog.
+    func review() { change { _, _ in } }
+
+    /// The rows for the state dump.
+    func rows(now: Moment) -> [DaemonState.Problem] {
+        let board = desk.withLock { $0.board }
+        let seconds = now.wall.seconds
+        let clock = LocalClock(offset: offsetOfLocalZone(seconds))
+        return board.visible(at: seconds).map { DaemonState.Problem($0, hiddenBy: nil, clock: clock) }
+            + board.hidden(at: seconds).map { DaemonState.Problem($0.problem, hiddenBy: $0.cause, clock: clock) }
+    }
+
+    func free(_ bytes: UInt64, at path: BytePath) { desk.withLock { $0.freeBytes[path] = bytes } }
+
+    func freeBytes(of path: BytePath) -> Int? { desk.withLock { $0.freeBytes[path].map { Int(clamping: $0) } } }
+
+    private static func key(_ problem: Problem) -> String {
+        problem.subject.isEmpty ? problem.code.rawValue : "\(problem.code.rawValue) \(problem.subject)"
+    }
+}
+
+extension DaemonState.Problem {
+    init(_ problem: Problem, hiddenBy cause: ProblemCode?, clock: LocalClock) {
+        self.init(
+            code: problem.code.rawValue, severity: problem.severity.rawValue,
+            subject: problem.subject.isEmpty ? nil : problem.subject, what: problem.title(clock: clock),
+            effect: problem.effect(clock: clock), action: problem.action(clock: clock), see: problem.code.row.see,
+            since: FileTime(seconds: problem.since, nanoseconds: 0).rfc3339, hiddenBy: cause?.rawValue)
+    }
+}

@@ -1,0 +1,39 @@
+import FileValues
+import Glibc
+import LinuxKernel
+
+/// A small file in the runtime directory: there whole, or not at all.
+struct RuntimeFile: Sendable {
+    /// The state dump.
+    static let state = RuntimeFile(name: "state.json")
+    /// The daemon's process identifier, for whoever asks it something by a signal.
+    static let pid = RuntimeFile(name: "photoinboxd.pid")
+
+    let name: BytePath
+
+    /// Puts `bytes` there in place of what was there; its path. For the owner to change and the group to read, whatever
+    /// the umask says.
+    @discardableResult
+    func write(_ bytes: [UInt8], in directory: BytePath) throws(SystemCallError) -> BytePath {
+        let parent = try openDirectory(directory)
+        let temporary = name.addingSuffix(".\(getpid()).part")
+        try? parent.remove(temporary)
+        let file = try parent.openBeneath(temporary, [.write, .createNew], mode: 0o640)
+        do throws(SystemCallError) {
+            try file.setMode(0o640)
+            try file.write(bytes, at: 0)
+            // Over the old one at once: a reader sees one or the other, whole.
+            try parent.rename(temporary, replacing: name)
+        } catch {
+            try? parent.remove(temporary)
+            throw error
+        }
+        return directory.appending(name)
+    }
+
+    /// Takes it away; it is no harm if it is not there.
+    func remove(from directory: BytePath) {
+        guard let parent = try? openDirectory(directory) else { return }
+        try? parent.remove(name)
+    }
+}

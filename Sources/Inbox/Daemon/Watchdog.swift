@@ -1,0 +1,57 @@
+import DirectoryWatch
+import LinuxKernel
+import SystemMonitor
+import Systemd
+
+/// Asks every queue to answer, and pings the service manager only while those that matter do.
+///
+/// Runs on its own queue, which touches no file. Inboxes' file queues are asked too, but a disk that hangs is told as a
+/// problem and is no reason to be killed: restarting would not heal it.
+final class Watchdog: Sendable {
+    private let queue: MonitorQueue
+    private let timer: TimerMonitor
+    private let service: ServiceManager
+    private let state: LiveState
+
+    /// How often, where no service manager says so.
+    static let interval = Duration.seconds(5)
+
+    init(queue: MonitorQueue, service: ServiceManager, state: LiveState) throws {
+        self.queue = queue
+        self.service = service
+        self.state = state
+        let interval = service.watchdogInterval.map { min($0 / 2, Self.interval) } ?? Self.interval
+        timer = try TimerMonitor(.every(interval), tolerance: interval / 10, label: "watchdog", queue: queue)
+    }
+
+    /// Begins; from any thread.
+    func start() {
+        queue.async { [self] in
+            timer.setEventHandler { [weak self] _ in self?.tick() }
+            timer.activate()
+            for subsystem in state.subsystems { subsystem.ask() }
+        }
+    }
+
+    /// Ends; from any thread. Returns when the timer's descriptor is closed.
+    func stop() async {
+        await withCheckedContinuation { done in queue.async { self.timer.invalidate { done.resume() } } }
+    }
+
+    private func tick() {
+        let now = Moment.now
+        let subsystems = state.subsystems
+        let silent = subsystems.filter { ($0.snapshot().silence(now: now) ?? 0) >= Subsystem.patience }
+        // A queue that is at work on something long still owes its answer, so the ping waits with it.
+        if !silent.contains(where: \.isVital) { try? service.ping() }
+        state.problems.silent(silent.map { $0.snapshot() }, of: subsystems.map(\.name), now: now)
+        for subsystem in subsystems { subsystem.ask() }
+        // What others have published is read here, on the one wake-up that an idle daemon has.
+        let parts = state.current
+        parts.checkRoots?()
+        if let book = parts.pipeline?.book.withLock({ $0 }) { state.problems.arrivals(book, now: now) }
+        if let watch = parts.watch?.snapshot() { state.problems.watched(watch) }
+        state.problems.logSink(state.sink.snapshot())
+        state.problems.review()
+    }
+}

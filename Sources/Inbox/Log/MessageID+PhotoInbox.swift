@@ -1,0 +1,64 @@
+package import Systemd
+
+/// The kinds of entry that photo-inbox writes. Random UUIDs, made once; never changed and never used again for another
+/// kind, because saved queries and alerts hold on to them.
+extension MessageID {
+    /// The daemon has read its configuration, watches its inboxes and takes photos.
+    package static let ready = MessageID(0xeea5_0aa7_2c2f_48b3, 0x8ac1_6e92_2d6f_64d3)
+    /// The daemon has let go of everything and ends.
+    package static let stopped = MessageID(0xaf89_6049_368c_4fe0, 0xb177_3f88_be80_e13f)
+    /// A configuration was read and is in force.
+    package static let configurationLoaded = MessageID(0xea55_a827_a681_4ad6, 0xaff2_7159_ed01_a56e)
+    /// A configuration was wrong; the old one stays.
+    package static let configurationRefused = MessageID(0x47e8_a126_409f_452f, 0x9c6c_8b17_7193_2410)
+    /// A photo or set is in the library, durably.
+    package static let filed = MessageID(0x43e0_849f_a2b8_46df, 0x9877_7912_e5ad_57ae)
+    /// A photo was in the library already.
+    package static let duplicate = MessageID(0x55f1_dfa6_4a71_4bd4, 0xa46f_d62a_42e4_92e7)
+    /// An arrival is not complete, or could not be filed, and will be tried again.
+    package static let deferred = MessageID(0x48e7_87d8_6238_41a1, 0xb588_3136_4155_2550)
+    /// An arrival was set aside for a person.
+    package static let quarantined = MessageID(0xa703_9b91_b26d_4077, 0x99c2_ad45_96aa_ee4b)
+    /// A file is not ours, by rule.
+    package static let ignored = MessageID(0xfc61_7749_2640_4e78, 0xbcea_475e_f64c_05d9)
+    /// An arrival was gone or renamed before it was filed.
+    package static let withdrawn = MessageID(0xd35b_ebba_5d1d_4dae, 0xab04_7b7a_b0cc_2886)
+    /// A person let a quarantined file go on.
+    package static let released = MessageID(0x9942_9e39_2629_4872, 0x9534_2cbc_89a1_5637)
+    /// A filing was taken back.
+    package static let undone = MessageID(0xcd98_a501_dbcc_465e, 0x8382_f7cd_4c5b_528e)
+    /// Many outcomes in one line.
+    package static let importSummary = MessageID(0xb074_9259_388d_4759, 0xaa60_2643_db81_95c4)
+    /// A copy in the library is not what was filed.
+    package static let damageFound = MessageID(0x6193_aeb0_61b0_4112, 0xa25a_ace7_c417_4195)
+    /// A problem began.
+    package static let problemRaised = MessageID(0x465d_2d27_e070_4ad6, 0xa662_e8a7_1b4b_8c4c)
+    /// A problem is over.
+    package static let problemCleared = MessageID(0x10e4_0c14_b4f4_4945, 0xb96e_ef82_93d5_0618)
+    /// The daemon's state was written out.
+    package static let stateDumped = MessageID(0x6aac_71a0_5096_4150, 0xb20b_a874_164d_aec6)
+
+    /// Every kind with its name, for catalogues and documentation.
+    package static let all: [(name: String, id: MessageID)] = [
+        ("ready", ready),
+        ("stopped", stopped),
+        ("configurationLoaded", configurationLoaded),
+        ("configurationRefused", configurationRefused),
+        ("filed", filed),
+        ("duplicate", duplicate),
+        ("deferred", deferred),
+        ("quarantined", quarantined),
+        ("ignored", ignored),
+        ("withdrawn", withdrawn),
+        ("released", released),
+        ("undone", undone),
+        ("importSummary", importSummary),
+        ("damageFound", damageFound),
+        ("problemRaised", problemRaised),
+        ("problemCleared", problemCleared),
+        ("stateDumped", stateDumped),
+        ("entriesDropped", entriesDropped),
+        ("lifecycleViolation", lifecycleViolation),
+        ("handlerFailed", handlerFailed),
+    ]
+}

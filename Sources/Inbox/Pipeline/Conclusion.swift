@@ -1,0 +1,41 @@
+package import Catalogue
+package import FileValues
+import Filing
+
+/// What came of the work on an arrival.
+package struct Conclusion: Sendable {
+    /// Where it goes in the book.
+    let verdict: ArrivalBook.Verdict
+    /// What is told and recorded; nil while there is no outcome, and for what was told in an earlier life.
+    var record: EndedArrival?
+    /// Since when the file has been as it is, where it was looked at.
+    var quiet: QuietCheck?
+    /// Signs of problems, or of their end.
+    var symptoms: [Symptom] = []
+
+    init(_ verdict: ArrivalBook.Verdict, _ record: EndedArrival? = nil) {
+        self.verdict = verdict
+        self.record = record
+    }
+}
+
+/// A sign of a problem, or of its absence, that work on files has shown. The daemon turns signs into rows of the problem
+/// table; nothing here knows its codes.
+package enum Symptom: Hashable, Sendable {
+    /// Filing into the library fails, or works again (nil).
+    case library(failure: LibraryFailure?)
+    /// The catalogue refuses, or takes again (nil).
+    case catalogue(failure: CatalogueError?)
+    /// A filed source stays in its inbox, because it cannot be removed.
+    case sourceKept(inbox: String, reason: String)
+    /// A file in the library is not what was filed.
+    case damaged(BytePath, reason: String)
+    /// The inbox's directory cannot be opened, or can again (nil).
+    case inboxUnreadable(inbox: String, reason: String?)
+}
+
+/// How the library refuses.
+package enum LibraryFailure: Hashable, Sendable {
+    case full, readOnly, inputOutput, missing
+    case other(String)
+}

@@ -1,0 +1,37 @@
+package import FileValues
+package import Filing
+import Settings
+
+/// What a pipeline needs to know of one inbox; a value taken from the settings.
+package struct InboxSpec: Sendable {
+    /// Its name in the configuration.
+    package let name: String
+    /// Its directory, absolute.
+    package let path: BytePath
+    /// Whether filed photos leave it.
+    package let removesSources: Bool
+    /// For how long a file must be unchanged, where no writer can be seen or no structure proves the end.
+    package let quiet: QuietWindows
+    /// For how long after its last change a file may stay incomplete before a person is asked.
+    package let patience: Duration
+
+    init(_ settings: InboxSettings) {
+        name = settings.name
+        path = settings.path
+        removesSources = settings.mode == .move
+        // Times and sizes on network mounts may lag behind the writer.
+        // A file that a scan found while it was open is told no second time when its writer closes it without another
+        // write, so it is asked for again soon.
+        quiet = QuietWindows(
+            local: settings.quiet.duration, remote: max(settings.quiet.duration, .seconds(30)), writerRetry: .seconds(5)
+        )
+        patience = settings.patience.duration
+    }
+}
+
+/// Where things go; a value taken from the settings.
+package struct Places: Sendable {
+    package let library: BytePath
+    package let quarantine: BytePath
+    package let duplicates: BytePath
+}

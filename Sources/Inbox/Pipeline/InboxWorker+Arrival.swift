@@ -1,0 +1,67 @@
+import FileValues
+import Filing
+import LinuxKernel
+import PhotoModel
+
+/// The way of one arrival to its proof.
+extension InboxWorker {
+    /// From the name to the proof, and on to ``file(_:_:_:proof:_:)``.
+    func takeOn(_ arrival: Arrival, _ work: FileWork) async throws -> Conclusion {
+        let path = arrival.key.path
+        switch NameRules.decide(path) {
+        case .ignored(let rule): return ended(arrival, .ignored, "not ours, by its name: \(rule)")
+        case .unfinished(let rule): return ended(arrival, .ignored, "unfinished name, \(rule): its final name counts")
+        case .sidecar(let kind): return ended(arrival, .ignored, "a sidecar (\(kind.rawValue)); it stays where it is")
+        case .take: break
+        }
+        let source = try open(path)
+        if try await catalogue.isKept(source.identity, inbox: spec.name) {
+            // It was told in an earlier life, or a moment ago: now it is only counted.
+            return Conclusion(.ended(.ignored))
+        }
+        let now = ContinuousClock.now
+        var quiet = arrival.quiet ?? QuietCheck(source.identity, at: now)
+        quiet.observe(source.identity, at: now)
+        work.willEnter(.openSource)
+        let examination = try Examination(of: source, probe: probe)
+        var conclusion: Conclusion
+        switch examination.decide(quiet, windows: spec.quiet, at: now) {
+        case .complete(let evidence):
+            conclusion = try await file(arrival, source, examination.report, proof: evidence, work)
+        case .wait(let reason, let wait):
+            conclusion = Conclusion(.settle(reason: reason, seconds: wait / .seconds(1)))
+        case .incomplete(let reason), .damaged(let reason):
+            let what = examination.report.completeness == .empty ? "it is empty" : reason
+            conclusion = try await beforeQuarantine(arrival, source, quiet, what, work)
+        case .notAPhoto(let reason) where claimsToBeAPhoto(path):
+            conclusion = try await beforeQuarantine(
+                arrival, source, quiet, "not a photo in spite of its name: \(reason)", work)
+        case .notAPhoto(let reason):
+            conclusion = try await leave(arrival, source, "not a photo: \(reason)")
+        }
+        conclusion.quiet = quiet
+        return conclusion
+    }
+
+    /// What is not whole may become so: it is looked at again until patience, counted from its last change, is over.
+    private func beforeQuarantine(
+        _ arrival: Arrival, _ source: SourceFile, _ quiet: QuietCheck, _ reason: String, _ work: FileWork
+    ) async throws -> Conclusion {
+        let left = quiet.remaining(of: spec.patience, at: .now)
+        guard left > .zero else { return try await quarantine(arrival, source, reason: reason, work) }
+        return Conclusion(.defer(reason: reason))
+    }
+
+    private func claimsToBeAPhoto(_ path: BytePath) -> Bool {
+        !PhotoFormat.formats(withExtension: path.lowercasedExtension).isEmpty
+    }
+
+    /// Not ours, by its content: it stays where it is, and is not told again after a restart.
+    private func leave(_ arrival: Arrival, _ source: SourceFile, _ reason: String) async throws -> Conclusion {
+        var conclusion = ended(arrival, .ignored, reason)
+        guard let record = conclusion.record else { return conclusion }
+        conclusion.record?.operation = try await catalogue.record(
+            record, photo: nil, sha256: nil, kept: source.identity)
+        return conclusion
+    }
+}

@@ -1,0 +1,37 @@
+import FileValues
+import Filing
+
+/// What failures and refusals amount to.
+extension InboxWorker {
+    /// What stands under the name is nothing that is filed.
+    func refused(_ arrival: Arrival, _ refusal: SourceRefusal) -> Conclusion {
+        switch refusal {
+        case .gone: ended(arrival, .withdrawn, "gone before it was filed")
+        case .leased: postponed("\(refusal)")
+        case .symbolicLink: ended(arrival, .ignored, "it is a symbolic link, which is never followed")
+        case .hardLinks, .fifo, .socket, .device, .directory: ended(arrival, .ignored, "\(refusal)")
+        }
+    }
+
+    /// A step failed: the source is where it was, what was ours is gone. Whose fault it was decides what is told.
+    func conclusion(of error: FilingError, _ arrival: Arrival) -> Conclusion {
+        if case .refused(let refusal) = error.cause { return refused(arrival, refusal) }
+        if case .sourceChanged(let how) = error.cause { return postponed("it changed while it was read: \(how)") }
+        // Whatever was open may be what went away; it is opened anew at the next try.
+        forgetRoots()
+        guard let failure = libraryFailure(error) else { return postponed("\(error)") }
+        return postponed("\(error)", [.library(failure: failure)])
+    }
+
+    /// What `error` says of the library; nil where it is about the source.
+    func libraryFailure(_ error: FilingError) -> LibraryFailure? {
+        if error.side == .source { return nil }
+        switch error.kind {
+        case .noSpace: return .full
+        case .readOnly: return .readOnly
+        case .inputOutput, .damagedCopy: return .inputOutput
+        case .gone where error.step == .openDestination && error.path == places.library: return .missing
+        default: return error.side == .destination ? .other("\(error)") : nil
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import Catalogue
+import FileValues
+import Filing
+import LinuxKernel
+import PhotoModel
+import SystemMonitor
+
+/// Called with each step that an arrival reaches; on the worker's queue.
+typealias StepReport = @Sendable (String) -> Void
+
+/// Does all file work of one inbox, on the inbox's own queue: a root that does not answer holds up nobody else.
+///
+/// One arrival's way is one function, `takeOn`, so that the order of its steps can be read from top to bottom. While it
+/// waits for the catalogue, the next arrival may begin.
+actor InboxWorker {
+    nonisolated let spec: InboxSpec
+    nonisolated let subsystem: Subsystem
+    let places: Places
+    let attributes: FiledAttributes
+    let catalogue: CatalogueWriter
+    let probe = WriterProbe()
+    private nonisolated let executor: QueueExecutor
+    private nonisolated let stopping = Locked(false)
+
+    /// The inbox could not be opened at the last try.
+    private var isInboxAway = false
+    // Opened when first needed and again after a failure, so that a root that comes back is found.
+    private var roots: [BytePath: DestinationRoot] = [:]
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    init(
+        spec: InboxSpec, places: Places, attributes: FiledAttributes, catalogue: CatalogueWriter, subsystem: Subsystem
+    ) {
+        self.spec = spec
+        self.places = places
+        self.attributes = attributes
+        self.catalogue = catalogue
+        self.subsystem = subsystem
+        executor = QueueExecutor(queue: subsystem.queue)
+    }
+
+    /// Ends long steps at their next block, leaving every source where it is. From any thread.
+    nonisolated func hurry() { stopping.withLock { $0 = true } }
+
+    /// Takes one arrival as far as it goes now. Never throws: what failed is the conclusion.
+    func process(_ arrival: Arrival, reached: @escaping StepReport) async -> Conclusion {
+        let work = FileWork { [subsystem] step in
+            subsystem.enter("\(step.words): \(arrival.key)")
+            reached(step.words)
+        } shouldStop: { [stopping] in
+            stopping.withLock { $0 }
+        }
+        defer { subsystem.idle() }
+        do {
+            var conclusion = try await takeOn(arrival, work)
+            if isInboxAway {
+                isInboxAway = false
+                conclusion.symptoms.append(.inboxUnreadable(inbox: spec.name, reason: nil))
+            }
+            return conclusion
+        } catch let error as FilingError {
+            return conclusion(of: error, arrival)
+        } catch let error as CatalogueError {
+            return postponed("the catalogue refused: \(error)", [.catalogue(failure: error)])
+        } catch {
+            forgetRoots()
+            isInboxAway = true
+            return postponed("\(error)", [.inboxUnreadable(inbox: spec.name, reason: "\(error)")])
+        }
+    }
+
+    /// Opens `path`, a file of this inbox.
+    func open(_ path: BytePath) throws -> SourceFile {
+        try SourceFile(path, beneath: try openInbox().descriptor)
+    }
+
+    /// The inbox's own directory, opened for one arrival: a card must be free to go when its photos are filed.
+    func openInbox() throws(SystemCallError) -> InboxRoot { try InboxRoot(spec.path) }
+
+    /// The tree at `path` to put files into. Quarantine and duplicates are made when they are first needed; a library
+    /// that is not there is never made, since its disk may just not be mounted.
+    func root(_ path: BytePath) throws -> DestinationRoot {
+        if let known = roots[path], leads(path, to: known.descriptor) { return known }
+        roots[path] = nil
+        do throws(SystemCallError) {
+            if path != places.library { try makeDirectory(path, mode: attributes.directoryMode) }
+            let opened = try DestinationRoot(path, attributes: attributes)
+            roots[path] = opened
+            return opened
+        } catch {
+            throw FilingError(.openDestination, .destination, .system(error), path: path)
+        }
+    }
+
+    /// Whether the directory that is open still stands where the configuration says: one that was moved away takes
+    /// what is put into it along.
+    private func leads(_ path: BytePath, to descriptor: borrowing OwnedDescriptor) -> Bool {
+        guard let there = try? FileStatus(at: path, followingLinks: true), let open = try? FileStatus(of: descriptor)
+        else { return false }
+        return there.device == open.device && there.identity.inode == open.identity.inode
+    }
+
+    /// After an error: whatever was open may be what went away.
+    func forgetRoots() { roots = [:] }
+
+    func postponed(_ reason: String, _ symptoms: [Symptom] = []) -> Conclusion {
+        var conclusion = Conclusion(.defer(reason: reason))
+        conclusion.symptoms = symptoms
+        return conclusion
+    }
+
+    /// An outcome that leaves the file where it is.
+    func ended(_ arrival: Arrival, _ outcome: Outcome, _ reason: String) -> Conclusion {
+        Conclusion(
+            .ended(outcome),
+            EndedArrival(
+                key: arrival.key, outcome: outcome, reason: reason, ended: .now, firstSeen: arrival.firstSeen))
+    }
+}
+
+/// An inbox's directory, held open by whoever works in it.
+final class InboxRoot: Sendable {
+    let descriptor: OwnedDescriptor
+
+    init(_ path: BytePath) throws(SystemCallError) { descriptor = try openDirectory(path) }
+}

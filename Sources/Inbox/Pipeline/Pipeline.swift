@@ -1,0 +1,191 @@
+import DirectoryWatch
+import FileValues
+package import LinuxKernel
+import SystemMonitor
+
+/// Which arrival is where and what comes next. Knows no files: what touches them is the inboxes' workers'.
+///
+/// Runs on its own queue. The book of arrivals stands in a box that any thread may copy, so that the state dump asks
+/// nobody.
+package actor Pipeline {
+    /// What the pipeline tells; called on its queue.
+    package struct Listener: Sendable {
+        package var ended: @Sendable (EndedArrival) -> Void
+        package var deferred: @Sendable (ArrivalKey, _ reason: String, _ attempt: Int, _ seconds: Double) -> Void
+        package var symptom: @Sendable (Symptom) -> Void
+        package var activity: @Sendable (BusyMonitor.Activity) -> Void
+    }
+
+    /// Arrivals of one inbox that are in work at once: while one waits for the catalogue, another's bytes are read.
+    private static let width = 2
+
+    package nonisolated let book: Locked<ArrivalBook>
+    package nonisolated let subsystem: Subsystem
+    /// Busy while anything is in work; tells of idleness a second after the last.
+    package nonisolated let busy: BusyMonitor
+    private nonisolated let executor: QueueExecutor
+    private nonisolated let wakeTimer: TimerMonitor
+    private let workers: [String: InboxWorker]
+    private let listener: Listener
+    private var running: [String: Int] = [:]
+    private var isAdmitting = false
+    /// What the timer is set to.
+    private var wakeSet: Moment?
+    private var whenDrained: [CheckedContinuation<Void, Never>] = []
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    /// Sets the pipeline up, with the book of an earlier one after a reload. Its monitors are activated by ``start()``.
+    init(
+        workers: [InboxWorker], subsystem: Subsystem, book: ArrivalBook, listener: Listener
+    ) throws {
+        self.workers = Dictionary(uniqueKeysWithValues: workers.map { ($0.spec.name, $0) })
+        self.subsystem = subsystem
+        self.listener = listener
+        self.book = Locked(book)
+        executor = QueueExecutor(queue: subsystem.queue)
+        wakeTimer = try TimerMonitor(.never, label: "deferred arrivals", queue: subsystem.queue)
+        busy = BusyMonitor(label: "pipeline", queue: subsystem.queue)
+    }
+
+    /// Finishes or undoes what an earlier life left under way, then opens the gate.
+    func start() async {
+        wakeTimer.setEventHandler { [weak self] _ in self?.assumeIsolated { $0.wake() } }
+        wakeTimer.activate()
+        busy.setEventHandler { [listener] in listener.activity($0) }
+        busy.activate()
+        busy.expectIdle()
+        for worker in workers.values.sorted(by: { $0.spec.name < $1.spec.name }) {
+            for symptom in await worker.recover() { listener.symptom(symptom) }
+        }
+        isAdmitting = true
+        pump()
+    }
+
+    /// Lets go of one that never was started. From any thread.
+    nonisolated func abandon() {
+        wakeTimer.abandon()
+        busy.abandon()
+    }
+
+    /// Takes what the watch saw. From any thread; order is kept.
+    nonisolated func take(_ notices: [WatchNotice]) {
+        subsystem.queue.async { [weak self] in self?.assumeIsolated { $0.note(notices) } }
+    }
+
+    /// Looks at everything that waits for a time now: somebody says that the cause may be gone.
+    func retryAll() {
+        book.withLock { _ = $0.wake(now: .now, all: true) }
+        pump()
+    }
+
+    /// Takes nothing more into work and returns when what is in work has ended; if `hurrying`, long steps end early.
+    /// Then the monitors are invalidated, and the book is given back.
+    func stop(hurrying: Bool) async -> ArrivalBook {
+        isAdmitting = false
+        if hurrying { hurry() }
+        if running.values.contains(where: { $0 > 0 }) {
+            await withCheckedContinuation { whenDrained.append($0) }
+        }
+        await withCheckedContinuation { done in wakeTimer.invalidate { done.resume() } }
+        await withCheckedContinuation { done in busy.invalidate { done.resume() } }
+        return book.withLock { book in
+            book.leaveWaiting()
+            return book
+        }
+    }
+
+    /// Long steps end at their next block. From any thread.
+    nonisolated func hurry() { for worker in workers.values { worker.hurry() } }
+
+    // MARK: - On the queue
+
+    private func note(_ notices: [WatchNotice]) {
+        let now = Moment.now
+        var withdrawn: [EndedArrival] = []
+        book.withLock { book in
+            for notice in notices where workers[notice.root] != nil {
+                let key = ArrivalKey(inbox: notice.root, path: notice.path)
+                switch notice.kind {
+                case .finished, .notRegular:
+                    book.noticed(key, now: now)
+                case .renamed(let old):
+                    let before = ArrivalKey(inbox: notice.root, path: old)
+                    withdrawn += withdraw(before, "renamed to \(notice.path.escaped)", in: &book, now)
+                    book.noticed(key, now: now)
+                case .vanished:
+                    withdrawn += withdraw(key, "gone before it was filed", in: &book, now)
+                case .created, .changed, .directoryAppeared, .directoryVanished, .unreadable, .rootGone, .rootBack,
+                    .overflow, .healed:
+                    break
+                }
+            }
+        }
+        for record in withdrawn { listener.ended(record) }
+        pump()
+    }
+
+    private func withdraw(
+        _ key: ArrivalKey, _ reason: String, in book: inout ArrivalBook, _ now: Moment
+    ) -> [EndedArrival] {
+        guard let arrival = book.arrivals[key], book.vanished(key) else { return [] }
+        return [EndedArrival(key: key, outcome: .withdrawn, reason: reason, ended: now, firstSeen: arrival.firstSeen)]
+    }
+
+    /// Takes arrivals into work, as many as are admitted.
+    private func pump() {
+        guard isAdmitting else { return }
+        for (name, worker) in workers {
+            while running[name, default: 0] < Self.width {
+                let next = book.withLock { $0.takeNext(inbox: name, step: "opening", now: .now) }
+                guard let next else { break }
+                running[name, default: 0] += 1
+                busy.begin()
+                Task { await self.work(on: next, with: worker) }
+            }
+        }
+        setWakeTimer()
+        subsystem.waiting(book.withLock { $0.queuedCount })
+    }
+
+    private func work(on arrival: Arrival, with worker: InboxWorker) async {
+        let conclusion = await worker.process(arrival) { [book] step in
+            book.withLock { $0.reached(arrival.key, step: step, now: .now) }
+        }
+        settle(arrival.key, conclusion)
+        running[arrival.key.inbox, default: 0] -= 1
+        busy.end()
+        pump()
+        if running.values.allSatisfy({ $0 == 0 }), !isAdmitting {
+            for waiting in whenDrained { waiting.resume() }
+            whenDrained = []
+        }
+    }
+
+    private func settle(_ key: ArrivalKey, _ conclusion: Conclusion) {
+        let now = Moment.now
+        let after = book.withLock { book in
+            if let quiet = conclusion.quiet { book.observed(key, quiet) }
+            book.settled(key, conclusion.verdict, now: now)
+            return book.arrivals[key]?.stage
+        }
+        if let record = conclusion.record { listener.ended(record) }
+        for symptom in conclusion.symptoms { listener.symptom(symptom) }
+        if case .deferred(let reason, let attempt, let until) = after {
+            listener.deferred(key, reason, attempt, until.seconds(since: now))
+        }
+    }
+
+    private func wake() {
+        wakeSet = nil
+        book.withLock { _ = $0.wake(now: .now) }
+        pump()
+    }
+
+    private func setWakeTimer() {
+        guard let next = book.withLock({ $0.nextWake }), next != wakeSet else { return }
+        wakeSet = next
+        // Deferred arrivals of one moment share a wake-up.
+        wakeTimer.reschedule(.once(after: .nanoseconds(max(0, next.monotonic - Moment.now.monotonic))))
+    }
+}

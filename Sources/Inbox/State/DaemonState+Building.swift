@@ -1,0 +1,102 @@
+import DirectoryWatch
+import FileValues
+import Settings
+import SystemMonitor
+
+// How the values of the parts become rows of the state dump.
+
+extension Moment {
+    /// RFC 3339 in UTC, with milliseconds.
+    package var text: String { wall.rfc3339 }
+}
+
+extension DaemonState.Counts {
+    init(_ counts: ArrivalBook.Counts) {
+        self.init(
+            seen: counts.seen, filed: counts.ended[.filed] ?? 0, duplicate: counts.ended[.duplicate] ?? 0,
+            quarantined: counts.ended[.quarantined] ?? 0, ignored: counts.ended[.ignored] ?? 0,
+            withdrawn: counts.ended[.withdrawn] ?? 0, deferred: counts.deferred, inHand: counts.inHand)
+    }
+
+    static func += (left: inout Self, right: Self) {
+        left.seen += right.seen
+        left.filed += right.filed
+        left.duplicate += right.duplicate
+        left.quarantined += right.quarantined
+        left.ignored += right.ignored
+        left.withdrawn += right.withdrawn
+        left.deferred += right.deferred
+        left.inHand += right.inHand
+    }
+}
+
+extension DaemonState.InHand {
+    init(_ arrival: Arrival) {
+        let (stage, what): (String, String) =
+            switch arrival.stage {
+            case .queued: ("queued", "waits for its turn")
+            case .working(let step): ("working", step)
+            case .settling(let reason, _): ("settling", reason)
+            case .deferred(let reason, _, _): ("deferred", reason)
+            }
+        self.init(
+            inbox: arrival.key.inbox, file: arrival.key.path.escaped, stage: stage, what: what,
+            since: arrival.since.text, firstSeen: arrival.firstSeen.text, until: arrival.waitsUntil?.text,
+            attempts: arrival.attempts)
+    }
+}
+
+extension DaemonState.Ended {
+    init(_ ended: EndedArrival) {
+        self.init(
+            operation: ended.operation, at: ended.ended.text, inbox: ended.key.inbox, file: ended.key.path.escaped,
+            outcome: ended.outcome.rawValue, reason: ended.reason, destination: ended.destination?.escaped,
+            sha256: ended.sha256, seconds: ended.ended.seconds(since: ended.firstSeen))
+    }
+}
+
+extension DaemonState.Inbox {
+    init(_ inbox: InboxSettings, counts: DaemonState.Counts, root: RootSnapshot?, overflows: Int) {
+        let (verdict, polled): (String, Int) =
+            switch root?.verdict {
+            case nil, .starting: ("starting", 0)
+            case .live: ("live", 0)
+            case .partlyPolled(_, let polled, _): ("partly polled", polled)
+            case .polled: ("polled", root?.directories ?? 0)
+            case .gone: ("gone", 0)
+            }
+        self.init(
+            name: inbox.name, path: inbox.path.escaped, mode: inbox.mode.rawValue, verdict: verdict,
+            watches: root?.watches ?? 0, polledDirectories: polled, knownFiles: root?.knownFiles ?? 0, counts: counts,
+            lastReconciliation: root?.lastReconciliation?.ended.rfc3339, events: root?.notices ?? 0,
+            overflows: overflows)
+    }
+}
+
+extension DaemonState.Subsystem {
+    init(_ snapshot: Subsystem.Snapshot, now: Moment) {
+        let silence = snapshot.silence(now: now).flatMap { $0 >= Subsystem.patience ? $0 : nil }
+        self.init(
+            name: snapshot.name, queue: snapshot.queue, step: snapshot.step ?? "idle", since: snapshot.since.text,
+            waiting: snapshot.waiting, stuckSeconds: silence)
+    }
+}
+
+extension DaemonState.Monitor {
+    init(_ monitor: MonitorDescription, now: Moment) {
+        let wall = { (monotonic: UInt64) in
+            now.later(by: (Double(monotonic) - Double(now.monotonic)) / 1e9).text
+        }
+        self.init(
+            kind: monitor.kind, label: monitor.label, queue: monitor.queue, state: monitor.state.rawValue,
+            since: wall(monitor.since), delivered: Int(clamping: monitor.delivered),
+            dropped: Int(clamping: monitor.dropped), coalesced: Int(clamping: monitor.coalesced),
+            lastEvent: monitor.lastEvent.map(wall),
+            handlerMicroseconds: monitor.handlerTime.map {
+                DaemonState.Spread(
+                    min: Double($0.min) / 1e3, median: Double($0.median) / 1e3, p99: Double($0.p99) / 1e3,
+                    max: Double($0.max) / 1e3)
+            },
+            errors: Int(clamping: monitor.errors), lastError: monitor.lastError)
+    }
+}

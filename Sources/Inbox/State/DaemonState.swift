@@ -1,0 +1,146 @@
+/// The daemon's whole state at one moment, as the dump shows it and the command line reads it.
+///
+/// Written as JSON with `"format": 1`; fields are only ever added. Times are RFC 3339 in UTC, durations are seconds,
+/// paths are escaped text (``BytePath/escaped``), so every one is one line and can be turned back into its bytes.
+package struct DaemonState: Codable, Sendable {
+    /// The program and its process.
+    package struct Program: Codable, Sendable {
+        package var version: String
+        package var pid: Int
+        package var started: String
+        package var uptimeSeconds: Double
+        /// The line that the service manager shows.
+        package var status: String
+        /// `starting`, `running`, `reloading`, `stopping`.
+        package var phase: String
+        package var configuration: String?
+        package var residentBytes: Int
+        package var descriptors: Int
+        package var threads: Int
+    }
+
+    /// One monitor.
+    package struct Monitor: Codable, Sendable {
+        package var kind: String
+        package var label: String
+        package var queue: String
+        package var state: String
+        package var since: String
+        package var delivered: Int
+        package var dropped: Int
+        package var coalesced: Int
+        package var lastEvent: String?
+        package var handlerMicroseconds: Spread?
+        package var errors: Int
+        package var lastError: String?
+    }
+
+    /// Handler times in microseconds.
+    package struct Spread: Codable, Sendable {
+        package var min: Double
+        package var median: Double
+        package var p99: Double
+        package var max: Double
+    }
+
+    /// A subsystem with a queue of its own.
+    package struct Subsystem: Codable, Sendable {
+        package var name: String
+        package var queue: String
+        /// What it is doing; `idle` between two things.
+        package var step: String
+        package var since: String
+        package var waiting: Int
+        /// Nil while it answers; else for how many seconds it has not.
+        package var stuckSeconds: Double?
+    }
+
+    /// One inbox: how it is watched, what is in it, what became of what was.
+    package struct Inbox: Codable, Sendable {
+        package var name: String
+        package var path: String
+        package var mode: String
+        /// `live`, `partly polled`, `polled`, `gone`.
+        package var verdict: String
+        package var watches: Int
+        package var polledDirectories: Int
+        package var knownFiles: Int
+        package var counts: Counts
+        package var lastReconciliation: String?
+        package var events: Int
+        package var overflows: Int
+    }
+
+    /// seen = filed + duplicate + quarantined + ignored + withdrawn + deferred + inHand, always.
+    package struct Counts: Codable, Sendable, Equatable {
+        package var seen = 0
+        package var filed = 0
+        package var duplicate = 0
+        package var quarantined = 0
+        package var ignored = 0
+        package var withdrawn = 0
+        package var deferred = 0
+        package var inHand = 0
+    }
+
+    /// An arrival that has no outcome yet, and what it waits for.
+    package struct InHand: Codable, Sendable {
+        package var inbox: String
+        package var file: String
+        /// `queued`, `working`, `settling`, `deferred`.
+        package var stage: String
+        /// What is being done, or what is waited for.
+        package var what: String
+        package var since: String
+        package var firstSeen: String
+        package var until: String?
+        package var attempts: Int
+    }
+
+    /// One of the last outcomes.
+    package struct Ended: Codable, Sendable {
+        package var operation: Int64?
+        package var at: String
+        package var inbox: String
+        package var file: String
+        package var outcome: String
+        package var reason: String
+        package var destination: String?
+        package var sha256: String?
+        package var seconds: Double
+    }
+
+    /// A row of the problem table that is raised.
+    package struct Problem: Codable, Sendable {
+        package var code: String
+        package var severity: String
+        package var subject: String?
+        package var what: String
+        package var effect: String
+        package var action: String
+        package var see: String?
+        package var since: String
+        package var hiddenBy: String?
+    }
+
+    /// The log's own state.
+    package struct Log: Codable, Sendable {
+        package var destination: String
+        package var queued: Int
+        package var sent: Int
+        package var dropped: Int
+    }
+
+    package var format = 1
+    package var at: String
+    package var program: Program
+    package var inboxes: [Inbox]
+    package var library: String
+    package var libraryFreeBytes: Int?
+    package var inHand: [InHand]
+    package var outcomes: [Ended]
+    package var problems: [Problem]
+    package var subsystems: [Subsystem]
+    package var monitors: [Monitor]
+    package var log: Log
+}

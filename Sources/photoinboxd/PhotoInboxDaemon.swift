@@ -1,0 +1,222 @@
+import ArgumentParser
+import FileValues
+import Glibc
+import Inbox
+import LinuxKernel
+import Logging
+import Settings
+import SystemMonitor
+import Systemd
+
+/// The daemon: reads its configuration, sets everything up, and runs until it is told to stop.
+@main
+struct PhotoInboxDaemon: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "photoinboxd",
+        abstract: "Watch photo inboxes and file every photo, so that none is ever lost.",
+        discussion: """
+            EXAMPLES
+              photoinboxd --inbox inbox --library library --state .photo-inbox
+                    No configuration file, no root: drop photos into ./inbox.
+              photoinboxd --check
+                    Check the configuration, tell every mistake in it, and end with status 78 if there is one.
+              photoinboxd --config studio.toml
+                    Another configuration than /etc/photoinbox/photoinbox.toml.
+
+            SIGNALS
+              USR1  write the whole state to RUNTIME/state.json, and a summary to the log
+              USR2  compare every inbox with what is known, now
+              HUP   read the configuration again; a wrong one is refused, and the old one stays
+              TERM, INT  finish what is in hand and end; a second one hurries
+
+            EXIT STATUS
+              0 ended in good order; 64 wrong usage; 70 a bug of ours; 71 the system refused something;
+              73 the catalogue cannot be opened; 75 another daemon has this state; 78 the configuration is wrong.
+
+            SEE ALSO
+              photoinbox(1), photoinbox.toml(5)
+            """,
+        version: productVersion)
+
+    @Option(name: .long, help: ArgumentHelp("The configuration file.", valueName: "file"))
+    var config: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("An inbox: a directory, or NAME=DIRECTORY. May be given again.", valueName: "dir"))
+    var inbox: [String] = []
+
+    @Option(name: .long, help: ArgumentHelp("Where photos are filed.", valueName: "dir"))
+    var library: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Where files go that need a person (default: \"quarantine\" beside the library).", valueName: "dir"))
+    var quarantine: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Where duplicates go (default: \"duplicates\" beside the library).", valueName: "dir"))
+    var duplicates: String?
+
+    @Option(name: .long, help: ArgumentHelp("Where the catalogue is kept.", valueName: "dir"))
+    var state: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Where the state dump is written (default: in the state directory, if that is given).", valueName: "dir"))
+    var runtime: String?
+
+    @Option(
+        name: .long, help: ArgumentHelp("Whether filed photos leave their inboxes: move or copy.", valueName: "mode"))
+    var mode: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("How long a file must rest, where its writer cannot be seen: 5s.", valueName: "time"))
+    var quiet: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("How long an incomplete file may stay so before it is set aside: 10m.", valueName: "time"))
+    var patience: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Any other key of the configuration: KEY=VALUE. May be given again.", valueName: "key=value")
+    )
+    var set: [String] = []
+
+    @Option(name: .long, help: ArgumentHelp("Where the log goes: auto, journal or console.", valueName: "where"))
+    var log: String?
+
+    @Option(
+        name: .long, help: ArgumentHelp("What is logged: error, warning, notice, info or debug.", valueName: "level"))
+    var logLevel: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Whether lines on a terminal are coloured: auto, always or never.", valueName: "when"))
+    var color: String?
+
+    @Flag(name: .long, help: "Check the configuration and end.")
+    var check = false
+
+    /// What the Makefile keeps as units/photoinbox.toml.
+    @Flag(
+        name: .long,
+        help: ArgumentHelp("Print a configuration file that explains every key, and end.", visibility: .hidden))
+    var printDefaultConfig = false
+
+    func run() throws {
+        if printDefaultConfig {
+            print(Settings.defaultFileText(), terminator: "")
+            Self.end(EX_OK)
+        }
+        // Before any thread exists: every thread inherits this mask, so that no signal is ever lost or takes its
+        // default action between two monitors.
+        ProcessSignals.block(Signal.daemonSignals)
+        // libdispatch tells on standard error of each new thread whose priority it may not set. An ordinary user may not
+        // set one, nor may the hardened unit, and threads come and go, so that would be dozens of lines a minute.
+        setenv("LIBDISPATCH_LOG", "NO", 0)
+        let service = ServiceManager.takeFromEnvironment()
+        let options = daemonOptions()
+        let loaded: (settings: Settings, warnings: [SettingsIssue])
+        do throws(SettingsError) { loaded = try options.load() } catch {
+            for issue in error.issues { Self.tell("\(issue)") }
+            Self.end(EX_CONFIG)
+        }
+        for warning in loaded.warnings { Self.tell("\(warning)") }
+        if check {
+            print("\(options.effectiveFile?.escaped ?? "the configuration"): good")
+            Self.end(EX_OK)
+        }
+        start(options, loaded.settings, service)
+    }
+
+    private func daemonOptions() -> DaemonOptions {
+        var options = DaemonOptions(context: .ofProcess())
+        options.file = config.map { BytePath($0) }
+        options.inboxes = inbox
+        options.assignments = set
+        let single: [(String, String, String?)] = [
+            ("--library", "library", library), ("--quarantine", "quarantine", quarantine),
+            ("--duplicates", "duplicates", duplicates), ("--state", "state", state), ("--runtime", "runtime", runtime),
+            ("--mode", "inbox.*.mode", mode), ("--quiet", "inbox.*.quiet", quiet),
+            ("--patience", "inbox.*.patience", patience), ("--log", "log.destination", log),
+            ("--log-level", "log.level", logLevel),
+        ]
+        for (flag, key, value) in single {
+            if let value { options.values.append((flag, key, value)) }
+        }
+        return options
+    }
+
+    private func start(_ options: DaemonOptions, _ settings: Settings, _ service: ServiceManager) -> Never {
+        let colour = color.flatMap { LogDestination.Colour(rawValue: $0) } ?? .auto
+        let destination = LogDestination.choose(
+            LogDestination.Request(settings.log.destination), colour: colour)
+        let sink = destination.makeSink(
+            encoding: JournalEncoding(identifier: "photoinboxd", prefix: "PHOTOINBOX_"),
+            // A message says it all to people; the fields are for queries, and for those who look for a fault.
+            showsFields: settings.log.level == .debug)
+        var logger = Logger(label: "photoinboxd") { JournalLogHandler(label: $0, sink: sink) }
+        logger.logLevel = Logger.Level(settings.log.level)
+        LifecycleViolation.setSink { message in
+            sink.sendNow(LogEntry(.critical, message, id: .lifecycleViolation))
+        }
+        let daemon: Daemon
+        do {
+            for directory in settings.directoriesToMake { try makeDirectory(directory) }
+            daemon = try Daemon(
+                Daemon.Launch(
+                    version: productVersion, options: options, settings: settings, service: service, sink: sink,
+                    log: InboxLog(logger), logReason: destination.reason),
+                exit: { Self.end($0) })
+        } catch {
+            _ = sink.flush(within: .seconds(1))
+            Self.tell("photoinboxd: \(error)")
+            Self.end(error is StateLock.Taken ? EX_TEMPFAIL : EX_CANTCREAT)
+        }
+        // From the main thread a task would be urgent, and make libdispatch ask for a thread priority that only root has.
+        Task(priority: .medium) { await daemon.start() }
+        // Nobody else holds the daemon, and optimised code lets go of it after its last use.
+        withExtendedLifetime(daemon) {
+            // Not dispatchMain(), which would unblock every signal in this thread.
+            ProcessSignals.parkMainThread()
+        }
+    }
+
+    private static func tell(_ line: String) {
+        var text = line + "\n"
+        _ = text.withUTF8 { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+
+    private static func end(_ status: Int32) -> Never { Glibc.exit(status) }
+}
+
+extension LogDestination.Request {
+    init(_ destination: LogSettings.Destination) {
+        self =
+            switch destination {
+            case .auto: .automatic
+            case .journal: .journal
+            case .console: .console
+            }
+    }
+}
+
+extension Logger.Level {
+    init(_ level: LogSettings.Level) {
+        self =
+            switch level {
+            case .error: .error
+            case .warning: .warning
+            case .notice: .notice
+            case .info: .info
+            case .debug: .debug
+            }
+    }
+}

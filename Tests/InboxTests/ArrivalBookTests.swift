@@ -1,0 +1,147 @@
+import FileValues
+import Filing
+import Testing
+
+@testable import Inbox
+
+private func moment(_ seconds: Double) -> Moment {
+    Moment(monotonic: 0, wall: FileTime(seconds: 1_000_000, nanoseconds: 0)).later(by: seconds)
+}
+
+private let photo = ArrivalKey(inbox: "card", path: "IMG_1.JPG")
+
+@Suite("Arrivals: every one is counted once, whatever happens to it")
+struct ArrivalBookTests {
+    @Test func anArrivalGoesFromSightToItsOutcome() throws {
+        var book = ArrivalBook()
+        let result1 = book.noticed(photo, now: moment(0))
+        #expect(result1)
+        let result2 = book.noticed(photo, now: moment(0))
+        #expect(!result2, "seen twice, it waits once")
+        let next = book.takeNext(inbox: "card", step: "examining", now: moment(1))
+        let taken = try #require(next)
+        #expect(taken.key == photo)
+        let result3 = book.takeNext(inbox: "card", step: "examining", now: moment(1))
+        #expect(result3 == nil)
+        book.settled(photo, .ended(.filed), now: moment(2))
+        let counts = book.counts(of: "card")
+        #expect(counts.seen == 1 && counts.ended == [.filed: 1] && counts.inHand == 0 && counts.balances)
+    }
+
+    @Test("A back-off doubles up to a minute")
+    func deferral() throws {
+        var book = ArrivalBook()
+        book.noticed(photo, now: moment(0))
+        var now = moment(0)
+        var waits: [Double] = []
+        for _ in 1...8 {
+            let taken = book.takeNext(inbox: "card", step: "examining", now: now)
+            #expect(taken != nil)
+            book.settled(photo, .defer(reason: "cut short"), now: now)
+            #expect(book.counts(of: "card").deferred == 1 && book.counts(of: "card").balances)
+            let wake = try #require(book.nextWake)
+            waits.append(wake.seconds(since: now))
+            let result5 = book.wake(now: moment(0))
+            #expect(result5 == 0 || now == moment(0))
+            now = wake
+            let result6 = book.wake(now: now)
+            #expect(result6 == 1)
+        }
+        #expect(waits == [1, 2, 4, 8, 16, 32, 60, 60])
+    }
+
+    @Test func whatWasSeenOfTheFileIsKeptWhileItWaits() throws {
+        var book = ArrivalBook()
+        book.noticed(photo, now: moment(0))
+        _ = book.takeNext(inbox: "card", step: "examining", now: moment(0))
+        let identity = FileIdentity(
+            inode: 1, size: 1, modified: FileTime(seconds: 1, nanoseconds: 0),
+            changed: FileTime(seconds: 1, nanoseconds: 0))
+        let quiet = QuietCheck(identity, at: .now)
+        book.observed(photo, quiet)
+        book.settled(photo, .defer(reason: "cut short"), now: moment(0))
+        book.wake(now: moment(1))
+        let again = book.takeNext(inbox: "card", step: "examining", now: moment(1))
+        #expect(again?.quiet == quiet)
+    }
+
+    @Test("A notice during work means that it is looked at again: at once, or as a new arrival")
+    func noticeDuringWork() throws {
+        var book = ArrivalBook()
+        book.noticed(photo, now: moment(0))
+        _ = book.takeNext(inbox: "card", step: "examining", now: moment(0))
+        book.noticed(photo, now: moment(1))
+        book.settled(photo, .defer(reason: "still written"), now: moment(2))
+        let result8 = book.takeNext(inbox: "card", step: "examining", now: moment(2))
+        #expect(result8 != nil)
+        book.noticed(photo, now: moment(3))
+        book.settled(photo, .ended(.filed), now: moment(4))
+        #expect(book.counts(of: "card").seen == 2)
+        let result9 = book.takeNext(inbox: "card", step: "examining", now: moment(4))
+        #expect(result9 != nil)
+    }
+
+    @Test func whatVanishesIsWithdrawnUnlessItIsInWork() {
+        var book = ArrivalBook()
+        book.noticed(photo, now: moment(0))
+        let result10 = book.vanished(photo)
+        #expect(result10)
+        #expect(book.counts(of: "card").ended == [.withdrawn: 1])
+        let result11 = book.vanished(photo)
+        #expect(!result11)
+        book.noticed(photo, now: moment(1))
+        _ = book.takeNext(inbox: "card", step: "filing", now: moment(1))
+        let result12 = book.vanished(photo)
+        #expect(!result12, "the removal may be our own")
+        book.settled(photo, .ended(.filed), now: moment(2))
+        #expect(book.counts(of: "card").balances)
+    }
+
+    @Test("After any sequence of events the counts balance", arguments: 0..<64)
+    func balance(seed: UInt64) {
+        var generator = SplitMix(state: seed)
+        var book = ArrivalBook()
+        var working: Set<ArrivalKey> = []
+        var now = moment(0)
+        for _ in 0..<500 {
+            now = now.later(by: Double.random(in: 0...20, using: &generator))
+            let key = ArrivalKey(
+                inbox: ["a", "b"].randomElement(using: &generator)!,
+                path: BytePath("\(Int.random(in: 0...9, using: &generator))"))
+            switch Int.random(in: 0...6, using: &generator) {
+            case 0, 1: book.noticed(key, now: now)
+            case 2: _ = book.vanished(key)
+            case 3:
+                if let taken = book.takeNext(inbox: key.inbox, step: "x", now: now) { working.insert(taken.key) }
+            case 4: book.wake(now: now)
+            default:
+                guard let done = working.sorted(by: { $0.path < $1.path }).randomElement(using: &generator) else {
+                    continue
+                }
+                working.remove(done)
+                let verdicts: [ArrivalBook.Verdict] = [
+                    .ended(.filed), .ended(.duplicate), .ended(.withdrawn), .defer(reason: "r"),
+                    .settle(reason: "q", seconds: 5),
+                ]
+                book.settled(done, verdicts.randomElement(using: &generator)!, now: now)
+            }
+            #expect(book.counts(of: "a").balances && book.counts(of: "b").balances)
+        }
+        book.leaveWaiting()
+        #expect(book.counts(of: "a").balances && book.counts(of: "b").balances)
+        #expect(book.arrivals.count == working.count)
+    }
+}
+
+/// A seeded generator, so that a failure can be had again.
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}

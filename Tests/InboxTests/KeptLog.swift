@@ -1,0 +1,43 @@
+import LinuxKernel
+import Logging
+
+@testable import Inbox
+
+/// Keeps what was logged, and lets a test wait for it.
+final class KeptLog: LogHandler, Sendable {
+    private let stream: AsyncStream<String>
+    private let tell: AsyncStream<String>.Continuation
+    private let kept = Locked<[String]>([])
+
+    init() { (stream, tell) = AsyncStream.makeStream() }
+
+    var inboxLog: InboxLog { InboxLog(Logger(label: "test") { _ in self }) }
+
+    var lines: [String] { kept.withLock { $0 } }
+
+    /// The next line with `part`, among those that no wait has passed yet.
+    func line(holding part: String) async -> String? {
+        for await line in stream where line.contains(part) { return line }
+        return nil
+    }
+
+    var metadata: Logger.Metadata {
+        get { [:] }
+        set {}
+    }
+
+    var logLevel: Logger.Level {
+        get { .trace }
+        set {}
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { nil }
+        set {}
+    }
+
+    func log(event: LogEvent) {
+        kept.withLock { $0.append(event.message.description) }
+        tell.yield(event.message.description)
+    }
+}
