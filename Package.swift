@@ -35,6 +35,7 @@ let package = Package(
         .library(name: "DirectoryWatch", targets: ["DirectoryWatch", "FileValues", "LinuxKernel", "SystemMonitor"]),
         .library(name: "Systemd", targets: ["FileValues", "LinuxKernel", "Systemd"]),
         .executable(name: "photoinboxd", targets: ["photoinboxd"]),
+        .executable(name: "photoinbox", targets: ["photoinbox"]),
     ],
     dependencies: [
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
@@ -74,6 +75,12 @@ let package = Package(
             ],
             swiftSettings: swiftSettings),
         .executableTarget(
+            name: "photoinbox",
+            dependencies: [
+                "Catalogue", "DirectoryWatch", "FileValues", "Inbox", "LinuxKernel", "PhotoModel", "Reporting",
+                "Settings", "SystemMonitor", arguments, system,
+            ], swiftSettings: swiftSettings),
+        .executableTarget(
             name: "watch-things", dependencies: ["FileValues", "LinuxKernel", "SystemMonitor"],
             path: "Examples/WatchThings", swiftSettings: swiftSettings),
         // Tests.
@@ -102,6 +109,9 @@ let package = Package(
         tests(
             "InboxTests",
             ["Filing", "Inbox", "PhotoModel", "Reporting", "Settings", "SystemMonitor", "Systemd", logging]),
+        tests(
+            "CommandTests",
+            ["Catalogue", "DirectoryWatch", "Inbox", "Reporting", "Settings", "photoinbox", "photoinboxd", arguments]),
         tests("ExamplesTests", ["watch-things"]),
     ]
 )

@@ -1,0 +1,90 @@
+import Catalogue
+import FileValues
+import LinuxKernel
+import Reporting
+import SystemPackage
+
+/// Why a command could not do what it was asked for, and what to do about it.
+struct CommandFailure: Error, Hashable {
+    let status: ExitStatus
+    /// One sentence or clause, without a final stop.
+    let message: String
+    /// What to do, where something can be done.
+    let action: String?
+
+    init(_ status: ExitStatus, _ message: String, action: String? = nil) {
+        self.status = status
+        self.message = message.hasSuffix(".") ? String(message.dropLast()) : message
+        self.action = action
+    }
+
+    /// For people: one line, unless the message has several.
+    var text: String { action.map { "\(message). \($0)" } ?? message }
+
+    /// For machines.
+    var json: JSONValue {
+        .document([
+            JSONField(
+                "error",
+                .object([
+                    JSONField("message", .string(message)), JSONField("action", action.map { .string($0) } ?? .null),
+                    JSONField("exit_status", .integer(Int64(status.rawValue))),
+                ]))
+        ])
+    }
+}
+
+/// The end of a command that has said all it has to say: with this status.
+struct CommandEnd: Error, Hashable {
+    let status: ExitStatus
+}
+
+extension CommandFailure {
+    /// A system call's failure, in words that say what to do.
+    init(_ error: SystemCallError) {
+        let path = error.path.map { $0.isEmpty ? "." : $0.escaped } ?? error.call
+        switch error.code {
+        case .noSuchFileOrDirectory: self.init(.failed, "\(path) is not there", action: "Correct the path.")
+        case .notDirectory: self.init(.failed, "\(path) is not a directory", action: "Give a directory.")
+        case .permissionDenied, .notPermitted:
+            self.init(.permission, "you may not read \(path)", action: "Ask its owner, or use sudo.")
+        case .noSpace where error.call == "inotify_add_watch":
+            self.init(
+                .failed, "the kernel's watch limit is reached; the disk is fine",
+                action: "Raise fs.inotify.max_user_watches.")
+        case .tooManyOpenFiles where error.call == "inotify_init1":
+            self.init(
+                .failed, "the kernel's limit of watching programs is reached",
+                action: "Raise fs.inotify.max_user_instances.")
+        default: self.init(.failed, "\(error)")
+        }
+    }
+
+    /// A catalogue's failure.
+    init(_ error: CatalogueError, path: String) {
+        switch error.code {
+        case .missing:
+            self.init(
+                .unavailable, "there is no catalogue at \(path) yet",
+                action: "Start photoinboxd, or name its state directory with --state.")
+        case .permission, .readOnly:
+            self.init(
+                .permission, "you may not read the catalogue \(path)",
+                action: "Join the daemon's group: sudo adduser \(userName) _photoinbox, then log in again.")
+        case .newerSchema:
+            self.init(
+                .failed, "the catalogue \(path) was written by a newer photoinboxd",
+                action: "Use the photoinbox that came with it.")
+        case .olderSchema:
+            self.init(
+                .failed, "the catalogue \(path) was written by an older photoinboxd",
+                action: "Start the new photoinboxd once: it brings the catalogue up to date.")
+        case .busy: self.init(.busy, "the catalogue \(path) is in use", action: "Try again.")
+        case .corrupt:
+            self.init(
+                .failed, "the catalogue \(path) is damaged",
+                action: "Restart photoinboxd: it sets the damaged file aside.")
+        default: self.init(.failed, "\(error)")
+        }
+    }
+}

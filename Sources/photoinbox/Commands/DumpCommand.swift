@@ -1,0 +1,54 @@
+import ArgumentParser
+import FileValues
+import Glibc
+import LinuxKernel
+import Reporting
+import SystemPackage
+
+/// `photoinbox dump`: the daemon's whole state, as JSON.
+struct DumpCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dump", abstract: "Write the daemon's whole state as JSON, to attach to a report.",
+        usage: "photoinbox dump [OPTION…] [-o FILE]")
+
+    static let lesson = """
+        EXAMPLES:
+          photoinbox dump -o state.json
+          photoinbox dump | jq '.subsystems[] | select(.stuckSeconds != null)'
+
+        The daemon is asked by SIGUSR1 and answers within 100 ms, even if a queue of it is stuck. The state holds names
+        of files, and no content: look at it before you attach it to something.
+
+        EXIT STATUS:
+          0 written   1 the daemon does not answer   69 it is not running   64, 77, 78
+        """
+
+    @OptionGroup var places: PlaceOptions
+
+    @Flag(help: .hidden)
+    var json = false
+
+    @Option(
+        name: .shortAndLong, help: ArgumentHelp("Write to a new file instead of standard output.", valueName: "file"))
+    var output: RawArgument?
+
+    func run() throws {
+        let bytes = try DaemonContact(places: try Places(places)).freshStateFile()
+        guard let path = output?.path else {
+            return try printOut(String(decoding: bytes, as: UTF8.self))
+        }
+        do throws(SystemCallError) {
+            // Never over something that is there: a slip of the hand must not cost a photo.
+            let file = try descriptorCall("open", path: path) {
+                path.withCString { Glibc.open($0, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o640) }
+            }
+            try file.write(bytes, at: 0)
+            try file.close()
+        } catch {
+            if error.code == .fileExists {
+                throw CommandFailure(.failed, "\(path) is there already", action: "Name a new file.")
+            }
+            throw CommandFailure(error)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+import FileValues
+import Glibc
+import Reporting
+
+/// `photoinbox explain FILE…`: what is known of a file, and which rule decided.
+struct ExplainCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain", abstract: "Say what became of a file, and which rule decided.",
+        usage: "photoinbox explain [OPTION…] FILE…")
+
+    static let lesson = """
+        EXAMPLES:
+          photoinbox explain phones/IMG_2041.HEIC      a file of the inbox "phones", as our own output names it
+          photoinbox explain /srv/inbox/card/*.JPG     by its path; it need not be there any more
+          photoinbox explain library/2026/11/2026-11-21/IMG_0412.CR3
+                                                       a photo of the library: where did it come from
+          photoinbox explain --json FILE | jq -r '.files[].verdict'
+
+        The verdict is one of: filed, duplicate, quarantined (why, and what is best), ignored and unfinished (which
+        rule of names), excluded (which pattern, and its line of the configuration), deferred (why, and when it is
+        tried again), in-hand, kept (it stays, and its record is gone), withdrawn, in-library, never-seen, outside.
+        Names may be written as our output shows them, with \\n and \\xff for what cannot be printed.
+
+        EXIT STATUS (the worst of all files):
+          0 explained   4 nothing is known of it   69 that would take the daemon, which is not running   64, 77, 78
+        """
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: ArgumentHelp("A path, or INBOX/PATH.", valueName: "file"))
+    var files: [RawArgument]
+
+    func run() throws {
+        let search = try EvidenceSearch(try Places(places))
+        let now = Int64(time(nil))
+        var explanations: [Explanation] = []
+        for file in files { explanations.append(try Self.explain(file.path, search, now: now)) }
+        if output.json {
+            try printOut(
+                JSONValue.document([JSONField("files", .array(explanations.map { $0.json() }))]).compact + "\n")
+        } else {
+            let style = Terminal.style(output.color)
+            try printOut(explanations.map { $0.text(style) }.joined(separator: "\n"))
+        }
+        let worst = explanations.reduce(ExitStatus.ok) { $0.combined(with: $1.status) }
+        if worst != .ok { throw CommandEnd(status: worst) }
+    }
+
+    /// Takes the name as it stands; if nothing is known of that, as our output writes names.
+    private static func explain(
+        _ file: BytePath, _ search: EvidenceSearch, now: Int64
+    ) throws(CommandFailure) -> Explanation {
+        let explanation = Explanation(try search.evidence(of: file), now: now)
+        guard explanation.status == .noMatch, file.bytes.contains(UInt8(ascii: "\\")),
+            let text = String(validating: file.bytes, as: UTF8.self), let meant = BytePath(escaped: text), meant != file
+        else { return explanation }
+        let other = Explanation(try search.evidence(of: meant), now: now)
+        return other.status == .noMatch ? explanation : other
+    }
+}

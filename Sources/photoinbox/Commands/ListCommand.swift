@@ -1,0 +1,113 @@
+import ArgumentParser
+import Catalogue
+import FileValues
+import Glibc
+import Reporting
+
+extension OutcomeKind: ExpressibleByArgument {}
+
+/// `photoinbox list`: what was filed, or had another outcome, newest first.
+struct ListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List filed photos, newest first.", usage: "photoinbox list [OPTION…]")
+
+    static let lesson = """
+        EXAMPLES:
+          photoinbox list                               the last 50 photos
+          photoinbox list --inbox card --since 2h       those of an inbox, of the last two hours
+          photoinbox list --outcome quarantined         what waits for you, and why
+          photoinbox list --json --limit 1000000 | jq -r '.photos[].path'
+
+        Without --outcome, photos that are in the library are listed; with it, what became of files that came:
+        filed, duplicate, quarantined, ignored, withdrawn. OPERATION is what "show" takes.
+        --since takes a span (90s, 15m, 2h, 7d), a date (2026-11-21) or a time (2026-11-21T14:07).
+
+        EXIT STATUS:
+          0 something is listed   4 nothing matches   69 there is no catalogue yet   64, 77, 78
+        """
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: "Only those that came to this inbox.")
+    var inbox: String?
+
+    @Option(help: "Only from this moment on: 2h, 7d, 2026-11-21, 2026-11-21T14:07.")
+    var since: String?
+
+    @Option(help: ArgumentHelp("What became of files, instead of photos.", valueName: "outcome"))
+    var outcome: OutcomeKind?
+
+    @Option(help: "At most so many.")
+    var limit = 50
+
+    func validate() throws {
+        if limit < 1 { throw ValidationError("--limit takes a number from 1 on.") }
+        if let since, SinceText(since)?.moment(now: 0) == nil {
+            throw ValidationError("--since: write 90s, 15m, 2h, 7d, 2026-11-21 or 2026-11-21T14:07.")
+        }
+    }
+
+    func run() throws {
+        let now = Int64(time(nil))
+        let moment = since.flatMap { SinceText($0)?.moment(now: now) }.map { FileTime(seconds: $0, nanoseconds: 0) }
+        let records = try Records(try Places(places))
+        if let outcome {
+            let found = try records.outcomes(outcome, inbox: inbox, since: moment, limit: limit)
+            try show(found.map { $0.json() }, under: "outcomes") { outcomeTable(found, now: now) }
+        } else {
+            let found = try records.photos(inbox: inbox, since: moment, limit: limit)
+            try show(found.map { $0.json() }, under: "photos") { photoTable(found, now: now) }
+        }
+    }
+
+    private func show(_ rows: [JSONValue], under name: String, _ table: () -> TextTable) throws {
+        if output.json {
+            try printOut(JSONValue.document([JSONField(name, .array(rows))]).compact + "\n")
+        } else if !rows.isEmpty {
+            try printOut(table().rendered(Terminal.style(output.color)))
+        } else {
+            printRemark("nothing matches")
+        }
+        if rows.isEmpty { throw CommandEnd(status: .noMatch) }
+    }
+
+    private func photoTable(_ photos: [StoredPhoto], now: Int64) -> TextTable {
+        var table = TextTable([
+            ("PHOTO", .right), ("FILED", .left), ("TAKEN", .left), ("SIZE", .right), ("INBOX", .left), ("PLACE", .left),
+        ])
+        for photo in photos {
+            table.add([
+                "\(photo.id)", shortTime(photo.filedAt, now: now),
+                photo.photo.captured.map { String($0.local.prefix(10)) } ?? "unknown",
+                HumanText.bytes(photo.photo.size), shown(photo.photo.inbox), photo.photo.libraryPath.escaped,
+            ])
+        }
+        return table
+    }
+
+    private func outcomeTable(_ outcomes: [StoredOutcome], now: Int64) -> TextTable {
+        var table = TextTable([
+            ("OPERATION", .right), ("TIME", .left), ("FILE", .left), ("OUTCOME", .left), ("REASON", .left),
+        ])
+        for outcome in outcomes {
+            let record = outcome.outcome
+            table.add([
+                "\(outcome.id)", shortTime(record.at, now: now),
+                shown(record.inbox) + "/" + record.path.escaped, record.outcome.rawValue, shown(record.reason),
+            ])
+        }
+        return table
+    }
+}
+
+/// Any text as one printable line.
+func shown(_ text: String) -> String { escapeForDisplay(Array(text.utf8)) }
+
+/// `14:07` of today, else `2026-11-21 14:07`.
+func shortTime(_ time: FileTime, now: Int64) -> String {
+    let clock = Terminal.clock(at: time.seconds)
+    let date = clock.date(time.seconds)
+    let today = Terminal.clock(at: now).date(now)
+    return date == today ? clock.timeOfDay(time.seconds) : "\(date) \(clock.timeOfDay(time.seconds))"
+}

@@ -1,0 +1,128 @@
+import ArgumentParser
+import Catalogue
+import FileValues
+import Glibc
+import Reporting
+
+/// `photoinbox show ID`: everything that is known of one operation, or of one photo.
+struct ShowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Show all that is known of an operation or a photo.",
+        usage: "photoinbox show [OPTION…] ID")
+
+    static let lesson = """
+        EXAMPLES:
+          photoinbox show 8841              an operation, by the number that explain, list and the journal name
+          photoinbox show photo:7712        a photo of the library, and all that came of its content
+          photoinbox show 3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+                                            the photo with this content, by the SHA-256 of the whole file
+          photoinbox show --json 8841
+
+        EXIT STATUS:
+          0 it is known   4 it is not   69 there is no catalogue yet   64, 77, 78
+        """
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: ArgumentHelp("An operation's number, photo:NUMBER, or a SHA-256.", valueName: "id"))
+    var id: String
+
+    /// What an identifier names.
+    enum Subject: Equatable {
+        case operation(Int64)
+        case photo(Int64)
+        case content([UInt8])
+
+        init?(_ text: String) {
+            if let number = Int64(text), number > 0 {
+                self = .operation(number)
+            } else if text.hasPrefix("photo:"), let number = Int64(text.dropFirst(6)), number > 0 {
+                self = .photo(number)
+            } else if text.utf8.count == 64, let bytes = Self.bytes(text) {
+                self = .content(bytes)
+            } else {
+                return nil
+            }
+        }
+
+        private static func bytes(_ text: String) -> [UInt8]? {
+            var bytes: [UInt8] = []
+            var rest = Substring(text)
+            while !rest.isEmpty {
+                guard let byte = UInt8(rest.prefix(2), radix: 16), rest.first != "+" else { return nil }
+                bytes.append(byte)
+                rest = rest.dropFirst(2)
+            }
+            return bytes
+        }
+    }
+
+    func validate() throws {
+        if Subject(id) == nil { throw ValidationError("ID is an operation's number, photo:NUMBER, or a SHA-256.") }
+    }
+
+    func run() throws {
+        guard let subject = Subject(id) else { return }
+        let records = try Records(try Places(places))
+        var operation: StoredOutcome?
+        var photo: StoredPhoto?
+        switch subject {
+        case .operation(let number):
+            operation = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.outcome(id: number) }
+            if let id = operation?.outcome.photoID {
+                photo = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.photo(id: id) }
+            }
+        case .photo(let number):
+            photo = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.photo(id: number) }
+        case .content(let hash):
+            photo = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.photo(withHash: hash) }
+        }
+        guard operation != nil || photo != nil else {
+            throw CommandFailure(
+                .noMatch, "there is no \(subject.words)", action: "See what there is: photoinbox list")
+        }
+        var history: [StoredOutcome] = []
+        if let id = photo?.id {
+            history = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.outcomes(ofPhoto: id) }
+        }
+        if output.json {
+            let fields = [
+                JSONField("operation", operation?.json() ?? .null), JSONField("photo", photo?.json() ?? .null),
+                JSONField("history", .array(history.map { $0.json() })),
+            ]
+            try printOut(JSONValue.document(fields).compact + "\n")
+        } else {
+            try printOut(text(operation, photo, history).rendered(Terminal.style(output.color)))
+        }
+    }
+
+    private func text(_ operation: StoredOutcome?, _ photo: StoredPhoto?, _ history: [StoredOutcome]) -> LabelledText {
+        let now = Int64(time(nil))
+        var text = LabelledText()
+        if let operation { operation.describe(in: &text, now: now) }
+        if let photo {
+            if operation != nil { text.addBlank() }
+            photo.describe(in: &text, now: now)
+        }
+        let others = history.filter { $0.id != operation?.id }
+        if !others.isEmpty { text.addBlank() }
+        for other in others {
+            text.add(
+                "\(other.id)",
+                "\(shortTime(other.outcome.at, now: now))  \(shown(other.outcome.inbox))/\(other.outcome.path.escaped): "
+                    + other.outcome.outcome.rawValue)
+        }
+        return text
+    }
+}
+
+extension ShowCommand.Subject {
+    fileprivate var words: String {
+        switch self {
+        case .operation(let number): "operation \(number)"
+        case .photo(let number): "photo \(number)"
+        case .content: "photo with this content"
+        }
+    }
+}

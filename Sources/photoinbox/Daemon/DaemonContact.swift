@@ -1,0 +1,130 @@
+import Dispatch
+import FileValues
+import Foundation
+import Glibc
+import Inbox
+import LinuxKernel
+import Reporting
+import SystemMonitor
+import SystemPackage
+
+/// The way to a running daemon: its process number, SIGUSR1, and the state file that answers it.
+struct DaemonContact {
+    /// How long an answer may take: it is given within 100 ms, even by a daemon that is busy or stuck.
+    static let patience = 5.0
+
+    let places: Places
+
+    /// Asks the daemon for its state and waits for it.
+    func freshState() throws(CommandFailure) -> DaemonState { try decode(try freshStateFile()) }
+
+    /// The state as of the last dump, whenever that was; nil if there is none, or none to read. It tells of inboxes and
+    /// of arrivals in hand what the catalogue does not know.
+    func lastState() -> DaemonState? {
+        guard let bytes = try? content(of: places.stateFile) else { return nil }
+        return try? decode(bytes)
+    }
+
+    /// Whether the daemon runs, as far as can be told.
+    var isRunning: Bool { (try? process()) != nil }
+
+    /// The same as ``freshState()``, as the file's bytes.
+    func freshStateFile() throws(CommandFailure) -> [UInt8] {
+        let process = try process()
+        do throws(SystemCallError) {
+            let answer = try StateAnswer(directory: places.runtime, file: places.stateFile.name)
+            // Watched first, asked then: an answer that is there at once is seen too.
+            try answer.wait(seconds: Self.patience) { () throws(SystemCallError) in
+                try systemCall("kill") { kill(process, SIGUSR1) }
+            }
+            return try content(of: places.stateFile)
+        } catch {
+            switch error.code {
+            case .noSuchProcess: throw Self.down
+            case .notPermitted, .permissionDenied: throw Self.forbidden(places.runtime)
+            case .timedOut:
+                throw CommandFailure(
+                    .failed, "photoinboxd (pid \(process)) does not answer",
+                    action: "Look at: systemctl status photoinboxd")
+            default: throw CommandFailure(error)
+            }
+        }
+    }
+
+    private func decode(_ bytes: [UInt8]) throws(CommandFailure) -> DaemonState {
+        do { return try JSONDecoder().decode(DaemonState.self, from: Data(bytes)) } catch {
+            throw CommandFailure(
+                .failed, "\(places.stateFile) is not what this photoinbox can read",
+                action: "Use the photoinbox that came with the daemon.")
+        }
+    }
+
+    /// The daemon's process, which is a photoinboxd and lives.
+    private func process() throws(CommandFailure) -> pid_t {
+        let bytes: [UInt8]
+        do { bytes = try content(of: places.processFile) } catch {
+            if error.code == .noSuchFileOrDirectory { throw Self.down }
+            if error.code == .permissionDenied { throw Self.forbidden(places.runtime) }
+            throw CommandFailure(error)
+        }
+        let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        guard let process = pid_t(text), process > 1 else {
+            throw CommandFailure(.failed, "\(places.processFile) holds no process number")
+        }
+        // A number that was left behind may belong to anybody by now, whom the signal would end.
+        guard let name = try? content(of: BytePath("/proc/\(process)/comm")), name == Array("photoinboxd\n".utf8) else {
+            throw Self.down
+        }
+        return process
+    }
+
+    private static let down = CommandFailure(
+        .unavailable, "photoinboxd is not running", action: "Start it: sudo systemctl start photoinboxd")
+
+    private static func forbidden(_ directory: BytePath) -> CommandFailure {
+        CommandFailure(
+            .permission, "you may not ask photoinboxd (\(directory))",
+            action: "Use sudo, or run this as the user of photoinboxd.")
+    }
+}
+
+/// Waits until a file of a directory is replaced.
+private struct StateAnswer {
+    private let queue = MonitorQueue(label: "photoinbox.answer")
+    private let monitor: DirectoryMonitor
+    private let directory: BytePath
+    private let file: BytePath
+
+    init(directory: BytePath, file: BytePath) throws(SystemCallError) {
+        self.directory = directory
+        self.file = file
+        monitor = try DirectoryMonitor(label: "answer", queue: queue)
+    }
+
+    /// Runs `ask` once the directory is watched, and returns when the file came; throws ETIMEDOUT after `seconds`.
+    func wait(seconds: Double, _ ask: () throws(SystemCallError) -> Void) throws(SystemCallError) {
+        let came = DispatchSemaphore(value: 0)
+        let ended = DispatchSemaphore(value: 0)
+        let monitor = self.monitor
+        let file = self.file
+        queue.sync {
+            monitor.setEventHandler { events in
+                events.forEach { record in
+                    if record.mask.contains(.movedTo), record.copiedName == file { came.signal() }
+                }
+            }
+            monitor.activate()
+        }
+        let result: Result<Bool, SystemCallError>
+        do throws(SystemCallError) {
+            _ = try monitor.watches.addWatch(directory, [.movedTo, .onlyDirectory])
+            try ask()
+            result = .success(came.wait(timeout: .now() + seconds) == .success)
+        } catch {
+            result = .failure(error)
+        }
+        queue.sync { monitor.invalidate { ended.signal() } }
+        ended.wait()
+        guard try result.get() else { throw SystemCallError("wait", .timedOut, path: directory) }
+    }
+}

@@ -1,0 +1,81 @@
+import FileValues
+import Glibc
+import LinuxKernel
+import Reporting
+import Settings
+import SystemPackage
+
+/// Where the daemon keeps its things, as far as this process was told.
+struct Places {
+    /// The configuration; nil where only directories were named.
+    let settings: Settings?
+    let runtime: BytePath
+    let catalogue: BytePath
+
+    /// The file that the daemon's state is written to.
+    var stateFile: BytePath { runtime.appending("state.json") }
+    /// The file that holds the daemon's process number.
+    var processFile: BytePath { runtime.appending("photoinboxd.pid") }
+
+    private static let standardFile: BytePath = "/etc/photoinbox/photoinbox.toml"
+    /// Where `make run` keeps the state.
+    private static let embedded: BytePath = ".photo-inbox"
+
+    /// Flags win over the configuration, and it over nothing: directories are not guessed.
+    init(_ options: PlaceOptions) throws(CommandFailure) {
+        var state = options.state?.path
+        if state == nil, options.config == nil { state = Terminal.variable("PHOTOINBOX_STATE").map { BytePath($0) } }
+        if state?.isEmpty == true { state = nil }
+        if let state, options.config == nil {
+            settings = nil
+            runtime = options.runtime?.path ?? state.appending("run")
+            catalogue = state.appending("catalogue.sqlite")
+            guard (try? FileStatus(at: state, followingLinks: true)) != nil else {
+                throw CommandFailure(
+                    .unavailable, "there is no state directory \(state)",
+                    action: "Start photoinboxd, or correct --state or $PHOTOINBOX_STATE.")
+            }
+            return
+        }
+        let settings = try Self.read(options.config?.path)
+        self.settings = settings
+        runtime = options.runtime?.path ?? state?.appending("run") ?? settings.runtime
+        catalogue = state?.appending("catalogue.sqlite") ?? settings.catalogue
+    }
+
+    private static func read(_ named: BytePath?) throws(CommandFailure) -> Settings {
+        let path = named ?? standardFile
+        var builder = SettingsBuilder(context: .ofProcess())
+        do throws(SystemCallError) { builder.addFile(try content(of: path), path: path) } catch {
+            if error.code == .noSuchFileOrDirectory, named == nil {
+                let isHere = (try? FileStatus(at: embedded.appending("catalogue.sqlite"))) != nil
+                throw CommandFailure(
+                    .configuration, "there is no configuration \(path)",
+                    action: isHere
+                        ? "For the photoinboxd of \"make run\": --state .photo-inbox"
+                        : "Name the daemon's configuration with --config, or its state directory with --state.")
+            }
+            throw CommandFailure(error)
+        }
+        do { return try builder.build() } catch {
+            throw CommandFailure(.configuration, "\(error)", action: "Correct that, then: photoinboxd --check")
+        }
+    }
+}
+
+/// The whole of a file that is not expected to be large; 64 MiB at most.
+func content(of path: BytePath) throws(SystemCallError) -> [UInt8] {
+    let file = try descriptorCall("open", path: path) {
+        path.withCString { Glibc.open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+    }
+    var content: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    while content.count < 64 << 20 {
+        let count = try systemCall("read", path: path) {
+            buffer.withUnsafeMutableBytes { Glibc.read(file.raw, $0.baseAddress, $0.count) }
+        }
+        if count == 0 { break }
+        content += buffer[..<count]
+    }
+    return content
+}

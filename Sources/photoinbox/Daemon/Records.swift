@@ -1,0 +1,69 @@
+import Catalogue
+import FileValues
+import Reporting
+
+/// The catalogue as the commands ask it: for reading, with its failures in words for people.
+struct Records {
+    private let catalogue: Catalogue
+
+    init(_ places: Places) throws(CommandFailure) {
+        let path = places.catalogue
+        // SQLite takes a name as text: one that is none cannot be opened by it.
+        guard let text = String(validating: path.bytes, as: UTF8.self) else {
+            throw CommandFailure(.failed, "\(path): the catalogue's path must be UTF-8")
+        }
+        do { catalogue = try Catalogue.openForReading(text) } catch { throw CommandFailure(error, path: path.escaped) }
+    }
+
+    /// The same where its absence only means that nothing is recorded.
+    static func ifPresent(_ places: Places) throws(CommandFailure) -> Records? {
+        do throws(CommandFailure) { return try Records(places) } catch {
+            if error.status == .unavailable { return nil }
+            throw error
+        }
+    }
+
+    /// What of the catalogue failed, as a command's failure.
+    func ask<Value>(
+        _ question: (Catalogue) throws(CatalogueError) -> Value
+    ) throws(CommandFailure) -> Value {
+        do { return try question(catalogue) } catch { throw CommandFailure(error, path: catalogue.path) }
+    }
+
+    /// Photos, last filed first, that were filed at `since` or later.
+    func photos(inbox: String?, since: FileTime?, limit: Int) throws(CommandFailure) -> [StoredPhoto] {
+        var filter = PhotoFilter()
+        filter.inbox = inbox
+        let found = try ask { (catalogue) throws(CatalogueError) in try catalogue.photos(matching: filter, limit: limit)
+        }
+        // Identifiers grow with the time of filing, so the rest is older still.
+        return Array(found.prefix { photo in since.map { photo.filedAt >= $0 } ?? true })
+    }
+
+    /// Outcomes, newest first.
+    func outcomes(
+        _ kind: OutcomeKind, inbox: String?, since: FileTime?, limit: Int
+    ) throws(CommandFailure) -> [StoredOutcome] {
+        var page = max(limit, 256)
+        while true {
+            let recent = try ask { (catalogue) throws(CatalogueError) in try catalogue.recentOutcomes(limit: page) }
+            let young = recent.prefix { outcome in since.map { outcome.outcome.at >= $0 } ?? true }
+            let found = young.filter { $0.outcome.outcome == kind && (inbox == nil || $0.outcome.inbox == inbox) }
+            if found.count >= limit || young.count < page { return Array(found.prefix(limit)) }
+            page *= 4
+        }
+    }
+}
+
+extension Records {
+    /// The outcome that put a file at `path`, among the last 65,536; nil if none of them did.
+    func outcome(withDestination path: BytePath) throws(CommandFailure) -> StoredOutcome? {
+        var page = 256
+        while true {
+            let recent = try ask { (catalogue) throws(CatalogueError) in try catalogue.recentOutcomes(limit: page) }
+            if let found = recent.first(where: { $0.outcome.destination == path }) { return found }
+            if recent.count < page || page >= 65_536 { return nil }
+            page *= 16
+        }
+    }
+}

@@ -1,0 +1,174 @@
+import Catalogue
+import FileValues
+import Inbox
+import LinuxKernel
+import PhotoModel
+import Reporting
+import Settings
+
+/// Everything that is known of one file, as values.
+struct Evidence {
+    /// Whom the arrivals in hand could be asked for.
+    enum Daemon: Equatable {
+        case running
+        case down
+        /// It may run, and this user may not ask it.
+        case unasked
+    }
+
+    /// A pattern of the configuration that leaves a file alone.
+    struct Exclusion: Equatable {
+        let pattern: String
+        /// `photoinbox.toml:18`.
+        let origin: String
+    }
+
+    let location: Location
+    var daemon = Daemon.down
+    /// What lies there now.
+    var kind: FileKind?
+    var identity: FileIdentity?
+    var exclusion: Exclusion?
+    var nameDecision = NameDecision.take
+    /// `photoinbox.toml:18 quiet = "5s"`.
+    var quietRule: String?
+    var inHand: DaemonState.InHand?
+    /// What the daemon remembers of its last outcomes: some are not worth a row of the catalogue.
+    var ended: DaemonState.Ended?
+    /// Newest first.
+    var outcomes: [StoredOutcome] = []
+    var kept: KeptSource?
+    /// Begun, and not ended when the daemon did.
+    var intent: StoredIntent?
+    /// The photo of the newest outcome, or that lies in the library under this path.
+    var photo: StoredPhoto?
+    /// The inboxes that there are, for a file that is in none.
+    var inboxes: [InboxPlace] = []
+}
+
+/// Looks up what is known of a file.
+struct EvidenceSearch {
+    private let places: Places
+    private let contact: DaemonContact
+    private let records: Records?
+    private var state: DaemonState?
+    private var daemon = Evidence.Daemon.down
+    private let known: KnownPlaces
+
+    init(_ places: Places) throws(CommandFailure) {
+        self.places = places
+        contact = DaemonContact(places: places)
+        do throws(CommandFailure) {
+            state = try contact.freshState()
+            daemon = .running
+        } catch {
+            daemon = error.status == .unavailable ? .down : .unasked
+        }
+        records = try Records.ifPresent(places)
+        // An old state still tells where the inboxes are, but nothing of what is in hand.
+        known = Self.knownPlaces(places.settings, state ?? contact.lastState())
+    }
+
+    func evidence(of file: BytePath) throws(CommandFailure) -> Evidence {
+        let location = Location(
+            file, from: SettingsContext.ofProcess().workingDirectory, in: known,
+            exists: { (try? FileStatus(at: $0)) != nil }, real: { try? realPath($0) })
+        var evidence = Evidence(location: location)
+        evidence.daemon = daemon
+        evidence.inboxes = known.inboxes
+        switch location {
+        case .inbox(let inbox, let path): try gather(inbox, path, &evidence)
+        case .library(let root, let path):
+            evidence.photo = try ask { (catalogue) throws(CatalogueError) in
+                try catalogue.photo(library: root, path: path)
+            }
+            try gatherHistory(&evidence)
+        case .setAside(let path):
+            evidence.outcomes = try records?.outcome(withDestination: path).map { [$0] } ?? []
+            try gatherPhoto(&evidence)
+        case .outside: break
+        }
+        return evidence
+    }
+
+    private func gather(_ inbox: InboxPlace, _ path: BytePath, _ evidence: inout Evidence) throws(CommandFailure) {
+        if let status = try? FileStatus(at: inbox.path.appending(path)) {
+            evidence.kind = status.kind
+            evidence.identity = status.identity
+        }
+        evidence.nameDecision = NameRules.decide(path)
+        if let settings = places.settings, let configured = settings.inboxes.first(where: { $0.name == inbox.name }) {
+            evidence.exclusion = configured.exclusion(of: path).map {
+                Evidence.Exclusion(
+                    pattern: $0.pattern, origin: settings.origin(of: "inbox.\(inbox.name).exclude") ?? "default")
+            }
+            if let quiet = settings.effective("inbox.\(inbox.name).quiet") {
+                evidence.quietRule = "\(quiet.origin) quiet = \(quiet.value)"
+            }
+        }
+        let text = path.escaped
+        evidence.inHand = state?.inHand.first { $0.inbox == inbox.name && $0.file == text }
+        evidence.ended = state?.outcomes.filter { $0.inbox == inbox.name && $0.file == text }.max { $0.at < $1.at }
+        evidence.outcomes =
+            try ask { (catalogue) throws(CatalogueError) in
+                try catalogue.outcomes(forPath: path, inbox: inbox.name)
+            } ?? []
+        if let identity = evidence.identity {
+            evidence.kept = try ask { (catalogue) throws(CatalogueError) in
+                try catalogue.keptSource(like: identity, inbox: inbox.name)
+            }
+            // It may have got another name since.
+            if evidence.outcomes.isEmpty, evidence.kept?.identity == identity, let id = evidence.kept?.outcomeID {
+                let outcome = try ask { (catalogue) throws(CatalogueError) in try catalogue.outcome(id: id) }
+                evidence.outcomes = outcome.map { [$0] } ?? []
+            }
+        }
+        if evidence.inHand == nil {
+            evidence.intent = try ask { (catalogue) throws(CatalogueError) in
+                try catalogue.pendingIntents().first { $0.photo.inbox == inbox.name && $0.photo.sourcePath == path }
+            }
+        }
+        try gatherPhoto(&evidence)
+    }
+
+    private func gatherPhoto(_ evidence: inout Evidence) throws(CommandFailure) {
+        guard let id = evidence.outcomes.first?.outcome.photoID else { return }
+        evidence.photo = try ask { (catalogue) throws(CatalogueError) in try catalogue.photo(id: id) }
+    }
+
+    private func gatherHistory(_ evidence: inout Evidence) throws(CommandFailure) {
+        guard let id = evidence.photo?.id else { return }
+        evidence.outcomes =
+            try ask { (catalogue) throws(CatalogueError) in try catalogue.outcomes(ofPhoto: id) } ?? []
+    }
+
+    private func ask<Value>(
+        _ question: (Catalogue) throws(CatalogueError) -> Value?
+    ) throws(CommandFailure) -> Value? {
+        try records?.ask(question)
+    }
+
+    private static func knownPlaces(_ settings: Settings?, _ state: DaemonState?) -> KnownPlaces {
+        if let settings {
+            return KnownPlaces(
+                inboxes: settings.inboxes.map { InboxPlace(name: $0.name, path: $0.path) },
+                library: settings.library?.path, quarantine: settings.library?.quarantine,
+                duplicates: settings.library?.duplicates)
+        }
+        var places = KnownPlaces()
+        for inbox in state?.inboxes ?? [] {
+            guard let path = BytePath(escaped: inbox.path) else { continue }
+            places.inboxes.append(InboxPlace(name: inbox.name, path: path))
+        }
+        if let library = state?.library, !library.isEmpty { places.library = BytePath(escaped: library) }
+        // Where they are unless the configuration says otherwise.
+        places.quarantine = places.library?.parent.appending("quarantine")
+        places.duplicates = places.library?.parent.appending("duplicates")
+        return places
+    }
+}
+
+extension Settings {
+    /// Where the value of a key comes from, as people write it.
+    func origin(of key: String) -> String? { effective(key).map { "\($0.origin)" } }
+}

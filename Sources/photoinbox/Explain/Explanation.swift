@@ -1,0 +1,213 @@
+import Catalogue
+import FileValues
+import Inbox
+import LinuxKernel
+import PhotoModel
+import Reporting
+
+/// What became of a file, and which rule decided: the evidence weighed. Pure.
+struct Explanation {
+    /// In one word, for scripts.
+    enum Verdict: String, Hashable, CaseIterable {
+        case filed, duplicate, quarantined, ignored, withdrawn
+        case deferred
+        case inHand = "in-hand"
+        case excluded
+        case unfinished
+        /// It stays in the inbox, and the record of its outcome is gone.
+        case kept
+        /// A file of the library that was filed.
+        case inLibrary = "in-library"
+        case neverSeen = "never-seen"
+        case outside
+    }
+
+    let verdict: Verdict
+    /// How our own output names the file.
+    let subject: String
+    /// What is said after it.
+    let headline: String
+    /// Labels and texts, all safe to print.
+    private(set) var rows: [(label: String, text: String)] = []
+    let status: ExitStatus
+    let evidence: Evidence
+    private let now: Int64
+
+    init(_ evidence: Evidence, now: Int64) {
+        self.evidence = evidence
+        self.now = now
+        subject = evidence.location.words
+        (verdict, headline) = Self.judge(evidence, now: now)
+        status =
+            switch verdict {
+            case .neverSeen: evidence.daemon == .down && evidence.kind != nil ? .unavailable : .noMatch
+            case .outside: .noMatch
+            default: .ok
+            }
+        addRows()
+    }
+
+    // MARK: - Verdict
+
+    private static func judge(_ evidence: Evidence, now: Int64) -> (Verdict, String) {
+        switch evidence.location {
+        case .outside: return (.outside, "is outside every inbox, and not in the library")
+        case .library:
+            guard let photo = evidence.photo else {
+                return (.neverSeen, "lies in the library, but was not filed by photoinboxd")
+            }
+            return (.inLibrary, "filed \(shortTime(photo.filedAt, now: now)) from \(photo.words)")
+        case .setAside:
+            guard let outcome = evidence.outcomes.first else {
+                return (.neverSeen, "lies where files are set aside, but no record names it")
+            }
+            return judge(outcome, evidence, now: now)
+        case .inbox: return judgeInInbox(evidence, now: now)
+        }
+    }
+
+    private static func judgeInInbox(_ evidence: Evidence, now: Int64) -> (Verdict, String) {
+        if let inHand = evidence.inHand {
+            guard inHand.stage == "deferred" else { return (.inHand, "in hand, \(shown(inHand.stage))") }
+            let next = inHand.until.map { " at \(localTime($0, now: now))" } ?? ""
+            return (.deferred, "deferred, try \(inHand.attempts + 1)\(next)")
+        }
+        if evidence.intent != nil {
+            return (.inHand, "was being filed when photoinboxd stopped; that is finished when it starts")
+        }
+        if let exclusion = evidence.exclusion {
+            return (.excluded, "left alone: excluded by \(shown(exclusion.pattern)) (\(shown(exclusion.origin)))")
+        }
+        guard evidence.kind != nil else {
+            if let outcome = evidence.outcomes.first { return judge(outcome, evidence, now: now) }
+            return evidence.ended.map { judge($0) } ?? (.neverSeen, "never seen, and not there")
+        }
+        if let kept = evidence.kept, kept.identity == evidence.identity { return judge(kept, evidence) }
+        switch evidence.nameDecision {
+        case .unfinished(let rule):
+            return (.unfinished, "not finished, by its name: \(rule); it is taken under its final name")
+        case .ignored(let rule): return (.ignored, "ignored by its name: \(rule)")
+        case .sidecar(let kind): return (.ignored, "ignored: a sidecar (\(kind.rawValue)); it stays where it is")
+        case .take: break
+        }
+        switch evidence.kind {
+        case .regular, nil: break
+        case .directory: return (.ignored, "is a directory; name a file in it")
+        case .symbolicLink: return (.ignored, "ignored: a symbolic link, which is never followed")
+        default: return (.ignored, "ignored: not a regular file")
+        }
+        if let ended = evidence.ended, evidence.outcomes.isEmpty { return judge(ended) }
+        return (.neverSeen, newWords(evidence))
+    }
+
+    private static func judge(_ outcome: StoredOutcome, _ evidence: Evidence, now: Int64) -> (Verdict, String) {
+        let record = outcome.outcome
+        let when = shortTime(record.at, now: now)
+        switch record.outcome {
+        case .filed:
+            return (.filed, "filed as \((evidence.photo?.photo.libraryPath ?? record.destination ?? "").escaped)")
+        case .duplicate:
+            let original = evidence.photo.map { " of \($0.photo.libraryPath.escaped)" } ?? ""
+            return (.duplicate, "duplicate\(original), \(when)")
+        case .quarantined: return (.quarantined, "quarantined \(when), unchanged")
+        case .ignored: return (.ignored, "ignored \(when)")
+        case .withdrawn: return (.withdrawn, "withdrawn \(when): gone before it was filed")
+        }
+    }
+
+    private static func judge(_ ended: DaemonState.Ended) -> (Verdict, String) {
+        let verdict = Verdict(rawValue: ended.outcome) ?? .neverSeen
+        return (verdict, "\(shown(ended.outcome)): \(shown(ended.reason))")
+    }
+
+    private static func judge(_ kept: KeptSource, _ evidence: Evidence) -> (Verdict, String) {
+        guard let outcome = evidence.outcomes.first?.outcome else {
+            return (.kept, "has its outcome, and is kept: \(shown(kept.why))")
+        }
+        switch outcome.outcome {
+        case .filed:
+            let place = evidence.photo?.photo.libraryPath ?? outcome.destination ?? ""
+            return (.filed, "filed as \(place.escaped), and kept here: \(shown(kept.why))")
+        case .duplicate: return (.duplicate, "duplicate, and kept here")
+        case .quarantined: return (.quarantined, "needs a person, and could not be moved")
+        case .ignored: return (.ignored, "ignored")
+        case .withdrawn: return (.kept, "kept here: \(shown(kept.why))")
+        }
+    }
+
+    private static func newWords(_ evidence: Evidence) -> String {
+        let before = evidence.outcomes.isEmpty ? "" : ", unlike an earlier file of this name"
+        switch evidence.daemon {
+        case .running: return "not seen yet\(before)"
+        case .down: return "never seen\(before); photoinboxd is not running, and finds it when it starts"
+        case .unasked: return "not recorded\(before); whether it is in hand, only photoinboxd knows"
+        }
+    }
+
+    // MARK: - Rows
+
+    private mutating func addRows() {
+        addArrivalRows()
+        switch verdict {
+        case .filed, .duplicate, .kept, .inLibrary: addPhotoRows()
+        case .quarantined: addQuarantineRows()
+        case .ignored, .withdrawn, .deferred, .inHand, .excluded, .unfinished, .neverSeen, .outside: break
+        }
+        addOutcomeRows()
+        if verdict == .outside {
+            for inbox in evidence.inboxes { add("inbox", "\(shown(inbox.name))  \(inbox.path.escaped)") }
+            if evidence.inboxes.isEmpty { add("inbox", "none is known; name the configuration with --config") }
+        }
+    }
+
+    private mutating func addArrivalRows() {
+        guard let inHand = evidence.inHand else { return }
+        add("why", shown(inHand.what))
+        add("seen", Self.localTime(inHand.firstSeen, now: now))
+        if inHand.stage == "settling", let rule = evidence.quietRule { add("rule", shown(rule)) }
+        if inHand.stage == "deferred" { add("next", "it is looked at again at once when its bytes change") }
+    }
+
+    private mutating func addPhotoRows() {
+        guard let photo = evidence.photo else { return }
+        add("place", photo.photo.library.appending(photo.photo.libraryPath).escaped)
+        if let captured = photo.photo.captured {
+            add("date", "\(shown(captured.words)), from \(shown(captured.source))")
+        } else {
+            add("date", "none that can be believed")
+        }
+        add("proof", shown(photo.photo.proof))
+        if verdict == .filed { add("when", shortTime(photo.filedAt, now: now)) }
+        if photo.supersededAt != nil { add("but", "its copy was found damaged, and another took its place") }
+    }
+
+    private mutating func addQuarantineRows() {
+        guard let outcome = evidence.outcomes.first?.outcome else { return }
+        add("why", shown(outcome.reason))
+        if let destination = outcome.destination { add("now at", destination.escaped) }
+        add("best", "copy it again from where it came")
+    }
+
+    private mutating func addOutcomeRows() {
+        // Where a photo came from is told by the filing that made it, not by the duplicates that followed.
+        let filing = verdict == .inLibrary ? evidence.outcomes.last { $0.outcome.outcome == .filed } : nil
+        guard evidence.inHand == nil, let newest = filing ?? evidence.outcomes.first else { return }
+        if case .setAside = evidence.location {
+            add("from", "\(shown(newest.outcome.inbox))/\(newest.outcome.path.escaped)")
+        } else if [.ignored, .withdrawn, .duplicate].contains(verdict) {
+            add("why", shown(newest.outcome.reason))
+        }
+        if verdict == .duplicate, let destination = newest.outcome.destination { add("now at", destination.escaped) }
+        if verdict == .neverSeen {
+            add("before", "\(shortTime(newest.outcome.at, now: now)) \(newest.outcome.outcome.rawValue)")
+        }
+        add("more", "photoinbox show \(newest.id)")
+    }
+
+    private mutating func add(_ label: String, _ text: String) { rows.append((label, text)) }
+
+    /// A time of the daemon's state, as people here read clocks.
+    private static func localTime(_ text: String, now: Int64) -> String {
+        parseRFC3339(text).map { shortTime($0, now: now) } ?? shown(text)
+    }
+}

@@ -1,0 +1,84 @@
+import FileValues
+
+/// An inbox as the command line knows it: from the configuration, or from the daemon's last state.
+struct InboxPlace: Hashable {
+    let name: String
+    /// Absolute.
+    let path: BytePath
+}
+
+/// Directories that files may be in.
+struct KnownPlaces: Hashable {
+    var inboxes: [InboxPlace] = []
+    var library: BytePath?
+    var quarantine: BytePath?
+    var duplicates: BytePath?
+}
+
+/// What a file that somebody names is, by its place alone.
+enum Location: Hashable {
+    case inbox(InboxPlace, BytePath)
+    /// The library's root, and the path in it.
+    case library(BytePath, BytePath)
+    /// Where files go that are set aside, by its absolute path.
+    case setAside(BytePath)
+    case outside(BytePath)
+
+    /// Finds the place of `file`: an absolute path, one relative to `directory`, or INBOX/PATH. Pure but for what it
+    /// asks: `exists` tells whether a path leads to something, `real` gives a path without links, if it leads anywhere.
+    init(
+        _ file: BytePath, from directory: BytePath, in places: KnownPlaces, exists: (BytePath) -> Bool,
+        real: (BytePath) -> BytePath?
+    ) {
+        let absolute = normalised(file.isAbsolute ? file : directory.appending(file))
+        // The file's own last name may be a link, and is not followed; neither need it be there.
+        let resolved = real(absolute.parent).map { $0.appending(absolute.name) }
+        let candidates = [absolute] + (resolved.map { [$0] } ?? [])
+        let found = candidates.compactMap { Self.find($0, in: places, real: real) }.first
+        if let found, file.isAbsolute || exists(absolute) {
+            self = found
+        } else if let named = Self.named(file, in: places) {
+            self = named
+        } else {
+            self = found ?? .outside(absolute)
+        }
+    }
+
+    private static func find(
+        _ path: BytePath, in places: KnownPlaces, real: (BytePath) -> BytePath?
+    ) -> Location? {
+        func rest(below root: BytePath) -> BytePath? {
+            path.relative(to: root) ?? real(root).flatMap { path.relative(to: $0) }
+        }
+        for inbox in places.inboxes {
+            if let rest = rest(below: inbox.path), !rest.isEmpty { return .inbox(inbox, rest) }
+        }
+        // Quarantine and duplicates first: somebody may keep them in the library.
+        for root in [places.quarantine, places.duplicates].compactMap(\.self) {
+            if let rest = rest(below: root), !rest.isEmpty { return .setAside(root.appending(rest)) }
+        }
+        if let root = places.library, let rest = rest(below: root), !rest.isEmpty { return .library(root, rest) }
+        return nil
+    }
+
+    /// INBOX/PATH, as our own output writes it.
+    private static func named(_ file: BytePath, in places: KnownPlaces) -> Location? {
+        guard !file.isAbsolute else { return nil }
+        let names = file.components
+        guard names.count > 1, let inbox = places.inboxes.first(where: { BytePath($0.name) == names[0] }) else {
+            return nil
+        }
+        let rest = names.dropFirst().reduce(BytePath("")) { $0.appending($1) }
+        return rest.isSafeBeneath ? .inbox(inbox, rest) : nil
+    }
+}
+
+/// The path without `.`, and with `..` taken as the shell's `cd` does: by name.
+func normalised(_ path: BytePath) -> BytePath {
+    var names: [BytePath] = []
+    for name in path.components {
+        if name == "." { continue }
+        if name == ".." { _ = names.popLast() } else { names.append(name) }
+    }
+    return names.reduce(BytePath(path.isAbsolute ? "/" : "")) { $0.appending($1) }
+}

@@ -1,0 +1,50 @@
+import ArgumentParser
+
+/// Help: `-h` fits a screen, `--help` teaches, examples first.
+struct HelpText {
+    let text: String
+
+    /// `standard` is what ArgumentParser says: overview, usage and options, or the version.
+    init(arguments: [String], standard: String) {
+        guard arguments.prefix(while: { $0 != "--" }).contains("--help") || arguments.first == "help" else {
+            text = standard + "\n"
+            return
+        }
+        let name = Self.commandName(in: arguments)
+        let lesson = Self.lessons.first { $0.name == name }?.lesson ?? Self.overview
+        // The overview's line, then examples; options and the rest after them.
+        let parts = standard.split(separator: "\n\n", maxSplits: 1, omittingEmptySubsequences: false)
+        text = "\(parts.first ?? "")\n\n\(lesson)\n\n\(parts.dropFirst().first ?? "")\n"
+    }
+
+    /// The subcommand that is meant; nil for the program itself.
+    static func commandName(in arguments: [String]) -> String? {
+        let names = lessons.map(\.name)
+        let words = arguments.first == "help" ? arguments.dropFirst() : arguments[...]
+        return words.first { !$0.hasPrefix("-") }.flatMap { names.contains($0) ? $0 : nil }
+    }
+
+    private static var lessons: [(name: String, lesson: String)] {
+        [
+            ("status", StatusCommand.lesson), ("list", ListCommand.lesson), ("watch", WatchCommand.lesson),
+            ("explain", ExplainCommand.lesson), ("show", ShowCommand.lesson), ("dump", DumpCommand.lesson),
+        ]
+    }
+
+    private static let overview = """
+        EXAMPLES:
+          photoinbox status                       is everything filed, and if not, why
+          photoinbox explain phones/IMG_2041.HEIC where a photo is, and which rule decided
+          photoinbox list --since 1d              what was filed since yesterday
+          photoinbox watch . | while IFS= read -r file; do …; done
+                                                  each file as it is finished; needs no daemon
+
+        EXIT STATUS:
+          0 done   1 failed   3 done, something is left   4 nothing matches   5 filing is stopped
+          64 usage   69 the daemon is not running   75 busy   77 no permission   78 configuration
+
+        FILES:
+          /etc/photoinbox/photoinbox.toml names the directories; --config FILE takes another one. Without any,
+          --state DIR or $PHOTOINBOX_STATE says where the daemon keeps its state ("make run": .photo-inbox).
+        """
+}

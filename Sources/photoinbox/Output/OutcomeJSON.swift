@@ -1,0 +1,59 @@
+import Catalogue
+import FileValues
+import Reporting
+
+// What the catalogue knows, for machines. Fields are only ever added.
+
+extension StoredPhoto {
+    func json() -> JSONValue {
+        .object(
+            [
+                JSONField("id", .integer(id)), JSONField("filed_at", filedAt.json),
+                JSONField("inbox", .string(photo.inbox)),
+            ] + JSONField.path("source", photo.sourcePath) + JSONField.path("library", photo.library)
+                + JSONField.path("path", photo.libraryPath) + [
+                    JSONField("format", .string(photo.format)), JSONField("bytes", .unsigned(photo.size)),
+                    JSONField("sha256", .string(hexadecimal(photo.sha256))),
+                    JSONField("captured", photo.captured.map { $0.json() } ?? .null),
+                    JSONField("width", photo.width.map { .unsigned(UInt64($0)) } ?? .null),
+                    JSONField("height", photo.height.map { .unsigned(UInt64($0)) } ?? .null),
+                    JSONField("orientation", photo.orientation.map { .unsigned(UInt64($0)) } ?? .null),
+                    JSONField("camera", photo.camera.map { .string($0) } ?? .null),
+                    JSONField("proof", .string(photo.proof)), JSONField("source_kept", .boolean(sourceKept)),
+                    JSONField("superseded_at", supersededAt?.json ?? .null),
+                ])
+    }
+}
+
+extension CaptureDate {
+    func json() -> JSONValue {
+        .object([
+            JSONField("local", .string(local)),
+            JSONField("utc_offset_seconds", offset.map { .integer(Int64($0)) } ?? .null),
+            JSONField("provenance", .string(provenance)),
+        ])
+    }
+}
+
+extension StoredOutcome {
+    func json() -> JSONValue {
+        .object(
+            [
+                JSONField("operation", .integer(id)), JSONField("time", outcome.at.json),
+                JSONField("inbox", .string(outcome.inbox)),
+            ] + JSONField.path("file", outcome.path) + [
+                JSONField("outcome", .string(outcome.outcome.rawValue)), JSONField("reason", .string(outcome.reason)),
+                JSONField("sha256", outcome.sha256.map { .string(hexadecimal($0)) } ?? .null),
+                JSONField("photo", outcome.photoID.map { .integer($0) } ?? .null),
+            ] + (outcome.destination.map { JSONField.path("destination", $0) } ?? []))
+    }
+}
+
+extension FileTime {
+    var json: JSONValue { .moment(seconds, milliseconds: Int(nanoseconds / 1_000_000)) }
+}
+
+/// Bytes as people compare them with sha256sum(1).
+func hexadecimal(_ bytes: [UInt8]) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+}

@@ -1,0 +1,74 @@
+import Catalogue
+import FileValues
+import Reporting
+
+import enum PhotoModel.DateProvenance
+
+// What the catalogue knows, for people.
+
+extension StoredOutcome {
+    /// One line for each thing known.
+    func describe(in text: inout LabelledText, now: Int64) {
+        text.add("operation", "\(id)")
+        text.add("file", "\(shown(outcome.inbox))/\(outcome.path.escaped)")
+        text.add("outcome", outcome.outcome.rawValue, textPaint: outcome.outcome.paint)
+        text.add("why", shown(outcome.reason))
+        text.add("when", shortTime(outcome.at, now: now))
+        if let destination = outcome.destination { text.add("to", destination.escaped) }
+        if let hash = outcome.sha256, outcome.photoID == nil { text.add("sha256", hexadecimal(hash)) }
+    }
+}
+
+extension StoredPhoto {
+    /// One line for each thing known.
+    func describe(in text: inout LabelledText, now: Int64) {
+        text.add("photo", "\(id)")
+        text.add("place", photo.library.appending(photo.libraryPath).escaped)
+        text.add("from", "\(shown(photo.inbox))/\(photo.sourcePath.escaped)" + (sourceKept ? ", which is kept" : ""))
+        text.add("filed", shortTime(filedAt, now: now))
+        if let captured = photo.captured {
+            text.add("taken", "\(shown(captured.words)), from \(shown(captured.source))")
+        } else {
+            text.add("taken", "unknown")
+        }
+        text.add("proof", shown(photo.proof))
+        var kind = shown(photo.format)
+        if let width = photo.width, let height = photo.height { kind += ", \(width) × \(height)" }
+        text.add("kind", "\(kind), \(HumanText.count(photo.size)) bytes")
+        if let camera = photo.camera { text.add("camera", shown(camera)) }
+        text.add("sha256", hexadecimal(photo.sha256))
+        if let supersededAt {
+            text.add(
+                "but",
+                "its copy was found missing or damaged, and another took its place \(shortTime(supersededAt, now: now))",
+                textPaint: .warning)
+        }
+    }
+}
+
+extension OutcomeKind {
+    /// How its word is painted.
+    var paint: TextStyle.Paint {
+        switch self {
+        case .filed, .duplicate: .good
+        case .quarantined: .bad
+        case .ignored, .withdrawn: .faint
+        }
+    }
+}
+
+extension CaptureDate {
+    /// `2026-11-21 14:07:31 +01:00`, as far as known.
+    var words: String {
+        var text = String(local.map { $0 == "T" ? " " : $0 })
+        if let offset {
+            let minutes = abs(Int(offset)) / 60
+            let two = { (number: Int) in number < 10 ? "0\(number)" : "\(number)" }
+            text += (offset < 0 ? " -" : " +") + two(minutes / 60) + ":" + two(minutes % 60)
+        }
+        return text
+    }
+
+    /// Where it comes from, as the standards name it.
+    var source: String { DateProvenance(rawValue: provenance)?.name ?? provenance }
+}

@@ -1,0 +1,64 @@
+import FileValues
+import Glibc
+import SystemPackage
+
+/// Bytes on their way to a descriptor: gathered, and written with few calls.
+struct OutputBuffer: ~Copyable {
+    /// What writing came to.
+    enum Result: Equatable {
+        case written
+        /// Nobody reads any more.
+        case closed
+        case failed(Errno)
+    }
+
+    private let descriptor: Int32
+    private var bytes: [UInt8] = []
+
+    init(descriptor: Int32) {
+        self.descriptor = descriptor
+        bytes.reserveCapacity(64 << 10)
+    }
+
+    var isEmpty: Bool { bytes.isEmpty }
+    var count: Int { bytes.count }
+
+    mutating func append(_ byte: UInt8) { bytes.append(byte) }
+
+    mutating func append(_ more: some Collection<UInt8>) { bytes.append(contentsOf: more) }
+
+    mutating func append(_ text: StaticString) {
+        text.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    }
+
+    mutating func append(_ text: String) { bytes.append(contentsOf: text.utf8) }
+
+    /// Gives the bytes that wait to `body`, for what is built up in place.
+    mutating func append(_ body: (inout [UInt8]) -> Void) { body(&bytes) }
+
+    /// Writes all of it, as long as that takes.
+    mutating func flush() -> Result {
+        defer { bytes.removeAll(keepingCapacity: true) }
+        let descriptor = self.descriptor
+        return bytes.withUnsafeBytes { buffer in
+            var rest = buffer[...]
+            while !rest.isEmpty {
+                let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                if count >= 0 {
+                    rest = rest.dropFirst(count)
+                    continue
+                }
+                switch errno {
+                case EINTR: continue
+                case EAGAIN:
+                    // Somebody who shares the descriptor made it non-blocking.
+                    var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                    poll(&entry, 1, -1)
+                case EPIPE: return .closed
+                default: return .failed(Errno(rawValue: errno))
+                }
+            }
+            return .written
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import Glibc
+import Reporting
+
+/// What this process's streams lead to. Reads the environment, so it is asked before other threads exist.
+enum Terminal {
+    /// Whether standard output is one.
+    static var isOutput: Bool { isatty(STDOUT_FILENO) == 1 }
+
+    /// How text on standard output may look.
+    static func style(_ choice: TextStyle.ColourChoice) -> TextStyle {
+        var size = winsize()
+        let columns = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 ? Int(size.ws_col) : nil
+        return TextStyle(
+            isTerminal: isOutput, choice: choice, noColour: variable("NO_COLOR"), terminal: variable("TERM"),
+            columns: columns)
+    }
+
+    /// The local clock, by its offset at this moment.
+    static func clock(at seconds: Int64) -> LocalClock {
+        var time = time_t(seconds)
+        var parts = tm()
+        guard localtime_r(&time, &parts) != nil else { return .universal }
+        return LocalClock(offset: Int32(parts.tm_gmtoff))
+    }
+
+    static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+}
+
+/// Who runs this, for messages that tell what to type.
+var userName: String {
+    guard let entry = getpwuid(getuid()), let name = entry.pointee.pw_name else { return "$USER" }
+    return String(cString: name)
+}
+
+/// Prints to standard output at once; what cannot be written ends the command.
+func printOut(_ text: String) throws {
+    var buffer = OutputBuffer(descriptor: STDOUT_FILENO)
+    buffer.append(text)
+    switch buffer.flush() {
+    case .written: return
+    case .closed: throw CommandEnd(status: .ok)
+    case .failed(let code): throw CommandFailure(.failed, "standard output: \(code)")
+    }
+}
+
+/// A remark beside the output; beside JSON it is an object too.
+func printRemark(_ text: String, asJSON: Bool = false) {
+    var buffer = OutputBuffer(descriptor: STDERR_FILENO)
+    if asJSON {
+        buffer.append(JSONValue.document([JSONField("remark", .string(text))]).compact + "\n")
+    } else {
+        buffer.append("photoinbox: \(text)\n")
+    }
+    _ = buffer.flush()
+}

@@ -1,0 +1,77 @@
+import ArgumentParser
+import Glibc
+import Inbox
+import Reporting
+
+/// The program for people and scripts: looks at what photoinboxd does, and explains it. See photoinbox(1).
+///
+/// Synchronous from the top: an asynchronous main would leave the main thread with every signal unblocked.
+@main
+struct PhotoInbox: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "photoinbox",
+        abstract: "Look at what photoinboxd does with your photos, and ask why.",
+        usage: "photoinbox COMMAND [OPTION…] [ARGUMENT…]",
+        version: version,
+        groupedSubcommands: [
+            CommandGroup(name: "Look", subcommands: [StatusCommand.self, ListCommand.self, WatchCommand.self]),
+            CommandGroup(name: "Understand", subcommands: [ExplainCommand.self, ShowCommand.self]),
+            CommandGroup(name: "Maintain", subcommands: [DumpCommand.self]),
+        ])
+
+    static let version = "photoinbox \(productVersion)"
+
+    static func main() {
+        // A reader that goes away is told by write(2), so that it ends the program quietly and not by a signal.
+        signal(SIGPIPE, SIG_IGN)
+        // Otherwise the next file to be opened would get the number of a stream that was closed.
+        for stream in STDIN_FILENO...STDERR_FILENO where fcntl(stream, F_GETFD) == -1 {
+            _ = open("/dev/null", O_RDWR)
+        }
+        let arguments = RawArgument.ofProcess()
+        do {
+            var command = try parseAsRoot(arguments)
+            try command.run()
+        } catch {
+            Ending(error, arguments: arguments).exit()
+        }
+    }
+}
+
+/// How the program ends when a command threw: what goes where, and with which status.
+private struct Ending {
+    private var status = ExitStatus.ok.rawValue
+    private var output = ""
+    private var complaint = ""
+
+    init(_ error: any Error, arguments: [String]) {
+        let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
+        switch error {
+        case let error as CommandEnd: status = error.status.rawValue
+        case let error as CommandFailure:
+            status = error.status.rawValue
+            complaint = isJSON ? error.json.compact + "\n" : "photoinbox: \(error.text)\n"
+        default:
+            status = PhotoInbox.exitCode(for: error).rawValue
+            if status == ExitStatus.ok.rawValue {
+                output = HelpText(arguments: arguments, standard: PhotoInbox.fullMessage(for: error)).text
+            } else {
+                let command = HelpText.commandName(in: arguments).map { " " + $0 } ?? ""
+                let failure = CommandFailure(
+                    ExitStatus(reported: status), PhotoInbox.message(for: error),
+                    action: "See: photoinbox\(command) --help")
+                complaint = isJSON ? failure.json.compact + "\n" : "photoinbox: \(failure.text)\n"
+            }
+        }
+    }
+
+    func exit() -> Never {
+        var standardOutput = OutputBuffer(descriptor: STDOUT_FILENO)
+        standardOutput.append(output)
+        _ = standardOutput.flush()
+        var standardError = OutputBuffer(descriptor: STDERR_FILENO)
+        standardError.append(complaint)
+        _ = standardError.flush()
+        Glibc.exit(status)
+    }
+}

@@ -1,0 +1,127 @@
+import DirectoryWatch
+import FileValues
+import LinuxKernel
+import PhotoModel
+import SystemMonitor
+
+/// Tells what DirectoryWatch notices: files as they are finished, and whatever else was asked for.
+final class NoticeSource: EventSource {
+    /// Which notices are told, and how their names are judged. A value.
+    struct Selection: Sendable {
+        var kinds: Set<NoticeKind>
+        /// Also what was there at the start.
+        var includesExisting = false
+        /// Also files whose names say that some program has not finished with them.
+        var includesUnfinished = false
+
+        /// What a notice is told as; nil if it is not.
+        func kind(of notice: WatchNotice) -> NoticeKind? {
+            switch notice.kind {
+            case .finished: return kinds.contains(.finished) && isFinishedName(notice.path) ? .finished : nil
+            case .renamed(let old):
+                // What was held back under its old name was never told: here it is, finished.
+                if kinds.contains(.renamed), isFinishedName(old) || !kinds.contains(.finished) { return .renamed }
+                // A program that only wants finished files wants to know where they are.
+                return kinds.contains(.finished) && isFinishedName(notice.path) ? .finished : nil
+            default:
+                guard let kind = NoticeKind(notice.kind), kinds.contains(kind) else { return nil }
+                return kind
+            }
+        }
+
+        private func isFinishedName(_ path: BytePath) -> Bool {
+            guard !includesUnfinished else { return true }
+            if case .unfinished = NameRules.decide(path) { return false }
+            return true
+        }
+    }
+
+    private let session: WatchSession
+    private let watch: DirectoryWatch
+    private let selection: Selection
+    /// What stands before relative paths, by root.
+    private let prefixes: [String: BytePath]
+    private let state: QueueBound<State>
+
+    private struct State {
+        var isReconciled = false
+        let started = coarseNow()
+    }
+
+    init(
+        session: WatchSession, roots: [BytePath], selection: Selection,
+        exclude: (@Sendable (BytePath) -> Bool)?
+    ) throws(SystemCallError) {
+        self.session = session
+        self.selection = selection
+        var prefixes: [String: BytePath] = [:]
+        var watched: [WatchRoot] = []
+        for (index, root) in roots.enumerated() {
+            let id = String(index)
+            prefixes[id] = root
+            watched.append(
+                WatchRoot(
+                    id: id, path: root, queue: MonitorQueue(label: "photoinbox.files.\(index)"),
+                    exclude: { path, _ in exclude?(path) ?? false }))
+        }
+        self.prefixes = prefixes
+        watch = try DirectoryWatch(
+            label: "watch", queue: session.queue, roots: watched, reportsChanges: selection.kinds.contains(.changed))
+        state = QueueBound(State(), queue: session.queue)
+    }
+
+    func start(onReady: @escaping @Sendable (Int) -> Void) {
+        watch.setHandler { [self] notices in take(notices) }
+        watch.activate(onReconciled: { [self] reports in
+            state.onQueue { $0.isReconciled = true }
+            onReady(reports.reduce(0) { $0 + $1.directories })
+        })
+    }
+
+    func stop(completion: @escaping @Sendable () -> Void) { watch.invalidate(completion: completion) }
+
+    private func take(_ notices: [WatchNotice]) {
+        let (isReconciled, started) = state.onQueue { ($0.isReconciled, $0.started) }
+        let now = coarseNow()
+        var remarks: [(text: String, isIncomplete: Bool)] = []
+        session.tell { report in
+            for notice in notices {
+                if let remark = remark(on: notice) { remarks.append(remark) }
+                if case .rootGone = notice.kind { report.goneRoots.insert(notice.root) }
+                if case .rootBack = notice.kind { report.goneRoots.remove(notice.root) }
+                guard report.isOpen, let kind = selection.kind(of: notice) else { continue }
+                if !isReconciled, !selection.includesExisting, Self.wasThere(notice, before: started) { continue }
+                let prefix = prefixes[notice.root] ?? ""
+                let path = prefix.appending(notice.path).bytes
+                var old: [UInt8]?
+                if case .renamed(let from) = notice.kind { old = prefix.appending(from).bytes }
+                report.tell { format, bytes in
+                    format.append(kind, of: notice, path: path, from: old, at: now, to: &bytes)
+                }
+            }
+        }
+        for (text, isIncomplete) in remarks { session.remark(text, isIncomplete: isIncomplete) }
+    }
+
+    /// Whether the first listing found something that nothing has happened to since the start.
+    private static func wasThere(_ notice: WatchNotice, before start: FileTime) -> Bool {
+        switch notice.kind {
+        case .finished(.found): notice.identity.map { $0.changed < start } ?? true
+        case .directoryAppeared, .notRegular: notice.mask.isEmpty
+        default: false
+        }
+    }
+
+    private func remark(on notice: WatchNotice) -> (text: String, isIncomplete: Bool)? {
+        let path = (prefixes[notice.root] ?? "").appending(notice.path)
+        switch notice.kind {
+        case .unreadable(let error):
+            return ("\(path) cannot be listed (\(error.code)); what is in it is not told", true)
+        case .rootGone: return ("\(path) is gone; it is watched again once it is back", false)
+        case .rootBack: return ("\(path) is back; what differs is told", false)
+        case .overflow: return ("events were lost; comparing with what is there", false)
+        case .healed: return ("comparison complete; nothing was missed", false)
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import FileValues
+import Glibc
+import Reporting
+import SystemPackage
+
+/// Why a watch ends.
+enum WatchEnd: Hashable, Sendable {
+    /// Its user ended it.
+    case signalled
+    /// It told as many events as it was asked for.
+    case counted
+    case timedOut
+    /// Nobody reads its output any more.
+    case readerClosed
+    case outputFailed(Errno)
+}
+
+/// What a watch has told and may still tell. Its queue alone touches it.
+struct WatchReport: ~Copyable {
+    private var output = OutputBuffer(descriptor: STDOUT_FILENO)
+    /// How events are written.
+    var format: EventFormat
+    private let limit: Int?
+    /// Events told.
+    private(set) var told = 0
+    /// Whether something was not watched, as remarks have said.
+    var isIncomplete = false
+    /// Roots that are not there now. Once they are back, what differs is told, so nothing was missed.
+    var goneRoots: Set<String> = []
+    /// Set once.
+    var end: WatchEnd?
+
+    init(format: EventFormat, limit: Int?) {
+        self.format = format
+        self.limit = limit
+    }
+
+    /// Whether more may be told.
+    var isOpen: Bool { end == nil && !isFull }
+
+    private var isFull: Bool { limit.map { told >= $0 } ?? false }
+
+    /// Tells one event: `body` appends its line.
+    mutating func tell(_ body: (inout EventFormat, inout [UInt8]) -> Void) {
+        guard isOpen else { return }
+        told += 1
+        output.append { bytes in body(&format, &bytes) }
+        if output.count > Self.largestBatch { flush() }
+    }
+
+    /// Writes what was told. Blocks while the reader is slow: the kernel keeps events meanwhile, and what it has no
+    /// room for is found by the comparison that follows.
+    mutating func flush() {
+        if !output.isEmpty {
+            switch output.flush() {
+            case .written: break
+            case .closed: end = end ?? .readerClosed
+            case .failed(let code): end = end ?? .outputFailed(code)
+            }
+        }
+        if isFull { end = end ?? .counted }
+    }
+
+    /// The status that this ends with.
+    func status(of end: WatchEnd) -> ExitStatus {
+        Self.status(of: end, told: told, limit: limit, isIncomplete: isIncomplete || !goneRoots.isEmpty)
+    }
+
+    /// The same from its parts. Pure.
+    static func status(of end: WatchEnd, told: Int, limit: Int?, isIncomplete: Bool) -> ExitStatus {
+        let whole: ExitStatus = isIncomplete ? .someLeft : .ok
+        switch end {
+        case .signalled, .counted, .readerClosed: return whole
+        case .timedOut:
+            if told == 0 { return .noMatch }
+            return limit == nil ? whole : .someLeft
+        case .outputFailed: return .failed
+        }
+    }
+
+    private static let largestBatch = 1 << 20
+}
+
+/// The wall clock as file systems read it: a file that is changed after this moment has no earlier time.
+func coarseNow() -> FileTime {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME_COARSE, &time)
+    return FileTime(seconds: Int64(time.tv_sec), nanoseconds: UInt32(time.tv_nsec))
+}

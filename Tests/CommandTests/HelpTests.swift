@@ -1,0 +1,45 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct HelpTests {
+    private static let commands = ["status", "list", "watch", "explain", "show", "dump"]
+
+    @Test(arguments: commands) func shortHelpFitsAScreen(_ command: String) async throws {
+        let result = try await photoinbox([command, "-h"], in: ScratchDirectory())
+        #expect(result.status == 0 && result.errors.isEmpty)
+        let lines = result.text.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count <= 40)
+        #expect(lines.allSatisfy { $0.count <= 80 })
+    }
+
+    @Test(arguments: commands) func longHelpTeaches(_ command: String) async throws {
+        let result = try await photoinbox([command, "--help"], in: ScratchDirectory())
+        #expect(result.status == 0)
+        let examples = try #require(result.text.range(of: "EXAMPLES:\n  photoinbox \(command)"))
+        let options = try #require(result.text.range(of: "OPTIONS:"))
+        #expect(examples.lowerBound < options.lowerBound)
+        #expect(result.text.contains("EXIT STATUS"))
+        #expect(result.text.split(separator: "\n").allSatisfy { $0.count <= 120 })
+    }
+
+    @Test func groupsItsVerbs() async throws {
+        let help = try await photoinbox(["--help"], in: ScratchDirectory())
+        #expect(help.status == 0)
+        let places = ["EXAMPLES:", "LOOK", "UNDERSTAND", "MAINTAIN"].map { help.text.range(of: $0)?.lowerBound }
+        #expect(places.allSatisfy { $0 != nil })
+        #expect(places.compactMap(\.self) == places.compactMap(\.self).sorted())
+    }
+
+    @Test func answersMisuseWithTheErrorAlone() async throws {
+        let result = try await photoinbox(["watch", "--bad", "in"], in: ScratchDirectory())
+        #expect(result.status == 64)
+        #expect(result.output.isEmpty)
+        #expect(result.errors == "photoinbox: Unknown option '--bad'. See: photoinbox watch --help\n")
+        let nothing = try await photoinbox(["fly"], in: ScratchDirectory())
+        #expect(nothing.status == 64)
+        let object = try await photoinbox(["show", "--json", "x"], in: ScratchDirectory())
+        let error = try JSONSerialization.jsonObject(with: Data(object.errors.utf8)) as? [String: Any]
+        #expect((error?["error"] as? [String: Any])?["exit_status"] as? Int == 64)
+    }
+}
