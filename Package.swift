@@ -109,6 +109,7 @@ let package = Package(
         tests(
             "InboxTests",
             ["Filing", "Inbox", "PhotoModel", "Reporting", "Settings", "SystemMonitor", "Systemd", logging]),
+        tests("EndToEndTests", ["Catalogue", "Inbox", "photoinbox", "photoinboxd"]),
         tests(
             "CommandTests",
             ["Catalogue", "DirectoryWatch", "Inbox", "Reporting", "Settings", "photoinbox", "photoinboxd", arguments]),

@@ -1,0 +1,150 @@
+import Foundation
+import Glibc
+import Inbox
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("Photos come in every way that there is, and are filed")
+    struct Arriving {
+        @Test("Copied and moved: each format by the date in it")
+        func copiedAndMoved() async throws {
+            let house = try House()
+            let daemon = try await house.start()
+            let dated = [
+                "exif.jpg", "rocket.jpg", "exif.heic", "exif.avif", "exif.png", "exif.tiff", "exif.webp", "live.jpg",
+                "live.mov", "film.mp4", "preview.raf",
+            ]
+            for (index, name) in dated.enumerated() {
+                if index.isMultiple(of: 2) {
+                    try copy(Photos.path(name), to: "\(house.inbox)/\(name)")
+                } else {
+                    try house.drop(try Photos.named(name), as: name)
+                }
+            }
+            try await daemon.lines(holding: dated.map { "filed inbox/\($0) as " })
+            let library = house.files(in: house.library)
+            for name in dated { #expect(library["\(Photos.day)/\(name)"] == (try Photos.named(name)), "\(name)") }
+            #expect(library.count == dated.count)
+            #expect(house.files(in: house.inbox).isEmpty, "what is filed leaves the inbox")
+            try await daemon.stop()
+        }
+
+        @Test("A file without a date goes by its time of modification")
+        func undated() async throws {
+            let house = try House()
+            let daemon = try await house.start()
+            let aside = "\(house.outside)/plain.png"
+            try copy(Photos.path("plain.png"), to: aside)
+            try runProgram(["/usr/bin/touch", "-d", "2019-03-04 12:00", aside])
+            try move(aside, to: "\(house.inbox)/plain.png")
+            try await daemon.line(holding: "filed inbox/plain.png as 2019/03/2019-03-04/plain.png")
+            try await daemon.stop()
+        }
+
+        @Test("A file that is written slowly is not taken before its writer has closed it")
+        func slowWriter() async throws {
+            let house = try House()
+            let daemon = try await house.start()
+            let photo = try Photos.named("rocket.jpg")
+            let writer = try SlowWriter("\(house.inbox)/slow.jpg")
+            for start in stride(from: 0, to: photo.count, by: photo.count / 7 + 1) {
+                try writer.write(photo[start..<min(photo.count, start + photo.count / 7 + 1)])
+                // Even asked to look, it must see that the file is open.
+                daemon.signal(SIGUSR2)
+                let state = try await house.state(of: daemon)
+                #expect(state.outcomes.isEmpty)
+            }
+            // Whole by its structure, and still open.
+            var state = try await house.state(of: daemon)
+            while state.inHand.first?.stage != "settling" { state = try await house.state(of: daemon) }
+            #expect(state.inHand.first?.what == "a program still has it open for writing")
+            #expect(house.files(in: house.library).isEmpty)
+            writer.close()
+            try await daemon.line(holding: "filed inbox/slow.jpg as ")
+            #expect(house.files(in: house.library) == ["\(Photos.day)/slow.jpg": photo])
+            try await daemon.stop()
+        }
+
+        @Test("A directory tree that is moved in whole")
+        func tree() async throws {
+            let house = try House()
+            let daemon = try await house.start()
+            var names: [String] = []
+            try makeDirectory("\(house.outside)/card")
+            for folder in ["DCIM", "DCIM/100CANON", "DCIM/101CANON", "MISC"] {
+                try makeDirectory("\(house.outside)/card/\(folder)")
+                for number in 0..<5 {
+                    let name = "card/\(folder)/\(folder.split(separator: "/").last ?? "")_\(number).jpg"
+                    try write(try Photos.unique(names.count), to: "\(house.outside)/\(name)")
+                    names.append(name)
+                }
+            }
+            try move("\(house.outside)/card", to: "\(house.inbox)/card")
+            try await daemon.lines(holding: names.map { "filed inbox/\($0) as " })
+            // And one into a directory that came with it.
+            try house.drop(try Photos.unique(99), as: "card/DCIM/100CANON/late.jpg")
+            try await daemon.line(holding: "filed inbox/card/DCIM/100CANON/late.jpg as ")
+            #expect(house.files(in: house.library).count == names.count + 1)
+            try await daemon.stop()
+        }
+
+        @Test("What was there at the start, and what came while it was down")
+        func whileDown() async throws {
+            let house = try House()
+            try house.drop(try Photos.unique(1), as: "early.jpg")
+            var daemon = try await house.start(telling: ["filed inbox/early.jpg"])
+            try await daemon.stop()
+            try makeDirectory("\(house.inbox)/new")
+            try house.drop(try Photos.unique(2), as: "new/meanwhile.jpg")
+            daemon = try await house.start(telling: ["filed inbox/new/meanwhile.jpg"])
+            #expect(house.files(in: house.library).count == 2)
+            try await daemon.stop()
+        }
+
+        @Test("What came while it was stopped by SIGSTOP")
+        func whileStopped() async throws {
+            let house = try House()
+            let daemon = try await house.start()
+            daemon.signal(SIGSTOP)
+            for number in 0..<20 { try house.drop(try Photos.unique(number), as: "p\(number).jpg") }
+            daemon.signal(SIGCONT)
+            try await daemon.lines(holding: (0..<20).map { "filed inbox/p\($0).jpg as " })
+            #expect(house.files(in: house.library).count == 20)
+            try await daemon.stop()
+        }
+
+        @Test("SIGUSR2: what no event told of is found")
+        func reconciliation() async throws {
+            let house = try House()
+            // A photo with two names is left alone; that it has one again, no event of the inbox says.
+            try write(try Photos.unique(1), to: "\(house.outside)/linked.jpg")
+            #expect(link("\(house.outside)/linked.jpg", "\(house.inbox)/linked.jpg") == 0)
+            let daemon = try await house.start(telling: ["ignored inbox/linked.jpg"])
+            unlink("\(house.outside)/linked.jpg")
+            daemon.signal(SIGUSR2)
+            try await daemon.line(holding: "filed inbox/linked.jpg as ")
+            try await daemon.stop()
+        }
+
+        @Test("An unfinished name is left alone until it gets its final one")
+        func unfinishedNames() async throws {
+            let house = try House()
+            let daemon = try await house.start()
+            for (index, suffix) in [".part", ".crdownload", ".tmp"].enumerated() {
+                let name = "p\(index).jpg"
+                try write(try Photos.unique(index), to: "\(house.inbox)/\(name)\(suffix)")
+                try await daemon.line(holding: "ignored inbox/\(name)\(suffix): unfinished name")
+                try move("\(house.inbox)/\(name)\(suffix)", to: "\(house.inbox)/\(name)")
+                try await daemon.line(holding: "filed inbox/\(name) as ")
+            }
+            // As rsync does it.
+            try write(try Photos.unique(9), to: "\(house.inbox)/.p9.jpg.aB3xYz")
+            try await daemon.line(holding: "ignored inbox/.p9.jpg.aB3xYz: unfinished name")
+            try move("\(house.inbox)/.p9.jpg.aB3xYz", to: "\(house.inbox)/p9.jpg")
+            try await daemon.line(holding: "filed inbox/p9.jpg as ")
+            #expect(house.files(in: house.library).count == 4)
+            try await daemon.stop()
+        }
+    }
+}

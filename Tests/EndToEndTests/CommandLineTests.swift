@@ -1,0 +1,70 @@
+import Foundation
+import Glibc
+import Inbox
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("The command line finds the daemon and tells what it did")
+    struct CommandLine {
+        @Test("status, list, explain, show and dump beside a daemon that files")
+        func asksARunningDaemon() async throws {
+            let house = try House()
+            let photo = try Photos.unique(1)
+            let daemon = try await house.start("--patience", "1s")
+            try house.drop(photo, as: "a.jpg")
+            try await daemon.line(holding: "filed inbox/a.jpg")
+            try house.drop(photo.prefix(photo.count / 2), as: "cut.jpg")
+            try await daemon.line(holding: "quarantined inbox/cut.jpg")
+            try await daemon.line(holding: "PI-311")
+
+            let status = try await ask(house, "status")
+            #expect(status.ending == .status(3), "a warning stands: \(status.lines)")
+            #expect(status.text.contains("live") && status.text.contains("PI-311"))
+            let list = try await ask(house, "list", "--json")
+            #expect(list.ending == .status(0) && list.text.contains("a.jpg"))
+            let filed = try await ask(house, "explain", "\(house.inbox)/a.jpg")
+            #expect(filed.ending == .status(0) && filed.text.contains("no writer left (lease)"), "\(filed.lines)")
+            let cut = try await ask(house, "explain", "inbox/cut.jpg")
+            #expect(cut.text.contains("cut short"), "\(cut.lines)")
+            let one = try await ask(house, "show", "1")
+            #expect(one.ending == .status(0) && one.text.contains("sha256"))
+            let dump = try await ask(house, "dump")
+            #expect(dump.ending == .status(0))
+            let state = try JSONDecoder().decode(DaemonState.self, from: Data(dump.text.utf8))
+            #expect(state.program.pid == Int(daemon.pid))
+
+            try await daemon.stop()
+            #expect(access(house.path("st/run/photoinboxd.pid"), F_OK) != 0)
+            let down = try await ask(house, "status")
+            #expect(down.ending == .status(69) && down.text.contains("not running"), "\(down.lines)")
+        }
+
+        @Test("A second daemon on the same state directory is refused, and harms nothing")
+        func secondDaemon() async throws {
+            let house = try House()
+            let first = try await house.start()
+            let second = try house.launch([
+                "--inbox", house.inbox, "--library", house.library, "--state", house.path("st"),
+            ])
+            #expect(try await second.ending() == .status(EX_TEMPFAIL))
+            #expect(second.lines.contains { $0.contains("another photoinboxd") })
+            try house.drop(try Photos.unique(2), as: "b.jpg")
+            try await first.line(holding: "filed inbox/b.jpg")
+            try await first.stop()
+        }
+
+        private struct Answer {
+            let lines: [String]
+            let ending: RunningProgram.Ending
+            var text: String { lines.joined(separator: "\n") }
+        }
+
+        private func ask(_ house: House, _ arguments: String...) async throws -> Answer {
+            let program = try RunningProgram(
+                [BuiltPrograms.path("photoinbox")] + arguments + ["--state", house.path("st")])
+            let ending = try await program.ending()
+            return Answer(lines: program.lines, ending: ending)
+        }
+    }
+}

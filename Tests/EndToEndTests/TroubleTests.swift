@@ -1,0 +1,154 @@
+import Foundation
+import Glibc
+import Inbox
+import LinuxKernel
+import TestSupport
+import Testing
+
+/// A house whose library is a file system of its own, in mounts that only the daemon sees.
+private struct MountedHouse {
+    let house: House
+
+    /// `mount` mounts something on `$root/library`.
+    init(mount: String) throws {
+        // `$0` is the daemon, `$1` and `$2` are `--inbox` and the inbox, which lies in the house.
+        let script = "PATH=/usr/sbin:/usr/bin:/sbin:/bin; root=${2%/inbox}; \(mount) && exec \"$0\" \"$@\""
+        house = try House(running: ["/usr/bin/unshare", "-m", "--propagation", "private", "/bin/sh", "-c", script])
+    }
+
+    /// The library as the daemon sees it.
+    func library(of daemon: RunningProgram) -> String { "/proc/\(daemon.pid)/root\(house.library)" }
+
+    /// Runs a program where the daemon's mounts are.
+    static func run(_ arguments: String..., beside daemon: RunningProgram) throws {
+        try runProgram(["/usr/bin/nsenter", "-m", "-t", "\(daemon.pid)"] + arguments)
+    }
+}
+
+extension EndToEnd {
+    @Suite("Trouble with the library: told, waited for, and over by itself")
+    struct Trouble {
+        @Test("A library that is gone: photos wait, and are filed when it is back", arguments: [false, true])
+        func missing(wasUsed: Bool) async throws {
+            let house = try House()
+            let daemon = try await house.start()
+            if wasUsed {
+                try house.drop(try Photos.unique(0), as: "first.jpg")
+                try await daemon.line(holding: "filed inbox/first.jpg")
+            }
+            try move(house.library, to: "\(house.outside)/library")
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try await daemon.line(holding: "PI-401")
+            var state = try await house.state(of: daemon)
+            #expect(state.problems.map(\.code) == ["PI-401"])
+            #expect(state.program.status.hasPrefix("FILING STOPPED: PI-401"))
+            #expect(state.inHand.map(\.file) == ["a.jpg"] && house.files(in: house.inbox).count == 1)
+            #expect(access(house.library, F_OK) != 0, "it is not made: its disk may just not be mounted")
+            try move("\(house.outside)/library", to: house.library)
+            // Heals by itself; asked to look, at once.
+            daemon.signal(SIGUSR2)
+            try await daemon.lines(holding: ["filed inbox/a.jpg", "PI-401 is over"])
+            state = try await house.state(of: daemon)
+            #expect(state.problems.isEmpty)
+            #expect(house.files(in: house.library).count == (wasUsed ? 2 : 1))
+            try await daemon.stop()
+        }
+
+        @Test("A library that is full", .enabled(if: canMount, withoutMounts))
+        func full() async throws {
+            let mounted = try MountedHouse(mount: "mount -t tmpfs -o size=1m tmpfs $root/library")
+            let house = mounted.house
+            let daemon = try await house.start()
+            let library = mounted.library(of: daemon)
+            try write(Data(repeating: 1, count: 900 << 10), to: "\(library)/filler")
+            let photo = try Photos.unique(1) + Data(repeating: 0, count: 400 << 10)
+            try house.drop(photo, as: "a.jpg")
+            try await daemon.line(holding: "PI-402")
+            #expect(house.files(in: house.inbox) == ["a.jpg": photo])
+            #expect(house.files(in: library).keys.sorted() == ["filler"], "nothing half-done stays in the library")
+            unlink("\(library)/filler")
+            // By itself: the next try comes within a minute.
+            try await daemon.lines(holding: ["filed inbox/a.jpg", "PI-402 is over"], within: 90)
+            #expect(house.files(in: library) == ["\(Photos.day)/a.jpg": photo])
+            try await daemon.stop()
+        }
+
+        @Test(
+            "A card can be taken out when its photos are filed, and put in again", .enabled(if: canMount, withoutMounts)
+        )
+        func card() async throws {
+            let mount = "mount -t tmpfs -o size=9m tmpfs "
+            let house = try MountedHouse(mount: mount + "$root/inbox").house
+            let daemon = try await house.start()
+            let inbox = "/proc/\(daemon.pid)/root\(house.inbox)"
+            try write(try Photos.unique(1), to: "\(inbox)/a.jpg")
+            try await daemon.line(holding: "filed inbox/a.jpg")
+            // Nothing of it is held open.
+            try MountedHouse.run("/bin/umount", house.inbox, beside: daemon)
+            try MountedHouse.run("/bin/mount", "-t", "tmpfs", "tmpfs", house.inbox, beside: daemon)
+            try write(try Photos.unique(2), to: "\(inbox)/b.jpg")
+            try await daemon.line(holding: "filed inbox/b.jpg", within: 60)
+            #expect(house.files(in: house.library).count == 2)
+            try await daemon.stop()
+        }
+
+        @Test("A library that is read-only for a while", .enabled(if: canMount, withoutMounts))
+        func readOnly() async throws {
+            let mounted = try MountedHouse(mount: "mount -t tmpfs -o size=9m tmpfs $root/library")
+            let house = mounted.house
+            let daemon = try await house.start()
+            let library = mounted.library(of: daemon)
+            try MountedHouse.run("/bin/mount", "-o", "remount,ro", house.library, beside: daemon)
+            let photo = try Photos.unique(1)
+            try house.drop(photo, as: "a.jpg")
+            try await daemon.line(holding: "PI-403")
+            #expect(house.files(in: house.inbox) == ["a.jpg": photo])
+            try MountedHouse.run("/bin/mount", "-o", "remount,rw", house.library, beside: daemon)
+            try await daemon.lines(holding: ["filed inbox/a.jpg", "PI-403 is over"], within: 90)
+            #expect(house.files(in: library) == ["\(Photos.day)/a.jpg": photo])
+            try await daemon.stop()
+        }
+
+        @Test(
+            "A library that does not answer: the state is told all the same, with the step that is stuck",
+            .enabled(if: canFreeze, withoutDisks), .timeLimit(.minutes(3)))
+        func stuck() async throws {
+            let mounted = try MountedHouse(
+                mount:
+                    "truncate -s 32M $root/disk && mkfs.ext4 -q -F $root/disk && mount -o loop $root/disk $root/library"
+            )
+            let house = mounted.house
+            let daemon = try await house.start()
+            let library = mounted.library(of: daemon)
+            try house.drop(try Photos.unique(1), as: "before.jpg")
+            try await daemon.line(holding: "filed inbox/before.jpg")
+            // Every write to it waits, for as long as it is frozen.
+            try MountedHouse.run("/sbin/fsfreeze", "-f", house.library, beside: daemon)
+            let thaw = Locked(true)
+            defer {
+                if thaw.withLock({ $0 }) {
+                    try? MountedHouse.run("/sbin/fsfreeze", "-u", house.library, beside: daemon)
+                }
+            }
+            let photo = try Photos.unique(2)
+            try house.drop(photo, as: "a.jpg")
+            // Answers at once.
+            var state = try await house.state(of: daemon)
+            #expect(state.inHand.count <= 1)
+            // And tells of it when it has lasted.
+            try await daemon.line(holding: "PI-105", "files of inbox", within: 60)
+            state = try await house.state(of: daemon)
+            let files = try #require(state.subsystems.first { $0.name == "files of inbox" })
+            #expect((files.stuckSeconds ?? 0) >= 5 && files.step.contains("a.jpg"), "\(files)")
+            #expect(state.subsystems.filter { $0.stuckSeconds != nil }.count == 1, "the others turn")
+            #expect(state.inHand.map(\.stage) == ["working"])
+            #expect(state.problems.contains { $0.code == "PI-105" && $0.subject == "files of inbox" })
+            #expect(daemon.lines.contains { $0.contains("state in") && $0.contains("files of inbox stuck for") })
+            thaw.withLock { $0 = false }
+            try MountedHouse.run("/sbin/fsfreeze", "-u", house.library, beside: daemon)
+            try await daemon.lines(holding: ["filed inbox/a.jpg", "PI-105 files of inbox is over"])
+            #expect(house.files(in: library)["\(Photos.day)/a.jpg"] == photo)
+            try await daemon.stop()
+        }
+    }
+}
