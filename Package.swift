@@ -114,5 +114,6 @@ let package = Package(
             "CommandTests",
             ["Catalogue", "DirectoryWatch", "Inbox", "Reporting", "Settings", "photoinbox", "photoinboxd", arguments]),
         tests("ExamplesTests", ["watch-things"]),
+        tests("ServiceTests", [], exclude: ["Scripts"]),
     ]
 )

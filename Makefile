@@ -1,0 +1,100 @@
+# photo-inbox: `make help` lists the targets.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+prefix      ?= /usr/local
+bindir      ?= $(prefix)/bin
+sbindir     ?= $(prefix)/sbin
+mandir      ?= $(prefix)/share/man
+sysconfdir  ?= /etc
+unitdir     ?= /usr/local/lib/systemd/system
+sysusersdir ?= /usr/local/lib/sysusers.d
+tmpfilesdir ?= /usr/local/lib/tmpfiles.d
+DESTDIR     ?=
+
+release := .build/release
+
+.PHONY: help deps test-deps build release test test-release tsan lint format config man bench run install uninstall clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | sort | column -t -s "$$(printf '\t')"
+
+deps: ## say which system libraries are missing and install them (asks first on a terminal)
+	@scripts/deps build
+
+test-deps: deps ## the same, with what the tests use
+	@scripts/deps build test
+
+build: deps ## build for debugging
+	swift build
+
+release: deps ## build for use, with Swift's runtime linked in
+	swift build -c release --static-swift-stdlib --product photoinboxd
+	swift build -c release --static-swift-stdlib --product photoinbox
+
+test: test-deps lint ## build and run every test, the lifecycle rules in a release build too
+	swift build --build-tests
+	swift test --skip-build
+	$(MAKE) test-release
+
+test-release: ## the lifecycle rules trap in optimised code as well
+	swift test -c release -Xswiftc -enable-testing --scratch-path .build-release-tests --filter SystemMonitorTests
+
+tsan: test-deps ## run the tests under Thread Sanitizer, without suppressions
+	swift test --sanitize=thread --scratch-path .build-tsan
+
+lint: ## check the formatting, and the units
+	swift format lint --strict --recursive Package.swift Sources Tests Examples
+	@scripts/lint-units
+
+format: ## format the sources in place
+	swift format --in-place --recursive Package.swift Sources Tests Examples
+
+config: build ## write units/photoinbox.toml anew, after a key was added or changed
+	.build/debug/photoinboxd --print-default-config > units/photoinbox.toml
+
+# Wide enough that no line of the help is broken: the page breaks them itself.
+man: export COLUMNS = 160
+man: build ## write docs/man anew, after a key, a problem or an option was added or changed
+	@mkdir -p docs/man
+	.build/debug/manual photoinbox.toml.5 > docs/man/photoinbox.toml.5
+	.build/debug/manual photoinbox-problems.7 > docs/man/photoinbox-problems.7
+	.build/debug/photoinboxd --help < /dev/null | .build/debug/manual photoinboxd.8 > docs/man/photoinboxd.8
+	{ .build/debug/photoinbox --help; \
+	    for command in status explain list show watch dump; do \
+	        printf '\f%s\n' "$$command"; .build/debug/photoinbox "$$command" --help; \
+	    done; } < /dev/null | .build/debug/manual photoinbox.1 > docs/man/photoinbox.1
+
+bench: release ## measure, beside the peers that are installed, and print ratios
+	@scripts/deps build bench
+	scripts/bench
+
+run: ## build and start in the foreground: drop photos into ./inbox, find them in ./library
+	@scripts/deps build
+	swift build -c release --product photoinboxd
+	@mkdir -p inbox library
+	@exec $(release)/photoinboxd --inbox inbox --library library --state .photo-inbox
+
+install: ## install the programs and units (after make release); DESTDIR and prefix as usual
+	install -D -m 0755 $(release)/photoinboxd $(DESTDIR)$(sbindir)/photoinboxd
+	install -D -m 0755 $(release)/photoinbox $(DESTDIR)$(bindir)/photoinbox
+	install -D -m 0644 units/photoinboxd.sysusers $(DESTDIR)$(sysusersdir)/photoinboxd.conf
+	install -D -m 0644 units/photoinboxd.tmpfiles $(DESTDIR)$(tmpfilesdir)/photoinboxd.conf
+	install -d $(DESTDIR)$(unitdir)
+	sed 's#@sbindir@#$(sbindir)#g' units/photoinboxd.service > $(DESTDIR)$(unitdir)/photoinboxd.service
+	install -D -m 0644 -t $(DESTDIR)$(mandir)/man1 docs/man/photoinbox.1
+	install -D -m 0644 -t $(DESTDIR)$(mandir)/man5 docs/man/photoinbox.toml.5
+	install -D -m 0644 -t $(DESTDIR)$(mandir)/man7 docs/man/photoinbox-problems.7 docs/man/photoinbox-json.7
+	install -D -m 0644 -t $(DESTDIR)$(mandir)/man8 docs/man/photoinboxd.8
+	@test -e $(DESTDIR)$(sysconfdir)/photoinbox/photoinbox.toml || \
+	    install -D -m 0644 units/photoinbox.toml $(DESTDIR)$(sysconfdir)/photoinbox/photoinbox.toml
+
+uninstall: ## remove what install put there; configuration, catalogue and photos stay
+	rm -f $(DESTDIR)$(sbindir)/photoinboxd $(DESTDIR)$(bindir)/photoinbox
+	rm -f $(DESTDIR)$(sysusersdir)/photoinboxd.conf $(DESTDIR)$(tmpfilesdir)/photoinboxd.conf
+	rm -f $(DESTDIR)$(unitdir)/photoinboxd.service
+	rm -f $(DESTDIR)$(mandir)/man1/photoinbox.1 $(DESTDIR)$(mandir)/man5/photoinbox.toml.5
+	rm -f $(DESTDIR)$(mandir)/man7/photoinbox-{problems,json}.7 $(DESTDIR)$(mandir)/man8/photoinboxd.8
+
+clean: ## remove what was built; never a photo
+	rm -rf .build .build-tsan .build-release-tests

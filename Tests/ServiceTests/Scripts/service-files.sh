@@ -1,0 +1,45 @@
+#!/bin/bash
+# Installed and started as the README says, the service files a photo that another user dropped, and says so.
+source "$(dirname "$0")/lib.sh"
+install_service
+start_service
+check "active when ready" photoinboxd systemctl is-active photoinboxd
+check "runs as its own user" photoinboxd property_is photoinboxd User _photoinbox
+eventually "says ready in the journal" photoinboxd journal_has 1 "MESSAGE_ID=$message_ready"
+eventually "has a status text" photoinboxd sh -c '[ -n "$(systemctl show --value -p StatusText photoinboxd)" ]'
+one=$(photo 1)
+drop_photo "$one" card one.jpg
+eventually "the photo is in the library" photoinboxd filed one.jpg
+check "with the same bytes" photoinboxd cmp "$one" "$(find /srv/photos/library -name one.jpg)"
+eventually "and gone from the inbox" photoinboxd test ! -e /srv/photos/card/one.jpg
+eventually "the journal has it by kind" photoinboxd journal_has 1 "MESSAGE_ID=$message_filed" _SYSTEMD_UNIT=photoinboxd.service
+check "with its hash" photoinboxd journal_has 1 "MESSAGE_ID=$message_filed" \
+    "PHOTOINBOX_SHA256=$(sha256sum "$one" | cut -d ' ' -f 1)"
+journalctl --quiet --output=cat --output-fields=PHOTOINBOX_FILE "MESSAGE_ID=$message_filed" >/run/files
+check "and its name" photoinboxd grep -q 'one\.jpg' /run/files
+# A lease on a file of another user says so; quiet time would take its place if CAP_LEASE did not reach the daemon.
+check "proven by a lease, not by waiting" photoinboxd sh -c \
+    "journalctl --quiet --output=cat --output-fields=PHOTOINBOX_PROOF MESSAGE_ID=$message_filed | grep -q '(lease)'"
+check "nobody but the daemon speaks in its journal" photoinboxd sh -c \
+    '[ -z "$(journalctl --quiet --output=cat _TRANSPORT=stdout _SYSTEMD_UNIT=photoinboxd.service _COMM=photoinboxd |
+        grep -v ": good$")" ]'
+drop_photo "$one" card again.jpg
+eventually "its equal goes to the duplicates" photoinboxd test -e /srv/photos/duplicates/card/again.jpg
+head -c "$(($(stat -c %s "$(photo 3)") / 2))" "$(photo 3)" >/run/short.jpg
+configure '[inbox.card]' 'path = "/srv/photos/card"' 'patience = "1s"'
+systemctl reload photoinboxd
+drop_photo /run/short.jpg card short.jpg
+eventually "a truncated one goes to the quarantine" photoinboxd test -e /srv/photos/quarantine/card/short.jpg
+check "and says why beside it, for the group too" photoinboxd \
+    setpriv --reuid=65534 --regid=_photoinbox --clear-groups cat /srv/photos/quarantine/card/short.jpg.reason.txt
+setpriv --reuid=65534 --regid=65534 --clear-groups \
+    sh -c 'exec 3>/srv/photos/card/slow.jpg; cat "$1" >&3; read -r _' sh "$(photo 2)" < <(
+        # The end of this stream lets go of the writer, once others that came later are filed.
+        drop_photo "$(photo 3)" card later.jpg
+        eventually "what came after a slow writer's file is filed before it" photoinboxd filed later.jpg >/run/later
+        ! filed slow.jpg || echo "filed under the writer's hands" >>/run/later
+    ) || true
+cat /run/later
+eventually "the slow one once it is closed" photoinboxd filed slow.jpg
+check "the catalogue is for the service and its group" photoinboxd \
+    sh -c '[ "$(stat -c "%U %a" /var/lib/photoinbox/catalogue.sqlite)" = "_photoinbox 640" ]'

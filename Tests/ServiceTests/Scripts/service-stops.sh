@@ -1,0 +1,35 @@
+#!/bin/bash
+# Stopped, it ends with status 0; killed, it comes back and files what came meanwhile.
+source "$(dirname "$0")/lib.sh"
+install_service
+# systemd forgets a stopped service that nobody wants, and how it ended with it.
+printf '[Unit]\nWants=photoinboxd.service\n' >/etc/systemd/system/wants-it.target
+systemctl daemon-reload
+start_service
+systemctl start wants-it.target
+process=$(property photoinboxd MainPID)
+systemctl kill --signal=KILL --kill-whom=main photoinboxd
+drop_photo "$(photo 1)" card one.jpg
+eventually "killed, it is started again" photoinboxd property_is photoinboxd NRestarts 1
+eventually "and is active again" photoinboxd systemctl is-active photoinboxd
+refuse "as another process" photoinboxd property_is photoinboxd MainPID "$process"
+eventually "what came meanwhile is filed" photoinboxd filed one.jpg
+systemctl stop photoinboxd
+check "stopped, its result is success" photoinboxd property_is photoinboxd Result success
+check "having exited by itself" photoinboxd property_is photoinboxd ExecMainCode 1
+check "with status 0" photoinboxd property_is photoinboxd ExecMainStatus 0
+# A stop in the middle of a start or a reload waits for it, and SIGCONT, which systemd sends after each SIGTERM, asks for
+# a reconciliation of what is just being let go.
+for _ in 1 2 3 4 5 6 7 8; do
+    systemctl reset-failed photoinboxd # starting often is no mistake here
+    start_service
+    process=$(property photoinboxd MainPID)
+    kill -HUP "$process"
+    kill -CONT "$process"
+    kill -HUP "$process"
+    kill -TERM "$process"
+    kill -CONT "$process"
+    systemctl stop photoinboxd
+    property_is photoinboxd Result success || broken "stopped during a reload, its result is success" photoinboxd
+done
+held "stopped during a reload, its result is success"

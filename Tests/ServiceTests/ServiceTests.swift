@@ -1,0 +1,83 @@
+import Foundation
+import Testing
+
+private let obstacle = SystemdBox.obstacle ?? BuiltPrograms.obstacle
+
+extension WithSystemd {
+    @Suite(
+        "The installed service, under a real systemd",
+        .serialized, .enabled(if: obstacle == nil, Comment(rawValue: obstacle ?? "")))
+    struct Service {
+        let box = SystemdBox(options: ["--show", "\(BuiltPrograms.directory):/photo-inbox-built"])
+
+        @Test("Files a photo that another user dropped, and the journal tells", .timeLimit(.minutes(3)))
+        func files() async throws {
+            expectHeld(
+                [
+                    "active when ready", "runs as its own user", "says ready in the journal", "has a status text",
+                    "the photo is in the library", "with the same bytes", "and gone from the inbox",
+                    "the journal has it by kind", "with its hash", "and its name",
+                    "proven by a lease, not by waiting", "nobody but the daemon speaks in its journal",
+                    "its equal goes to the duplicates", "a truncated one goes to the quarantine",
+                    "and says why beside it, for the group too",
+                    "what came after a slow writer's file is filed before it", "the slow one once it is closed",
+                    "the catalogue is for the service and its group",
+                ], in: try await box.run(script: "service-files.sh"))
+        }
+
+        @Test("Reloads a good configuration and refuses a bad one", .timeLimit(.minutes(3)))
+        func reloads() async throws {
+            expectHeld(
+                [
+                    "a good configuration is accepted", "and comes into force", "so that a new inbox is filed",
+                    "a bad configuration fails the reload", "and is refused by the daemon too",
+                    "the old configuration stays in force", "in the same process",
+                    "a configuration that cannot be set up is told", "and the old one is set up again",
+                    "still in the same process",
+                ], in: try await box.run(script: "service-reloads.sh"))
+        }
+
+        @Test("SIGUSR1 dumps the state as one JSON object, for its own group only", .timeLimit(.minutes(3)))
+        func dumps() async throws {
+            let report = try await box.run(script: "service-dumps.sh")
+            expectHeld(
+                [
+                    "no dump before the signal", "the dump is written", "strangers cannot read it", "its group can",
+                ], in: report)
+            let text = try #require(report.value(of: "state"))
+            let state = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+            #expect(state["format"] as? Int == 1, "\(text)")
+            let program = try #require(state["program"] as? [String: Any])
+            #expect((program["version"] as? String)?.isEmpty == false, "\(text)")
+            #expect(program["phase"] as? String == "running", "\(text)")
+        }
+
+        @Test("Comes back when killed, and stops with status 0", .timeLimit(.minutes(3)))
+        func stops() async throws {
+            expectHeld(
+                [
+                    "killed, it is started again", "and is active again", "as another process",
+                    "what came meanwhile is filed", "stopped, its result is success", "having exited by itself",
+                    "with status 0", "stopped during a reload, its result is success",
+                ], in: try await box.run(script: "service-stops.sh"))
+        }
+
+        @Test("Feeds its watchdog, and is replaced when it stands still", .timeLimit(.minutes(3)))
+        func watchdog() async throws {
+            expectHeld(
+                [
+                    "fed the first time", "fed the second time", "fed the third time", "not restarted by then",
+                    "standing still, it is replaced", "because of the watchdog",
+                ], in: try await box.run(script: "service-watchdog.sh"))
+        }
+
+        @Test("A broken configuration ends it with status 78, once", .timeLimit(.minutes(3)))
+        func refuses() async throws {
+            expectHeld(
+                [
+                    "it does not start", "it has failed for good", "without being tried again", "with status 78",
+                    "saying where",
+                ], in: try await box.run(script: "service-refuses.sh"))
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import Testing
+
+/// Runs a script of this target inside a throw-away systemd: `scripts/systemd-box` tells how that is made.
+///
+/// A script prints `ok: WHAT` for each thing that held, and a test compares these lines with what it promises.
+struct SystemdBox: Sendable {
+    /// How a script went.
+    struct Report: Sendable {
+        /// The script's exit status.
+        let status: Int32
+        /// What followed `ok: `, in order.
+        let held: [String]
+        /// Everything that was printed; where something did not hold, the end of the journal is in it.
+        let output: String
+
+        /// What followed `LABEL: ` on its only line.
+        func value(of label: String) -> String? {
+            lines(output, after: "\(label): ").first
+        }
+    }
+
+    /// The package's root directory.
+    static let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().path(percentEncoded: false)
+
+    /// Why the box cannot run here, in the words of `scripts/systemd-box` itself; nil where it can. Asked once.
+    static let obstacle: String? = {
+        let process = Process()
+        process.executableURL = URL(filePath: program)
+        process.arguments = ["true"]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        do {
+            try process.run()
+        } catch {
+            return "skipped: cannot run \(program): \(error)"
+        }
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        guard process.terminationStatus == 77 else { return nil }
+        return text.trimmingCharacters(in: .whitespacesAndNewlines)
+    }()
+
+    static let program = repository + "/scripts/systemd-box"
+
+    /// More options for `scripts/systemd-box`.
+    var options: [String] = []
+
+    /// Runs `Scripts/NAME` inside, with the package's directory, and more where `options` say so, in view.
+    func run(script name: String) async throws -> Report {
+        let run = try await ProgramRun.run(
+            [Self.program, "--show", "\(Self.repository):/photo-inbox", "--timeout", "150"] + options
+                + ["/photo-inbox/Tests/ServiceTests/Scripts/\(name)"])
+        return Report(status: run.status, held: lines(run.output, after: "ok: "), output: run.output)
+    }
+}
+
+/// The rest of each line that begins with `prefix`.
+private func lines(_ text: String, after prefix: String) -> [String] {
+    text.split(separator: "\n").filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+}
+
+/// Expects that a script ran to its end and that exactly these things held.
+func expectHeld(_ promised: [String], in report: SystemdBox.Report, sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(report.held == promised, "\(report.output)", sourceLocation: sourceLocation)
+    #expect(report.status == 0, "\(report.output)", sourceLocation: sourceLocation)
+}

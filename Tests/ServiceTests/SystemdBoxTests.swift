@@ -1,0 +1,65 @@
+import Foundation
+import Testing
+
+/// Tests that boot a systemd run one after another: two at once on a small machine only slow each other down.
+@Suite(.serialized) enum WithSystemd {}
+
+extension WithSystemd {
+    @Suite(
+        "The box is a real systemd, and the machine keeps nothing of it",
+        .serialized, .enabled(if: SystemdBox.obstacle == nil, Comment(rawValue: SystemdBox.obstacle ?? "")))
+    struct Box {
+        @Test("A service is active when it says so, not before", .timeLimit(.minutes(3)))
+        func readiness() async throws {
+            let report = try await SystemdBox().run(script: "box-notify.sh")
+            expectHeld(
+                [
+                    "systemd is process 1", "the boot is whole", "activating until it is ready",
+                    "active once it is ready", "its status text arrives", "a signal arrives", "it stops with status 0",
+                ], in: report)
+            #expect(!FileManager.default.fileExists(atPath: "/etc/written-inside-the-box"))
+        }
+
+        @Test("A hungry watchdog kills", .timeLimit(.minutes(3)))
+        func watchdog() async throws {
+            let report = try await SystemdBox().run(script: "box-watchdog.sh")
+            expectHeld(["killed by the watchdog and started again", "the journal says why"], in: report)
+        }
+
+        @Test("The journal is found by kind and field", .timeLimit(.minutes(3)))
+        func journal() async throws {
+            let report = try await SystemdBox().run(script: "box-journal.sh")
+            expectHeld(
+                ["an entry is found by its kind", "and by its field", "but not by another kind"], in: report)
+        }
+
+        @Test("The command's status comes back, and a command that hangs is ended", .timeLimit(.minutes(3)))
+        func status() async throws {
+            let seven = try await ProgramRun.run([SystemdBox.program, "sh", "-c", "exit 7"])
+            #expect(seven.status == 7, "\(seven.output)")
+            let hung = try await ProgramRun.run([SystemdBox.program, "--timeout", "1", "sleep", "infinity"])
+            #expect(hung.status == 124, "\(hung.output)")
+        }
+
+        @Test("What did not hold is not reported as held", .timeLimit(.minutes(3)))
+        func failure() async throws {
+            let run = try await ProgramRun.run([
+                SystemdBox.program, "--show", "\(SystemdBox.repository):/photo-inbox", "bash", "-c",
+                "source /photo-inbox/Tests/ServiceTests/Scripts/lib.sh; check first -.slice true; check second -.slice false",
+            ])
+            #expect(run.status == 1)
+            #expect(run.output.hasPrefix("ok: first\nnot ok: second\n"), "\(run.output)")
+        }
+
+        @Test("Without root it says why it does not run", .timeLimit(.minutes(3)))
+        func withoutRoot() async throws {
+            // The script comes by standard input, because an ordinary user may not be able to reach it.
+            let run = try await ProgramRun.run([
+                "bash", "-c", "setpriv --reuid=65534 --regid=65534 --clear-groups bash -s true <\"$0\"",
+                SystemdBox.program,
+            ])
+            #expect(run.status == 77)
+            #expect(run.output.hasPrefix("skipped: needs root"), "\(run.output)")
+        }
+    }
+}
