@@ -1,0 +1,90 @@
+"""Starts photoinboxd on directories of its own, waits for its READY, and stops it."""
+import os
+import select
+import shutil
+import socket
+import subprocess
+
+
+class Daemon:
+    """photoinboxd, running, with `inbox`, `library`, `state` and `runtime` below one directory."""
+
+    def __init__(self, program, root):
+        self.inbox, self.library, self.state, self.runtime = (
+            os.path.join(root, name) for name in ("inbox", "library", "state", "run"))
+        for directory in (self.inbox, self.library, self.state, self.runtime):
+            os.makedirs(directory)
+        self.log = os.path.join(root, "log")
+        address = os.path.join(root, "notify")
+        self._notices = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+        self._notices.bind(address)
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(
+                [program, "--inbox", self.inbox, "--library", self.library, "--state", self.state, "--runtime",
+                 self.runtime, "--log", "console"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=dict(os.environ, NOTIFY_SOCKET=address))
+        try:
+            self._await(b"READY=1", 30)
+        except BaseException:
+            self.stop()
+            raise
+
+    def _await(self, line, seconds):
+        while select.select([self._notices], [], [], seconds)[0]:
+            if line in self._notices.recv(65536).split(b"\n"):
+                return
+            if self.process.poll() is not None:
+                break
+        raise RuntimeError(f"photoinboxd did not say {line.decode()}: {self.log_tail()}")
+
+    def log_tail(self):
+        with open(self.log, "rb") as log:
+            return log.read()[-2000:].decode("utf-8", "replace")
+
+    def catalogue(self):
+        return os.path.join(self.state, "catalogue.sqlite")
+
+    def memory(self):
+        """Resident and proportional memory in bytes."""
+        wanted = {}
+        with open(f"/proc/{self.process.pid}/smaps_rollup", encoding="ascii") as lines:
+            for line in lines:
+                key, _, rest = line.partition(":")
+                if key in ("Rss", "Pss", "Private_Dirty"):
+                    wanted[key.lower()] = int(rest.split()[0]) * 1024
+        return wanted
+
+    def threads(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/task"))
+
+    def processor_seconds(self):
+        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as text:
+            fields = text.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self):
+        """Ends it and returns its exit status."""
+        self._notices.close()
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+        return self.process.wait()
+
+
+def file_system_of(path):
+    """Its type and the mount point, from mountinfo."""
+    device = os.stat(path).st_dev
+    wanted, answer = f"{os.major(device)}:{os.minor(device)}", ("unknown", "?")
+    with open("/proc/self/mountinfo", encoding="utf-8") as lines:
+        for line in lines:
+            before, _, after = line.partition(" - ")
+            if before.split()[2] == wanted:
+                answer = (after.split()[0], before.split()[4])
+    return answer
+
+
+def remove(root):
+    shutil.rmtree(root, ignore_errors=True)
