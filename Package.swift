@@ -83,6 +83,8 @@ let package = Package(
         .executableTarget(
             name: "watch-things", dependencies: ["FileValues", "LinuxKernel", "SystemMonitor"],
             path: "Examples/WatchThings", swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "manual", dependencies: ["Reporting", "Settings"], swiftSettings: swiftSettings),
         // Tests.
         .target(
             name: "TestSupport", dependencies: ["FileValues", "LinuxKernel", system], path: "Tests/TestSupport",
@@ -113,6 +115,7 @@ let package = Package(
         tests(
             "CommandTests",
             ["Catalogue", "DirectoryWatch", "Inbox", "Reporting", "Settings", "photoinbox", "photoinboxd", arguments]),
+        tests("ManualTests", ["manual", "photoinbox", "photoinboxd"]),
         tests("ExamplesTests", ["watch-things"]),
         tests("ServiceTests", [], exclude: ["Scripts"]),
     ]

@@ -1,0 +1,77 @@
+import Glibc
+import Testing
+
+@testable import manual
+
+struct PagesTests {
+    private static let project = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
+        .joined(separator: "/")
+
+    private static func text(_ path: String) throws -> String {
+        let file = try #require(fopen("\(project)/\(path)", "r"), "\(path) cannot be read")
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        while case let byte = getc(file), byte != EOF { bytes.append(UInt8(byte)) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    @Test("photoinbox.toml(5) explains the keys of this version: `make man` writes it")
+    func settings() throws { #expect(try Self.text("docs/man/photoinbox.toml.5") == settingsPage()) }
+
+    @Test("photoinbox-problems(7) explains the problems of this version: `make man` writes it")
+    func problems() throws { #expect(try Self.text("docs/man/photoinbox-problems.7") == problemsPage()) }
+
+    @Test("photoinbox-json(7) names every field of the state dump and of the commands' JSON")
+    func json() throws {
+        let page = try Self.text("docs/man/photoinbox-json.7").replacing("\\-", with: "-")
+            .replacing("\\fB", with: " ").replacing("\\fR", with: " ").replacing("\\(dq", with: " ")
+        let known = Set(page.split { !($0.isLetter || $0.isNumber || $0 == "_" || $0 == "-") }.map(String.init))
+        var fields: Set<String> = []
+        for match in try Self.text("Sources/Inbox/State/DaemonState.swift").matches(of: /package var (\w+)/) {
+            fields.insert(String(match.1))
+        }
+        for file in [
+            "photoinbox/CommandFailure", "photoinbox/Commands/ExplainCommand", "photoinbox/Commands/ShowCommand",
+            "photoinbox/Daemon/StateReport", "photoinbox/Explain/Explanation+Output", "photoinbox/Output/OutcomeJSON",
+            "photoinbox/Output/Terminal",
+        ] {
+            for match in try Self.text("Sources/\(file).swift").matches(of: /(?:JSONField|\.path)\(\s*"(\w+)"/) {
+                fields.insert(String(match.1))
+            }
+        }
+        #expect(fields.count > 100)
+        #expect(fields.subtracting(known).sorted() == [])
+    }
+
+    @Test("Nothing in a text is taken for a request or an escape")
+    func escapes() {
+        #expect(Roff.line(".TH") == "\\&.TH")
+        #expect(Roff.line("'x' \\n -a \"b\"…") == "\\(aqx\\(aq \\en \\-a \\(dqb\\(dq\\[u2026]")
+    }
+
+    @Test("A help text's headings, lists and examples become a page's")
+    func help() {
+        let page = helpPage(
+            "tool", section: 1, seeAlso: "other(1)",
+            help: """
+                OVERVIEW: Do it.
+
+                USAGE: tool [--all]
+                         [<file>]
+
+                EXIT STATUS (the worst):
+                  0 good   1 bad
+
+                OPTIONS:
+                  --all <x>   All, and
+                              more.
+                \u{C}sub
+                OVERVIEW: Part.
+                """)
+        #expect(page.contains("tool \\- Do it\n"))
+        #expect(page.contains(".SH \"SYNOPSIS\"\ntool [\\-\\-all] [<file>]\n"))
+        #expect(page.contains(".SH \"EXIT STATUS\"\n(the worst)\n.PP\n.nf\n0 good   1 bad\n.fi\n"))
+        #expect(page.contains(".TP\n\\fB\\-\\-all <x>\\fR\nAll, and more.\n"))
+        #expect(page.contains(".SH \"tool sub\"\nPart.\n"))
+    }
+}
