@@ -71,7 +71,7 @@ bench: release ## measure, beside the peers that are installed, and print ratios
 
 run: ## build and start in the foreground: drop photos into ./inbox, find them in ./library
 	@scripts/deps build
-	swift build -c release --product photoinboxd
+	swift build -c release --static-swift-stdlib --product photoinboxd
 	@mkdir -p inbox library
 	@exec $(release)/photoinboxd --inbox inbox --library library --state .photo-inbox
 
