@@ -92,7 +92,8 @@ let package = Package(
         tests("FileValuesTests", []),
         tests("LinuxKernelTests", ["CLinux"]),
         .executableTarget(
-            name: "monitor-probe", dependencies: ["LinuxKernel", "SystemMonitor"], path: "Tests/MonitorProbe",
+            name: "monitor-probe", dependencies: ["FileValues", "LinuxKernel", "SystemMonitor"],
+            path: "Tests/MonitorProbe",
             swiftSettings: swiftSettings),
         tests("SystemMonitorTests", ["CLinux", "SystemMonitor", "monitor-probe"]),
         tests("DirectoryWatchTests", ["DirectoryWatch", "SystemMonitor"]),

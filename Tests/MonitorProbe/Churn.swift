@@ -1,4 +1,5 @@
 import Dispatch
+import FileValues
 import Glibc
 import LinuxKernel
 import SystemMonitor
@@ -17,6 +18,7 @@ func churn(_ kind: String) -> Never {
         case "ClockMonitor": round = { try useClocks($0, queue) }
         case "SignalMonitor": round = { try useSignals($0, all, queue) }
         case "pipe": round = { try usePipes($0, queue) }
+        case "DirectoryMonitor": round = { try useDirectories($0, queue) }
         default: exit(64)
         }
         do {
@@ -103,6 +105,27 @@ private func use<M: Monitor>(
         }
         gone.wait()
         done += size
+    }
+}
+
+/// All watch one directory, few at a time: a user may have 128 inotify instances, and other tests want some too. An
+/// instance that is closed has no watch left, so the descriptors tell of both.
+private func useDirectories(_ count: Int, _ queue: MonitorQueue) throws {
+    var template = Array(
+        "\(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp")/photo-inbox-churn.XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { exit(1) }
+    let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let file = "\(directory)/file"
+    defer {
+        unlink(file)
+        rmdir(directory)
+    }
+    try use(count, batch: 20, queue) { _ in
+        let monitor = try DirectoryMonitor(label: "directory", queue: queue)
+        _ = try monitor.watches.addWatch(BytePath(directory), [.closedAfterWriting])
+        return monitor
+    } poke: { _, _ in
+        close(creat(file, 0o600))
     }
 }
 

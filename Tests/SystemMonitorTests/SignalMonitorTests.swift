@@ -90,7 +90,7 @@ struct ChurnTests {
     @Test(
         "Descriptors, threads, memory and the registry are as before",
         .timeLimit(.minutes(5)),
-        arguments: ["CounterMonitor", "TimerMonitor", "ClockMonitor", "SignalMonitor", "pipe"])
+        arguments: ["CounterMonitor", "TimerMonitor", "ClockMonitor", "SignalMonitor", "pipe", "DirectoryMonitor"])
     func leavesNothing(kind: String) async throws {
         let (lines, status) = try await Probe("churn", kind).end()
         #expect(status == 0)
