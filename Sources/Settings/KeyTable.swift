@@ -55,7 +55,7 @@ package enum Fallback: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// One key of the configuration. The manual, the default file, `photoinbox config` and the reader all come from these.
+/// One key of the configuration. The manual, the default file and the reader all come from these.
 package struct KeyDescription: Hashable, Sendable {
     package let section: SettingsSection
     /// As it is written; in `[signals]` each signal is a key.

@@ -27,6 +27,25 @@ public func threadsNotBlocking(_ signals: [Int32]) -> [OpenThread] {
     return found.sorted { $0.thread < $1.thread }
 }
 
+/// Whether `signal`, arriving now, would leave the process alone: it is ignored, or every thread blocks it.
+///
+/// False if /proc/self/task cannot be read. New threads inherit the mask of the one that makes them, so the answer stays
+/// true if `main` blocked the signal before there was any other thread.
+public func isSignalHarmless(_ signal: Int32) -> Bool {
+    if isSignalIgnored(signal) { return true }
+    return access("/proc/self/task", R_OK | X_OK) == 0 && threadsNotBlocking([signal]).isEmpty
+}
+
+/// Whether the process ignores `signal`, as programs do that nohup(1) has started; see sigaction(2).
+public func isSignalIgnored(_ signal: Int32) -> Bool {
+    var action = sigaction()
+    guard sigaction(signal, nil, &action) == 0, let handler = action.__sigaction_handler.sa_handler else {
+        return false
+    }
+    // SIG_IGN is the address 1, cast; Swift does not import the cast.
+    return unsafeBitCast(handler, to: Int.self) == 1
+}
+
 /// Nil if the thread is gone or a zombie.
 private func blockedSignals(ofStatus path: String) -> UInt64? {
     let file = open(path, O_RDONLY | O_CLOEXEC)

@@ -25,7 +25,8 @@ final class WatchSession: Sendable {
 
     /// Sets one up in the main thread, before there are others: it blocks the signals that end it.
     init(report: consuming sending WatchReport, isQuiet: Bool) throws(SignalMonitorError) {
-        let ending = [Signal.int, .term, .hup].filter { !Self.isIgnored($0) }
+        // nohup(1), and shells that start something in the background, have signals ignored; so they stay.
+        let ending = [Signal.int, .term, .hup].filter { !isSignalIgnored($0.rawValue) }
         ProcessSignals.block(ending)
         signals = ending.isEmpty ? nil : try SignalMonitor(Set(ending), label: "endings", queue: signalQueue)
         isJSON = report.format.shape == .json
@@ -115,12 +116,5 @@ final class WatchSession: Sendable {
             if count > 0 { return }
             if count < 0, errno != EINTR { pause() }
         }
-    }
-
-    /// nohup(1), and shells that start something in the background, have signals ignored; so they stay.
-    private static func isIgnored(_ signal: Signal) -> Bool {
-        var action = sigaction()
-        guard sigaction(signal.rawValue, nil, &action) == 0 else { return false }
-        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
     }
 }
