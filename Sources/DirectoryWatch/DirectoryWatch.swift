@@ -15,6 +15,7 @@ public final class DirectoryWatch: Sendable {
     private let engine: WatchEngine
     private let monitor: DirectoryMonitor
     private let timer: TimerMonitor?
+    private let isDriven: Bool
 
     /// Sets one up; from any thread. Throws what ``DirectoryMonitor`` throws. Roots need not exist yet.
     ///
@@ -23,9 +24,13 @@ public final class DirectoryWatch: Sendable {
     /// - Parameter tick: How far apart the cheap checks are: that each root's path leads to it, that files which were made
     ///   and not closed came to rest, and listings of what is polled. Nil if the caller calls ``checkNow()``, on a timer
     ///   that wakes the process anyway.
+    /// - Parameter waiting: Who waits for events: libdispatch, or a thread of the caller's in ``drive(whileOpen:)``.
+    /// - Parameter isolatesRoots: Whether files are looked at on their root's queue even if nothing else is going on
+    ///   there, so that a root that hangs holds up nobody. Without, a look at a file that was just closed, which the
+    ///   kernel answers from memory, is done at once on `queue`, and saves two thread changes.
     public init(
         label: String, queue: MonitorQueue, roots: [WatchRoot], reportsChanges: Bool = false,
-        tick: Duration? = .seconds(5),
+        tick: Duration? = .seconds(5), waiting: DirectoryMonitor.Waiting = .dispatch, isolatesRoots: Bool = true,
         file: StaticString = #fileID, line: UInt = #line
     ) throws(SystemCallError) {
         precondition(Set(roots.map(\.id)).count == roots.count, "two roots with one identifier")
@@ -35,20 +40,22 @@ public final class DirectoryWatch: Sendable {
                     .every(tick), tolerance: tick / 10, label: "\(label) tick", queue: queue, file: file, line: line)
             } else { nil }
         do throws(SystemCallError) {
-            monitor = try DirectoryMonitor(label: label, queue: queue, file: file, line: line)
+            monitor = try DirectoryMonitor(label: label, queue: queue, waiting: waiting, file: file, line: line)
         } catch {
             // A monitor, once made, must be invalidated before it may go.
             if let timer { queue.async { timer.invalidate() } }
             throw error
         }
         self.timer = timer
+        isDriven = waiting == .driver
         var mask: InotifyMask = [
             .created, .closedAfterWriting, .movedFrom, .movedTo, .deleted, .deletedSelf, .movedSelf, .onlyDirectory,
             .excludeUnlinked,
         ]
         if reportsChanges { mask.insert(.modified) }
         engine = WatchEngine(
-            label: label, queue: queue, roots: roots, watches: monitor.watches, mask: mask)
+            label: label, queue: queue, roots: roots, backend: InotifyBackend(instance: monitor.watches, mask: mask),
+            reportsChanges: reportsChanges, isolatesRoots: isolatesRoots)
     }
 
     /// Sets what is called with the notices of each turn, in order, on the queue. In set up only.
@@ -64,9 +71,10 @@ public final class DirectoryWatch: Sendable {
         file: StaticString = #fileID, line: UInt = #line, onWatching: (@Sendable () -> Void)? = nil,
         onReconciled: (@Sendable ([ReconcileReport]) -> Void)? = nil
     ) {
-        let (engine, monitor) = (self.engine, self.monitor)
+        let (engine, monitor, isDriven) = (self.engine, self.monitor, self.isDriven)
         monitor.setEventHandler(file: file, line: line) { events in
-            guard engine.take(events) else { return }
+            engine.take(events)
+            guard !isDriven, engine.shouldGather else { return }
             monitor.suspend()
             monitor.queue.after(.nanoseconds(Pacer.batch)) { if !engine.hasEnded { monitor.resume() } }
         }
@@ -75,6 +83,14 @@ public final class DirectoryWatch: Sendable {
         }
         timer?.setEventHandler(file: file, line: line) { _ in engine.tick() }
         timer?.activate(file: file, line: line)
+    }
+
+    /// Waits for events with the calling thread, which must be no queue's, as ``DirectoryMonitor/drive(whileOpen:pause:gathers:)``
+    /// does: until nobody is at the other end of `descriptor` any more, or the watch has ended. Only with
+    /// ``DirectoryMonitor/Waiting/driver``, and only once it was activated.
+    public func drive(whileOpen descriptor: Int32) {
+        let engine = self.engine
+        monitor.drive(whileOpen: descriptor, pause: .nanoseconds(Pacer.batch)) { engine.shouldGather }
     }
 
     /// Compares a root, or all, with what is known and tells the differences, then calls `completion` with a report for

@@ -4,6 +4,13 @@ import LinuxKernel
 import SystemMonitor
 
 extension WatchEngine.State {
+    /// Ends a turn of the core: what it wants done now.
+    mutating func takeOutput() -> TreeCore.Output {
+        core.flush()
+        defer { core.output = TreeCore.Output() }
+        return core.output
+    }
+
     /// Notes the outcome of a reconciliation, and returns whose waiting is over.
     mutating func answer(_ root: Int, _ outcome: Reconciliation, _ id: String) -> [WatchEngine.Ticket] {
         let report = ReconcileReport(

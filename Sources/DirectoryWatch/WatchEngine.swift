@@ -20,6 +20,11 @@ final class WatchEngine: Sendable {
         var ticks = 0
         var isAging = false
         var pacer = Pacer()
+        var shouldGather = false
+        /// Who takes the records of watches that are not of trees.
+        var outsiders: [Int32: @Sendable (EventRecord) -> Void] = [:]
+        /// For each root, requests whose last result was not taken yet.
+        var underWay: [Int]
         /// Whether the handler is being called: what it asks for comes after it, so that it is never called inside itself.
         var isDelivering = false
         var hasEnded = false
@@ -36,18 +41,22 @@ final class WatchEngine: Sendable {
     let queue: MonitorQueue
     let roots: [WatchRoot]
     private let workers: [RootWorker]
+    private let isolatesRoots: Bool
     private let state: QueueBound<State>
     private let published: Locked<WatchSnapshot>
     private let step: Locked<WatchStep>
 
     init(
-        label: String, queue: MonitorQueue, roots: [WatchRoot], watches: InotifyInstance, mask: InotifyMask
+        label: String, queue: MonitorQueue, roots: [WatchRoot], backend: any WatchBackend,
+        reportsChanges: Bool, isolatesRoots: Bool
     ) {
         self.label = label
         self.queue = queue
         self.roots = roots
-        workers = roots.map { RootWorker($0, watches: watches, mask: mask) }
-        let core = TreeCore(roots: roots.map(\.id))
+        self.isolatesRoots = isolatesRoots
+        let share = max(8, Self.openDirectories / max(1, roots.count))
+        workers = roots.map { RootWorker($0, backend: backend, openDirectories: share) }
+        let core = TreeCore(roots: roots.map(\.id), reportsChanges: reportsChanges)
         let idle = WatchStep(name: "idle", since: monotonicNanoseconds())
         published = Locked(
             WatchSnapshot(
@@ -58,8 +67,12 @@ final class WatchEngine: Sendable {
         state = QueueBound(
             State(
                 core: core, reports: Array(repeating: nil, count: roots.count),
-                started: Array(repeating: 0, count: roots.count)), queue: queue)
+                started: Array(repeating: 0, count: roots.count), underWay: Array(repeating: 0, count: roots.count)),
+            queue: queue)
     }
+
+    /// How many directories all roots together may keep open for the length of a burst.
+    private static let openDirectories = 256
 
     /// The last published state, with the steps as they are now; any thread.
     func snapshot() -> WatchSnapshot {
@@ -84,23 +97,26 @@ final class WatchEngine: Sendable {
     func end() {
         let dropped = state.onQueue { state in
             state.hasEnded = true
-            defer { (state.handler, state.onWatching, state.tickets) = (nil, nil, [:]) }
-            return (state.handler, state.onWatching, state.tickets)
+            defer { (state.handler, state.onWatching, state.tickets, state.outsiders) = (nil, nil, [:], [:]) }
+            return (state.handler, state.onWatching, state.tickets, state.outsiders)
         }
         withExtendedLifetime(dropped) {}
     }
 
-    /// Takes events; true if the next ones should gather for a moment (``Pacer``).
-    func take(_ events: DirectoryEvents) -> Bool {
+    func take(_ events: DirectoryEvents) {
         var records = 0
         turn("events") { core in
             events.forEach {
-                core.take($0)
+                core.take(watch: $0.watch, mask: $0.mask, cookie: $0.cookie, name: $0.name)
                 records += 1
             }
         }
-        return state.onQueue { !$0.hasEnded && $0.pacer.shouldGather(records: records, now: monotonicNanoseconds()) }
+        let count = records
+        state.onQueue { $0.shouldGather = $0.pacer.shouldGather(records: count, now: monotonicNanoseconds()) }
     }
+
+    /// Whether the next events should gather for a moment (``Pacer``).
+    var shouldGather: Bool { state.onQueue { !$0.hasEnded && $0.shouldGather } }
 
     var hasEnded: Bool { state.onQueue { $0.hasEnded } }
 
@@ -111,6 +127,23 @@ final class WatchEngine: Sendable {
             return state.ticks
         }
         turn("tick") { $0.tick(number) }
+    }
+
+    /// Gives the records of a watch that somebody else made on the same instance to `handler`, on the queue, until its
+    /// last record, `ignored`, or ``stopListening(to:)``. What came before this call is lost.
+    func listen(to watch: Int32, _ handler: @escaping @Sendable (EventRecord) -> Void) {
+        state.onQueue { state in
+            state.outsiders[watch] = handler
+            state.core.outsiders.insert(watch)
+        }
+    }
+
+    func stopListening(to watch: Int32) {
+        let dropped = state.onQueue { state in
+            state.core.outsiders.remove(watch)
+            return state.outsiders.removeValue(forKey: watch)
+        }
+        withExtendedLifetime(dropped) {}
     }
 
     func forget(_ root: String, _ path: BytePath) {
@@ -154,12 +187,32 @@ final class WatchEngine: Sendable {
             if state.hasEnded { return nil }
             state.core.now = began
             body(&state.core)
-            state.core.flush()
-            defer { state.core.output = TreeCore.Output() }
-            return state.core.output
+            return state.takeOutput()
         }
-        if let output { perform(output) }
+        if var output {
+            if !isolatesRoots { lookNow(&output) }
+            perform(output)
+        }
         step.withLock { $0 = WatchStep(name: "idle", since: monotonicNanoseconds()) }
+    }
+
+    /// Carries out looks at once, as long as nothing else is going on at their roots.
+    private func lookNow(_ output: inout TreeCore.Output) {
+        while let place = output.work.firstIndex(where: { root, _, request in
+            if case .look = request { state.onQueue { $0.underWay[root] == 0 } } else { false }
+        }) {
+            let (root, epoch, request) = output.work[place]
+            // What was asked for before goes first.
+            guard !output.work[..<place].contains(where: { $0.root == root }), case .look(let looks) = request
+            else { return }
+            output.work.remove(at: place)
+            guard let result = workers[root].lookNow(looks, epoch: epoch) else { continue }
+            output.append(
+                state.onQueue { state in
+                    state.core.take(result, root: root, epoch: epoch)
+                    return state.takeOutput()
+                })
+        }
     }
 
     private func perform(_ output: TreeCore.Output) {
@@ -168,6 +221,11 @@ final class WatchEngine: Sendable {
             state.onQueue { $0.isDelivering = true }
             handler(output.notices)
             state.onQueue { $0.isDelivering = false }
+        }
+        for record in output.outside {
+            let listener = state.onQueue { $0.outsiders[record.watch] }
+            if record.mask.contains(.ignored) { stopListening(to: record.watch) }
+            listener?(record)
         }
         let (watching, answers) = state.onQueue { state in
             let answers = output.reconciled.flatMap { state.answer($0.root, $0.outcome, roots[$0.root].id) }
@@ -182,9 +240,13 @@ final class WatchEngine: Sendable {
     }
 
     private func submit(_ root: Int, _ epoch: UInt32, _ request: WorkRequest) {
-        workers[root].submit(request, epoch: epoch) { [weak self] result in
+        state.onQueue { $0.underWay[root] += 1 }
+        workers[root].submit(request, epoch: epoch) { [weak self] result, isLast in
             guard let self else { return }
-            self.queue.async { self.turn("results") { $0.take(result, root: root, epoch: epoch) } }
+            self.queue.async {
+                if isLast { self.state.onQueue { $0.underWay[root] -= 1 } }
+                if let result { self.turn("results") { $0.take(result, root: root, epoch: epoch) } }
+            }
         }
     }
 

@@ -12,13 +12,13 @@ public struct WatchRoot: Sendable {
     /// answer holds up nobody.
     public let queue: MonitorQueue
     /// Whether an entry, by its path relative to the root and its kind, is left out before it costs a watch or a look.
-    /// Called on `queue`. Must give the same answer each time.
-    public let exclude: @Sendable (BytePath, FileKind) -> Bool
+    /// Called on `queue`. Must give the same answer each time. Nil leaves nothing out, and costs nothing.
+    public let exclude: (@Sendable (BytePath, FileKind) -> Bool)?
 
     /// A root; without a rule nothing is left out.
     public init(
         id: String, path: BytePath, queue: MonitorQueue,
-        exclude: @escaping @Sendable (BytePath, FileKind) -> Bool = { _, _ in false }
+        exclude: (@Sendable (BytePath, FileKind) -> Bool)? = nil
     ) {
         self.id = id
         self.path = path

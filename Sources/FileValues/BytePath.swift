@@ -104,6 +104,9 @@ public struct BytePath: Hashable, Sendable {
 
     private init(unchecked bytes: [UInt8]) { self.bytes = bytes }
 
+    /// Takes bytes that are known to hold no NUL, such as names that the kernel gave, without looking at each.
+    package init(withoutNUL bytes: [UInt8]) { self.bytes = bytes }
+
     private var trimmingTrailingSlashes: ArraySlice<UInt8> {
         var end = bytes.endIndex
         while end > 0, bytes[end - 1] == Self.slash { end -= 1 }

@@ -78,6 +78,14 @@ extension OwnedDescriptor {
         return current
     }
 
+    /// Opens the directory `name` in this one for reading; `name` is one name, ended by NUL, as a listing gave it.
+    package borrowing func openDirectory(named name: UnsafePointer<CChar>) throws(SystemCallError) -> OwnedDescriptor {
+        let directory = raw
+        return try descriptorCall("openat") {
+            clinux_openat(directory, name, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0)
+        }
+    }
+
     private borrowing func openEntry(
         _ name: BytePath, _ flags: Int32, mode: UInt32 = 0
     ) throws(SystemCallError) -> OwnedDescriptor {

@@ -60,6 +60,16 @@ public struct FileStatus: Hashable, Sendable {
         self.init(raw)
     }
 
+    /// The same for a name as the kernel wants it, ended by NUL, where many are asked for: no memory is taken for any.
+    package init(
+        ofName name: UnsafePointer<CChar>, in directory: borrowing OwnedDescriptor
+    ) throws(SystemCallError) {
+        var raw = stat()
+        let number = directory.raw
+        try systemCall("fstatat") { fstatat(number, name, &raw, AT_SYMLINK_NOFOLLOW) }
+        self.init(raw)
+    }
+
     /// The status of `path`, with symbolic links followed only if told so.
     public init(at path: BytePath, followingLinks: Bool = false) throws(SystemCallError) {
         var raw = stat()

@@ -17,7 +17,8 @@ struct FakeWorker {
     private enum Task {
         case survey(
             SurveyRequest, todo: [(parent: Int32, in: UInt64?, path: BytePath)], opened: Directory?, places: Int32)
-        case look([LookGroup], done: [[Observation]?], opened: (inode: UInt64, seen: [Observation])?)
+        /// Opened: the directory's place in the request, and its inode if it was found.
+        case look(LookRequest, done: [Observation], opened: (place: Int32, inode: UInt64?)?)
     }
 
     let root: Int
@@ -43,7 +44,7 @@ struct FakeWorker {
         switch current {
         case .survey(let request, let todo, let opened, let places):
             stepSurvey(epoch, request, todo, opened, places, &kernel)
-        case .look(let groups, let done, let opened): stepLook(epoch, groups, done, opened, kernel)
+        case .look(let request, let done, let opened): stepLook(epoch, request, done, opened, kernel)
         }
     }
 
@@ -66,7 +67,7 @@ struct FakeWorker {
             }
             let first: (parent: Int32, in: UInt64?, path: BytePath) = (-1, parent, request.path)
             task = (epoch, .survey(request, todo: [first], opened: nil, places: 0))
-        case .look(let groups): task = (epoch, .look(groups, done: [], opened: nil))
+        case .look(let request): task = (epoch, .look(request, done: [], opened: nil))
         }
     }
 
@@ -76,23 +77,25 @@ struct FakeWorker {
     ) {
         var todo = todo
         if let opened {
-            var entries: [DirectoryFinding.Entry] = []
+            var findings = Findings()
             for name in opened.names {
                 let seen = kernel.look(opened.inode, name)
                 if seen == .absent { continue }
-                entries.append(DirectoryFinding.Entry(name: BytePath(name), observation: seen))
+                BytePath(name).bytes.withUnsafeBytes { findings.add(entry: $0, seen) }
                 if case .directory = seen, request.isRecursive {
                     todo.append((opened.place, opened.inode, opened.path.appending(BytePath(name))))
                 }
             }
-            let outcome = DirectoryFinding.Outcome.listed(
-                inode: opened.inode, watch: opened.watch.map { .made($0) } ?? .refused, entries: entries)
-            deliver(epoch, request, DirectoryFinding(parent: opened.parent, name: opened.path.name, outcome: outcome))
+            opened.path.name.bytes.withUnsafeBytes {
+                findings.add(
+                    directory: $0, parent: opened.parent, .listed(inode: opened.inode, watch: opened.watch ?? -1))
+            }
+            results.append((epoch, .surveyed(id: request.id, findings: findings, isComplete: false)))
             task = (epoch, .survey(request, todo: todo, opened: nil, places: places))
             return
         }
         guard let next = todo.popLast() else {
-            results.append((epoch, .surveyed(id: request.id, findings: [], isComplete: true)))
+            results.append((epoch, .surveyed(id: request.id, findings: Findings(), isComplete: true)))
             task = nil
             return
         }
@@ -104,39 +107,32 @@ struct FakeWorker {
                 place: places, parent: next.parent, path: next.path, inode: inode, watch: watch, names: names)
             task = (epoch, .survey(request, todo: todo, opened: directory, places: places + 1))
         } else {
-            deliver(epoch, request, DirectoryFinding(parent: next.parent, name: next.path.name, outcome: .absent))
+            var findings = Findings()
+            next.path.name.bytes.withUnsafeBytes { findings.add(directory: $0, parent: next.parent, .absent) }
+            results.append((epoch, .surveyed(id: request.id, findings: findings, isComplete: false)))
             task = (epoch, .survey(request, todo: todo, opened: nil, places: places + 1))
         }
     }
 
-    private mutating func deliver(_ epoch: UInt32, _ request: SurveyRequest, _ finding: DirectoryFinding) {
-        results.append((epoch, .surveyed(id: request.id, findings: [finding], isComplete: false)))
-    }
-
     private mutating func stepLook(
-        _ epoch: UInt32, _ groups: [LookGroup], _ done: [[Observation]?],
-        _ opened: (inode: UInt64, seen: [Observation])?, _ kernel: FakeKernel
+        _ epoch: UInt32, _ request: LookRequest, _ done: [Observation], _ opened: (place: Int32, inode: UInt64?)?,
+        _ kernel: FakeKernel
     ) {
-        guard done.count < groups.count else {
+        guard done.count < request.items.count else {
             results.append((epoch, .looked(done)))
             task = nil
             return
         }
-        let group = groups[done.count]
-        guard var opened else {
-            let found = kernel.find(top, group.path)
-            if let found, found == group.inode, kernel.inodes[found]?.isDirectory == true {
-                task = (epoch, .look(groups, done: done, opened: (found, [])))
-            } else {
-                task = (epoch, .look(groups, done: done + [nil], opened: nil))
+        let item = request.items[done.count]
+        guard let opened, opened.place == item.directory else {
+            let directory = request.directories[Int(item.directory)]
+            let found = kernel.find(top, directory.path).flatMap { inode in
+                inode == directory.inode && kernel.inodes[inode]?.isDirectory == true ? inode : nil
             }
+            task = (epoch, .look(request, done: done, opened: (item.directory, found)))
             return
         }
-        opened.seen.append(kernel.look(opened.inode, group.names[opened.seen.count].escaped))
-        if opened.seen.count == group.names.count {
-            task = (epoch, .look(groups, done: done + [opened.seen], opened: nil))
-        } else {
-            task = (epoch, .look(groups, done: done, opened: opened))
-        }
+        let seen = opened.inode.map { kernel.look($0, request.name(item).escaped) } ?? .unreached
+        task = (epoch, .look(request, done: done + [seen], opened: opened))
     }
 }

@@ -177,7 +177,7 @@ struct Model {
                 }
                 if inode.watch == nil || core.table[node].watch != inode.watch {
                     faults.append("\(id)/\(path) has watch \(inode.watch ?? -1), the table \(core.table[node].watch)")
-                } else if core.watches.owner(of: core.table[node].watch) != node {
+                } else if core.owner(of: core.table[node].watch) != node {
                     faults.append("\(id)/\(path) does not own its watch")
                 }
             }

@@ -14,9 +14,9 @@ struct PacerTests {
 
     @Test func burst() {
         var pacer = Pacer()
-        // The third turn within the length of a batch begins it, large batches keep it going, a small one ends it.
+        // Records within the length of a batch add up; a batch with few of them ends the burst.
         let turns: [(records: Int, microseconds: UInt64)] = [
-            (2, 10_000), (2, 10_100), (2, 10_200), (400, 15_000), (2, 20_000),
+            (16, 10_000), (2, 10_100), (20, 10_200), (400, 15_000), (2, 20_000),
         ]
         let gathers = turns.map { pacer.shouldGather(records: $0.records, now: $0.microseconds * 1_000) }
         #expect(gathers == [false, false, true, true, false])

@@ -129,7 +129,7 @@ struct DirectoryReaderTests {
         for length: UInt8 in [0, 18, 19, 25, 200] {
             bytes[16] = length
             var count = 0
-            bytes.withUnsafeBytes { DirectoryReader.parse($0) { _ in count += 1 } }
+            bytes.withUnsafeBytes { DirectoryReader.parse($0) { _, _, _ in count += 1 } }
             #expect(count == 0)
         }
     }

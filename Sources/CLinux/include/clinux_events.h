@@ -19,6 +19,9 @@ int clinux_timerfd_create(int clock);
 /* timerfd_settime(2) to one absolute time; `seconds` and `nanoseconds` both 0 disarm it. */
 int clinux_timerfd_arm(int fd, int64_t seconds, int64_t nanoseconds, int cancel_on_set);
 
+/* pipe2(2), non-blocking and closed on exec. */
+int clinux_pipe(int ends[2]);
+
 /* signalfd(2) for the `count` signals, non-blocking and closed on exec. */
 int clinux_signalfd(const int *signals, int count);
 /* What one signalfd_siginfo says. */

@@ -11,8 +11,7 @@ struct NodeID: Hashable, Sendable {
 
 /// All known directories of all roots as a forest: each knows its parent and its name, none its path.
 ///
-/// About 100 bytes a directory with its name, its place in the child index and its watch. Names lie in one arena. A
-/// value without I/O.
+/// 48 bytes a directory besides its name, its place in the index and its watch. A value without I/O.
 struct DirectoryTable {
     /// How a directory is observed.
     enum Coverage: UInt8 {
@@ -29,28 +28,29 @@ struct DirectoryTable {
     }
 
     struct Node {
+        /// 0 until it was opened for the first time.
+        var inode: UInt64 = 0
         fileprivate(set) var parent: Int32
         fileprivate(set) var firstChild: Int32 = -1
         fileprivate(set) var next: Int32 = -1
         fileprivate(set) var previous: Int32 = -1
         fileprivate(set) var generation: UInt32
-        fileprivate var name: NameArena.Reference
+        fileprivate(set) var name: NameID
+        /// The watch descriptor; −1 for none.
+        var watch: Int32 = -1
+        /// Where the list of what is known in it begins in the ``FileTable``; −1 for none.
+        var firstFile: Int32 = -1
         /// Which root it belongs to.
         let root: UInt16
         var coverage: Coverage = .pending
         fileprivate(set) var isUsed = true
-        /// The watch descriptor; −1 for none.
-        var watch: Int32 = -1
-        /// 0 until it was opened for the first time.
-        var inode: UInt64 = 0
-        /// What is known in it, directories left out.
-        var files: [BytePath: KnownFile] = [:]
     }
 
+    /// The names of directories and of all other entries.
+    var names = NameTable()
     private var nodes: [Node] = []
     private var free: [Int32] = []
-    private var arena = NameArena()
-    private var index = ChildIndex()
+    private var index = EntryIndex()
 
     /// How many directories there are.
     var count: Int { nodes.count - free.count }
@@ -72,13 +72,11 @@ struct DirectoryTable {
 
     func parent(of id: NodeID) -> NodeID? { self.id(at: self[id].parent) }
 
-    func name(of id: NodeID) -> BytePath { arena.name(self[id].name) }
+    func name(of id: NodeID) -> NameID { self[id].name }
 
-    func child(of parent: NodeID, named name: BytePath) -> NodeID? {
-        let hash = ChildIndex.hash(parent: parent.index, name: name)
-        let found = index.find(hash: hash) { candidate in
-            let node = nodes[Int(candidate)]
-            return node.parent == parent.index && arena.equals(node.name, name)
+    func child(of parent: NodeID, named name: NameID) -> NodeID? {
+        let found = index.find(hash: EntryIndex.hash(parent.index, name)) { candidate in
+            nodes[Int(candidate)].parent == parent.index && nodes[Int(candidate)].name == name
         }
         return found.flatMap { id(at: $0) }
     }
@@ -123,28 +121,49 @@ struct DirectoryTable {
         return false
     }
 
-    /// The path from the topmost directory above it, whose own name is left out.
-    func path(of id: NodeID) -> BytePath {
-        var names: [BytePath] = []
-        var current = id
-        while let parent = parent(of: current) {
-            names.append(name(of: current))
-            current = parent
+    /// The path from the topmost directory above it, whose own name is left out; with the name of an entry in it, if one
+    /// is given.
+    func path(of id: NodeID, _ entry: NameID? = nil) -> BytePath {
+        var length = entry.map { names.length($0) + 1 } ?? 0
+        var place = id.index
+        while nodes[Int(place)].parent >= 0 {
+            length += names.length(nodes[Int(place)].name) + 1
+            place = nodes[Int(place)].parent
         }
-        if names.count == 1 { return names[0] }
-        return BytePath(Array(names.reversed().map(\.bytes).joined(separator: [UInt8(ascii: "/")])))
+        if length == 0 { return "" }
+        let bytes = [UInt8](unsafeUninitializedCapacity: length - 1) { buffer, count in
+            // From its end to its beginning, a slash before each name but the first.
+            var end = length - 1
+            func put(_ name: NameID) {
+                let bytes = names[name]
+                end -= bytes.count
+                _ = UnsafeMutableBufferPointer(rebasing: buffer[end..<(end + bytes.count)]).initialize(from: bytes)
+                if end > 0 {
+                    end -= 1
+                    buffer[end] = UInt8(ascii: "/")
+                }
+            }
+            if let entry { put(entry) }
+            var place = id.index
+            while nodes[Int(place)].parent >= 0 {
+                put(nodes[Int(place)].name)
+                place = nodes[Int(place)].parent
+            }
+            count = length - 1
+        }
+        return BytePath(withoutNUL: bytes)
     }
 
     /// A new directory; without a parent it is a top.
-    mutating func insert(root: UInt16, parent: NodeID?, name: BytePath) -> NodeID {
+    mutating func insert(root: UInt16, parent: NodeID?, name: NameID) -> NodeID {
         let place: Int32
         if let reused = free.popLast() {
             let generation = nodes[Int(reused)].generation &+ 1
-            nodes[Int(reused)] = Node(parent: -1, generation: generation, name: arena.add(name), root: root)
+            nodes[Int(reused)] = Node(parent: -1, generation: generation, name: name, root: root)
             place = reused
         } else {
             place = Int32(nodes.count)
-            nodes.append(Node(parent: -1, generation: 0, name: arena.add(name), root: root))
+            nodes.append(Node(parent: -1, generation: 0, name: name, root: root))
         }
         let id = NodeID(index: place, generation: nodes[Int(place)].generation)
         if let parent { link(id, below: parent) }
@@ -168,22 +187,18 @@ struct DirectoryTable {
     }
 
     /// Puts a detached directory under a name that is free.
-    mutating func attach(_ id: NodeID, to parent: NodeID, name: BytePath) {
+    mutating func attach(_ id: NodeID, to parent: NodeID, name: NameID) {
         precondition(self[id].parent < 0 && !isInside(parent, id), "a directory in two places or in itself")
-        arena.remove(nodes[Int(id.index)].name)
-        nodes[Int(id.index)].name = arena.add(name)
+        nodes[Int(id.index)].name = name
         link(id, below: parent)
     }
 
-    /// Frees a directory that has no children any more.
+    /// Frees a directory that has no children any more, and no files.
     mutating func remove(_ id: NodeID) {
-        precondition(self[id].firstChild < 0, "a directory with directories in it")
+        precondition(self[id].firstChild < 0 && self[id].firstFile < 0, "a directory with something in it")
         detach(id)
-        arena.remove(nodes[Int(id.index)].name)
         nodes[Int(id.index)].isUsed = false
-        nodes[Int(id.index)].files = [:]
         free.append(id.index)
-        if arena.isWasteful { compactNames() }
     }
 
     private mutating func link(_ id: NodeID, below parent: NodeID) {
@@ -196,22 +211,21 @@ struct DirectoryTable {
     }
 
     private mutating func rebuildIndex() {
-        let linked = nodes.indices.filter { nodes[$0].isUsed && nodes[$0].parent >= 0 }.map { Int32($0) }
-        index = ChildIndex(capacity: linked.count)
-        for place in linked { if let id = id(at: place) { index.insert(hash: hash(of: id), place) } }
-    }
-
-    private mutating func compactNames() {
-        var packed = NameArena()
-        for place in nodes.indices where nodes[place].isUsed {
-            nodes[place].name = packed.add(arena.name(nodes[place].name))
+        index = EntryIndex(capacity: count)
+        for place in nodes.indices where nodes[place].isUsed && nodes[place].parent >= 0 {
+            index.insert(hash: EntryIndex.hash(nodes[place].parent, nodes[place].name), Int32(place))
         }
-        arena = packed
     }
 
-    private func hash(of id: NodeID) -> Int { ChildIndex.hash(parent: self[id].parent, name: name(of: id)) }
+    private func hash(of id: NodeID) -> Int { EntryIndex.hash(self[id].parent, self[id].name) }
 
-    private func id(at place: Int32) -> NodeID? {
+    /// Calls `body` with the name of every directory.
+    func forEachName(_ body: (NameID) -> Void) {
+        for node in nodes where node.isUsed { body(node.name) }
+    }
+
+    /// The directory at a place; nil for −1.
+    func id(at place: Int32) -> NodeID? {
         place < 0 ? nil : NodeID(index: place, generation: nodes[Int(place)].generation)
     }
 }

@@ -1,43 +1,43 @@
-import FileValues
-
 /// Names of one root that have to be looked at, with what is to be made of them; each once, first come first.
 struct DirtyNames {
     struct Key: Hashable {
         let directory: NodeID
-        let name: BytePath
+        let name: NameID
     }
 
-    private var hints: [Key: Hints] = [:]
-    private var order: [Key] = []
+    struct Item {
+        let directory: NodeID
+        let name: NameID
+        var hints: Hints
+    }
 
-    var isEmpty: Bool { order.isEmpty }
-    var count: Int { order.count }
+    private var places: [Key: Int] = [:]
+    private(set) var items: [Item] = []
 
-    subscript(directory: NodeID, name: BytePath) -> Hints? { hints[Key(directory: directory, name: name)] }
+    var isEmpty: Bool { items.isEmpty }
+    var count: Int { items.count }
 
-    mutating func add(_ directory: NodeID, _ name: BytePath, _ more: Hints) {
-        let key = Key(directory: directory, name: name)
-        if hints[key]?.merge(more) == nil {
-            hints[key] = more
-            order.append(key)
+    subscript(directory: NodeID, name: NameID) -> Hints? {
+        places[Key(directory: directory, name: name)].map { items[$0].hints }
+    }
+
+    mutating func add(_ directory: NodeID, _ name: NameID, _ more: Hints) {
+        let place = places[Key(directory: directory, name: name), default: items.count]
+        if place < items.count {
+            items[place].hints.merge(more)
+        } else {
+            places[Key(directory: directory, name: name)] = place
+            items.append(Item(directory: directory, name: name, hints: more))
         }
     }
 
-    /// Gives all and starts anew, by directory in order of first mention.
-    mutating func takeAll() -> [(directory: NodeID, names: [BytePath], hints: [Hints])] {
-        var groups: [(directory: NodeID, names: [BytePath], hints: [Hints])] = []
-        var places: [NodeID: Int] = [:]
-        for key in order {
-            guard let hints = hints[key] else { continue }
-            if let place = places[key.directory] {
-                groups[place].names.append(key.name)
-                groups[place].hints.append(hints)
-            } else {
-                places[key.directory] = groups.count
-                groups.append((key.directory, [key.name], [hints]))
-            }
+    /// Gives all and starts anew.
+    mutating func takeAll() -> [Item] {
+        defer {
+            items = []
+            // Its room is kept for the next burst, unless it is out of proportion.
+            if places.count < 4096 { places.removeAll(keepingCapacity: true) } else { places = [:] }
         }
-        self = DirtyNames()
-        return groups
+        return items
     }
 }

@@ -18,7 +18,7 @@ struct KnownFile: Hashable, Sendable {
     var state: State
 }
 
-/// What a look at a name saw.
+/// What a look at a name saw. Holds no memory of its own, so that many are cheap.
 enum Observation: Hashable, Sendable {
     case absent
     /// There, and left out by the root's rule.
@@ -26,13 +26,15 @@ enum Observation: Hashable, Sendable {
     case directory(inode: UInt64)
     case file(FileKind, FileIdentity, links: UInt64)
     /// It could not be looked at.
-    case failed(SystemCallError)
+    case failed
+    /// The directory that it should be in was not found under its path.
+    case unreached
 }
 
 /// Where a renamed entry was: in which directory, under which name, and as which directory if it was one.
 struct MoveSource: Hashable, Sendable {
     let directory: NodeID
-    let name: BytePath
+    let name: NameID
     let child: NodeID?
 }
 
@@ -54,6 +56,8 @@ struct Hints: Hashable, Sendable {
 
     var signs: Signs
     var mask: InotifyMask = []
+    /// The process behind the last event, where events tell it; 0 otherwise.
+    var writer: Int32 = 0
     /// Where it may have been before, the likeliest first.
     var sources: [MoveSource] = []
     /// How often its directory was not where it was looked for.
@@ -62,6 +66,7 @@ struct Hints: Hashable, Sendable {
     mutating func merge(_ other: Hints) {
         signs.formUnion(other.signs)
         mask.formUnion(other.mask)
+        if other.writer != 0 { writer = other.writer }
         tries = max(tries, other.tries)
         for source in other.sources where !sources.contains(source) { sources.append(source) }
     }

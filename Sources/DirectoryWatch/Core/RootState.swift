@@ -56,7 +56,9 @@ struct RootState {
     var hasBegun = false
     var dirty = DirtyNames()
     /// The looks under way: what was asked, with the hints kept here.
-    var looking: [(directory: NodeID, names: [BytePath], hints: [Hints])]?
+    var looking: [DirtyNames.Item]?
+    /// Whether events told of directories since the last looks.
+    var mayHaveMoved = false
     var looks: UInt64 = 0
     var surveys = 0
     var isAdopting = false

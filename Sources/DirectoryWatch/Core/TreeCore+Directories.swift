@@ -4,14 +4,14 @@ import LinuxKernel
 /// Directories that come, go, move and take each other's places.
 extension TreeCore {
     /// A directory that is not listed yet.
-    mutating func addPending(_ name: BytePath, in parent: NodeID) -> NodeID {
+    mutating func addPending(_ name: NameID, in parent: NodeID) -> NodeID {
         let root = table[parent].root
         roots[Int(root)].directories += 1
         return table.insert(root: root, parent: parent, name: name)
     }
 
     /// A look saw a directory with this inode under the name.
-    mutating func enterDirectory(_ parent: NodeID, _ name: BytePath, inode: UInt64, _ hints: Hints) {
+    mutating func enterDirectory(_ parent: NodeID, _ name: NameID, inode: UInt64, _ hints: Hints) {
         if let existing = table.child(of: parent, named: name) {
             let node = table[existing]
             if node.inode == inode {
@@ -35,7 +35,7 @@ extension TreeCore {
     }
 
     /// A directory known under the name is not there any more, or something else is.
-    mutating func leaveDirectory(_ parent: NodeID, _ name: BytePath, _ hints: Hints) {
+    mutating func leaveDirectory(_ parent: NodeID, _ name: NameID, _ hints: Hints) {
         guard let child = table.child(of: parent, named: name) else { return }
         if hints.signs.contains(.left) {
             drop(child, path: table.path(of: child))
@@ -76,16 +76,16 @@ extension TreeCore {
         }
     }
 
-    /// What was displaced from a path that is about to be taken.
+    /// What was displaced from a path that is about to be taken or to vanish, or from below it.
     mutating func dropDisplaced(_ root: Int, _ path: BytePath) {
-        for (key, displaced) in limbo where key.root == root && displaced.path == path {
-            limbo[key] = nil
+        for (key, displaced) in limbo where key.root == root && displaced.path.isInside(path) {
+            guard limbo.removeValue(forKey: key) != nil else { continue }
             drop(displaced.node, path: displaced.path)
         }
     }
 
     /// Puts a detached subtree in its place, and tells what is now under another path.
-    mutating func place(_ node: NodeID, from old: BytePath, to parent: NodeID, _ name: BytePath) {
+    mutating func place(_ node: NodeID, from old: BytePath, to parent: NodeID, _ name: NameID) {
         table.attach(node, to: parent, name: name)
         let new = table.path(of: node)
         guard new != old else { return }
@@ -98,7 +98,8 @@ extension TreeCore {
                 notify(root, here, .directoryAppeared)
                 left.append(before)
             }
-            for (name, file) in table[directory].files {
+            for (name, file) in files.files(from: table[directory].firstFile) {
+                let name = table.names.name(name)
                 tellMoved(root, file, from: before.appending(name), to: here.appending(name))
             }
         }
@@ -122,11 +123,13 @@ extension TreeCore {
     mutating func drop(_ node: NodeID, path: BytePath, isSilent: Bool = false) {
         let root = Int(table[node].root)
         table.detach(node)
+        // What was in it is told as gone before it is.
+        if !limbo.isEmpty { dropDisplaced(root, path) }
         for directory in table.subtree(of: node).reversed() {
             let here = path.appending(table.path(of: directory))
-            for name in Array(table[directory].files.keys) {
+            for (name, _) in files.files(from: table[directory].firstFile) {
                 setKnown(directory, name, nil)
-                if !isSilent { notify(root, here.appending(name), .vanished) }
+                if !isSilent { notify(root, here.appending(table.names.name(name)), .vanished) }
             }
             if table[directory].inode != 0, !isSilent { notify(root, here, .directoryVanished) }
             releaseWatch(of: directory)

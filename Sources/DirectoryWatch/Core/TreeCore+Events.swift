@@ -3,31 +3,34 @@ import LinuxKernel
 
 /// Events become names to look at.
 extension TreeCore {
-    mutating func take(_ record: InotifyRecord) {
+    /// Takes one record; `name` is valid in the call alone. `writer` is the process behind it, where that is known.
+    mutating func take(
+        watch: Int32, mask: InotifyMask, cookie: UInt32, name: UnsafeRawBufferPointer, writer: Int32 = 0
+    ) {
         counters.events += 1
-        if record.mask.contains(.queueOverflow) { return overflow() }
-        if let node = watches.owner(of: record.watch) {
-            apply(record.mask, cookie: record.cookie, name: BytePath(record.name), in: node)
+        if mask.contains(.queueOverflow) { return overflow() }
+        if let node = owner(of: watch) {
+            apply(mask, cookie: cookie, name: name, writer: writer, in: node)
         } else {
-            takeStray(
-                EventRecord(
-                    watch: record.watch, mask: record.mask, cookie: record.cookie, name: BytePath(record.name)))
+            takeStray(EventRecord(watch: watch, mask: mask, cookie: cookie, name: BytePath(name), writer: writer))
         }
     }
 
-    /// The same for a record that was copied; for tests, mostly.
+    /// The same for a record that was copied.
     mutating func take(_ record: EventRecord) {
-        counters.events += 1
-        if record.mask.contains(.queueOverflow) { return overflow() }
-        if let node = watches.owner(of: record.watch) {
-            apply(record.mask, cookie: record.cookie, name: record.name, in: node)
-        } else {
-            takeStray(record)
+        record.name.bytes.withUnsafeBytes { name in
+            take(watch: record.watch, mask: record.mask, cookie: record.cookie, name: name, writer: record.writer)
         }
     }
+
+    /// The directory that a watch stands for.
+    func owner(of watch: Int32) -> NodeID? { table.id(at: watches.owner(of: watch)) }
 
     private mutating func takeStray(_ record: EventRecord) {
-        if record.mask.contains(.ignored), watches.isRetired(record.watch),
+        if outsiders.contains(record.watch) {
+            if record.mask.contains(.ignored) { outsiders.remove(record.watch) }
+            output.outside.append(record)
+        } else if record.mask.contains(.ignored), watches.isRetired(record.watch),
             let waiting = watches.end(record.watch, survey: lastSurvey)
         {
             for node in waiting where table.isValid(node) { survey(node, isRecursive: false) }
@@ -45,23 +48,29 @@ extension TreeCore {
     /// Events that came before the result that says whose they are.
     mutating func replayEarly(_ watch: Int32) {
         for record in watches.takeEarly(watch) {
-            guard let node = watches.owner(of: watch) else { return }
-            apply(record.mask, cookie: record.cookie, name: record.name, in: node)
+            guard let node = owner(of: watch) else { return }
+            record.name.bytes.withUnsafeBytes { name in
+                apply(record.mask, cookie: record.cookie, name: name, writer: record.writer, in: node)
+            }
         }
     }
 
-    private mutating func apply(_ mask: InotifyMask, cookie: UInt32, name: BytePath, in node: NodeID) {
+    private mutating func apply(
+        _ mask: InotifyMask, cookie: UInt32, name bytes: UnsafeRawBufferPointer, writer: Int32, in node: NodeID
+    ) {
         if mask.contains(.ignored) { return loseWatch(of: node) }
-        if name.isEmpty {
+        if bytes.isEmpty {
             // Of a directory below a root its parent tells the same, in an order that can be relied on.
             if isTop(node), !mask.isDisjoint(with: [.deletedSelf, .movedSelf, .unmounted]) { doubt(node) }
             return
         }
         // A directory in limbo is surveyed when it finds its place.
         guard isAttached(node) else { return }
-        if mask.contains(.movedFrom) { return hold(mask, cookie: cookie, name: name, in: node) }
-        if mask.contains(.movedTo) { return join(mask, cookie: cookie, name: name, in: node) }
         let isDirectory = mask.contains(.isDirectory)
+        if isDirectory { roots[Int(table[node].root)].mayHaveMoved = true }
+        let name = table.names.intern(bytes)
+        if mask.contains(.movedFrom) { return hold(mask, cookie: cookie, name: name, writer: writer, in: node) }
+        if mask.contains(.movedTo) { return join(mask, cookie: cookie, name: name, writer: writer, in: node) }
         var signs: Hints.Signs = []
         if mask.contains(.created) { signs.insert(.created) }
         if mask.contains(.deleted) { signs.insert(.left) }
@@ -75,30 +84,34 @@ extension TreeCore {
             survey(addPending(name, in: node), isRecursive: true)
             return
         }
-        note(node, name, Hints(signs: signs, mask: mask))
+        note(node, name, Hints(signs: signs, mask: mask, writer: writer))
     }
 
     /// Whether a name that left was told, or may yet be told by an observation that is on its way.
-    private func isWorthALook(_ name: BytePath, in node: NodeID) -> Bool {
+    private func isWorthALook(_ name: NameID, in node: NodeID) -> Bool {
         let root = Int(table[node].root)
-        return roots[root].isObserving || table[node].files[name] != nil || roots[root].dirty[node, name] != nil
+        return roots[root].isObserving || files[node, name] != nil || roots[root].dirty[node, name] != nil
             || table.child(of: node, named: name) != nil
     }
 
     /// The first half of a rename: not looked at until the second half came or is overdue.
-    private mutating func hold(_ mask: InotifyMask, cookie: UInt32, name: BytePath, in node: NodeID) {
+    private mutating func hold(
+        _ mask: InotifyMask, cookie: UInt32, name: NameID, writer: Int32, in node: NodeID
+    ) {
         guard isWorthALook(name, in: node) else { return }
         let root = Int(table[node].root)
         let source = MoveSource(directory: node, name: name, child: table.child(of: node, named: name))
         // Renamed again before anybody looked: where it was before that may be the name that was told.
         let earlier = roots[root].dirty[node, name]?.sources ?? []
         if let stale = held.removeValue(forKey: cookie) { expire(stale) }
-        held[cookie] = HeldMove(root: root, source: source, earlier: earlier, mask: mask)
+        held[cookie] = HeldMove(root: root, source: source, earlier: earlier, mask: mask, writer: writer)
     }
 
     /// The second half.
-    private mutating func join(_ mask: InotifyMask, cookie: UInt32, name: BytePath, in node: NodeID) {
-        var hints = Hints(signs: .movedIn, mask: mask)
+    private mutating func join(
+        _ mask: InotifyMask, cookie: UInt32, name: NameID, writer: Int32, in node: NodeID
+    ) {
+        var hints = Hints(signs: .movedIn, mask: mask, writer: writer)
         if let move = held.removeValue(forKey: cookie) {
             if move.root == Int(table[node].root) { hints.sources = [move.source] + move.earlier.prefix(3) }
             expire(move)

@@ -55,13 +55,15 @@ extension TreeCore {
 
     /// What the caller does not want known any more, because it took care of it.
     mutating func forget(_ root: Int, _ path: BytePath) {
-        if let directory = find(root, path.parent) { setKnown(directory, path.name, nil) }
+        if let directory = find(root, path.parent), let name = table.names.find(path.name) {
+            setKnown(directory, name, nil)
+        }
     }
 
     func find(_ root: Int, _ path: BytePath) -> NodeID? {
         var node = roots[root].top
         for name in path.components {
-            guard let child = table.child(of: node, named: name) else { return nil }
+            guard let name = table.names.find(name), let child = table.child(of: node, named: name) else { return nil }
             node = child
         }
         return node
@@ -79,7 +81,7 @@ extension TreeCore {
         startReconciliation(root)
         guard isThrough(root) else { return }
         for (key, displaced) in limbo where key.root == root {
-            limbo[key] = nil
+            guard limbo.removeValue(forKey: key) != nil else { continue }
             drop(displaced.node, path: displaced.path)
         }
         complete(root)
@@ -185,11 +187,10 @@ extension TreeCore {
     /// Whether a displaced directory was moved or deleted can't be asked any more: it is known where it was.
     private mutating func returnFromLimbo(_ root: Int) {
         for (key, displaced) in limbo where key.root == root {
-            limbo[key] = nil
-            if let parent = find(root, displaced.path.parent),
-                table.child(of: parent, named: displaced.path.name) == nil
-            {
-                table.attach(displaced.node, to: parent, name: displaced.path.name)
+            guard limbo.removeValue(forKey: key) != nil else { continue }
+            let name = table.names.intern(displaced.path.name)
+            if let parent = find(root, displaced.path.parent), table.child(of: parent, named: name) == nil {
+                table.attach(displaced.node, to: parent, name: name)
             } else {
                 drop(displaced.node, path: displaced.path, isSilent: true)
             }
@@ -199,6 +200,6 @@ extension TreeCore {
     private mutating func clearSilently(_ root: Int) {
         let top = roots[root].top
         for child in table.children(of: top) { drop(child, path: table.path(of: child), isSilent: true) }
-        for name in Array(table[top].files.keys) { setKnown(top, name, nil) }
+        for (name, _) in files.files(from: table[top].firstFile) { setKnown(top, name, nil) }
     }
 }

@@ -3,10 +3,10 @@ import LinuxKernel
 
 /// Listings, compared with what is known.
 extension TreeCore {
-    mutating func takeFindings(_ id: UInt32, _ findings: [DirectoryFinding], isComplete: Bool, root: Int) {
+    mutating func takeFindings(_ id: UInt32, _ findings: Findings, isComplete: Bool, root: Int) {
         guard var survey = surveys.removeValue(forKey: id) else {
-            for finding in findings {
-                if case .listed(_, .made(let watch), _) = finding.outcome {
+            for directory in findings.directories {
+                if case .listed(_, let watch) = directory.outcome, watch >= 0 {
                     releaseUnowned(watch, root: root, from: id)
                 }
             }
@@ -14,7 +14,7 @@ extension TreeCore {
         }
         // Back at once, because what is found may ask whether a survey is under way.
         surveys[id] = Survey(root: root, isRecursive: survey.isRecursive, nodes: [])
-        for finding in findings { integrate(finding, of: &survey, id) }
+        for directory in findings.directories { integrate(directory, findings, of: &survey, id) }
         if isComplete {
             surveys[id] = nil
             roots[root].surveys -= 1
@@ -23,47 +23,53 @@ extension TreeCore {
         }
     }
 
-    private mutating func integrate(_ finding: DirectoryFinding, of survey: inout Survey, _ id: UInt32) {
-        let isTopOfSurvey = finding.parent < 0
-        var node = isTopOfSurvey ? survey.nodes.first : child(finding, of: survey)
+    private mutating func integrate(
+        _ directory: Findings.Directory, _ findings: Findings, of survey: inout Survey, _ id: UInt32
+    ) {
+        let isTopOfSurvey = directory.parent < 0
+        var node = isTopOfSurvey ? survey.nodes.first : child(directory, findings, of: survey)
         if let known = node, !table.isValid(known) || !isAttached(known) { node = nil }
         guard let node else {
-            if case .listed(_, .made(let watch), _) = finding.outcome {
+            if case .listed(_, let watch) = directory.outcome, watch >= 0 {
                 releaseUnowned(watch, root: survey.root, from: id)
             }
             if !isTopOfSurvey { survey.nodes.append(.none) }
             return
         }
         var settled = node
-        switch finding.outcome {
+        switch directory.outcome {
         case .absent:
             if table[node].coverage == .pending { setCoverage(node, .unwatched) }
             doubt(node)
-        case .unreadable(let error):
+        case .unreadable(let code):
             if table[node].coverage != .unreadable {
                 releaseWatch(of: node)
                 setCoverage(node, .unreadable)
-                notify(survey.root, table.path(of: node), .unreadable(error))
+                let path = table.path(of: node)
+                notify(survey.root, path, .unreadable(SystemCallError("openat", code, path: path)))
             }
             if isTop(node) { roots[survey.root].hasBegun = true }
-        case .listed(let inode, let watch, let entries):
+        case .listed(let inode, let watch):
             settled = settle(node, inode)
-            switch watch {
-            case .made(let number): bind(settled, number, from: id)
-            case .refused:
+            if watch >= 0 {
+                bind(settled, watch, from: id)
+            } else {
                 releaseWatch(of: settled)
                 setCoverage(settled, .polled)
             }
-            compare(settled, entries, isRecursive: survey.isRecursive)
+            compare(settled, directory.entries, findings, isRecursive: survey.isRecursive)
             if isTop(settled) { roots[survey.root].hasBegun = true }
         }
         if isTopOfSurvey { survey.nodes[0] = settled } else { survey.nodes.append(settled) }
     }
 
-    private func child(_ finding: DirectoryFinding, of survey: Survey) -> NodeID? {
-        let place = Int(finding.parent)
+    private mutating func child(
+        _ directory: Findings.Directory, _ findings: Findings, of survey: Survey
+    ) -> NodeID? {
+        let place = Int(directory.parent)
         guard survey.nodes.indices.contains(place), table.isValid(survey.nodes[place]) else { return nil }
-        return table.child(of: survey.nodes[place], named: finding.name)
+        let name = findings.withName(directory.name) { table.names.intern($0) }
+        return table.child(of: survey.nodes[place], named: name)
     }
 
     /// The directory that was found under a name, which may be another than the one that was known there.
@@ -94,26 +100,34 @@ extension TreeCore {
     }
 
     /// One listing against what is known of the directory.
-    private mutating func compare(_ node: NodeID, _ entries: [DirectoryFinding.Entry], isRecursive: Bool) {
+    private mutating func compare(
+        _ node: NodeID, _ entries: Range<Int32>, _ findings: Findings, isRecursive: Bool
+    ) {
         let hints = Hints(signs: .surveyed)
-        if !table[node].files.isEmpty || table.hasChildren(node) {
-            let listed = Set(entries.map(\.name))
+        let listed = entries.map { place in
+            findings.withName(findings.entries[Int(place)].name) { table.names.intern($0) }
+        }
+        if table[node].firstFile >= 0 || table.hasChildren(node) {
+            let present = Set(listed)
             // A listing is not trusted with a loss: the name is looked at.
-            for name in table[node].files.keys where !listed.contains(name) { note(node, name, hints) }
+            for (name, _) in files.files(from: table[node].firstFile) where !present.contains(name) {
+                note(node, name, hints)
+            }
             for child in table.children(of: node) {
                 let name = table.name(of: child)
-                if listed.contains(name) { continue }
+                if present.contains(name) { continue }
                 displace(child)
                 note(node, name, hints)
             }
         }
-        for entry in entries {
-            guard case .directory = entry.observation else {
-                observe(node, entry.name, entry.observation, hints)
+        for (name, place) in zip(listed, entries) {
+            let observation = findings.entries[Int(place)].observation
+            guard case .directory = observation else {
+                observe(node, name, observation, hints)
                 continue
             }
-            tellVanished(node, entry.name, mask: [])
-            let child = table.child(of: node, named: entry.name) ?? addPending(entry.name, in: node)
+            tellVanished(node, name, hints)
+            let child = table.child(of: node, named: name) ?? addPending(name, in: node)
             // A recursive survey goes on to it by itself.
             if !isRecursive, table[child].inode == 0 || table[child].coverage == .unwatched {
                 self.survey(child, isRecursive: true)

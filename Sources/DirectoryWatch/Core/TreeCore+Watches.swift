@@ -5,12 +5,12 @@ import LinuxKernel
 extension TreeCore {
     /// A survey watched a directory and was given this descriptor.
     mutating func bind(_ node: NodeID, _ watch: Int32, from id: UInt32) {
-        if table[node].watch == watch, watches.owner(of: watch) == node {
+        if table[node].watch == watch, owner(of: watch) == node {
             setCoverage(node, .watched)
             return
         }
         releaseWatch(of: node)
-        if let owner = watches.owner(of: watch), owner != node, table.isValid(owner) {
+        if let owner = owner(of: watch), owner != node, table.isValid(owner) {
             contest(owner, by: node, watch)
         } else if watches.hasEnded(watch, since: id) {
             setCoverage(node, .pending)
@@ -58,7 +58,7 @@ extension TreeCore {
         let watch = table[node].watch
         guard watch >= 0 else { return }
         table[node].watch = -1
-        guard watches.owner(of: watch) == node else { return }
+        guard owner(of: watch) == node else { return }
         watches.clearOwner(of: watch)
         let claims = takeClaims(watch, of: node)
         if let heir = claims.first {
@@ -77,7 +77,7 @@ extension TreeCore {
 
     /// A watch that a survey made for a directory that is gone by now.
     mutating func releaseUnowned(_ watch: Int32, root: Int, from id: UInt32) {
-        guard watches.owner(of: watch) == nil, !watches.isRetired(watch), !watches.hasEnded(watch, since: id)
+        guard owner(of: watch) == nil, !watches.isRetired(watch), !watches.hasEnded(watch, since: id)
         else { return }
         retire(watch, root: root)
     }

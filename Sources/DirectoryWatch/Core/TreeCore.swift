@@ -15,6 +15,16 @@ struct TreeCore {
         var notices: [WatchNotice] = []
         var work: [(root: Int, epoch: UInt32, request: WorkRequest)] = []
         var reconciled: [(root: Int, outcome: Reconciliation)] = []
+        /// Records of watches that are not of trees.
+        var outside: [EventRecord] = []
+
+        /// Adds what came of a later turn.
+        mutating func append(_ later: Output) {
+            notices += later.notices
+            work += later.work
+            reconciled += later.reconciled
+            outside += later.outside
+        }
     }
 
     /// One survey under way: which root, and the directories that its findings name by their place.
@@ -30,6 +40,7 @@ struct TreeCore {
         let source: MoveSource
         var earlier: [MoveSource]
         let mask: InotifyMask
+        let writer: Int32
         var age = 0
     }
 
@@ -53,20 +64,27 @@ struct TreeCore {
     }
 
     var table = DirectoryTable()
+    var files = FileTable()
     var watches = WatchTable()
     var roots: [RootState] = []
     var surveys: [UInt32: Survey] = [:]
     var held: [UInt32: HeldMove] = [:]
     var limbo: [InodeKey: Displaced] = [:]
+    /// Watches on the same instance that somebody else made, for other things than trees.
+    var outsiders: Set<Int32> = []
     var output = Output()
     var counters = Counters()
     /// CLOCK_MONOTONIC in nanoseconds as the caller had it at the beginning of the turn; for reports alone.
     var now: UInt64 = 0
     private(set) var lastSurvey: UInt32 = 0
 
-    init(roots identifiers: [String]) {
+    /// Whether changes of files that are being written are told.
+    let reportsChanges: Bool
+
+    init(roots identifiers: [String], reportsChanges: Bool = false) {
+        self.reportsChanges = reportsChanges
         for (place, identifier) in identifiers.enumerated() {
-            let top = table.insert(root: UInt16(place), parent: nil, name: BytePath(identifier))
+            let top = table.insert(root: UInt16(place), parent: nil, name: table.names.intern(BytePath(identifier)))
             roots.append(RootState(id: identifier, top: top))
         }
     }
@@ -81,6 +99,27 @@ struct TreeCore {
             advanceReconciliation(root)
         }
         if surveys.isEmpty { counters.strayEvents += watches.settle() }
+        if table.names.isWasteful { sweepNames() }
+    }
+
+    /// Frees the names that nothing is known under any more.
+    private mutating func sweepNames() {
+        var names = NameTable()
+        swap(&names, &table.names)
+        names.sweep { mark in
+            table.forEachName(mark)
+            files.forEachName(mark)
+            for root in roots {
+                for item in root.dirty.items + (root.looking ?? []) {
+                    mark(item.name)
+                    for source in item.hints.sources { mark(source.name) }
+                }
+            }
+            for move in held.values {
+                for source in [move.source] + move.earlier { mark(source.name) }
+            }
+        }
+        swap(&names, &table.names)
     }
 
     /// Ends what waited for its other half since the call before the last.
@@ -97,14 +136,14 @@ struct TreeCore {
             if displaced.age == 0 {
                 limbo[key]?.age = 1
             } else {
-                limbo[key] = nil
+                guard limbo.removeValue(forKey: key) != nil else { continue }
                 drop(displaced.node, path: displaced.path)
             }
         }
     }
 
     mutating func expire(_ move: HeldMove) {
-        note(move.source.directory, move.source.name, Hints(signs: .left, mask: move.mask))
+        note(move.source.directory, move.source.name, Hints(signs: .left, mask: move.mask, writer: move.writer))
     }
 
     /// Asks for a survey of a directory that is in its tree; returns its number.
@@ -132,7 +171,7 @@ struct TreeCore {
     }
 
     mutating func notify(
-        _ root: Int, _ path: BytePath, _ kind: WatchNotice.Kind, identity: FileIdentity? = nil, mask: InotifyMask = []
+        _ root: Int, _ path: BytePath, _ kind: WatchNotice.Kind, identity: FileIdentity? = nil, hints: Hints? = nil
     ) {
         // What takes a path must not be told before what had it is told as gone.
         if kind == .directoryAppeared, !limbo.isEmpty { dropDisplaced(root, path) }
@@ -144,11 +183,13 @@ struct TreeCore {
         default: break
         }
         output.notices.append(
-            WatchNotice(root: roots[root].id, path: path, kind: kind, identity: identity, mask: mask))
+            WatchNotice(
+                root: roots[root].id, path: path, kind: kind, identity: identity, mask: hints?.mask ?? [],
+                writer: hints.flatMap { $0.writer == 0 ? nil : $0.writer }))
     }
 
     /// Marks a name to be looked at.
-    mutating func note(_ directory: NodeID, _ name: BytePath, _ hints: Hints) {
+    mutating func note(_ directory: NodeID, _ name: NameID, _ hints: Hints) {
         guard table.isValid(directory) else { return }
         roots[Int(table[directory].root)].dirty.add(directory, name, hints)
     }

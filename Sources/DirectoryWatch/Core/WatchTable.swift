@@ -7,6 +7,8 @@ struct EventRecord: Hashable, Sendable {
     let mask: InotifyMask
     let cookie: UInt32
     let name: BytePath
+    /// The process behind it, where that is told; 0 otherwise.
+    var writer: Int32 = 0
 }
 
 /// Which watch descriptor stands for which directory, through the times when it is uncertain:
@@ -15,7 +17,7 @@ struct EventRecord: Hashable, Sendable {
 /// - *contested*: a second directory got the same descriptor, so one of the two is stale or both are one inode;
 /// - *early*: records whose descriptor is not known yet, because the result of the call that made it is on its way.
 struct WatchTable {
-    private var owners: [Int32: NodeID] = [:]
+    private var owners = WatchMap()
     private var retired: [Int32: [NodeID]] = [:]
     private var ended: [Int32: UInt32] = [:]
     private var contested: [Int32: [NodeID]] = [:]
@@ -28,19 +30,20 @@ struct WatchTable {
     /// Watches in use.
     var count: Int { owners.count }
 
-    func owner(of watch: Int32) -> NodeID? { owners[watch] }
+    /// The place of the directory in its table; −1 if there is none.
+    func owner(of watch: Int32) -> Int32 { owners[watch] }
     func isRetired(_ watch: Int32) -> Bool { retired[watch] != nil }
 
     mutating func setOwner(_ node: NodeID, of watch: Int32) {
         ended[watch] = nil
-        owners[watch] = node
+        owners[watch] = node.index
     }
 
-    mutating func clearOwner(of watch: Int32) { owners[watch] = nil }
+    mutating func clearOwner(of watch: Int32) { owners[watch] = -1 }
 
     /// Gives a watch up; its removal is to be asked for.
     mutating func retire(_ watch: Int32) {
-        owners[watch] = nil
+        owners[watch] = -1
         retired[watch] = []
     }
 

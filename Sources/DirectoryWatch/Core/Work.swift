@@ -1,5 +1,6 @@
 import FileValues
 import LinuxKernel
+import SystemPackage
 
 /// What the core asks of a root's queue. Requests of one root are carried out in order, and their results come back in
 /// order, so that a root's observations are one history.
@@ -11,7 +12,7 @@ enum WorkRequest: Sendable {
     /// Watch and list a directory, and those below it if asked.
     case survey(SurveyRequest)
     /// Look at names.
-    case look([LookGroup])
+    case look(LookRequest)
     /// Remove watches.
     case unwatch([Int32])
 }
@@ -25,11 +26,38 @@ struct SurveyRequest: Hashable, Sendable {
     let isRecursive: Bool
 }
 
-struct LookGroup: Hashable, Sendable {
-    let path: BytePath
-    /// The inode that the directory must have.
-    let inode: UInt64
-    let names: [BytePath]
+/// Names in directories, flat: one request holds any number of them.
+struct LookRequest: Sendable {
+    struct Directory: Hashable, Sendable {
+        let node: NodeID
+        let path: BytePath
+        /// The inode that it must have.
+        let inode: UInt64
+    }
+
+    struct Item: Hashable, Sendable {
+        /// Its directory's place.
+        let directory: Int32
+        /// Where its name lies in ``names``, without its NUL.
+        let name: Range<Int32>
+    }
+
+    var directories: [Directory] = []
+    var items: [Item] = []
+    /// Names, each ended by NUL as the kernel wants them.
+    var names: [UInt8] = []
+    /// Whether directories may have moved since the last request, so that none may be kept open from before.
+    var mayHaveMoved = false
+
+    mutating func add(_ name: ArraySlice<UInt8>, in directory: Int32) {
+        let start = Int32(names.count)
+        names.append(contentsOf: name)
+        items.append(Item(directory: directory, name: start..<Int32(names.count)))
+        names.append(0)
+    }
+
+    /// An item's name as a value.
+    func name(_ item: Item) -> BytePath { BytePath(names[Int(item.name.lowerBound)..<Int(item.name.upperBound)]) }
 }
 
 enum WorkResult: Sendable {
@@ -37,35 +65,71 @@ enum WorkResult: Sendable {
     case checked
     /// The root could not be opened, or is another directory: the request was not carried out.
     case lost(WatchNotice.Loss)
-    case surveyed(id: UInt32, findings: [DirectoryFinding], isComplete: Bool)
-    /// In the order of the groups; nil where the directory was not found under its path.
-    case looked([[Observation]?])
+    case surveyed(id: UInt32, findings: Findings, isComplete: Bool)
+    /// In the order of the items.
+    case looked([Observation])
     case unwatched([Int32])
 }
 
-/// What a survey saw of one directory. The first of a survey is the one it was asked for; the others name the place of
-/// their parent among those before them.
-struct DirectoryFinding: Sendable {
-    enum Outcome: Sendable {
-        case listed(inode: UInt64, watch: Watch, entries: [Entry])
+/// What a survey saw, flat: some arrays for any number of directories.
+struct Findings: Sendable {
+    enum Outcome: Hashable, Sendable {
+        /// Its watch is −1 if none was left (ENOSPC), or no memory for one.
+        case listed(inode: UInt64, watch: Int32)
         case absent
-        case unreadable(SystemCallError)
+        case unreadable(Errno)
     }
 
-    enum Watch: Hashable, Sendable {
-        case made(Int32)
-        /// None left (ENOSPC), or no memory for one.
-        case refused
+    /// One directory. The first of a survey is the one it was asked for; the others name the place of their parent
+    /// among those before them.
+    struct Directory: Sendable {
+        let parent: Int32
+        let name: Range<Int32>
+        let outcome: Outcome
+        /// Places in ``Findings/entries``.
+        let entries: Range<Int32>
     }
 
     struct Entry: Sendable {
-        let name: BytePath
+        let name: Range<Int32>
         let observation: Observation
     }
 
-    let parent: Int32
-    let name: BytePath
-    let outcome: Outcome
+    private(set) var directories: [Directory] = []
+    private(set) var entries: [Entry] = []
+    private var names: [UInt8] = []
+    private var firstEntry: Int32 = 0
+
+    var isEmpty: Bool { directories.isEmpty }
+
+    /// Adds an entry of the directory that is added next.
+    mutating func add(entry name: UnsafeRawBufferPointer, _ observation: Observation) {
+        entries.append(Entry(name: put(name), observation: observation))
+    }
+
+    /// Adds a directory with the entries that were added since the last one.
+    mutating func add(directory name: UnsafeRawBufferPointer, parent: Int32, _ outcome: Outcome) {
+        let end = Int32(entries.count)
+        directories.append(
+            Directory(parent: parent, name: put(name), outcome: outcome, entries: firstEntry..<end))
+        firstEntry = end
+    }
+
+    /// Takes back the entries that were added since the last directory.
+    mutating func dropEntries() { entries.removeSubrange(Int(firstEntry)...) }
+
+    /// A name's bytes, for the length of the call.
+    func withName<R>(_ name: Range<Int32>, _ body: (UnsafeRawBufferPointer) -> R) -> R {
+        names.withUnsafeBytes {
+            body(UnsafeRawBufferPointer(rebasing: $0[Int(name.lowerBound)..<Int(name.upperBound)]))
+        }
+    }
+
+    private mutating func put(_ name: UnsafeRawBufferPointer) -> Range<Int32> {
+        let start = Int32(names.count)
+        names.append(contentsOf: name)
+        return start..<Int32(names.count)
+    }
 }
 
 /// What a root is, kept over remounts: its file system and its inode there.

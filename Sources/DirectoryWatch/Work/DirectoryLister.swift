@@ -4,65 +4,74 @@ import SystemPackage
 
 /// Watches and lists single directories by a root's rule. Confined to its root's queue.
 final class DirectoryLister {
-    private let instance: InotifyInstance
-    private let mask: InotifyMask
-    private let exclude: @Sendable (BytePath, FileKind) -> Bool
+    private let backend: any WatchBackend
+    private let exclude: (@Sendable (BytePath, FileKind) -> Bool)?
     private let reader = DirectoryReader()
 
-    init(
-        instance: InotifyInstance, mask: InotifyMask, exclude: @escaping @Sendable (BytePath, FileKind) -> Bool
-    ) {
-        self.instance = instance
-        self.mask = mask
+    init(backend: any WatchBackend, exclude: (@Sendable (BytePath, FileKind) -> Bool)?) {
+        self.backend = backend
         self.exclude = exclude
     }
 
-    /// A watch on an open directory. Whatever stands against it (ENOSPC: `fs.inotify.max_user_watches` are in use;
-    /// ENOMEM; a file system that can't), the directory is polled then.
-    func watch(_ directory: borrowing OwnedDescriptor) -> DirectoryFinding.Watch {
-        do throws(SystemCallError) {
-            return .made(try instance.addWatch(directory: directory, mask))
-        } catch {
-            return .refused
-        }
+    /// A watch on an open directory; −1 whatever stands against it (ENOSPC: `fs.inotify.max_user_watches` are in use;
+    /// ENOMEM; a file system that can't): the directory is polled then.
+    func watch(_ directory: borrowing OwnedDescriptor) -> Int32 {
+        (try? backend.addWatch(directory: directory)) ?? -1
     }
+
+    func removeWatch(_ watch: Int32) { backend.removeWatch(watch) }
 
     /// Whether the rule leaves a directory out, for those that an event told and no listing.
-    func excludesDirectory(_ path: BytePath) -> Bool { exclude(path, .directory) }
+    func excludesDirectory(_ path: BytePath) -> Bool { exclude?(path, .directory) ?? false }
 
-    /// What is in a directory and not left out by the rule.
+    /// Adds what is in a directory and not left out by the rule, and calls `enter` with each directory's name. `path` is
+    /// asked for where there is a rule.
     func list(
-        _ directory: borrowing OwnedDescriptor, _ path: BytePath
-    ) throws(SystemCallError) -> [DirectoryFinding.Entry] {
-        var found: [DirectoryEntry] = []
-        try reader.read(directory) { found.append($0) }
-        var entries: [DirectoryFinding.Entry] = []
-        entries.reserveCapacity(found.count)
-        for entry in found {
-            let observation: Observation
-            if entry.kind == .directory {
-                observation =
-                    excludesDirectory(path.appending(entry.name)) ? .excluded : .directory(inode: entry.inode)
-            } else {
-                observation = look(entry.name, in: directory, path)
-            }
-            switch observation {
-            case .absent, .excluded, .failed: break
-            case .directory, .file: entries.append(DirectoryFinding.Entry(name: entry.name, observation: observation))
+        _ directory: borrowing OwnedDescriptor, _ path: () -> BytePath, to findings: inout Findings,
+        enter: (UnsafeRawBufferPointer) -> Void
+    ) throws(SystemCallError) {
+        let above = exclude == nil ? "" : path()
+        // Looked at after the listing: a file system may not like both at once, and the names need no memory twice.
+        var kinds: [(name: Range<Int>, inode: UInt64, isDirectory: Bool)] = []
+        var names: [UInt8] = []
+        try reader.readInPlace(directory) { name, inode, kind in
+            let start = names.count
+            names.append(contentsOf: name)
+            names.append(0)
+            kinds.append((start..<(names.count - 1), inode, kind == .directory))
+        }
+        names.withUnsafeBytes { names in
+            for (range, inode, isDirectory) in kinds {
+                let name = UnsafeRawBufferPointer(rebasing: names[range])
+                let observation: Observation =
+                    if isDirectory {
+                        exclude?(above.appending(BytePath(name)), .directory) ?? false
+                            ? .excluded : .directory(inode: inode)
+                    } else {
+                        look(name, in: directory, above)
+                    }
+                switch observation {
+                case .absent, .excluded, .failed, .unreached: continue
+                case .directory: enter(name)
+                case .file: break
+                }
+                findings.add(entry: name, observation)
             }
         }
-        return entries
     }
 
-    /// What is under a name now.
-    func look(_ name: BytePath, in directory: borrowing OwnedDescriptor, _ path: BytePath) -> Observation {
+    /// What is under a name now; a NUL follows its bytes.
+    func look(
+        _ name: UnsafeRawBufferPointer, in directory: borrowing OwnedDescriptor, _ path: @autoclosure () -> BytePath
+    ) -> Observation {
+        guard let start = name.baseAddress?.assumingMemoryBound(to: CChar.self) else { return .absent }
         do throws(SystemCallError) {
-            let status = try FileStatus(of: name, in: directory)
-            if exclude(path.appending(name), status.kind) { return .excluded }
+            let status = try FileStatus(ofName: start, in: directory)
+            if let exclude, exclude(path().appending(BytePath(name)), status.kind) { return .excluded }
             if status.kind == .directory { return .directory(inode: status.identity.inode) }
             return .file(status.kind, status.identity, links: status.links)
         } catch {
-            return error.code == .noSuchFileOrDirectory ? .absent : .failed(error)
+            return error.code == .noSuchFileOrDirectory ? .absent : .failed
         }
     }
 }

@@ -4,31 +4,35 @@ import SystemMonitor
 
 /// Does the file work of one root, on the root's own queue: takes requests as values, gives results as values.
 ///
-/// Nothing is kept open between two requests, so that a root can be unmounted; each opens the root's path anew and
-/// proves that it is still the same directory.
+/// Nothing is kept open for long between two requests, so that a root can be unmounted; what is opened anew is proven to
+/// be still the same directory.
 final class RootWorker: Sendable {
-    typealias Deliver = @Sendable (WorkResult) -> Void
+    /// Takes a result, if the request came to one; `isLast` with the last of each request.
+    typealias Deliver = @Sendable (WorkResult?, _ isLast: Bool) -> Void
 
     private struct State {
         var adopted: RootIdentity?
         var epoch: UInt32 = 0
         var surveys: [SurveyRun] = []
         let lister: DirectoryLister
+        let open: OpenDirectories
+        var isClosing = false
     }
 
     private let root: WatchRoot
-    private let watches: InotifyInstance
     private let state: QueueBound<State>
     private let published = Locked(WatchStep(name: "idle", since: monotonicNanoseconds()))
 
     /// How long a survey goes on before looks get their turn.
     private static let slice: UInt64 = 10_000_000
 
-    init(_ root: WatchRoot, watches: InotifyInstance, mask: InotifyMask) {
+    /// - Parameter openDirectories: How many it may keep open at most for the length of a burst.
+    init(_ root: WatchRoot, backend: any WatchBackend, openDirectories: Int) {
         self.root = root
-        self.watches = watches
         state = QueueBound(
-            State(lister: DirectoryLister(instance: watches, mask: mask, exclude: root.exclude)), queue: root.queue)
+            State(
+                lister: DirectoryLister(backend: backend, exclude: root.exclude),
+                open: OpenDirectories(capacity: openDirectories)), queue: root.queue)
     }
 
     /// What it does now; any thread.
@@ -39,38 +43,41 @@ final class RootWorker: Sendable {
         root.queue.async { self.perform(request, epoch: epoch, deliver: deliver) }
     }
 
+    /// Carries out looks at once, on the calling thread. Only while nothing else is in line.
+    func lookNow(_ request: LookRequest, epoch: UInt32) -> WorkResult? {
+        root.queue.sync { look(request, epoch: epoch) }
+    }
+
     private func perform(_ request: WorkRequest, epoch: UInt32, deliver: @escaping Deliver) {
         defer { publish("idle") }
         switch request {
         case .unwatch(let numbers):
             publish("removing watches")
-            for number in numbers { watches.removeWatch(number) }
-            deliver(.unwatched(numbers))
+            state.onQueue { state in for number in numbers { state.lister.removeWatch(number) } }
+            deliver(.unwatched(numbers), true)
         case .adopt:
             publish("opening")
             adopt(epoch: epoch, deliver: deliver)
         case .check:
             publish("checking")
-            inRoot(epoch, deliver) { _, _ in deliver(.checked) }
-        case .look(let groups):
-            publish("looking at", groups.first?.path)
-            inRoot(epoch, deliver) { state, descriptor in
-                deliver(.looked(groups.map { Self.look($0, in: descriptor, state.lister) }))
-            }
+            deliver(inRoot(epoch) { _, _ in .checked }, true)
+        case .look(let request):
+            publish("looking at", request.directories.first?.path)
+            deliver(look(request, epoch: epoch), true)
         case .survey(let request):
-            let isFirst = state.onQueue { state in
-                guard state.adopted != nil, state.epoch == epoch else { return false }
+            let isFirst = state.onQueue { state -> Bool? in
+                guard state.adopted != nil, state.epoch == epoch else { return nil }
                 state.surveys.append(SurveyRun(request, epoch: epoch, lister: state.lister, deliver: deliver))
                 return state.surveys.count == 1
             }
+            guard let isFirst else { return deliver(nil, true) }
             if isFirst { advanceSurvey() }
         }
     }
 
     private func adopt(epoch: UInt32, deliver: Deliver) {
+        drop()
         let result: WorkResult = state.onQueue { state in
-            state.surveys = []
-            state.adopted = nil
             do throws(SystemCallError) {
                 let identity = try RootIdentity(of: try openDirectory(root.path))
                 state.adopted = identity
@@ -80,7 +87,7 @@ final class RootWorker: Sendable {
                 return .lost(.absent(error))
             }
         }
-        deliver(result)
+        deliver(result, true)
     }
 
     /// One slice of the survey whose turn it is, then the next in line behind what else waits on the queue.
@@ -88,52 +95,126 @@ final class RootWorker: Sendable {
         guard let run = state.onQueue({ $0.surveys.first }) else { return }
         publish("listing", run.path)
         defer { publish("idle") }
-        inRoot(run.epoch, run.deliver) { state, descriptor in
+        let lost = inRoot(run.epoch) { state, descriptor in
             let deadline = monotonicNanoseconds() + Self.slice
             while let run = state.surveys.first {
                 guard run.advance(in: descriptor, until: deadline) else { break }
                 state.surveys.removeFirst()
                 if monotonicNanoseconds() >= deadline { break }
             }
+            return nil
         }
+        if let lost { return run.deliver(lost, false) }
         if state.onQueue({ !$0.surveys.isEmpty }) { root.queue.async { self.advanceSurvey() } }
     }
 
-    /// Gives `body` the opened root, if it is the one that was adopted in this epoch; says if it is lost.
+    /// Gives `body` the opened root, if it is the one that was adopted in this epoch. A request from before a loss comes
+    /// to nothing: its result would be void.
     private func inRoot(
-        _ epoch: UInt32, _ deliver: Deliver, _ body: (inout State, borrowing OwnedDescriptor) -> Void
-    ) {
-        state.onQueue { state in
-            // A request from before a loss: its result would be void.
-            guard let adopted = state.adopted, state.epoch == epoch else { return }
-            do throws(SystemCallError) {
-                let descriptor = try openDirectory(root.path)
-                if try RootIdentity(of: descriptor) == adopted { return body(&state, descriptor) }
-                deliver(.lost(.replaced))
+        _ epoch: UInt32, _ body: (inout State, borrowing OwnedDescriptor) -> WorkResult?
+    ) -> WorkResult? {
+        let result: WorkResult? = state.onQueue { state in
+            guard let adopted = state.adopted, state.epoch == epoch else { return nil }
+            do throws(WatchNotice.Loss) {
+                let descriptor = try open(adopted)
+                return body(&state, descriptor)
             } catch {
-                deliver(.lost(.absent(error)))
+                return .lost(error)
             }
-            state.adopted = nil
-            state.surveys = []
         }
+        if case .lost = result { drop() }
+        return result
     }
 
-    private static func look(
-        _ group: LookGroup, in root: borrowing OwnedDescriptor, _ lister: DirectoryLister
-    ) -> [Observation]? {
+    private func open(_ adopted: RootIdentity) throws(WatchNotice.Loss) -> OwnedDescriptor {
         do throws(SystemCallError) {
-            let directory = try root.openDirectoryBeneath(group.path)
-            guard try FileStatus(of: directory).identity.inode == group.inode else { return nil }
-            return group.names.map { lister.look($0, in: directory, group.path) }
+            let descriptor = try openDirectory(root.path)
+            if try RootIdentity(of: descriptor) == adopted { return descriptor }
         } catch {
-            return nil
+            throw .absent(error)
         }
+        throw .replaced
+    }
+
+    /// Nothing is known of the root any more; surveys under way end.
+    private func drop() {
+        let ended = state.onQueue { state in
+            state.adopted = nil
+            state.open.close()
+            defer { state.surveys = [] }
+            return state.surveys.map(\.deliver)
+        }
+        for deliver in ended { deliver(nil, true) }
     }
 
     private func publish(_ name: String, _ path: BytePath? = nil) {
         let step = WatchStep(
             name: path.map { "\(name) \($0.isEmpty ? "." : $0.escaped)" } ?? name, since: monotonicNanoseconds())
         published.withLock { $0 = step }
+    }
+}
+
+// MARK: - Looks
+
+extension RootWorker {
+    private func look(_ request: LookRequest, epoch: UInt32) -> WorkResult? {
+        let (result, closes) = state.onQueue { state -> (WorkResult?, Bool) in
+            guard let adopted = state.adopted, state.epoch == epoch else { return (nil, false) }
+            if request.mayHaveMoved { state.open.close() }
+            let result: WorkResult
+            do throws(WatchNotice.Loss) {
+                result = .looked(try look(request, adopted, state.lister, state.open))
+            } catch {
+                result = .lost(error)
+            }
+            state.open.noteUse(at: monotonicNanoseconds())
+            defer { state.isClosing = state.isClosing || !state.open.isEmpty }
+            return (result, !state.isClosing && !state.open.isEmpty)
+        }
+        if case .lost = result { drop() }
+        if closes { closeLater() }
+        return result
+    }
+
+    private func look(
+        _ request: LookRequest, _ adopted: RootIdentity, _ lister: DirectoryLister, _ open: OpenDirectories
+    ) throws(WatchNotice.Loss) -> [Observation] {
+        var observations: [Observation] = []
+        observations.reserveCapacity(request.items.count)
+        var first = 0
+        while first < request.items.count {
+            // Items of one directory that follow each other, as they come in a burst.
+            let place = request.items[first].directory
+            let end = request.items[first...].firstIndex { $0.directory != place } ?? request.items.count
+            let directory = request.directories[Int(place)]
+            let isReached: Void? = try open.with(directory) { () throws(WatchNotice.Loss) in
+                try self.open(adopted)
+            } _: { descriptor in
+                request.names.withUnsafeBytes { names in
+                    for item in request.items[first..<end] {
+                        let range = Int(item.name.lowerBound)..<Int(item.name.upperBound)
+                        let name = UnsafeRawBufferPointer(rebasing: names[range])
+                        observations.append(lister.look(name, in: descriptor, directory.path))
+                    }
+                }
+            }
+            if isReached == nil { observations.append(contentsOf: repeatElement(.unreached, count: end - first)) }
+            first = end
+        }
+        return observations
+    }
+
+    private func closeLater() {
+        root.queue.after(.nanoseconds(OpenDirectories.patience)) { [weak self] in
+            guard let self else { return }
+            let isUsed = state.onQueue { state in
+                let isUsed = monotonicNanoseconds() - state.open.lastUse < OpenDirectories.patience
+                if !isUsed { state.open.close() }
+                state.isClosing = isUsed
+                return isUsed
+            }
+            if isUsed { closeLater() }
+        }
     }
 }
 

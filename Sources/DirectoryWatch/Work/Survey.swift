@@ -8,17 +8,32 @@ import SystemPackage
 final class SurveyRun {
     /// An opened directory whose directories come next.
     private final class Frame {
-        let directory: OwnedDescriptor
+        let directory: SharedDescriptor
         let place: Int32
-        let path: BytePath
-        var names: [BytePath]
+        let name: BytePath
+        let names: NameList
+        var next = 0
 
-        init(_ directory: consuming OwnedDescriptor, place: Int32, path: BytePath, names: [BytePath]) {
+        init(_ directory: SharedDescriptor, place: Int32, name: BytePath, names: NameList) {
             self.directory = directory
             self.place = place
-            self.path = path
+            self.name = name
             self.names = names
         }
+    }
+
+    /// Names one after the other, each ended by NUL.
+    private struct NameList {
+        var bytes: [UInt8] = []
+        var starts: [Int32] = []
+
+        mutating func add(_ name: UnsafeRawBufferPointer) {
+            starts.append(Int32(bytes.count))
+            bytes.append(contentsOf: name)
+            bytes.append(0)
+        }
+
+        func end(of place: Int) -> Int { (place + 1 < starts.count ? Int(starts[place + 1]) : bytes.count) - 1 }
     }
 
     /// A directory too deep for its parents to be kept open.
@@ -31,37 +46,37 @@ final class SurveyRun {
 
     let request: SurveyRequest
     let epoch: UInt32
-    let deliver: @Sendable (WorkResult) -> Void
+    let deliver: RootWorker.Deliver
     private let lister: DirectoryLister
     private var frames: [Frame] = []
     private var deferred: [Deferred] = []
     private var places: Int32 = 0
-    private var findings: [DirectoryFinding] = []
+    private var findings = Findings()
     private var hasStarted = false
 
     /// How many directories one survey keeps open at most.
     private static let deepest = 48
 
-    init(
-        _ request: SurveyRequest, epoch: UInt32, lister: DirectoryLister,
-        deliver: @escaping @Sendable (WorkResult) -> Void
-    ) {
+    init(_ request: SurveyRequest, epoch: UInt32, lister: DirectoryLister, deliver: @escaping RootWorker.Deliver) {
         self.request = request
         self.epoch = epoch
         self.lister = lister
         self.deliver = deliver
     }
 
-    /// The path being surveyed, for people.
-    var path: BytePath { frames.last?.path ?? request.path }
+    /// The path being surveyed.
+    var path: BytePath {
+        // The first frame's name is the path that the survey began with.
+        frames.isEmpty ? request.path : frames.reduce("") { $0.appending($1.name) }
+    }
 
     /// Goes on until the deadline (CLOCK_MONOTONIC, nanoseconds), at least one directory far, and delivers what it
     /// found. Returns whether it is complete.
     func advance(in root: borrowing OwnedDescriptor, until deadline: UInt64) -> Bool {
         var isComplete = false
         repeat { isComplete = !step(in: root) } while !isComplete && monotonicNanoseconds() < deadline
-        deliver(.surveyed(id: request.id, findings: findings, isComplete: isComplete))
-        findings = []
+        deliver(.surveyed(id: request.id, findings: findings, isComplete: isComplete), isComplete)
+        findings = Findings()
         return isComplete
     }
 
@@ -73,12 +88,12 @@ final class SurveyRun {
             return true
         }
         while let frame = frames.last {
-            guard let name = frame.names.popLast() else {
-                frames.removeLast()
-                continue
+            if frame.next < frame.names.starts.count {
+                frame.next += 1
+                visit(frame.next - 1, in: frame)
+                return true
             }
-            visit(name, in: frame)
-            return true
+            frames.removeLast()
         }
         guard let next = deferred.popLast() else { return false }
         visit(next.parent.appending(next.name), parentInode: next.parentInode, parent: next.place, in: root)
@@ -90,7 +105,7 @@ final class SurveyRun {
     ) {
         do throws(SystemCallError) {
             if path.isEmpty {
-                enter(try root.openDirectoryBeneath(path), path, parent: parent)
+                enter(SharedDescriptor(try root.openDirectoryBeneath(path)), named: "", at: path, parent: parent)
                 return
             }
             if lister.excludesDirectory(path) {
@@ -100,61 +115,81 @@ final class SurveyRun {
             if parentInode != 0, try FileStatus(of: above).identity.inode != parentInode {
                 throw SystemCallError("openat", .noSuchFileOrDirectory, path: path)
             }
-            enter(try above.openBeneath(path.name, [.read, .directory, .nonBlocking]), path, parent: parent)
+            let directory = SharedDescriptor(try above.openBeneath(path.name, [.read, .directory, .nonBlocking]))
+            enter(directory, named: path.name, at: path, parent: parent)
         } catch {
-            add(DirectoryFinding(parent: parent, name: path.name, outcome: .init(error)))
+            add(path.name, parent: parent, .init(error))
         }
     }
 
-    private func visit(_ name: BytePath, in frame: Frame) {
-        do throws(SystemCallError) {
-            let directory = try frame.directory.openBeneath(name, [.read, .directory, .nonBlocking])
-            enter(directory, frame.path.appending(name), parent: frame.place)
-        } catch {
-            add(DirectoryFinding(parent: frame.place, name: name, outcome: .init(error)))
+    private func visit(_ place: Int, in frame: Frame) {
+        frame.names.bytes.withUnsafeBytes { bytes in
+            let range = Int(frame.names.starts[place])..<frame.names.end(of: place)
+            let name = UnsafeRawBufferPointer(rebasing: bytes[range])
+            guard let start = name.baseAddress?.assumingMemoryBound(to: CChar.self) else { return }
+            do throws(SystemCallError) {
+                let directory = SharedDescriptor(try frame.directory.descriptor.openDirectory(named: start))
+                enter(directory, name, at: nil, parent: frame.place)
+            } catch {
+                findings.add(directory: name, parent: frame.place, .init(error))
+                places += 1
+            }
         }
     }
 
-    /// Watches first, then lists: what comes after the listing raises an event.
-    private func enter(_ directory: consuming OwnedDescriptor, _ path: BytePath, parent: Int32) {
-        let outcome: DirectoryFinding.Outcome
-        var names: [BytePath] = []
+    private func enter(_ directory: SharedDescriptor, named name: BytePath, at path: BytePath, parent: Int32) {
+        name.bytes.withUnsafeBytes { enter(directory, $0, at: path, parent: parent) }
+    }
+
+    /// Watches first, then lists: what comes after the listing raises an event. `path` is known where a survey or a part
+    /// of it begins.
+    private func enter(
+        _ directory: SharedDescriptor, _ name: UnsafeRawBufferPointer, at path: BytePath?, parent: Int32
+    ) {
+        let outcome: Findings.Outcome
+        var names = NameList()
         var inode: UInt64 = 0
         do throws(SystemCallError) {
-            inode = try FileStatus(of: directory).identity.inode
-            let watch = lister.watch(directory)
-            let entries = try lister.list(directory, path)
-            if request.isRecursive {
-                for entry in entries { if case .directory = entry.observation { names.append(entry.name) } }
+            inode = try FileStatus(of: directory.descriptor).identity.inode
+            let watch = lister.watch(directory.descriptor)
+            try lister.list(directory.descriptor, { path ?? self.path.appending(BytePath(name)) }, to: &findings) {
+                if request.isRecursive { names.add($0) }
             }
-            outcome = .listed(inode: inode, watch: watch, entries: entries)
+            outcome = .listed(inode: inode, watch: watch)
         } catch {
+            findings.dropEntries()
+            names = NameList()
             outcome = .init(error)
         }
         let place = places
-        add(DirectoryFinding(parent: parent, name: path.name, outcome: outcome))
-        if names.isEmpty { return }
+        findings.add(directory: name, parent: parent, outcome)
+        places += 1
+        if names.starts.isEmpty { return }
         if frames.count < Self.deepest {
-            frames.append(Frame(directory, place: place, path: path, names: names.reversed()))
+            frames.append(Frame(directory, place: place, name: path ?? BytePath(name), names: names))
         } else {
-            for name in names {
-                deferred.append(Deferred(place: place, parent: path, parentInode: inode, name: name))
+            let above = path ?? self.path.appending(BytePath(name))
+            for place in names.starts.indices {
+                let range = Int(names.starts[place])..<names.end(of: place)
+                deferred.append(
+                    Deferred(
+                        place: places - 1, parent: above, parentInode: inode, name: BytePath(names.bytes[range])))
             }
         }
     }
 
-    private func add(_ finding: DirectoryFinding) {
-        findings.append(finding)
+    private func add(_ name: BytePath, parent: Int32, _ outcome: Findings.Outcome) {
+        name.bytes.withUnsafeBytes { findings.add(directory: $0, parent: parent, outcome) }
         places += 1
     }
 }
 
-extension DirectoryFinding.Outcome {
+extension Findings.Outcome {
     /// Not there (or something else, or a link in its place), or there but closed to us.
     init(_ error: SystemCallError) {
         switch error.code {
         case .noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels, .staleNFSFileHandle: self = .absent
-        default: self = .unreadable(error)
+        default: self = .unreadable(error.code)
         }
     }
 }

@@ -40,6 +40,15 @@ public final class DirectoryReader {
     public func read(
         _ directory: borrowing OwnedDescriptor, _ body: (DirectoryEntry) -> Void
     ) throws(SystemCallError) {
+        try readInPlace(directory) { name, inode, kind in
+            body(DirectoryEntry(name: BytePath(name), inode: inode, kind: kind))
+        }
+    }
+
+    /// The same without a copy of each name: its bytes, which a NUL follows, are valid in the call alone.
+    package func readInPlace(
+        _ directory: borrowing OwnedDescriptor, _ body: (UnsafeRawBufferPointer, UInt64, FileKind) -> Void
+    ) throws(SystemCallError) {
         let descriptor = directory.raw
         try systemCall("lseek") { lseek(descriptor, 0, SEEK_SET) }
         while true {
@@ -52,18 +61,25 @@ public final class DirectoryReader {
     }
 
     /// Walks the records of one read: u64 inode, i64 offset, u16 length, u8 type, then the name up to its NUL.
-    static func parse(_ records: UnsafeRawBufferPointer, _ body: (DirectoryEntry) -> Void) {
-        var rest = records[...]
-        while rest.count >= headerSize {
-            let record = UnsafeRawBufferPointer(rebasing: rest)
-            let length = Int(record.loadUnaligned(fromByteOffset: 16, as: UInt16.self))
-            guard length > headerSize, length <= record.count else { return }
-            let name = BytePath(record[headerSize..<length])
-            if name != "." && name != ".." && !name.isEmpty {
-                let kind = FileKind(directoryType: record[18])
-                body(DirectoryEntry(name: name, inode: record.loadUnaligned(as: UInt64.self), kind: kind))
+    static func parse(
+        _ records: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer, UInt64, FileKind) -> Void
+    ) {
+        var start = 0
+        while records.count - start >= headerSize {
+            let length = Int(records.loadUnaligned(fromByteOffset: start + 16, as: UInt16.self))
+            guard length > headerSize, length <= records.count - start else { return }
+            let first = start + headerSize
+            var end = first
+            while end < start + length, records[end] != 0 { end += 1 }
+            // A record without its NUL is none.
+            guard end < start + length else { return }
+            let name = UnsafeRawBufferPointer(rebasing: records[first..<end])
+            let isDots = name.count <= 2 && name.allSatisfy { $0 == UInt8(ascii: ".") }
+            if !isDots {
+                let kind = FileKind(directoryType: records[start + 18])
+                body(name, records.loadUnaligned(fromByteOffset: start, as: UInt64.self), kind)
             }
-            rest = rest.dropFirst(length)
+            start += length
         }
     }
 

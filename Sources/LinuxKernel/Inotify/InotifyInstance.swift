@@ -1,3 +1,4 @@
+import CLinux
 public import FileValues
 import Glibc
 import SystemPackage
@@ -70,7 +71,12 @@ public final class InotifyInstance: Sendable {
         directory: borrowing OwnedDescriptor, _ mask: InotifyMask
     ) throws(SystemCallError) -> Int32 {
         // The entry is a link that must be followed, hence no IN_DONT_FOLLOW.
-        try addWatch(BytePath("/proc/self/fd/\(directory.raw)"), mask.subtracting(.dontFollow).union(.onlyDirectory))
+        let mask = mask.subtracting(.dontFollow).union(.onlyDirectory)
+        return try inUse("inotify_add_watch") { number throws(SystemCallError) in
+            try systemCall("inotify_add_watch", path: BytePath("/proc/self/fd/\(directory.raw)")) {
+                clinux_inotify_watch_directory(number, directory.raw, mask.rawValue)
+            }
+        }
     }
 
     /// Removes a watch, whose last record, `ignored`, then follows; false if there is none by that number any more.

@@ -77,6 +77,9 @@ public final class MonitorCore<Event: Sendable>: Sendable {
         engine.deliver(event, to: slot)
     }
 
+    /// Where a kind whose owner brings the events puts those that it read.
+    var outlet: EventOutlet<Event> { EventOutlet(engine: engine, slot: slot) }
+
     /// Counts events that came from elsewhere too late to be delivered; from any thread.
     public func countDropped(_ count: UInt64 = 1) { engine.record.addDropped(count) }
 

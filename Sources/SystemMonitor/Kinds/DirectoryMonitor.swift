@@ -32,11 +32,21 @@ public struct DirectoryEvents: Sendable {
 /// directories, nor what network and FUSE servers change, nor writes through a mapping. What DirectoryWatch adds is all
 /// that; this monitor is what it stands on.
 public final class DirectoryMonitor: Monitor {
+    /// Who waits for the kernel's queue.
+    public enum Waiting: Sendable {
+        /// libdispatch: its manager thread wakes a worker, two thread changes for each wake-up.
+        case dispatch
+        /// A thread of the owner's, in ``DirectoryMonitor/drive(whileOpen:)``: one. For programs whose main thread has
+        /// nothing else to do.
+        case driver
+    }
+
     /// What it is made of.
     public let core: MonitorCore<DirectoryEvents>
     /// For watches: usable from any thread, as ``InotifyInstance`` says, since the kernel's call waits for a hung mount.
     /// Ended by the monitor's invalidation.
     public let watches: InotifyInstance
+    let driving: Driving?
 
     /// Bytes of one read: some 1,500 records with camera names. Below the size at which malloc maps each buffer.
     private static let readSize = 64 << 10
@@ -44,9 +54,11 @@ public final class DirectoryMonitor: Monitor {
     /// Sets one up; from any thread. Throws EMFILE when the user's inotify instances (128 by default,
     /// `fs.inotify.max_user_instances`) or the process's descriptors ran out.
     ///
-    /// - Parameter turn: How long one turn on the queue goes on reading before others on it get theirs.
+    /// - Parameters:
+    ///   - turn: How long one turn on the queue goes on reading before others on it get theirs.
+    ///   - waiting: Who waits for events.
     public init(
-        label: String, queue: MonitorQueue, turn: Duration = .milliseconds(4),
+        label: String, queue: MonitorQueue, turn: Duration = .milliseconds(4), waiting: Waiting = .dispatch,
         file: StaticString = #fileID, line: UInt = #line
     ) throws(SystemCallError) {
         let instance = try InotifyInstance()
@@ -54,13 +66,29 @@ public final class DirectoryMonitor: Monitor {
         // inotify_add_watch(2) by a hung mount.
         let duplicate = try instance.duplicate()
         watches = instance
-        core = MonitorCore(
-            kind: "DirectoryMonitor", label: label, queue: queue, descriptor: duplicate,
-            drain: { descriptor, outlet in Self.drain(descriptor, outlet, for: turn) },
-            onEnd: { instance.end() }, file: file, line: line)
+        switch waiting {
+        case .dispatch:
+            driving = nil
+            core = MonitorCore(
+                kind: "DirectoryMonitor", label: label, queue: queue, descriptor: duplicate,
+                drain: { descriptor, outlet in Self.drain(descriptor, outlet, for: turn) },
+                onEnd: { instance.end() }, file: file, line: line)
+        case .driver:
+            let driving = try Driving(queue: duplicate, turn: turn)
+            self.driving = driving
+            core = MonitorCore(
+                kind: "DirectoryMonitor", label: label, queue: queue,
+                onEnd: {
+                    driving.end()
+                    instance.end()
+                }, file: file, line: line)
+        }
     }
 
-    private static func drain(_ descriptor: Int32, _ outlet: EventOutlet<DirectoryEvents>, for turn: Duration) {
+    /// Delivers what waits in the kernel's queue; false if nothing did.
+    @discardableResult
+    static func drain(_ descriptor: Int32, _ outlet: EventOutlet<DirectoryEvents>, for turn: Duration) -> Bool {
+        var hasDelivered = false
         let start = nanoseconds(of: CLOCK_MONOTONIC)
         while outlet.isOpen {
             var failure: Int32 = 0
@@ -72,12 +100,14 @@ public final class DirectoryMonitor: Monitor {
             if failure == EINTR { continue }
             if bytes.isEmpty {
                 if failure != 0, failure != EAGAIN { outlet.fail(SystemCallError("read", Errno(rawValue: failure))) }
-                return
+                return hasDelivered
             }
             outlet.deliver(DirectoryEvents(bytes: bytes))
+            hasDelivered = true
             // A read that left room took all there was. And nobody waits longer than a turn: the source fires again.
-            if bytes.count < readSize - InotifyInstance.smallestBuffer { return }
-            if nanoseconds(of: CLOCK_MONOTONIC) - start > UInt64(max(0, turn.wholeNanoseconds)) { return }
+            if bytes.count < readSize - InotifyInstance.smallestBuffer { break }
+            if nanoseconds(of: CLOCK_MONOTONIC) - start > UInt64(max(0, turn.wholeNanoseconds)) { break }
         }
+        return hasDelivered
     }
 }

@@ -1,29 +1,30 @@
-import FileValues
-
-/// From parent and name to a directory's place: open addressing over places alone, 8 bytes a directory.
+/// From a directory and a name to a place in some table: open addressing over places alone, 4 bytes each.
 ///
-/// The keys stay in the table; the hash is seeded, because names come from whoever writes into an inbox.
-struct ChildIndex {
+/// The keys stay in the table. The hash is seeded, so that nobody who chooses names can make them collide.
+struct EntryIndex {
     private var slots: [Int32]
     private var taken = 0
 
     private static let empty: Int32 = -1
     private static let removed: Int32 = -2
+    private static let seed = UInt64.random(in: 0 ... .max)
 
     init(capacity: Int = 0) {
         var size = 16
-        while size < capacity * 2 + 2 { size *= 2 }
+        while size * 2 < capacity * 3 + 4 { size *= 2 }
         slots = Array(repeating: Self.empty, count: size)
     }
 
     /// Whether it must be rebuilt before the next insertion: at three quarters, removed places counted.
     var isFull: Bool { (taken + 1) * 4 > slots.count * 3 }
 
-    static func hash(parent: Int32, name: BytePath) -> Int {
-        var hasher = Hasher()
-        hasher.combine(parent)
-        name.bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
-        return hasher.finalize()
+    /// The finaliser of MurmurHash3 over both numbers and the seed.
+    static func hash(_ directory: Int32, _ name: NameID) -> Int {
+        var bits = UInt64(UInt32(bitPattern: directory)) << 32 | UInt64(UInt32(bitPattern: name.index))
+        bits ^= seed
+        bits = (bits ^ bits >> 33) &* 0xFF51_AFD7_ED55_8CCD
+        bits = (bits ^ bits >> 33) &* 0xC4CE_B9FE_1A85_EC53
+        return Int(truncatingIfNeeded: bits ^ bits >> 33)
     }
 
     func find(hash: Int, where matches: (Int32) -> Bool) -> Int32? {

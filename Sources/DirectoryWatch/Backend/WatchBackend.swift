@@ -1,0 +1,24 @@
+import LinuxKernel
+
+/// Where watches on directories come from. Called on the roots' queues, of which any may hang in it.
+protocol WatchBackend: Sendable {
+    /// Watches an open directory, whatever its path is by now, and returns the number that its records will carry. The
+    /// same directory has one number, as with inotify_add_watch(2). Throws where it can't be watched: the directory is
+    /// polled then.
+    func addWatch(directory: borrowing OwnedDescriptor) throws(SystemCallError) -> Int32
+    /// Gives a watch up; a record `ignored` may follow. False if there is none by that number any more.
+    @discardableResult
+    func removeWatch(_ watch: Int32) -> Bool
+}
+
+/// Watches of an inotify(7) instance, all with one mask.
+struct InotifyBackend: WatchBackend {
+    let instance: InotifyInstance
+    let mask: InotifyMask
+
+    func addWatch(directory: borrowing OwnedDescriptor) throws(SystemCallError) -> Int32 {
+        try instance.addWatch(directory: directory, mask)
+    }
+
+    func removeWatch(_ watch: Int32) -> Bool { instance.removeWatch(watch) }
+}

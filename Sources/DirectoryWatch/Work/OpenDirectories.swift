@@ -1,0 +1,62 @@
+import FileValues
+import LinuxKernel
+
+/// Directories that looks went to in the last moments, kept open so that a burst opens each once. Confined to its root's
+/// queue.
+///
+/// An open directory holds its file system, so all are closed a tenth of a second after the last look: a root that is
+/// left alone can be unmounted. A look through a descriptor sees the directory itself wherever it is by now, and an event
+/// that tells of its move has them all closed.
+final class OpenDirectories {
+    /// How long one is kept without a look, in nanoseconds.
+    static let patience: UInt64 = 100_000_000
+
+    private let capacity: Int
+    private var root: SharedDescriptor?
+    private var held: [NodeID: SharedDescriptor] = [:]
+    /// CLOCK_MONOTONIC of the last look, in nanoseconds.
+    private(set) var lastUse: UInt64 = 0
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    var isEmpty: Bool { root == nil && held.isEmpty }
+
+    func close() {
+        root = nil
+        held = [:]
+    }
+
+    func noteUse(at time: UInt64) { lastUse = time }
+
+    /// Gives `body` the directory, opened beneath the root if need be; nil if it is not where it should be. `open` opens
+    /// the root, and throws if that is lost.
+    func with<R, E: Error>(
+        _ wanted: LookRequest.Directory, open: () throws(E) -> OwnedDescriptor,
+        _ body: (borrowing OwnedDescriptor) -> R
+    ) throws(E) -> R? {
+        if let held = held[wanted.node] { return body(held.descriptor) }
+        let top: SharedDescriptor
+        if let root {
+            top = root
+        } else {
+            top = SharedDescriptor(try open())
+            root = top
+        }
+        guard let directory = Self.open(wanted, beneath: top) else { return nil }
+        if held.count >= capacity { held = [:] }
+        held[wanted.node] = directory
+        return body(directory.descriptor)
+    }
+
+    private static func open(
+        _ wanted: LookRequest.Directory, beneath root: SharedDescriptor
+    ) -> SharedDescriptor? {
+        do throws(SystemCallError) {
+            let directory = SharedDescriptor(try root.descriptor.openDirectoryBeneath(wanted.path))
+            guard try FileStatus(of: directory.descriptor).identity.inode == wanted.inode else { return nil }
+            return directory
+        } catch {
+            return nil
+        }
+    }
+}

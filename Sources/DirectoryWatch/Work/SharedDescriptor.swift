@@ -1,0 +1,8 @@
+import LinuxKernel
+
+/// An open descriptor that several may hold; closed with the last of them.
+final class SharedDescriptor {
+    let descriptor: OwnedDescriptor
+
+    init(_ descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
+}
