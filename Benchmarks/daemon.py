@@ -44,24 +44,6 @@ class Daemon:
     def catalogue(self):
         return os.path.join(self.state, "catalogue.sqlite")
 
-    def memory(self):
-        """Resident and proportional memory in bytes."""
-        wanted = {}
-        with open(f"/proc/{self.process.pid}/smaps_rollup", encoding="ascii") as lines:
-            for line in lines:
-                key, _, rest = line.partition(":")
-                if key in ("Rss", "Pss", "Private_Dirty"):
-                    wanted[key.lower()] = int(rest.split()[0]) * 1024
-        return wanted
-
-    def threads(self):
-        return len(os.listdir(f"/proc/{self.process.pid}/task"))
-
-    def processor_seconds(self):
-        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as text:
-            fields = text.read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
     def stop(self):
         """Ends it and returns its exit status."""
         self._notices.close()

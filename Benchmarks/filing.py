@@ -21,6 +21,7 @@ import tempfile
 import time
 
 import inotify
+import processes
 from daemon import Daemon, file_system_of, remove
 
 
@@ -65,12 +66,13 @@ def measure(program, photos, root):
     daemon = Daemon(program, root)
     try:
         time.sleep(2)  # idle is measured when start-up is over; nothing is timed by this
-        idle = {**daemon.memory(), "threads": daemon.threads()}
+        pid = daemon.process.pid
+        idle = {**processes.memory(pid), "threads": processes.threads(pid)}
         watcher = inotify.Watcher()
         watcher.add(daemon.library)
         watcher.add(daemon.inbox)
         watcher.discard()
-        processor = daemon.processor_seconds()
+        processor = processes.processor_ns(pid)
         finished, in_library, out_of_inbox = {}, {}, {}
         for path in photos:
             with open(path, "rb") as file:
@@ -79,8 +81,8 @@ def measure(program, photos, root):
             source = os.path.join(daemon.inbox, name)
             finished[name] = drop(content, source)
             in_library[name], out_of_inbox[name] = await_filed(watcher, daemon, name, source)
-        processor = daemon.processor_seconds() - processor
-        after = daemon.memory()
+        processor = processes.processor_ns(pid) - processor
+        after = processes.memory(pid)
         rows = recorded(daemon.catalogue())
     finally:
         status = daemon.stop()
@@ -91,7 +93,7 @@ def measure(program, photos, root):
         "in the library": [in_library[name] - moment for name, moment in finished.items()],
         "recorded": [rows[name] - moment for name, moment in finished.items()],
         "out of inbox": [out_of_inbox[name] - moment for name, moment in finished.items()],
-    }, {"idle": idle, "after": after, "processor_seconds": processor, "exit_status": status}
+    }, {"idle": idle, "after": after, "processor_seconds": processor / 1e9, "exit_status": status}
 
 
 def sync_directory(path):

@@ -1,0 +1,29 @@
+"""What is printed of many samples, and whether it reaches its target."""
+import math
+import statistics
+
+
+def spread(samples):
+    """Minimum, median, 99th percentile by the nearest rank, and maximum."""
+    ordered = sorted(samples)
+    return {
+        "min": ordered[0],
+        "median": statistics.median(ordered),
+        "p99": ordered[math.ceil(0.99 * len(ordered)) - 1],
+        "max": ordered[-1],
+        "count": len(ordered),
+    }
+
+
+def ratio(spreads, name, other):
+    """How many times the median of another it is; None where one of them was not measured."""
+    if name not in spreads or other not in spreads or not spreads[other]["median"]:
+        return None
+    return spreads[name]["median"] / spreads[other]["median"]
+
+
+def target(what, value, limit):
+    """One target and whether it is reached; None where it could not be measured."""
+    if value is None:
+        return None
+    return {"what": what, "value": value, "limit": limit, "reached": value <= limit}

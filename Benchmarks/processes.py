@@ -1,0 +1,53 @@
+"""What the kernel says of a running process: processor time, memory, threads, wake-ups. See proc(5)."""
+import os
+import time
+
+
+def processor_ns(pid):
+    """User and system time of all its threads so far, by its own clock; see clock_getcpuclockid(3)."""
+    return time.clock_gettime_ns((~pid << 3) | 2)
+
+
+def await_idle(pid, seconds=1.0, limit=60.0):
+    """Returns once it has used no processor for so long, or after the limit."""
+    end, last = time.monotonic() + limit, -1
+    while time.monotonic() < end and (now := processor_ns(pid)) != last:
+        last = now
+        time.sleep(seconds)
+
+
+def memory(pid):
+    """In bytes: resident, its proportional share of that, and what is its alone and not a file's."""
+    wanted = {}
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as lines:
+        for line in lines:
+            key, _, rest = line.partition(":")
+            if key in ("Rss", "Pss", "Private_Dirty"):
+                wanted[key.lower()] = int(rest.split()[0]) * 1024
+    return wanted
+
+
+def threads(pid):
+    return len(os.listdir(f"/proc/{pid}/task"))
+
+
+def voluntary_switches(pid):
+    """How often each of its threads went to sleep so far, by thread number: one for each time that it was woken."""
+    counts = {}
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        try:
+            with open(f"/proc/{pid}/task/{thread}/status", encoding="utf-8", errors="replace") as lines:
+                counts[int(thread)] = next(
+                    int(line.split()[1]) for line in lines if line.startswith("voluntary_ctxt_switches"))
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it has ended since it was listed
+    return counts
+
+
+def waits_in(pid, thread):
+    """The kernel function in which a thread sleeps, if it may be asked."""
+    try:
+        with open(f"/proc/{pid}/task/{thread}/wchan", encoding="ascii") as text:
+            return text.read().strip("0") or "?"
+    except OSError:
+        return "?"

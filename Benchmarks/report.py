@@ -1,0 +1,122 @@
+"""Prints a report of scripts/bench for people."""
+
+PEERS = ["floor", "inotifywait"]
+
+
+def table(rows):
+    """Prints rows in columns: the first to the left, the others to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        cells = [cell.ljust(width) if not column else cell.rjust(width)
+                 for column, (cell, width) in enumerate(zip(row, widths))]
+        print("  " + "   ".join(cells).rstrip())
+
+
+def columns(spreads, keys, scale, unit, digits, anchors, last=()):
+    """A table's rows: figures of each spread, the ratio of its median to those of the anchors, and more columns."""
+    rows = [("", *(key for key in keys), *(f"× {anchor}" for anchor in anchors), *(title for title, _ in last))]
+    for name, values in spreads.items():
+        figures = [f"{values[key] / scale:.{digits}f}{unit}" for key in keys]
+        ratios = [f"{values['median'] / spreads[anchor]['median']:.2f}"
+                  if anchor in spreads and spreads[anchor]["median"] else "" for anchor in anchors]
+        rows.append((name, *figures, *ratios, *(text(name, values) for _, text in last)))
+    return rows
+
+
+def verdicts(result):
+    """Each target beside what was reached."""
+    for target in result["targets"]:
+        reached = "ok" if target["reached"] else "missed"
+        value = target["value"] if isinstance(target["value"], int) else f"{target['value']:.3f}"
+        print(f"  target {target['what']} ≤ {target['limit']:g}: {value} {reached}")
+
+
+def count(number):
+    return f"{number:,}" if number else "none"
+
+
+def print_filing(result):
+    size = result["bytes"] / result["photos"] / 1e6
+    print(f"\nFrom finished write to filed: {result['photos']} JPEGs of {size:.1f} MB, one by one, "
+          f"{result['file_system']} on {result['mounted_on']}")
+    table(columns(result["spreads"], ("median", "p99", "max"), 1e6, " ms", 1, ["floor"]))
+    print("  floor: the same durable work done by hand, in the same run")
+    if process := result.get("process"):
+        idle, after = process["idle"], process["after"]
+        print(f"  daemon: idle {idle['rss'] / 1e6:.1f} MB resident, {idle['threads']} threads; after the photographs "
+              f"{after['rss'] / 1e6:.1f} MB; {process['processor_seconds'] * 1000 / result['photos']:.1f} ms of "
+              "processor time a photograph")
+
+
+
+def print_setup(result):
+    print(f"\nSetting up a tree of {result['directories']:,} directories, from exec to \"ready\", tmpfs")
+    processor = result["processor"]
+    used = ("processor time", lambda name, _: f"{processor[name]['median'] / 1e9:.3f} s")
+    table(columns(result["wall"], ("median", "min", "max"), 1e9, " s", 3, PEERS, [used]))
+    if "watchman" in result["wall"]:
+        print("  watchman: from its server's start until it has told the first clock, which comes after the crawl")
+    verdicts(result)
+
+
+def print_memory(result):
+    print(f"\nResident memory for {result['directories']:,} watched directories beyond that for an empty one, "
+          "in bytes a directory")
+    last = [("of it private", lambda _, values: f"{values['private']:.0f}"),
+            ("empty", lambda _, values: f"{values['empty'] / 1e6:.1f} MB")]
+    table(columns(result["resident"], ("median", "min", "max"), 1, "", 0, PEERS, last))
+    print("  resident: Rss in smaps_rollup, once it is idle; private: its Private_Dirty, so none of the program's file")
+    verdicts(result)
+
+
+def print_cpu(result):
+    print(f"\nProcessor time for {result['files']:,} finished files in {result['directories']} directories, tmpfs")
+    last = [("until all told", lambda _, values: f"{values['wall']['median'] / 1e9:.1f} s"),
+            ("lost", lambda _, values: count(values["lost"])), ("told again", lambda _, values: count(values["again"]))]
+    table(columns(result["processor"], ("median", "min", "max"), 1e9, " s", 3, PEERS, last))
+    if "watchman" in result["processor"]:
+        print("  watchman: its server and its client")
+    print("  lost, told again: in the worst run")
+    verdicts(result)
+
+
+def print_latency(result):
+    print(f"\nFrom close(2) to the printed name: {result['files']} files a run, one by one, or 15 s, tmpfs")
+    last = [("files", lambda _, values: str(values["count"])), ("lost", lambda _, values: count(values["lost"]))]
+    table(columns(result["close_to_name"], ("median", "p99", "max"), 1e3, " µs", 1, PEERS, last))
+    verdicts(result)
+
+
+def print_idle(result):
+    print(f"\nWake-ups of an idle program in {result['seconds']} s: voluntary context switches of all its threads")
+    rows = [("", "at 5 s ticks", "ticks", "expected", "others")]
+    for name, values in result["programs"].items():
+        ticks = [str(values[key]) for key in ("tick_wakeups", "ticks_seen", "ticks_expected")]
+        rows.append((name, *(ticks if values["ticks_expected"] else [""] * 3), count(values["other_wakeups"])))
+    table(rows)
+    for name, values in result["programs"].items():
+        for other in values["others"][:4]:
+            print(f"  {name}, others: {other['wakeups']} of thread {other['thread']}, in {other['waits_in']}")
+    verdicts(result)
+
+
+PARTS = {
+    "filing": print_filing, "setup": print_setup, "memory": print_memory, "cpu": print_cpu, "latency": print_latency,
+    "idle": print_idle,
+}
+
+
+def people(report):
+    machine = report["machine"]
+    print(f"photo-inbox benchmark: {machine['processors']} processors ({machine['model']}), "
+          f"{machine['memory'] / 2**30:.0f} GiB, Linux {machine['kernel']}, load {machine['load']:.1f}")
+    if report["versions"]:
+        runs = f"{report['runs']} runs" if report["runs"] > 1 else "1 run"
+        print(f"{', '.join(report['versions'].values())}: medians of {runs}, the programs in turn")
+    for part, printed in PARTS.items():
+        if result := report.get(part):
+            printed(result)
+    for line in report["left_out"]:
+        print(f"\nleft out: {line}")
+    for line in report["failed"]:
+        print(f"\nfailed: {line}")
