@@ -86,6 +86,14 @@ extension OwnedDescriptor {
         }
     }
 
+    /// Opens the file `name` in this directory for reading, in the same way; never waits for a FIFO.
+    package borrowing func openFile(named name: UnsafePointer<CChar>) throws(SystemCallError) -> OwnedDescriptor {
+        let directory = raw
+        return try descriptorCall("openat") {
+            clinux_openat(directory, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0)
+        }
+    }
+
     private borrowing func openEntry(
         _ name: BytePath, _ flags: Int32, mode: UInt32 = 0
     ) throws(SystemCallError) -> OwnedDescriptor {

@@ -76,6 +76,13 @@ struct FakeKernel {
         return .file(inode.isLink ? .symbolicLink : .regular, identity(number), links: 1)
     }
 
+    /// The same in a listing, which asks of files whether they have a writer.
+    func list(_ directory: UInt64, _ name: String) -> Observation {
+        let seen = look(directory, name)
+        guard case .file(.regular, let identity, _) = seen, inodes[identity.inode]?.writers ?? 0 > 0 else { return seen }
+        return .writing(identity)
+    }
+
     func identity(_ number: UInt64) -> FileIdentity {
         let inode = inodes[number] ?? Inode(isDirectory: false)
         return FileIdentity(

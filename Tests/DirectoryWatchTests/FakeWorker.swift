@@ -79,7 +79,7 @@ struct FakeWorker {
         if let opened {
             var findings = Findings()
             for name in opened.names {
-                let seen = kernel.look(opened.inode, name)
+                let seen = kernel.list(opened.inode, name)
                 if seen == .absent { continue }
                 BytePath(name).bytes.withUnsafeBytes { findings.add(entry: $0, seen) }
                 if case .directory = seen, request.isRecursive {

@@ -25,6 +25,8 @@ enum Observation: Hashable, Sendable {
     case excluded
     case directory(inode: UInt64)
     case file(FileKind, FileIdentity, links: UInt64)
+    /// A regular file, found by a listing, that some program has open for writing: its close will be told.
+    case writing(FileIdentity)
     /// It could not be looked at.
     case failed
     /// The directory that it should be in was not found under its path.

@@ -85,6 +85,9 @@ extension TreeCore {
             } else {
                 observeSpecial(directory, name, kind, identity, hints)
             }
+        case .writing(let identity):
+            leaveDirectory(directory, name, hints)
+            observeOpen(directory, name, identity, hints)
         case .failed, .unreached:
             // Nothing is known, so nothing is said; the next event or reconciliation asks again.
             break
@@ -133,11 +136,30 @@ extension TreeCore {
             // Made by link(2): its content is older than its name, and no close will be told under this name.
             tell(directory, name, identity, .finished(.found), hints)
         } else {
-            setKnown(directory, name, KnownFile(identity: identity, state: .writing))
-            if known != nil, !reportsChanges { return }
-            let kind: WatchNotice.Kind = known == nil ? .created : .changed
-            notify(Int(table[directory].root), path(directory, name), kind, identity: identity, hints: hints)
+            awaitClose(directory, name, known, identity, hints)
         }
+    }
+
+    /// A listing found a file while it is being written.
+    private mutating func observeOpen(
+        _ directory: NodeID, _ name: NameID, _ identity: FileIdentity, _ hints: Hints
+    ) {
+        var known = files[directory, name]
+        if case .special = known?.state {
+            tellVanished(directory, name, hints)
+            known = nil
+        }
+        if known?.identity != identity { awaitClose(directory, name, known, identity, hints) }
+    }
+
+    /// Its close is still to come.
+    private mutating func awaitClose(
+        _ directory: NodeID, _ name: NameID, _ known: KnownFile?, _ identity: FileIdentity, _ hints: Hints
+    ) {
+        setKnown(directory, name, KnownFile(identity: identity, state: .writing))
+        if known != nil, !reportsChanges { return }
+        let kind: WatchNotice.Kind = known == nil ? .created : .changed
+        notify(Int(table[directory].root), path(directory, name), kind, identity: identity, hints: hints)
     }
 
     /// A file that was told as created, looked at again before it was closed.

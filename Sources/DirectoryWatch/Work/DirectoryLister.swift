@@ -7,6 +7,9 @@ final class DirectoryLister {
     private let backend: any WatchBackend
     private let exclude: (@Sendable (BytePath, FileKind) -> Bool)?
     private let reader = DirectoryReader()
+    private let probe = WriterGuess()
+    /// Whether leases mean anything where the root is.
+    var asksForWriters = false
 
     init(backend: any WatchBackend, exclude: (@Sendable (BytePath, FileKind) -> Bool)?) {
         self.backend = backend
@@ -34,6 +37,7 @@ final class DirectoryLister {
         // Looked at after the listing: a file system may not like both at once, and the names need no memory twice.
         var kinds: [(name: Range<Int>, inode: UInt64, isDirectory: Bool)] = []
         var names: [UInt8] = []
+        let now = WriterGuess.now
         try reader.readInPlace(directory) { name, inode, kind in
             let start = names.count
             names.append(contentsOf: name)
@@ -43,7 +47,7 @@ final class DirectoryLister {
         names.withUnsafeBytes { names in
             for (range, inode, isDirectory) in kinds {
                 let name = UnsafeRawBufferPointer(rebasing: names[range])
-                let observation: Observation =
+                var observation: Observation =
                     if isDirectory {
                         exclude?(above.appending(BytePath(name)), .directory) ?? false
                             ? .excluded : .directory(inode: inode)
@@ -53,7 +57,10 @@ final class DirectoryLister {
                 switch observation {
                 case .absent, .excluded, .failed, .unreached: continue
                 case .directory: enter(name)
-                case .file: break
+                case .file(.regular, let identity, _)
+                where asksForWriters && probe.hasWriter(name, identity, in: directory, now: now):
+                    observation = .writing(identity)
+                case .file, .writing: break
                 }
                 findings.add(entry: name, observation)
             }

@@ -81,6 +81,7 @@ final class RootWorker: Sendable {
             do throws(SystemCallError) {
                 let identity = try RootIdentity(of: try openDirectory(root.path))
                 state.adopted = identity
+                state.lister.asksForWriters = !identity.fileSystem.changesElsewhere
                 state.epoch = epoch
                 return .adopted(identity)
             } catch {
