@@ -181,7 +181,7 @@ struct PhotoInboxDaemon: ParsableCommand {
             Self.end(error is StateLock.Taken ? EX_TEMPFAIL : EX_CANTCREAT)
         }
         // From the main thread a task would be urgent, and make libdispatch ask for a thread priority that only root has.
-        Task(priority: .medium) { await daemon.start() }
+        TaskQueue.start { await daemon.start() }
         // Nobody else holds the daemon, and optimised code lets go of it after its last use.
         withExtendedLifetime(daemon) {
             // Not dispatchMain(), which would unblock every signal in this thread.

@@ -114,7 +114,7 @@ package actor Daemon {
     /// the next one in. So each begins when the one before has ended.
     private func transit(_ body: @escaping @Sendable () async -> Void) async {
         let before = transition
-        let own = Task {
+        let own = TaskQueue.start {
             await before?.value
             await body()
         }
@@ -165,13 +165,13 @@ package actor Daemon {
         case .reconcile:
             generation.withLock { $0 }?.reconcile()
             auditor.lookSoon(at: state.settings.library)
-        case .audit: Task { await self.auditor.audit(self.state.settings.library) }
-        case .verifySlice: Task { await self.auditor.verifySlice(self.state.settings.library) }
-        case .reload: Task { await self.reload(asked: asker) }
+        case .audit: TaskQueue.start { await self.auditor.audit(self.state.settings.library) }
+        case .verifySlice: TaskQueue.start { await self.auditor.verifySlice(self.state.settings.library) }
+        case .reload: TaskQueue.start { await self.reload(asked: asker) }
         case .stop:
             // Already stopping: whoever asks again is in a hurry.
             if signals.isSecondStop() { generation.withLock { $0 }?.hurry() }
-            Task { await self.stop(asked: asker) }
+            TaskQueue.start { await self.stop(asked: asker) }
         }
     }
 

@@ -138,7 +138,7 @@ final class Generation: Sendable {
     /// Compares every inbox with what is known, and looks at everything that waits for a time.
     func reconcile() {
         watchQueue.async { self.watch.reconcile(root: nil) { _ in } }
-        Task { await pipeline.retryAll() }
+        TaskQueue.start { await self.pipeline.retryAll() }
     }
 
     /// The wall clock was set; on the control queue.

@@ -47,7 +47,7 @@ actor LibraryAuditor {
             return !isWaiting
         }
         guard isNew else { return }
-        Task {
+        TaskQueue.start {
             self.isLookWaiting.withLock { $0 = false }
             await self.look(at: library)
         }

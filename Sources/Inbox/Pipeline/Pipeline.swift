@@ -141,7 +141,7 @@ package actor Pipeline {
                 guard let next else { break }
                 running[name, default: 0] += 1
                 busy.begin()
-                Task { await self.work(on: next, with: worker) }
+                TaskQueue.start { await self.work(on: next, with: worker) }
             }
         }
         setWakeTimer()
