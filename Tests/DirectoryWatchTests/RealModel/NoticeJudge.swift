@@ -1,0 +1,110 @@
+import DirectoryWatch
+import FileValues
+import LinuxKernel
+
+/// Believes every notice of real directories, keeps what it was told by place, and complains of what does not agree with
+/// that or with the rules that ``WatchNotice`` promises. Cookies are left out.
+struct NoticeJudge {
+    typealias Place = Receiver.Place
+
+    enum Entry: Hashable {
+        case finished(FileIdentity)
+        case writing(FileIdentity)
+        case special(FileKind)
+    }
+
+    private(set) var entries: [Place: Entry] = [:]
+    private(set) var directories: Set<Place> = []
+    private(set) var complaints: [String] = []
+    /// What was told of each place since this was emptied last.
+    var log: [Place: [WatchNotice]] = [:]
+    /// Overflows told that are not healed yet, by root.
+    private(set) var wounds: [String: Int] = [:]
+    private(set) var overflows = 0
+    /// How often a file was told where a directory was told and not gone yet, or the other way round.
+    private(set) var overlaps = 0
+
+    static func isCookie(_ path: BytePath) -> Bool { path.bytes.starts(with: Array("cookie-".utf8)) }
+
+    mutating func forget(_ place: Place) { entries[place] = nil }
+
+    mutating func take(_ notice: WatchNotice) {
+        if Self.isCookie(notice.path) { return }
+        let place = Place(root: notice.root, path: notice.path)
+        log[place, default: []].append(notice)
+        switch notice.kind {
+        case .finished:
+            guard let identity = fileIn(notice, place) else { return }
+            if entries[place] == .finished(identity) { complain(notice, "told before, and the same") }
+            replaceSpecial(notice, place)
+            entries[place] = .finished(identity)
+        case .created:
+            guard let identity = fileIn(notice, place) else { return }
+            if case .finished = entries[place] { complain(notice, "told as finished before") }
+            replaceSpecial(notice, place)
+            entries[place] = .writing(identity)
+        case .changed:
+            guard let identity = fileIn(notice, place) else { return }
+            complain(notice, "changed, not asked for")
+            entries[place] = .writing(identity)
+        case .vanished:
+            if entries.removeValue(forKey: place) == nil { complain(notice, "never told") }
+        case .renamed(let from):
+            guard let identity = fileIn(notice, place) else { return }
+            let before = entries.removeValue(forKey: Place(root: notice.root, path: from))
+            if case .finished(let before) = before, before.inode == identity.inode {
+            } else {
+                complain(notice, "renamed from something else: \(String(describing: before))")
+            }
+            entries[place] = .finished(identity)
+        case .notRegular(let kind):
+            checkParent(notice)
+            if kind == .regular || kind == .directory { complain(notice, "is no special file") }
+            if let before = entries[place] { complain(notice, "what was there did not go: \(before)") }
+            entries[place] = .special(kind)
+        case .directoryAppeared:
+            checkParent(notice)
+            if entries[place] != nil { overlaps += 1 }
+            if !directories.insert(place).inserted { complain(notice, "told before") }
+        case .directoryVanished:
+            if directories.remove(place) == nil { complain(notice, "never told") }
+            let left = entries.keys.first { isBelow($0, place) } ?? directories.first { isBelow($0, place) }
+            if let left { complain(notice, "vanished before what is in it: \(left.path)") }
+        case .overflow:
+            wounds[notice.root, default: 0] += 1
+            overflows += 1
+        case .healed:
+            if wounds.removeValue(forKey: notice.root) == nil { complain(notice, "without an overflow") }
+        case .unreadable, .rootGone, .rootBack: complain(notice, "nothing of that kind happened")
+        }
+    }
+
+    /// The identity that a file's notice must have, and its directory must have been told.
+    private mutating func fileIn(_ notice: WatchNotice, _ place: Place) -> FileIdentity? {
+        checkParent(notice)
+        if directories.contains(place) { overlaps += 1 }
+        if notice.identity == nil { complain(notice, "has no identity") }
+        return notice.identity
+    }
+
+    private mutating func replaceSpecial(_ notice: WatchNotice, _ place: Place) {
+        if case .special = entries[place] { complain(notice, "the special file there did not go") }
+    }
+
+    private mutating func checkParent(_ notice: WatchNotice) {
+        let parent = notice.path.parent
+        if !parent.isEmpty, !directories.contains(Place(root: notice.root, path: parent)) {
+            complain(notice, "its directory was not told")
+        }
+    }
+
+    private func isBelow(_ place: Place, _ top: Place) -> Bool {
+        place.root == top.root && place.path != top.path && place.path.isInside(top.path)
+    }
+
+    private mutating func complain(_ notice: WatchNotice, _ text: String) {
+        if complaints.count < 20 {
+            complaints.append("\(text): \(notice.root)/\(notice.path) \(describe(notice.kind))")
+        }
+    }
+}

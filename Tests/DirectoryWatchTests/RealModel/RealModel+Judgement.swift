@@ -1,0 +1,223 @@
+import DirectoryWatch
+import FileValues
+import Glibc
+import LinuxKernel
+
+/// What must be so when nothing moves any more.
+extension RealModel {
+    func takeNotices() {
+        for notice in watch.take() {
+            guard let notice = setting.plant.map({ $0(notice) }) ?? notice else { continue }
+            judge.take(notice)
+            if NoticeJudge.isCookie(notice.path) { continue }
+            counts.notices += 1
+            checkEverThere(notice)
+        }
+    }
+
+    /// Nothing is told that never was there. Below directories that were moved more than once before the watch got to
+    /// it, a file may be told under one's new path and the other's old one, which it never had at the same time; and on a
+    /// disk a new directory may have the inode of one that was removed, and be taken for that one until it is listed.
+    private func checkEverThere(_ notice: WatchNotice) {
+        let place = Place(root: notice.root, path: notice.path)
+        if notice.path.isEmpty || ever.contains(place) { return }
+        if wild.contains(where: { $0.root == place.root && place.path.isInside($0.path) }) { return }
+        if isDisturbed(place) || setting.reusesInodes, ever.contains(where: { $0.path.name == place.path.name }) {
+            return counts.ghosts += 1
+        }
+        faults.append("never was there: \(notice.root)/\(notice.path) \(describe(notice.kind))")
+    }
+
+    /// What is there: files and others, and directories.
+    private func present() -> (files: [Place: RealTree.Entry], directories: Set<Place>) {
+        var files: [Place: RealTree.Entry] = [:]
+        var directories: Set<Place> = []
+        for root in RealWatch.roots {
+            let top = watch.top.appending(BytePath(root))
+            for (path, entry) in RealTree.list(top, excluding: RealWatch.isExcluded) {
+                let place = Place(root: root, path: path)
+                if entry.kind == .directory { directories.insert(place) } else { files[place] = entry }
+            }
+        }
+        return (files, directories)
+    }
+
+    /// Lets everything come to rest, with no comparison asked for, and judges what was told since the last time.
+    func settle() {
+        watch.release()
+        var differences: [String] = []
+        for round in 0..<setting.patience {
+            guard watch.passCookies() else { return faults.append("a cookie is not told within 20 s") }
+            takeNotices()
+            faults += judge.complaints
+            guard faults.isEmpty else { return }
+            differences = self.differences()
+            if differences.isEmpty { break }
+            if needsTicks || round > 4 { watch.checkNow() }
+        }
+        guard differences.isEmpty else { return faults += differences }
+        counts.rests += 1
+        judgeExactly()
+        touches = [:]
+        disturbed = []
+        isCompared = false
+        judge.log = [:]
+        settled = judge.entries
+    }
+
+    /// What was told against what is there; `isStrict` if nothing may have changed without an event.
+    func differences(isStrict: Bool = false) -> [String] {
+        let (files, directories) = present()
+        var found: [String] = []
+        for (place, entry) in files {
+            let told = judge.entries[place]
+            if !agrees(told, entry, isStrict: isStrict) {
+                found.append(
+                    "not as told: \(place.root)/\(place.path) is \(entry), told \(told.map { "\($0)" } ?? "never")")
+            }
+        }
+        for place in judge.entries.keys where files[place] == nil {
+            found.append("told, not there: \(place.root)/\(place.path)")
+        }
+        for place in directories.symmetricDifference(judge.directories) {
+            let what = directories.contains(place) ? "directory not told" : "directory told, not there"
+            found.append("\(what): \(place.root)/\(place.path)")
+        }
+        if !judge.wounds.isEmpty { found.append("overflow not healed: \(judge.wounds)") }
+        return found
+    }
+
+    private func agrees(_ told: NoticeJudge.Entry?, _ entry: RealTree.Entry, isStrict: Bool) -> Bool {
+        guard entry.kind == .regular else { return told == .special(entry.kind) }
+        let isOpen = open.contains { $0.inode == entry.identity.inode }
+        switch told {
+        case .finished(let identity):
+            if identity == entry.identity { return true }
+            return identity.inode == entry.identity.inode && !isStrict && (isOpen || quiet.contains(identity.inode))
+        case .writing(let identity): return isOpen && identity.inode == entry.identity.inode
+        case .special, nil: return false
+        }
+    }
+
+    /// Of what was done once, and to nothing else above it, exactly so much is told.
+    private func judgeExactly() {
+        for place in Set(judge.log.keys).union(touches.keys).union(settled.keys) {
+            let told = judge.log[place] ?? []
+            if !RealWatch.roots.contains(place.root) || place.path.isEmpty || isDisturbed(place)
+                || isLeftOut(place)
+            {
+                continue
+            }
+            guard let fault = exactFault(place, told) else { continue }
+            let done = touches[place] ?? []
+            faults.append("\(fault): \(place.root)/\(place.path) after \(done), told \(told.map { describe($0.kind) })")
+        }
+    }
+
+    private func exactFault(_ place: Place, _ told: [WatchNotice]) -> String? {
+        let finished = told.count { if case .finished = $0.kind { true } else { false } }
+        let renamed = told.count { if case .renamed = $0.kind { true } else { false } }
+        let created = told.count { $0.kind == .created }
+        let before = settled[place]
+        // A comparison in between tells again what changed without an event.
+        for entry in [before, judge.entries[place]] {
+            if case .finished(let identity) = entry, quiet.contains(identity.inode) { return nil }
+        }
+        guard let done = touches[place] else {
+            // Nothing was done to it: nothing is told, unless it changed without an event. Places that never were are
+            // judged as such.
+            let isUntouched = before == judge.entries[place] || before == nil
+            return isUntouched && ever.contains(place) && !told.isEmpty && !directoriesTold(told) ? "told again" : nil
+        }
+        guard done.count == 1 else { return nil }
+        switch done[0] {
+        case .created where before == nil:
+            return finished == 1 && created <= 1 && told.count == finished + created ? nil : "not finished exactly once"
+        case .written where before == nil:
+            return (1...2).contains(finished) && created <= 1 && told.count == finished + created
+                ? nil : "not finished once, or twice while it was written"
+        case .linked where before == nil: return finished == 1 && told.count == 1 ? nil : "not told exactly once"
+        // What left a moment ago and comes back may be recognised.
+        case .movedIn where before == nil:
+            return finished + renamed == 1 && told.count == 1 ? nil : "not told exactly once"
+        case .special where before == nil: return told.count == 1 ? nil : "not told exactly once"
+        case .removed where before != nil: return told.map(\.kind) == [.vanished] ? nil : "not vanished exactly once"
+        case .forgotten: return told.isEmpty ? nil : "told, though forgotten"
+        case .renamed(let old) where touches[old] == [.movedAway] && !isDisturbed(old) && before == nil:
+            guard case .finished = settled[old], !isLeftOut(old) else { return nil }
+            counts.renames += 1
+            if told.map(\.kind) == [.renamed(from: old.path)] { return nil }
+            counts.splitRenames += 1
+            return finished == 1 && told.count == 1 ? nil : "neither renamed nor finished, exactly once"
+        default: return nil
+        }
+    }
+
+    /// Whether the rule leaves out a file there, by its name or by that of a directory above it.
+    private func isLeftOut(_ place: Place) -> Bool {
+        if RealWatch.isExcluded(place.path, .regular) { return true }
+        var above = place.path.parent
+        while !above.isEmpty {
+            if RealWatch.isExcluded(above, .directory) { return true }
+            above = above.parent
+        }
+        return false
+    }
+
+    private func directoriesTold(_ told: [WatchNotice]) -> Bool {
+        told.allSatisfy { $0.kind == .directoryAppeared || $0.kind == .directoryVanished }
+    }
+
+    /// Closes all that is open; then events alone must have told everything, and a comparison finds what none told of.
+    func end() {
+        for (file, _) in open { close(file) }
+        open = []
+        if let path = setting.watchLimit, let file = RealTree.open(BytePath(path), O_WRONLY) {
+            _ = "1000000\n".withCString { Glibc.write(file, $0, strlen($0)) }
+            close(file)
+        }
+        for _ in 0..<2 where faults.isEmpty { settle() }
+        guard faults.isEmpty else { return }
+        let unseen = differences(isStrict: true)
+        guard let reports = watch.reconcile() else { return faults.append("no end of a comparison") }
+        takeNotices()
+        let found = reports.reduce(0) { $0 + $1.found }
+        if found != unseen.count {
+            faults.append("a comparison found otherwise: \(found), not the \(unseen.count) of \(unseen)")
+        }
+        if reports.contains(where: { $0.vanished + $0.renamed > 0 }) {
+            faults.append("a comparison found losses: \(reports)")
+        }
+        faults += judge.complaints + differences(isStrict: true)
+        judge.log = [:]
+        guard watch.reconcile() != nil, watch.passCookies() else {
+            return faults.append("no end of a second comparison")
+        }
+        takeNotices()
+        if !judge.log.isEmpty { faults.append("a second comparison told: \(judge.log)") }
+        var wrong: [String] = []
+        for _ in 0..<setting.patience {
+            wrong = snapshotFaults()
+            if wrong.isEmpty { break }
+            guard watch.passCookies() else { return faults.append("a cookie is not told within 20 s") }
+        }
+        faults += wrong
+    }
+
+    /// What the published state says against what is there.
+    private func snapshotFaults() -> [String] {
+        var wrong: [String] = []
+        let (files, directories) = present()
+        for root in watch.snapshot.roots {
+            let count = directories.count { $0.root == root.id } + 1
+            if root.verdict != .live { wrong.append("verdict: \(root.id) is \(root.verdict)") }
+            if root.directories != count {
+                wrong.append("snapshot: \(root.id): \(root.directories) directories of \(count)")
+            }
+            if root.watches != count { wrong.append("snapshot: \(root.id): \(root.watches) watches for \(count)") }
+            let known = files.keys.count { $0.root == root.id }
+            if root.knownFiles != known { wrong.append("snapshot: \(root.id): \(root.knownFiles) files of \(known)") }
+        }
+        return wrong
+    }
+}
