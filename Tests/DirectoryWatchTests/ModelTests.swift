@@ -248,8 +248,8 @@ struct SeededNumbers: RandomNumberGenerator {
 
 @Suite("Whatever happens, in whatever order, the notices agree with the directory")
 struct ModelTests {
-    /// More with `PHOTOINBOX_MODEL_SEEDS`.
-    static let seeds = getenv("PHOTOINBOX_MODEL_SEEDS").flatMap { Int(String(cString: $0)) } ?? 400
+    /// More with `PHOTOINBOX_SEEDS`.
+    static let seeds = RealModelTests.number("PHOTOINBOX_SEEDS") ?? 1_000
 
     @Test("Random sequences of what programs, kernel, workers and clock do", arguments: 0..<Self.seeds)
     func sequence(seed: Int) {

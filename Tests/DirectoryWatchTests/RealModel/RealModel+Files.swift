@@ -30,8 +30,9 @@ extension RealModel {
             touch(new, .linked)
         case .symbolicLink, .fifo:
             guard let place = fresh(step.b, in: here) else { return }
+            let far = watch.top.appending("far").escaped
             let isMade = path(place).withCString {
-                step.kind == .fifo ? mkfifo($0, 0o644) : Glibc.symlink(step.b % 2 == 0 ? "/etc" : "nowhere", $0)
+                step.kind == .fifo ? mkfifo($0, 0o644) : Glibc.symlink(step.b % 2 == 0 ? far : "nowhere", $0)
             }
             if isMade == 0 { touch(place, .special) }
         case .chmod, .truncate: if let existing { change(existing, step) }
@@ -80,6 +81,8 @@ extension RealModel {
             var at = place
             for depth in 0...(step.b % 5) {
                 if RealTree.makeDirectory(path(at)) { touch(at, .other) }
+                // Not through a link that has the name.
+                guard RealTree.status(of: path(at))?.kind == .directory else { return }
                 let file = Place(root: at.root, path: at.path.appending(BytePath("f\(depth)")))
                 if RealTree.makeFile(path(file)) { touch(file, .created) }
                 at = Place(root: at.root, path: at.path.appending(Self.names[(step.a + depth) % 4]))
@@ -106,7 +109,7 @@ extension RealModel {
             }
             return made
         }
-        for file in made.joined() {
+        for file in made.joined() where RealTree.status(of: top.appending(file.parent))?.kind == .directory {
             touch(Place(root: here.root, path: here.path.appending(file)), .created)
             var directory = file.parent
             while !directory.isEmpty {
@@ -123,6 +126,7 @@ extension RealModel {
         wild.append(place)
         let top = path(place)
         RealTree.makeDirectory(top)
+        guard RealTree.status(of: top)?.kind == .directory else { return }
         let _: [Int] = inThreads(3) { thread in
             var numbers = SeededNumbers(state: UInt64(step.a * 16 + thread))
             func any() -> BytePath {

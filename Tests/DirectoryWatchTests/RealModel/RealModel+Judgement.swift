@@ -57,6 +57,7 @@ extension RealModel {
         }
         guard differences.isEmpty else { return faults += differences }
         counts.rests += 1
+        if watch.snapshot.roots.contains(where: { $0.watches < $0.directories }) { counts.polled += 1 }
         judgeExactly()
         touches = [:]
         disturbed = []

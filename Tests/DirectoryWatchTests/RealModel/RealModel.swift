@@ -60,6 +60,8 @@ final class RealModel {
         var overflows = 0
         var renames = 0
         var splitRenames = 0
+        /// Rests with a root of which directories were polled.
+        var polled = 0
         var overlaps = 0
         var ghosts = 0
 
@@ -71,6 +73,7 @@ final class RealModel {
             left.overflows += right.overflows
             left.renames += right.renames
             left.splitRenames += right.splitRenames
+            left.polled += right.polled
             left.overlaps += right.overlaps
             left.ghosts += right.ghosts
         }

@@ -46,12 +46,12 @@ final class RealWatch {
         kind == .directory ? path.name == "@eaDir" : path.lowercasedExtension == Array("tmp".utf8)
     }
 
-    /// Makes the directories, starts, and returns when they were compared for the first time.
+    /// Makes the directories (`far` is where links lead), starts, and returns when they were compared for the first time.
     init(below parent: String?) throws {
         scratch = try ScratchDirectory(below: parent)
         let top = scratch.bytePath
         self.top = top
-        for name in Self.roots + ["o"] { RealTree.makeDirectory(top.appending(BytePath(name))) }
+        for name in Self.roots + ["o", "far"] { RealTree.makeDirectory(top.appending(BytePath(name))) }
         watch = try DirectoryWatch(
             label: "test", queue: queue,
             roots: zip(Self.roots, rootQueues).map { name, queue in

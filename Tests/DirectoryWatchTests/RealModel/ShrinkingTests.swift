@@ -1,0 +1,56 @@
+import DirectoryWatch
+import Testing
+
+@Suite("A failing sequence is made short")
+struct ShrinkingTests {
+    @Test(
+        "To the steps that the fault needs, wherever they stand",
+        arguments: [[3], [0, 99], [17, 18, 64], [5, 50, 51, 98]])
+    func keepsWhatIsNeeded(needed: [Int]) {
+        var runs = 0
+        let least = shrink(Array(0..<100)) { steps in
+            runs += 1
+            return Set(needed).isSubset(of: steps)
+        }
+        #expect(least == needed)
+        #expect(runs < 400)
+    }
+
+    @Test("One step more cannot be left out, even where steps need each other")
+    func leavesNoneThatCanGo() {
+        // Fails with an even number of steps, above three, that holds 7: single steps can't go, pairs can.
+        let fails: ([Int]) -> Bool = { $0.contains(7) && $0.count >= 4 && $0.count.isMultiple(of: 2) }
+        let least = shrink(Array(0..<64), while: fails)
+        #expect(fails(least))
+        for place in least.indices {
+            var shorter = least
+            shorter.remove(at: place)
+            #expect(!fails(shorter))
+        }
+    }
+
+    @Test("What never fails stays as it is")
+    func neverFails() { #expect(shrink([1, 2, 3]) { _ in false } == [1, 2, 3]) }
+
+    @Test("A planted fault in a live watch is found, shrunk to what it takes, and printed as a test")
+    func planted() throws {
+        // A watch that keeps to itself what left.
+        let setting = RealModel.Setting(
+            parent: "/dev/shm",
+            plant: { notice in notice.kind == .vanished && !NoticeJudge.isCookie(notice.path) ? nil : notice },
+            patience: 2)
+        var found: (steps: [RealStep], faults: [String])?
+        for seed in 0..<50 where found == nil {
+            let steps = Array(RealStep.sequence(seed: seed).filter { $0.kind != .overflow }.prefix(24))
+            let faults = RealModel.run(steps, setting).faults
+            if !faults.isEmpty { found = (steps, faults) }
+        }
+        let (steps, faults) = try #require(found)
+        let (least, leastFaults) = RealModelTests.shrunk(steps, faults, setting, tries: 1)
+        #expect(least.count <= 4 && least.count < steps.count)
+        #expect(RealModelTests.rule(leastFaults) == RealModelTests.rule(faults))
+        #expect(RealModelTests.report(0, least, leastFaults, setting).contains("RealStep(."))
+        // The same sequence, without the plant, is right.
+        #expect(RealModel.run(least, RealModel.Setting(parent: "/dev/shm")).faults == [])
+    }
+}
