@@ -14,7 +14,7 @@ DESTDIR     ?=
 
 release := .build/release
 
-.PHONY: help deps test-deps build release test test-release tsan lint format config man bench run install uninstall clean
+.PHONY: help deps test-deps build release test test-release tsan lint format config man bench campaign-overflow run install uninstall clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | sort | column -t -s "$$(printf '\t')"
@@ -68,6 +68,9 @@ man: build ## write docs/man anew, after a key, a problem or an option was added
 bench: release ## measure, beside the peers that are installed, and print ratios
 	@scripts/deps build bench
 	scripts/bench
+
+campaign-overflow: release ## storms of files while the watcher is stopped: ROUNDS of FILES, or STORM=1 for a million
+	scripts/campaign-overflow $(if $(STORM),--storm,$(ROUNDS:%=--rounds %) $(FILES:%=--files %)) $(SEED:%=--seed %)
 
 run: ## build and start in the foreground: drop photos into ./inbox, find them in ./library
 	@scripts/deps build
