@@ -212,13 +212,14 @@ public final class RunningProgram: Sendable {
 }
 
 /// A plain thread, detached.
-enum Thread {
+public enum Thread {
     private final class Body {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    static func start(_ run: @escaping @Sendable () -> Void) {
+    /// Runs `run` on a new one.
+    public static func start(_ run: @escaping @Sendable () -> Void) {
         var thread = pthread_t()
         let body = Unmanaged.passRetained(Body(run)).toOpaque()
         pthread_create(

@@ -130,6 +130,8 @@ extension RealModel {
             let isUntouched = before == judge.entries[place] || before == nil
             return isUntouched && ever.contains(place) && !told.isEmpty && !directoriesTold(told) ? "told again" : nil
         }
+        // Of one that was open a comparison may say that it was found.
+        if case .writing = before { return nil }
         guard done.count == 1 else { return nil }
         switch done[0] {
         case .created where before == nil:
