@@ -40,7 +40,8 @@ public struct WatchNotice: Hashable, Sendable {
         case renamed(from: BytePath)
         /// A directory was found; what is in it follows.
         case directoryAppeared
-        /// A directory is gone; what was known in it was told as vanished before.
+        /// A directory is gone. What was known in it was told as vanished before; what may have moved elsewhere at the
+        /// same moment follows.
         case directoryVanished
         /// A symbolic link, FIFO, socket or device, which is neither followed nor opened. Told once.
         case notRegular(FileKind)
