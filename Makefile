@@ -61,9 +61,10 @@ man: build ## write docs/man anew, after a key, a problem or an option was added
 	.build/debug/manual photoinbox-problems.7 > docs/man/photoinbox-problems.7
 	.build/debug/photoinboxd --help < /dev/null | .build/debug/manual photoinboxd.8 > docs/man/photoinboxd.8
 	{ .build/debug/photoinbox --help; \
-	    for command in status explain list show watch dump; do \
+	    for command in status explain list show dump; do \
 	        printf '\f%s\n' "$$command"; .build/debug/photoinbox "$$command" --help; \
 	    done; } < /dev/null | .build/debug/manual photoinbox.1 > docs/man/photoinbox.1
+	.build/debug/photoinbox watch --help < /dev/null | .build/debug/manual photoinbox-watch.1 > docs/man/photoinbox-watch.1
 
 bench: release ## measure, beside the peers that are installed, and print ratios
 	@scripts/deps build bench
@@ -85,7 +86,7 @@ install: ## install the programs and units (after make release); DESTDIR and pre
 	install -D -m 0644 units/photoinboxd.tmpfiles $(DESTDIR)$(tmpfilesdir)/photoinboxd.conf
 	install -d $(DESTDIR)$(unitdir)
 	sed 's#@sbindir@#$(sbindir)#g' units/photoinboxd.service > $(DESTDIR)$(unitdir)/photoinboxd.service
-	install -D -m 0644 -t $(DESTDIR)$(mandir)/man1 docs/man/photoinbox.1
+	install -D -m 0644 -t $(DESTDIR)$(mandir)/man1 docs/man/photoinbox.1 docs/man/photoinbox-watch.1
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man5 docs/man/photoinbox.toml.5
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man7 docs/man/photoinbox-problems.7 docs/man/photoinbox-json.7
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man8 docs/man/photoinboxd.8
@@ -96,7 +97,7 @@ uninstall: ## remove what install put there; configuration, catalogue and photos
 	rm -f $(DESTDIR)$(sbindir)/photoinboxd $(DESTDIR)$(bindir)/photoinbox
 	rm -f $(DESTDIR)$(sysusersdir)/photoinboxd.conf $(DESTDIR)$(tmpfilesdir)/photoinboxd.conf
 	rm -f $(DESTDIR)$(unitdir)/photoinboxd.service
-	rm -f $(DESTDIR)$(mandir)/man1/photoinbox.1 $(DESTDIR)$(mandir)/man5/photoinbox.toml.5
+	rm -f $(DESTDIR)$(mandir)/man1/photoinbox{,-watch}.1 $(DESTDIR)$(mandir)/man5/photoinbox.toml.5
 	rm -f $(DESTDIR)$(mandir)/man7/photoinbox-{problems,json}.7 $(DESTDIR)$(mandir)/man8/photoinboxd.8
 
 clean: ## remove what was built; never a photo

@@ -23,14 +23,18 @@ public struct OpenOptions: OptionSet, Sendable {
     public static let nonBlocking = OpenOptions(rawValue: O_NONBLOCK)
     /// A directory or nothing.
     public static let directory = OpenOptions(rawValue: O_DIRECTORY)
+    /// As a place on the way to something (O_PATH): nothing can be read, and inotify(7) tells nobody. The value of
+    /// x86, ARM, RISC-V, POWER and s390; Swift's import of Glibc leaves it out.
+    public static let placeAlone = OpenOptions(rawValue: 0o10_000_000)
 }
 
 /// Opens the directory at `path`, following links in it: for roots that the configuration names, never for names that
 /// came from an inbox.
-public func openDirectory(_ path: BytePath) throws(SystemCallError) -> OwnedDescriptor {
-    try descriptorCall("open", path: path) {
-        path.withCString { clinux_openat(AT_FDCWD, $0, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK, 0) }
-    }
+public func openDirectory(
+    _ path: BytePath, _ options: OpenOptions = .read
+) throws(SystemCallError) -> OwnedDescriptor {
+    let flags = options.rawValue | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK
+    return try descriptorCall("open", path: path) { path.withCString { clinux_openat(AT_FDCWD, $0, flags, 0) } }
 }
 
 extension OwnedDescriptor {

@@ -3,6 +3,8 @@ package enum ExitStatus: Int32, CaseIterable, Hashable, Sendable {
     /// All was done; notices do not count.
     case ok = 0
     case failed = 1
+    /// The time that `watch` was given ran out; 2 as inotifywait(1) has it.
+    case timedOut = 2
     /// Done, but something is left: photos are deferred, or a warning is shown. Never 1, which shells use.
     case someLeft = 3
     case noMatch = 4
@@ -38,13 +40,14 @@ package enum ExitStatus: Int32, CaseIterable, Hashable, Sendable {
         case .ok: 0
         case .someLeft: 1
         case .noMatch: 2
-        case .stopped: 3
-        case .busy: 4
-        case .unavailable: 5
-        case .failed: 6
-        case .permission: 7
-        case .configuration: 8
-        case .usage: 9
+        case .timedOut: 3
+        case .stopped: 4
+        case .busy: 5
+        case .unavailable: 6
+        case .failed: 7
+        case .permission: 8
+        case .configuration: 9
+        case .usage: 10
         }
     }
 }

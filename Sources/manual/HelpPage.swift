@@ -1,6 +1,9 @@
 /// A page from what a program prints for `--help`. `help` is that of the program; those of its commands follow, each
 /// after a form feed and the command's name on a line.
-func helpPage(_ name: String, section: Int, seeAlso: String, help: String) -> String {
+/// `more` adds what stands between that and the references.
+func helpPage(
+    _ name: String, section: Int, seeAlso: String, help: String, more: (inout Roff) -> Void = { _ in }
+) -> String {
     let parts = help.split(separator: "\u{C}").map { $0.split(separator: "\n", omittingEmptySubsequences: false) }
     let blocks = helpBlocks(parts.first?.map(String.init) ?? [])
     let purpose = blocks.first { $0.title == "OVERVIEW" }?.remark ?? ""
@@ -19,6 +22,7 @@ func helpPage(_ name: String, section: Int, seeAlso: String, help: String) -> St
             page.append(block)
         }
     }
+    more(&page)
     page.heading("SEE ALSO")
     page.paragraph(seeAlso)
     return page.text

@@ -12,10 +12,13 @@ struct Manual {
             let others = "photoinbox(1), photoinbox.toml(5), photoinbox-problems(7), photoinbox-json(7)"
             print(helpPage("photoinboxd", section: 8, seeAlso: others, help: input()), terminator: "")
         case "photoinbox.1":
-            let others = "photoinbox.toml(5), photoinbox-problems(7), photoinbox-json(7), photoinboxd(8)"
+            let others =
+                "photoinbox-watch(1), photoinbox.toml(5), photoinbox-problems(7), photoinbox-json(7), photoinboxd(8)"
             print(helpPage("photoinbox", section: 1, seeAlso: others, help: input()), terminator: "")
+        case "photoinbox-watch.1": print(watchPage(help: input()), terminator: "")
         default:
-            let usage = "usage: manual photoinbox.toml.5|photoinbox-problems.7|photoinboxd.8|photoinbox.1\n"
+            let usage =
+                "usage: manual photoinbox.toml.5|photoinbox-problems.7|photoinboxd.8|photoinbox.1|photoinbox-watch.1\n"
             write(STDERR_FILENO, usage, usage.utf8.count)
             exit(EX_USAGE)
         }

@@ -19,7 +19,7 @@ struct CommandFailure: Error, Hashable {
     }
 
     /// For people: one line, unless the message has several.
-    var text: String { action.map { "\(message). \($0)" } ?? message }
+    var text: String { action.map { message + (message.hasSuffix("?") ? " " : ". ") + $0 } ?? message }
 
     /// For machines.
     var json: JSONValue {

@@ -40,7 +40,8 @@ struct HelpText {
                                                   each file as it is finished; needs no daemon
 
         EXIT STATUS:
-          0 done   1 failed   3 done, something is left   4 nothing matches   5 filing is stopped
+          0 done   1 failed   2 time ran out (watch)   3 done, something is left   4 nothing matches
+          5 filing is stopped
           64 usage   69 the daemon is not running   75 busy   77 no permission   78 configuration
 
         FILES:

@@ -28,7 +28,7 @@ struct PhotoInbox: ParsableCommand {
         for stream in STDIN_FILENO...STDERR_FILENO where fcntl(stream, F_GETFD) == -1 {
             _ = open("/dev/null", O_RDWR)
         }
-        let arguments = RawArgument.ofProcess()
+        let arguments = ShortOptions.separated(RawArgument.ofProcess())
         do {
             var command = try parseAsRoot(arguments)
             try command.run()

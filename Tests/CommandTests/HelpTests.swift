@@ -32,10 +32,14 @@ import Testing
     }
 
     @Test func answersMisuseWithTheErrorAlone() async throws {
-        let result = try await photoinbox(["watch", "--bad", "in"], in: ScratchDirectory())
+        let result = try await photoinbox(["watch", "--nonsense", "in"], in: ScratchDirectory())
         #expect(result.status == 64)
         #expect(result.output.isEmpty)
-        #expect(result.errors == "photoinbox: Unknown option '--bad'. See: photoinbox watch --help\n")
+        #expect(result.errors == "photoinbox: Unknown option '--nonsense'. See: photoinbox watch --help\n")
+        let near = try await photoinbox(["watch", "--formatt", "in"], in: ScratchDirectory())
+        #expect(
+            near.errors
+                == "photoinbox: Unknown option '--formatt'. Did you mean '--format'? See: photoinbox watch --help\n")
         let nothing = try await photoinbox(["fly"], in: ScratchDirectory())
         #expect(nothing.status == 64)
         let object = try await photoinbox(["show", "--json", "x"], in: ScratchDirectory())

@@ -50,21 +50,41 @@ func photoinboxRaw(
         status: status, output: try bytes(of: output), errors: String(decoding: try bytes(of: errors), as: UTF8.self))
 }
 
+/// Runs a script in `directory`, in which `photoinbox` is the built program.
+func photoinboxShell(_ script: String, in directory: ScratchDirectory) async throws -> CommandResult {
+    let name = UUID().uuidString
+    let (output, errors) = (directory.appending(".\(name).out"), directory.appending(".\(name).err"))
+    let whole = """
+        cd '\(directory.path)' || exit 99
+        photoinbox() { '\(BuiltPrograms.path("photoinbox"))' "$@"; }
+        exec >'\(output)' 2>'\(errors)' </dev/null
+        \(script)
+        """
+    let program = try RunningProgram(["/bin/bash", "-c", whole])
+    guard case .status(let status) = try await program.ending(within: 60) else { throw POSIXError(.ECANCELED) }
+    return CommandResult(
+        status: status, output: try bytes(of: output), errors: String(decoding: try bytes(of: errors), as: UTF8.self))
+}
+
 /// A `watch` that runs: its output goes to a file, its remarks are read.
 struct RunningWatch {
     let program: RunningProgram
     private let outputPath: String
 
-    /// Starts it in `directory` and waits until it says that it watches.
-    init(_ arguments: [String], in directory: ScratchDirectory) async throws {
+    /// Starts it in `directory` and waits until it says that it watches, in a line with `ready` in it. Another program
+    /// may be run in its place.
+    init(
+        _ arguments: [String], in directory: ScratchDirectory, ready: String = "watching",
+        program name: String = "'\(BuiltPrograms.path("photoinbox"))' watch"
+    ) async throws {
         outputPath = directory.appending(".\(UUID().uuidString).out")
         let words = arguments.map { "'\($0)'" }.joined(separator: " ")
         let script = """
             cd '\(directory.path)' || exit 99
-            exec '\(BuiltPrograms.path("photoinbox"))' watch \(words) 2>&1 >'\(outputPath)' </dev/null
+            exec \(name) \(words) 2>&1 >'\(outputPath)' </dev/null
             """
-        program = try RunningProgram(["/bin/bash", "-c", script])
-        try await program.line(holding: "watching")
+        program = try RunningProgram(["/bin/bash", "-c", script], environment: ["TZ": "UTC"])
+        try await program.line(holding: ready)
     }
 
     /// Waits until its output file is as wanted: told by inotify, with tail(1) as the one who waits.

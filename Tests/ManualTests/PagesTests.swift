@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import manual
@@ -10,6 +11,10 @@ struct PagesTests {
     private static func text(_ path: String) throws -> String {
         let file = try #require(fopen("\(project)/\(path)", "r"), "\(path) cannot be read")
         defer { fclose(file) }
+        return text(file)
+    }
+
+    private static func text(_ file: UnsafeMutablePointer<FILE>) -> String {
         var bytes: [UInt8] = []
         while case let byte = getc(file), byte != EOF { bytes.append(UInt8(byte)) }
         return String(decoding: bytes, as: UTF8.self)
@@ -20,6 +25,15 @@ struct PagesTests {
 
     @Test("photoinbox-problems(7) explains the problems of this version: `make man` writes it")
     func problems() throws { #expect(try Self.text("docs/man/photoinbox-problems.7") == problemsPage()) }
+
+    @Test("photoinbox-watch(1) explains the options of this version: `make man` writes it")
+    func watch() throws {
+        let command = "COLUMNS=160 '\(BuiltPrograms.path("photoinbox"))' watch --help </dev/null"
+        let program = try #require(popen(command, "r"))
+        let help = Self.text(program)
+        #expect(pclose(program) == 0)
+        #expect(try Self.text("docs/man/photoinbox-watch.1") == watchPage(help: help))
+    }
 
     @Test("photoinbox-json(7) names every field of the state dump and of the commands' JSON")
     func json() throws {

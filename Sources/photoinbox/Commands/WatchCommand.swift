@@ -18,48 +18,67 @@ struct WatchCommand: ParsableCommand {
         EXAMPLES:
           photoinbox watch ~/Downloads
           photoinbox watch --null in | xargs -0 -n1 ./import
-          photoinbox watch --json --events finished,renamed,vanished in | jq -r .path
-          photoinbox watch --count 1 --timeout 60 in     wait for one file, a minute at most
-          photoinbox watch --events all in               the kernel's records, as inotifywait -m -r
+          photoinbox watch --json -e finished,renamed,vanished in | jq -r .path
+          photoinbox watch --count 1 -t 60 in   wait for one file, a minute at most
+          photoinbox watch -m -r -e close_write,moved_to --format %w%f in
+                                                in the place of inotifywait
 
-        Directories are watched with all below them, new ones too. A file is told when its writer has closed it, when
-        it was moved in, or when it was found beside others in a directory that came as a whole. Names that programs
-        use until a file is whole (IMG_1.JPG.part, .syncthing.x.tmp) are left out: the file is told once it has its
-        own name. A finished file that gets another name is told again, unless "renamed" is asked for too.
-        Lost events (an overflow, a moved tree) are made up for by comparing with what is there.
+        Directories are watched with all below them, new ones too. A file is told
+        when its writer has closed it, when it was moved in, or when it was found
+        beside others in a directory that came as a whole. Names that programs use
+        until a file is whole (IMG_1.JPG.part, .syncthing.x.tmp) are left out: the
+        file is told once it has its own name. A finished file that gets another name
+        is told again, unless "renamed" is asked for too. Lost events (an overflow, a
+        moved tree) are made up for by comparing with what is there.
 
-        EVENTS (--events KIND,… ; default finished):
-          finished  created  changed  vanished  renamed  directory  directory-vanished  special
-          With other kinds than "finished" alone, lines begin with the kind. A rename takes two lines: "renamed-from
-          OLD" and "renamed-to NEW"; with --json it is one object.
-          all       records as they are: "DIRECTORY/ MASK NAME". FOUND is what a new directory held already.
-                    The reading of directories is left out, since watching them reads them.
-          Names as inotifywait has them (close_write,moved_to) select among those.
+        EVENTS (-e KIND,…; finished if nothing else is said):
+          finished  created  changed  vanished  renamed
+          directory  directory-vanished  special
+          With others than "finished" alone, lines begin with the kind. A rename takes
+          two lines: "renamed-from OLD" and "renamed-to NEW"; with --json it is one
+          object.
+
+        EVENTS OF THE KERNEL:
+          access  modify  attrib  close_write  close_nowrite  close  open
+          moved_to  moved_from  move  move_self  create  delete  delete_self
+          unmount  ignored  q_overflow  all
+          As records come, nothing held back: "DIRECTORY/ EVENT,… NAME". What a new
+          directory held before it was watched is told as FOUND to who asks for
+          create, moved_to or close_write.
 
         OUTPUT:
-          On a terminal, names are escaped so that none can do harm; elsewhere they are the bytes themselves. Use
-          --null or --json where a name may hold a newline. Remarks go to standard error.
+          %w the directory, %f the name in it, %e the events, %Xe with X between them,
+          %T the time (--timefmt), %c the cookie of a rename, %0 NUL, %n newline, %%.
+          On a terminal, names are escaped so that none can do harm; elsewhere they
+          are the bytes themselves. Use --null or --json where a name may hold a
+          newline. Remarks go to standard error.
+
+        IN THE PLACE OF INOTIFYWAIT:
+          Options and output are those of "inotifywait -m -r". With -m or -r and no
+          -e, all events are told. It goes on without -m too; --count 1 ends after
+          one. Links are never followed (-P). Instead of -d, -s, -F and -S it says
+          what to use. photoinbox-watch(1) lists every difference.
 
         EXIT STATUS:
-          0   ended by --count, SIGINT, SIGTERM or a reader that went away; or by --timeout after telling something
-          3   the same, but part of the tree could not be watched; or --timeout came before --count was reached
-          4   --timeout came and there was nothing to tell
-          1, 64, 77  failed, usage, no permission
+          0   ended by --count, or by a reader that went away
+          1   failed
+          2   nothing was told for as long as --timeout says
+          3   as 0, but a part of the tree could not be watched
+          64  usage   77  no permission
+          SIGINT, SIGTERM and SIGHUP end it as they end any program, once what was
+          told is written; a shell sees 130, 143 or 129.
         """
 
-    @Flag(help: "End each name with a NUL instead of a newline.")
-    var null = false
-
-    @Flag(help: "One JSON object a line.")
-    var json = false
-
-    @Option(help: ArgumentHelp("What to tell: kinds, or all for raw events; see --help.", valueName: "kinds"))
-    var events = "finished"
-
     @Option(
-        help: ArgumentHelp(
-            "Leave out what matches: *.tmp for any name along the path, raw/*.xmp from DIR down.", valueName: "glob"))
-    var exclude: [String] = []
+        name: [.short, .long], parsing: .unconditionalSingleValue,
+        help: ArgumentHelp("What to tell; repeat it, or use commas; see --help.", valueName: "kinds"))
+    var event: [String] = []
+
+    @Option(parsing: .unconditionalSingleValue, help: .hidden)
+    var events: [String] = []
+
+    @OptionGroup var shape: WatchShapeOptions
+    @OptionGroup var paths: WatchPathOptions
 
     @Flag(help: "Tell what is there already, too.")
     var existing = false
@@ -67,42 +86,65 @@ struct WatchCommand: ParsableCommand {
     @Flag(help: "Tell unfinished names (*.part and the like), too.")
     var unfinished = false
 
-    @Option(help: ArgumentHelp("End after so many seconds.", valueName: "seconds"))
+    @Option(name: .shortAndLong, help: ArgumentHelp("End when nothing was told for so long.", valueName: "time"))
     var timeout: Double?
 
     @Option(help: ArgumentHelp("End after so many events.", valueName: "n"))
     var count: Int?
 
-    @Flag(name: .shortAndLong, help: "Remarks on standard error only where something is missed.")
-    var quiet = false
+    @Option(name: .shortAndLong, help: ArgumentHelp("Append to a file, not standard output.", valueName: "file"))
+    var outfile: RawArgument?
 
-    @Argument(help: ArgumentHelp("Directories to watch.", valueName: "dir"))
-    var directories: [RawArgument]
+    @Flag(name: .shortAndLong, help: "Remarks only on what is missed; -qq: no events.")
+    var quiet: Int
+
+    @Flag(name: .shortAndLong, help: "As inotifywait -m: all events, if no -e says less.")
+    var monitor = false
+
+    @Flag(name: .shortAndLong, help: "As inotifywait -r: the same. It always is.")
+    var recursive = false
+
+    @OptionGroup var refused: WatchRefusedOptions
+
+    @Argument(help: ArgumentHelp("Directories to watch; @DIR to leave out.", valueName: "dir"))
+    var directories: [RawArgument] = []
 
     func validate() throws {
-        if null, json { throw ValidationError("--null and --json exclude each other.") }
+        try refused.check()
         if let count, count < 1 { throw ValidationError("--count takes a number from 1 on.") }
-        if let timeout, !(timeout > 0 && timeout <= 1e9) {
-            throw ValidationError("--timeout takes a number of seconds above 0.")
+        if let timeout, !(timeout >= 0 && timeout <= 1e9) {
+            throw ValidationError("--timeout takes a number of seconds; 0 is no limit.")
         }
-        _ = try WatchEvents(words: events)
-        _ = try excludePatterns(exclude)
+        if directories.isEmpty, paths.fromfile == nil { throw ValidationError("Name a directory to watch.") }
+        _ = try watchEvents()
+        _ = try shape.format(showsKind: true, isTerminal: false)
+        _ = try paths.filter()
+    }
+
+    /// Whether it stands in for inotifywait, so that what is not said is as there.
+    private var asInotifywait: Bool { monitor || recursive }
+
+    private func watchEvents() throws -> WatchEvents {
+        let words = event + events
+        return words.isEmpty ? WatchEvents(asInotifywait: asInotifywait) : try WatchEvents(words: words)
     }
 
     func run() throws {
-        let roots = try checked(directories.map(\.path))
-        let patterns = try excludePatterns(exclude)
-        let excludes: (@Sendable (BytePath) -> Bool)? =
-            patterns.isEmpty ? nil : { @Sendable (path: BytePath) in patterns.contains { $0.matches(path) } }
-        let events = try WatchEvents(words: events)
+        if let outfile { try appendOutput(to: outfile.path) }
+        let list = try WatchList(directories.map(\.path), from: paths.fromfile?.path)
+        let roots = try checked(list.directories)
+        var filter = try paths.filter()
+        filter.excludedTrees = list.excluded
+        let events = try watchEvents()
         let showsKind =
             switch events {
             case .notices(let kinds): kinds != [.finished]
             case .raw: true
             }
-        let shape: EventFormat.Shape = json ? .json : null ? .null : .lines(escaped: Terminal.isOutput)
+        let isRaw = if case .raw = events { true } else { false }
+        let format = try shape.format(showsKind: showsKind, isRaw: isRaw, isTerminal: Terminal.isOutput)
         let session = try WatchSession(
-            report: WatchReport(format: EventFormat(shape: shape, showsKind: showsKind), limit: count), isQuiet: quiet)
+            report: WatchReport(format: format, limit: count, isSilent: quiet > 1), manner: manner)
         let source: any EventSource
         do throws(SystemCallError) {
             switch events {
@@ -110,14 +152,32 @@ struct WatchCommand: ParsableCommand {
                 source = try NoticeSource(
                     session: session, roots: roots,
                     selection: NoticeSource.Selection(
-                        kinds: kinds, includesExisting: existing, includesUnfinished: unfinished), exclude: excludes)
+                        kinds: kinds, includesExisting: existing, includesUnfinished: unfinished), filter: filter)
             case .raw(let mask):
                 source = try RawSource(
-                    session: session, roots: roots, mask: mask, includesExisting: existing,
-                    exclude: excludes)
+                    session: session, roots: roots, mask: mask, includesExisting: existing, filter: filter)
             }
         } catch { throw CommandFailure(error) }
-        session.run(source, timeout: timeout.map { .milliseconds(Int64($0 * 1000)) })
+        let silence = timeout.flatMap { $0 > 0 ? Duration.milliseconds(Int64(max(1, $0 * 1000))) : nil }
+        session.run(source, timeout: silence)
+    }
+
+    private var manner: WatchSession.Manner {
+        var manner = WatchSession.Manner(isQuiet: quiet > 0, isJSON: shape.json)
+        if asInotifywait, !shape.json {
+            // Programs that start inotifywait wait for these lines.
+            manner.beginning =
+                "Setting up watches." + (recursive ? "  Beware: since -r was given, this may take a while!" : "")
+            manner.ready = "Watches established."
+        }
+        return manner
+    }
+
+    private func appendOutput(to path: BytePath) throws(CommandFailure) {
+        let file = path.withCString { open($0, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600) }
+        guard file >= 0 else { throw CommandFailure(SystemCallError("open", Errno(rawValue: errno), path: path)) }
+        dup2(file, STDOUT_FILENO)
+        close(file)
     }
 
     /// The directories, each once: one kernel watch cannot serve two names.
@@ -133,21 +193,11 @@ struct WatchCommand: ParsableCommand {
             let isDouble = roots.enumerated().contains { other, there in
                 other != index && root.real.isInside(there.real) && (root.real != there.real || other < index)
             }
-            if isDouble, !quiet { printRemark("\(root.path) is part of what is watched already", asJSON: json) }
+            if isDouble, quiet == 0 {
+                printRemark("\(root.path) is part of what is watched already", asJSON: shape.json)
+            }
             return !isDouble
         }.map(\.element.path)
-    }
-}
-
-/// Patterns as the configuration's `exclude` has them, read by the same code.
-func excludePatterns(_ patterns: [String]) throws -> [PathGlob] {
-    guard !patterns.isEmpty else { return [] }
-    var builder = SettingsBuilder(context: SettingsContext(workingDirectory: "/"))
-    builder.addFlag("--library", key: "library", value: "/library")
-    builder.addInbox("watched=/watched", flag: "DIR")
-    builder.addFlag("--exclude", key: "inbox.watched.exclude", values: patterns)
-    do { return try builder.build().inboxes.first?.exclude ?? [] } catch {
-        throw ValidationError(error.description)
     }
 }
 

@@ -16,6 +16,23 @@ extension [UInt8] {
 
     mutating func appendDecimal(_ number: UInt64) { append(contentsOf: String(number).utf8) }
 
+    /// A field of a row as inotifywait(1) writes it: in quotes, with those in it doubled, where it must be.
+    mutating func appendCommaSeparated(_ field: some BidirectionalCollection<UInt8>) {
+        let mustQuote: (UInt8) -> Bool = { byte in
+            byte == UInt8(ascii: "\"") || byte == UInt8(ascii: ",") || byte == UInt8(ascii: "\n")
+        }
+        let space = UInt8(ascii: " ")
+        guard field.first == space || field.last == space || field.contains(where: mustQuote) else {
+            return append(contentsOf: field)
+        }
+        append(UInt8(ascii: "\""))
+        for byte in field {
+            if byte == UInt8(ascii: "\"") { append(byte) }
+            append(byte)
+        }
+        append(UInt8(ascii: "\""))
+    }
+
     /// A field of a JSON object whose value is a path, behind a comma; the same bytes as `JSONField.path` gives.
     mutating func appendJSONPath(_ name: StaticString, _ path: [UInt8]) {
         append(",\"")

@@ -53,3 +53,10 @@ func printRemark(_ text: String, asJSON: Bool = false) {
     }
     _ = buffer.flush()
 }
+
+/// A line beside the output in exactly these words, for programs that wait for them.
+func printPlainRemark(_ line: String) {
+    var buffer = OutputBuffer(descriptor: STDERR_FILENO)
+    buffer.append(line + "\n")
+    _ = buffer.flush()
+}

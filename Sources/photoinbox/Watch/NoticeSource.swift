@@ -39,6 +39,7 @@ final class NoticeSource: EventSource {
     private let session: WatchSession
     private let watch: DirectoryWatch
     private let selection: Selection
+    private let filter: PathFilter
     /// What stands before relative paths, by root.
     private let prefixes: [String: BytePath]
     private let state: QueueBound<State>
@@ -49,11 +50,11 @@ final class NoticeSource: EventSource {
     }
 
     init(
-        session: WatchSession, roots: [BytePath], selection: Selection,
-        exclude: (@Sendable (BytePath) -> Bool)?
+        session: WatchSession, roots: [BytePath], selection: Selection, filter: PathFilter
     ) throws(SystemCallError) {
         self.session = session
         self.selection = selection
+        self.filter = filter
         var prefixes: [String: BytePath] = [:]
         var watched: [WatchRoot] = []
         for (index, root) in roots.enumerated() {
@@ -62,7 +63,7 @@ final class NoticeSource: EventSource {
             watched.append(
                 WatchRoot(
                     id: id, path: root, queue: MonitorQueue(label: "photoinbox.files.\(index)"),
-                    exclude: { path, _ in exclude?(path) ?? false }))
+                    exclude: filter.rule(for: root)))
         }
         self.prefixes = prefixes
         watch = try DirectoryWatch(
@@ -80,6 +81,8 @@ final class NoticeSource: EventSource {
 
     func stop(completion: @escaping @Sendable () -> Void) { watch.invalidate(completion: completion) }
 
+    func drive(untilGone reader: Int32) { waitUntilGone(reader) }
+
     private func take(_ notices: [WatchNotice]) {
         let (isReconciled, started) = state.onQueue { ($0.isReconciled, $0.started) }
         let now = coarseNow()
@@ -92,11 +95,12 @@ final class NoticeSource: EventSource {
                 guard report.isOpen, let kind = selection.kind(of: notice) else { continue }
                 if !isReconciled, !selection.includesExisting, Self.wasThere(notice, before: started) { continue }
                 let prefix = prefixes[notice.root] ?? ""
-                let path = prefix.appending(notice.path).bytes
+                let printed = prefix.appending(notice.path)
+                if !filter.isEmpty, filter.hides(printed, root: prefix.printedAsDirectory.bytes.count) { continue }
                 var old: [UInt8]?
                 if case .renamed(let from) = notice.kind { old = prefix.appending(from).bytes }
                 report.tell { format, bytes in
-                    format.append(kind, of: notice, path: path, from: old, at: now, to: &bytes)
+                    format.append(kind, of: notice, path: printed.bytes, from: old, at: now, to: &bytes)
                 }
             }
         }

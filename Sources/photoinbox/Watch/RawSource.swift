@@ -1,50 +1,93 @@
 import FileValues
+import Glibc
 import LinuxKernel
 import SystemMonitor
-import SystemPackage
 
 /// Tells the kernel's own records for whole trees, as `inotifywait -m -r` does, and without its gaps: directories that
 /// appear are listed once they are watched, and what was in them already is told as FOUND; renamed directories keep
 /// their watches under their new paths; an overflow is told and followed by a new walk.
+///
+/// The main thread waits on the kernel's queue itself and takes records on the session's queue by `sync`: so a record
+/// is told with one wake-up of one thread.
 final class RawSource: EventSource {
     private let session: WatchSession
-    private let monitor: DirectoryMonitor
+    private let instance: InotifyInstance
     private let tree: QueueBound<RawTree>
+    private let isStopped: QueueBound<Bool>
 
     init(
-        session: WatchSession, roots: [BytePath], mask: InotifyMask, includesExisting: Bool,
-        exclude: (@Sendable (BytePath) -> Bool)?
+        session: WatchSession, roots: [BytePath], mask: InotifyMask, includesExisting: Bool, filter: PathFilter
     ) throws(SystemCallError) {
         self.session = session
-        monitor = try DirectoryMonitor(label: "raw", queue: session.queue)
+        instance = try InotifyInstance()
         tree = QueueBound(
             RawTree(
-                instance: monitor.watches, roots: roots, wanted: mask, includesExisting: includesExisting,
-                exclude: exclude), queue: session.queue)
+                instance: instance, roots: roots, wanted: mask, includesExisting: includesExisting, filter: filter),
+            queue: session.queue)
+        isStopped = QueueBound(false, queue: session.queue)
     }
 
     func start(onReady: @escaping @Sendable (Int) -> Void) {
-        // In a storm of events, what comes within 4 ms is taken together: most of the cost is in waking up.
-        monitor.setRateLimit(interval: .milliseconds(4), burst: 1)
-        monitor.setEventHandler { [self] events in take(events) }
-        monitor.activate { [self] in
-            session.tell { report in tree.onQueue { $0.walkRoots(&report, isFirst: true) } }
-            tellRemarks()
-            onReady(tree.onQueue { $0.count })
+        session.tell { report in tree.onQueue { $0.walkRoots(&report, isFirst: true) } }
+        tellRemarks()
+        onReady(tree.onQueue { $0.count })
+    }
+
+    func stop(completion: @escaping @Sendable () -> Void) {
+        isStopped.onQueue { $0 = true }
+        completion()
+    }
+
+    func drive(untilGone reader: Int32) {
+        // Some 1,500 records with camera names.
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 8)
+        defer { buffer.deallocate() }
+        guard let queue = try? instance.duplicate() else { return waitUntilGone(reader) }
+        var entries = [
+            pollfd(fd: reader, events: 0, revents: 0), pollfd(fd: queue.raw, events: Int16(POLLIN), revents: 0),
+        ]
+        var gathering = EventGathering()
+        var leaving = false
+        while true {
+            // A directory that left comes to its new place at once, or it is gone.
+            let count = poll(&entries, 2, leaving ? 10 : -1)
+            if entries[0].revents != 0 { return }
+            if count < 0 { continue }
+            let turn = session.queue.sync { take(buffer) }
+            guard let turn else { return waitUntilGone(reader) }
+            leaving = turn.isSomethingLeaving
+            if gathering.isStorm(records: turn.records, now: monotonicNow()) {
+                if poll(&entries, 1, Int32(EventGathering.pause / 1_000_000)) > 0 { return }
+            }
         }
     }
 
-    func stop(completion: @escaping @Sendable () -> Void) { monitor.invalidate(completion: completion) }
-
-    private func take(_ events: DirectoryEvents) {
+    /// Reads once and tells what that gave; nil when nothing is told any more. On the queue.
+    private func take(_ buffer: UnsafeMutableRawBufferPointer) -> (records: Int, isSomethingLeaving: Bool)? {
+        if isStopped.onQueue({ $0 }) { return nil }
+        let size: Int
+        do { size = try instance.read(into: buffer) } catch {
+            session.remark("nothing can be told any more (\(error))", isIncomplete: true)
+            return nil
+        }
+        var records = 0
+        var isSomethingLeaving = false
+        var hasRemarks = false
         session.tell { report in
             tree.onQueue { tree in
                 let now = coarseNow()
-                events.forEach { tree.take($0, at: now, &report) }
+                tree.beginBatch(bytes: size)
+                for record in InotifyRecords(UnsafeRawBufferPointer(rebasing: buffer[..<size])) {
+                    records += 1
+                    tree.take(record, at: now, &report)
+                }
                 tree.endBatch()
+                isSomethingLeaving = tree.isSomethingLeaving
+                hasRemarks = !tree.remarks.isEmpty
             }
         }
-        tellRemarks()
+        if hasRemarks { tellRemarks() }
+        return (records, isSomethingLeaving)
     }
 
     private func tellRemarks() {

@@ -1,201 +1,211 @@
 import FileValues
 import LinuxKernel
-import SystemPackage
 
 /// Which watch belongs to which directory, and what the kernel's records mean for that.
 struct RawTree {
-    private let instance: InotifyInstance
-    private let roots: [BytePath]
+    let instance: InotifyInstance
+    let roots: [RawRoot]
+    /// What is told.
     private let wanted: InotifyMask
+    let filter: PathFilter
     private let includesExisting: Bool
-    /// By a path relative to its root.
-    private let exclude: (@Sendable (BytePath) -> Bool)?
 
-    private struct Directory {
-        let root: BytePath
-        var relative: BytePath
-        /// As it is printed, with a slash at its end.
-        let printed: [UInt8]
-
-        init(root: BytePath, relative: BytePath) {
-            self.root = root
-            self.relative = relative
-            let path = root.appending(relative).bytes
-            printed = path.last == UInt8(ascii: "/") ? path : path + [UInt8(ascii: "/")]
-        }
-
-        var path: BytePath { root.appending(relative) }
-
-        func below(_ name: BytePath) -> Directory { Directory(root: root, relative: relative.appending(name)) }
-
-        /// Opens it from the root, with no link followed below that.
-        func open() throws(SystemCallError) -> OwnedDescriptor {
-            try openDirectory(root).openDirectoryBeneath(relative)
-        }
+    struct Directory {
+        /// As it is printed: DIR as it was given, the way down, a slash at the end.
+        var printed: [UInt8]
+        /// Its place in ``RawTree/roots``.
+        let root: Int
+        /// Whether the whole mask is asked for, reading included.
+        var isWhole: Bool
     }
 
-    private var directories: [Int32: Directory] = [:]
-    private var maskNames: [UInt32: String] = [:]
+    var directories: [Int32: Directory] = [:]
+    /// The directory of the record before this one: mostly that of this one too.
+    private var latest: (watch: Int32, printed: [UInt8], root: Int)?
     /// Directories that left their place and have not come to another yet, by the record's cookie.
-    private var leaving: [UInt32: Directory] = [:]
-    private let reader = DirectoryReader()
+    private var leaving: [UInt32: (directory: Directory, isFromBefore: Bool)] = [:]
+    /// What was told as found, and may be in records that are still to be taken.
+    var found = FoundEntries()
+    /// Bytes of the batch that are not taken yet.
+    private(set) var bytesOfBatch = 0
+    let reader = DirectoryReader()
     /// What could not be watched, for people.
     var remarks: [String] = []
 
     init(
-        instance: InotifyInstance, roots: [BytePath], wanted: InotifyMask, includesExisting: Bool,
-        exclude: (@Sendable (BytePath) -> Bool)?
+        instance: InotifyInstance, roots: [BytePath], wanted: InotifyMask, includesExisting: Bool, filter: PathFilter
     ) {
         self.instance = instance
-        self.roots = roots
+        self.roots = roots.map(RawRoot.init)
         self.wanted = wanted
         self.includesExisting = includesExisting
-        self.exclude = exclude
+        self.filter = filter
     }
 
     /// Watched directories.
     var count: Int { directories.count }
 
-    /// Watches all there is. The first time, only the changes of directories are asked for until all are listed, so
-    /// that our own listing is not told.
+    /// Watches all there is. Where that has been done before, only what is new since is told as found.
     mutating func walkRoots(_ report: inout WatchReport, isFirst: Bool) {
-        for root in roots {
+        for (index, root) in roots.enumerated() {
             walk(
-                Directory(root: root, relative: ""), isFirst ? [] : wanted, tellsFound: isFirst && includesExisting,
-                &report)
-        }
-        guard isFirst else { return }
-        for (watch, directory) in directories {
-            // By path, which opens nothing; what is not the same directory any more is told by its own records.
-            guard let number = try? instance.addWatch(directory.path, asked(wanted)), number != watch else { continue }
-            if directories[number] == nil { instance.removeWatch(number) }
+                Directory(printed: root.printed, root: index, isWhole: false),
+                tells: isFirst ? (includesExisting ? .found : .nothing) : .new, &report)
         }
     }
 
-    /// One record: what it means for the watches, and its line.
+    /// One record: its line, and what it means for the watches.
     mutating func take(_ record: InotifyRecord, at now: FileTime, _ report: inout WatchReport) {
         if record.mask.contains(.queueOverflow) {
-            tell(record, nil, now, &report)
+            bytesOfBatch -= record.byteCount
+            tell(record, [], now, &report)
+            remarks.append("events were lost, and the kernel keeps no trace of them; looking for new directories")
             walkRoots(&report, isFirst: false)
             return
         }
-        // A record that was under way when its watch was removed; or one that our own listing gave rise to, which
-        // cannot be told from others'.
-        guard let directory = directories[record.watch], !isReadingOfDirectory(record) else {
+        bytesOfBatch -= record.byteCount
+        if !found.isEmpty, found.covers(record) {
+            leaving[record.cookie] = nil
             return
         }
-        let isStructure = record.mask.contains(.isDirectory) && !record.name.isEmpty
-        if record.name.isEmpty || !isExcluded(directory, record.name) {
-            if !record.mask.isDisjoint(with: wanted.union([.unmounted, .queueOverflow])) {
-                tell(record, directory, now, &report)
+        // A record that was under way when its watch was removed has no directory any more.
+        guard let directory = directory(of: record.watch) else { return }
+        if !record.mask.isDisjoint(with: wanted) {
+            if filter.isEmpty
+                || !filter.hides(BytePath(directory.printed + record.name), root: rootLength(directory.root))
+            {
+                tell(record, directory.printed, now, &report)
             }
-            if isStructure { follow(record, directory, &report) }
         }
-        if record.mask.contains(.ignored) { directories[record.watch] = nil }
+        if record.mask.contains(.isDirectory), !record.name.isEmpty {
+            follow(record, directory, &report)
+        } else if record.mask.contains(.ignored) {
+            directories[record.watch] = nil
+            latest = nil
+        }
     }
 
-    private func isExcluded(_ directory: Directory, _ name: UnsafeRawBufferPointer) -> Bool {
-        exclude.map { $0(directory.relative.appending(BytePath(name))) } ?? false
-    }
+    /// Begins a batch of so many bytes of records.
+    mutating func beginBatch(bytes: Int) { bytesOfBatch = bytes }
 
-    /// Directories that left and came nowhere are out of the tree.
+    /// Whether a directory has left, so that the next records say where to.
+    var isSomethingLeaving: Bool { !leaving.isEmpty }
+
+    /// Ends a batch. Of the directories that left, those that did so before it came nowhere and are out of the tree:
+    /// both records of a rename are put into the queue together, so that a read may separate them, but not two reads.
     mutating func endBatch() {
-        for gone in leaving.values {
-            for (watch, directory) in directories
-            where directory.root == gone.root && directory.relative.isInside(gone.relative) {
+        guard !leaving.isEmpty else { return }
+        for (cookie, gone) in leaving {
+            guard gone.isFromBefore else {
+                leaving[cookie]?.isFromBefore = true
+                continue
+            }
+            leaving[cookie] = nil
+            for (watch, directory) in directories where directory.printed.starts(with: gone.directory.printed) {
                 instance.removeWatch(watch)
                 directories[watch] = nil
             }
+            latest = nil
         }
-        leaving = [:]
     }
 
-    private mutating func follow(_ record: InotifyRecord, _ directory: Directory, _ report: inout WatchReport) {
-        let entry = directory.below(record.copiedName)
+    private mutating func directory(of watch: Int32) -> (printed: [UInt8], root: Int)? {
+        if let latest, latest.watch == watch { return (latest.printed, latest.root) }
+        guard let directory = directories[watch] else { return nil }
+        latest = (watch, directory.printed, directory.root)
+        return (directory.printed, directory.root)
+    }
+
+    private func rootLength(_ root: Int) -> Int { roots[root].printed.count }
+
+    private mutating func follow(
+        _ record: InotifyRecord, _ parent: (printed: [UInt8], root: Int), _ report: inout WatchReport
+    ) {
+        guard !record.mask.isDisjoint(with: [.movedFrom, .movedTo, .created]) else { return }
+        let entry = Directory(
+            printed: parent.printed + record.name + [UInt8(ascii: "/")], root: parent.root, isWhole: false)
         if record.mask.contains(.movedFrom) {
-            leaving[record.cookie] = entry
-        } else if record.mask.contains(.movedTo), let old = leaving.removeValue(forKey: record.cookie) {
-            // One that was gone before it could be watched is met here for the first time.
-            if !rename(old, to: entry) { walk(entry, wanted, tellsFound: true, &report) }
-        } else if record.mask.contains(.movedTo) || record.mask.contains(.created) {
-            walk(entry, wanted, tellsFound: true, &report)
+            leaving[record.cookie] = (entry, false)
+            return
         }
+        let isPruned = prunes(entry)
+        if let old = leaving[record.cookie]?.directory {
+            // Into an excluded place: out of the tree, as endBatch() has it.
+            if isPruned { return }
+            leaving[record.cookie] = nil
+            // One that was gone before it could be watched is met here for the first time.
+            if rename(old, to: entry) { return }
+        }
+        if !isPruned { walk(entry, tells: .found, &report) }
+    }
+
+    func prunes(_ directory: Directory) -> Bool {
+        !filter.isEmpty && filter.prunes(BytePath(directory.printed), root: rootLength(directory.root))
     }
 
     /// False if the directory is not watched.
     private mutating func rename(_ old: Directory, to new: Directory) -> Bool {
         var isKnown = false
-        for (watch, directory) in directories where directory.root == old.root {
-            guard let rest = directory.relative.relative(to: old.relative) else { continue }
-            directories[watch] = new.below(rest)
+        for (watch, directory) in directories where directory.printed.starts(with: old.printed) {
+            let rest = directory.printed.dropFirst(old.printed.count)
             isKnown = isKnown || rest.isEmpty
+            directories[watch] = Directory(printed: new.printed + rest, root: new.root, isWhole: directory.isWhole)
+            if !directory.isWhole { complete(watch) }
         }
+        latest = nil
         return isKnown
     }
 
-    /// Watches a directory and all below it, each before it is listed. Not recursive, since trees may be deep.
-    private mutating func walk(
-        _ top: Directory, _ mask: InotifyMask, tellsFound: Bool, _ report: inout WatchReport
-    ) {
-        var pending = [top]
-        let now = coarseNow()
-        while let next = pending.popLast() {
-            do {
-                let descriptor = try next.open()
-                let number = try instance.addWatch(directory: descriptor, asked(mask))
-                directories[number] = next
-                try reader.read(descriptor) { entry in
-                    let below = next.below(entry.name)
-                    guard exclude?(below.relative) != true else { return }
-                    if tellsFound {
-                        report.tell { format, bytes in
-                            entry.name.bytes.withUnsafeBytes { name in
-                                format.append(
-                                    mask: entry.kind == .directory ? "FOUND,ISDIR" : "FOUND",
-                                    directory: next.printed, name: name, cookie: 0, at: now, to: &bytes)
-                            }
-                        }
-                    }
-                    if entry.kind == .directory { pending.append(below) }
-                }
-            } catch {
-                remark(on: error, next)
-            }
+    // MARK: What is asked of the kernel
+
+    private static let reading: InotifyMask = [.opened, .accessed, .closedAfterReading]
+
+    /// What is told of, and what has to be known to keep the watches right.
+    private var asked: InotifyMask {
+        wanted.intersection(RecordNames.everything).union([.created, .movedFrom, .movedTo, .onlyDirectory])
+    }
+
+    /// The same without what our own listing would give rise to.
+    var askedWhileListing: InotifyMask { asked.subtracting(Self.reading) }
+
+    var asksForReading: Bool { !asked.isDisjoint(with: Self.reading) }
+
+    /// Asks for reading too, by path, which opens nothing and so is told by nobody. What is not the same directory any
+    /// more is asked again when its own records have told where it is.
+    mutating func complete(_ watch: Int32) {
+        guard let directory = directories[watch] else { return }
+        var path = directory.printed[...]
+        while path.count > 1, path.last == UInt8(ascii: "/") { path.removeLast() }
+        let isRoot = directory.printed.count == rootLength(directory.root)
+        let mask = isRoot ? asked : asked.union(.dontFollow)
+        guard let number = try? instance.addWatch(BytePath(path), mask) else { return }
+        if number == watch {
+            directories[watch]?.isWhole = true
+        } else if directories[number] == nil {
+            instance.removeWatch(number)
         }
     }
 
-    private mutating func remark(on error: SystemCallError, _ directory: Directory) {
-        switch error.code {
-        // It is gone again, or something else lies there: its own records tell.
-        case .noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels: return
-        case .noSpace where error.call == "inotify_add_watch":
-            let text =
-                "the kernel's watch limit is reached, so a part is not watched; raise fs.inotify.max_user_watches"
-            if !remarks.contains(text) { remarks.append(text) }
-        default: remarks.append("\(directory.path) cannot be watched (\(error.code))")
-        }
+    private func tell(_ record: InotifyRecord, _ directory: [UInt8], _ now: FileTime, _ report: inout WatchReport) {
+        guard !record.mask.isDisjoint(with: wanted) else { return }
+        report.tell(record.mask, directory, record.name, record.cookie, at: now)
     }
 
-    private func isReadingOfDirectory(_ record: InotifyRecord) -> Bool {
-        record.mask.contains(.isDirectory)
-            && record.mask.isSubset(of: [.opened, .accessed, .closedAfterReading, .isDirectory])
+    /// Whether an entry that was there when its directory was listed is news to who asked: it has come; and a file may
+    /// have been closed already.
+    func tellsFound(_ kind: FileKind) -> Bool {
+        !wanted.isDisjoint(with: [.created, .movedTo])
+            || kind != .directory && kind != .symbolicLink && wanted.contains(.closedAfterWriting)
     }
+}
 
-    /// `mask`, and what has to be known to keep the watches right, whatever is told.
-    private func asked(_ mask: InotifyMask) -> InotifyMask {
-        mask.union([.created, .movedFrom, .movedTo, .onlyDirectory, .excludeUnlinked])
-    }
+/// A directory that is watched with all below it.
+struct RawRoot {
+    let path: BytePath
+    let printed: [UInt8]
 
-    private mutating func tell(
-        _ record: InotifyRecord, _ directory: Directory?, _ now: FileTime, _ report: inout WatchReport
-    ) {
-        let key = record.mask.rawValue
-        let names = maskNames[key] ?? record.mask.names
-        maskNames[key] = names
-        report.tell { format, bytes in
-            format.append(
-                mask: names, directory: directory?.printed ?? [], name: record.name, cookie: record.cookie, at: now,
-                to: &bytes)
-        }
+    init(_ path: BytePath) {
+        self.path = path
+        printed = path.printedAsDirectory.bytes
     }
 }

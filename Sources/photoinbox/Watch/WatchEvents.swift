@@ -3,7 +3,7 @@ import DirectoryWatch
 import FileValues
 import LinuxKernel
 
-/// What `watch` is asked to tell: `--events`.
+/// What `watch` is asked to tell: `--event`.
 enum WatchEvents: Hashable, Sendable {
     /// Notices of the watcher, by kind.
     case notices(Set<NoticeKind>)
@@ -49,11 +49,16 @@ enum NoticeKind: String, CaseIterable, Hashable, Sendable {
 }
 
 extension WatchEvents {
-    /// `finished,renamed`, `all`, or the kernel's names as inotifywait has them: `close_write,moved_to`.
-    init(words text: String) throws {
-        let words = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+    /// What is asked for with nothing said: finished files; every record where `-m` or `-r` show that inotifywait is
+    /// meant, which tells them all.
+    init(asInotifywait: Bool) { self = asInotifywait ? .raw(RecordNames.everything) : .notices([.finished]) }
+
+    /// `finished,renamed`, `all`, or the kernel's names as inotifywait has them: `close_write,moved_to`. Each of `lists`
+    /// adds to the others.
+    init(words lists: [String]) throws {
+        let words = lists.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
         if words == ["all"] {
-            self = .raw(Self.everything)
+            self = .raw(RecordNames.everything)
             return
         }
         let kinds = words.compactMap(NoticeKind.init(rawValue:))
@@ -61,28 +66,19 @@ extension WatchEvents {
             self = .notices(Set(kinds))
             return
         }
-        let masks = words.compactMap { Self.rawNames[$0.lowercased()] }
+        let masks = words.compactMap { RecordNames.mask($0) }
         if masks.count == words.count {
             self = .raw(masks.reduce(into: []) { $0.formUnion($1) })
             return
         }
-        if let unknown = words.first(where: { NoticeKind(rawValue: $0) == nil && Self.rawNames[$0.lowercased()] == nil }
-        ) {
+        if let unknown = words.first(where: { NoticeKind(rawValue: $0) == nil && RecordNames.mask($0) == nil }) {
             let known = NoticeKind.allCases.map(\.rawValue).joined(separator: ", ")
             throw ValidationError(
                 unknown == "all"
-                    ? "--events all stands alone."
-                    : "--events: there is no \"\(escapeForDisplay(Array(unknown.utf8)))\"; there are \(known), and all."
-            )
+                    ? "--event all stands alone."
+                    : "--event: there is no \"\(escapeForDisplay(Array(unknown.utf8)))\"; there are \(known), and all, "
+                        + "and inotifywait's names.")
         }
-        throw ValidationError("--events: the kernel's names and others do not go together.")
+        throw ValidationError("--event: the kernel's names and others do not go together.")
     }
-
-    private static let everything = InotifyMask(rawValue: 0xFFF)
-
-    private static let rawNames: [String: InotifyMask] = [
-        "access": .accessed, "modify": .modified, "attrib": .attributes, "close_write": .closedAfterWriting,
-        "close_nowrite": .closedAfterReading, "open": .opened, "moved_from": .movedFrom, "moved_to": .movedTo,
-        "create": .created, "delete": .deleted, "delete_self": .deletedSelf, "move_self": .movedSelf,
-    ]
 }

@@ -1,14 +1,16 @@
 import FileValues
 import Glibc
+import LinuxKernel
 import Reporting
 import SystemPackage
 
 /// Why a watch ends.
 enum WatchEnd: Hashable, Sendable {
-    /// Its user ended it.
-    case signalled
+    /// Its user ended it, by a signal of this number.
+    case signalled(Int32)
     /// It told as many events as it was asked for.
     case counted
+    /// Nothing was told for as long as `--timeout` says.
     case timedOut
     /// Nobody reads its output any more.
     case readerClosed
@@ -21,6 +23,8 @@ struct WatchReport: ~Copyable {
     /// How events are written.
     var format: EventFormat
     private let limit: Int?
+    /// Whether events are counted, but not written.
+    private let isSilent: Bool
     /// Events told.
     private(set) var told = 0
     /// Whether something was not watched, as remarks have said.
@@ -30,9 +34,10 @@ struct WatchReport: ~Copyable {
     /// Set once.
     var end: WatchEnd?
 
-    init(format: EventFormat, limit: Int?) {
+    init(format: EventFormat, limit: Int?, isSilent: Bool = false) {
         self.format = format
         self.limit = limit
+        self.isSilent = isSilent
     }
 
     /// Whether more may be told.
@@ -44,8 +49,18 @@ struct WatchReport: ~Copyable {
     mutating func tell(_ body: (inout EventFormat, inout [UInt8]) -> Void) {
         guard isOpen else { return }
         told += 1
+        if isSilent { return }
         output.append { bytes in body(&format, &bytes) }
         if output.count > Self.largestBatch { flush() }
+    }
+
+    /// Tells a kernel record.
+    mutating func tell(
+        _ mask: InotifyMask, _ directory: [UInt8], _ name: UnsafeRawBufferPointer, _ cookie: UInt32, at now: FileTime
+    ) {
+        tell { format, bytes in
+            format.append(record: mask, directory: directory, name: name, cookie: cookie, at: now, to: &bytes)
+        }
     }
 
     /// Writes what was told. Blocks while the reader is slow: the kernel keeps events meanwhile, and what it has no
@@ -63,22 +78,26 @@ struct WatchReport: ~Copyable {
 
     /// The status that this ends with.
     func status(of end: WatchEnd) -> ExitStatus {
-        Self.status(of: end, told: told, limit: limit, isIncomplete: isIncomplete || !goneRoots.isEmpty)
+        Self.status(of: end, isIncomplete: isIncomplete || !goneRoots.isEmpty)
     }
 
     /// The same from its parts. Pure.
-    static func status(of end: WatchEnd, told: Int, limit: Int?, isIncomplete: Bool) -> ExitStatus {
-        let whole: ExitStatus = isIncomplete ? .someLeft : .ok
+    static func status(of end: WatchEnd, isIncomplete: Bool) -> ExitStatus {
         switch end {
-        case .signalled, .counted, .readerClosed: return whole
-        case .timedOut:
-            if told == 0 { return .noMatch }
-            return limit == nil ? whole : .someLeft
-        case .outputFailed: return .failed
+        case .signalled, .counted, .readerClosed: isIncomplete ? .someLeft : .ok
+        case .timedOut: .timedOut
+        case .outputFailed: .failed
         }
     }
 
     private static let largestBatch = 1 << 20
+}
+
+/// Nanoseconds of the clock that no one sets.
+func monotonicNow() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
 /// The wall clock as file systems read it: a file that is changed after this moment has no earlier time.

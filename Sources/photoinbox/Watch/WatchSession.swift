@@ -10,6 +10,9 @@ protocol EventSource: AnyObject, Sendable {
     func start(onReady: @escaping @Sendable (Int) -> Void)
     /// Ends; nothing is told after this call.
     func stop(completion: @escaping @Sendable () -> Void)
+    /// Waits in the main thread until nobody reads from `reader` any more, and gives its events meanwhile if that takes
+    /// a thread. Not on the queue.
+    func drive(untilGone reader: Int32)
 }
 
 /// One run of `watch`: an event source, signals, a deadline and a reader, of which the first to end it does.
@@ -20,36 +23,50 @@ final class WatchSession: Sendable {
     private let signals: SignalMonitor?
     private let report: QueueBound<WatchReport>
     private let source: QueueBound<(any EventSource)?>
-    private let isQuiet: Bool
-    private let isJSON: Bool
+    /// When something was told; see ``monotonicNow()``.
+    private let latestTold: QueueBound<UInt64>
+    private let manner: Manner
+
+    /// What is said beside the output.
+    struct Manner: Sendable {
+        /// Only what is missed.
+        var isQuiet = false
+        /// As objects.
+        var isJSON = false
+        /// That it begins to watch, where that is said first.
+        var beginning: String?
+        /// That it watches, where that is said in certain words.
+        var ready: String?
+    }
 
     /// Sets one up in the main thread, before there are others: it blocks the signals that end it.
-    init(report: consuming sending WatchReport, isQuiet: Bool) throws(SignalMonitorError) {
+    init(report: consuming sending WatchReport, manner: Manner) throws(SignalMonitorError) {
         // nohup(1), and shells that start something in the background, have signals ignored; so they stay.
         let ending = [Signal.int, .term, .hup].filter { !isSignalIgnored($0.rawValue) }
         ProcessSignals.block(ending)
         signals = ending.isEmpty ? nil : try SignalMonitor(Set(ending), label: "endings", queue: signalQueue)
-        isJSON = report.format.shape == .json
-        self.isQuiet = isQuiet
+        self.manner = manner
         self.report = QueueBound(report, queue: queue)
         source = QueueBound(nil, queue: queue)
+        latestTold = QueueBound(0, queue: queue)
     }
 
     /// Gives `body` the report and writes what it told. On the queue.
     func tell(_ body: (inout WatchReport) -> Void) {
-        let end = report.onQueue { report -> WatchEnd? in
-            let wasOpen = report.end == nil
+        let (end, isNews) = report.onQueue { report -> (WatchEnd?, Bool) in
+            let (wasOpen, told) = (report.end == nil, report.told)
             body(&report)
             report.flush()
-            return wasOpen ? report.end : nil
+            return (wasOpen ? report.end : nil, report.told != told)
         }
+        if isNews { latestTold.onQueue { $0 = monotonicNow() } }
         if let end { finish(end) }
     }
 
     /// Says something about the watching, beside the output; what is missed is said even by a quiet watch. On the queue.
     func remark(_ text: String, isIncomplete: Bool = false) {
         if isIncomplete { report.onQueue { $0.isIncomplete = true } }
-        if !isQuiet || isIncomplete { printRemark(text, asJSON: isJSON) }
+        if !manner.isQuiet || isIncomplete { printRemark(text, asJSON: manner.isJSON) }
     }
 
     /// Runs until something ends it. On the main thread, which then waits for the reader to go away.
@@ -63,24 +80,41 @@ final class WatchSession: Sendable {
                 signals.setEventHandler { event in
                     // The second one does not wait for a reader that takes nothing.
                     if event.count > 1 { _exit(128 + event.signal.rawValue) }
-                    session.queue.async { session.finish(.signalled) }
+                    session.queue.async { session.finish(.signalled(event.signal.rawValue)) }
                 }
                 signals.activate(onRegistered: start)
             }
         } else {
             start()
         }
-        waitForReaderToGo()
+        source.drive(untilGone: STDOUT_FILENO)
         queue.async { session.finish(.readerClosed) }
         ProcessSignals.parkMainThread()
     }
 
     private func start(_ source: any EventSource, timeout: Duration?) {
         self.source.onQueue { $0 = source }
+        // A signal may have come before there was anything to end.
+        if let end = report.onQueue({ $0.end }) { return finish(end) }
+        if !manner.isQuiet, let beginning = manner.beginning { printPlainRemark(beginning) }
         source.start { [self] directories in
-            remark("watching \(HumanText.count(directories, "directory", "directories"))")
+            if !manner.isQuiet, let ready = manner.ready {
+                printPlainRemark(ready)
+            } else {
+                remark("watching \(HumanText.count(directories, "directory", "directories"))")
+            }
+            guard let timeout else { return }
+            latestTold.onQueue { $0 = monotonicNow() }
+            awaitSilence(of: timeout, after: timeout)
         }
-        if let timeout { queue.after(timeout) { [self] in finish(.timedOut) } }
+    }
+
+    /// Ends it once nothing was told for so long; looks again after `delay`.
+    private func awaitSilence(of timeout: Duration, after delay: Duration) {
+        queue.after(delay) { [self] in
+            let silence = Duration.nanoseconds(Int64(monotonicNow() - latestTold.onQueue { $0 }))
+            if silence >= timeout { finish(.timedOut) } else { awaitSilence(of: timeout, after: timeout - silence) }
+        }
     }
 
     private func finish(_ end: WatchEnd) {
@@ -103,18 +137,31 @@ final class WatchSession: Sendable {
         source.stop {
             session.signalQueue.async {
                 guard let signals = session.signals else { exit(status.rawValue) }
-                signals.invalidate { exit(status.rawValue) }
+                signals.invalidate {
+                    if case .signalled(let signal) = end { die(of: signal) }
+                    exit(status.rawValue)
+                }
             }
         }
     }
+}
 
-    /// Without this, a watch with nothing to tell would outlive its reader.
-    private func waitForReaderToGo() {
-        var entry = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
-        while true {
-            let count = poll(&entry, 1, -1)
-            if count > 0 { return }
-            if count < 0, errno != EINTR { pause() }
-        }
+/// Without this, a watch with nothing to tell would outlive its reader: waits until nobody reads from `descriptor`.
+func waitUntilGone(_ descriptor: Int32) {
+    var entry = pollfd(fd: descriptor, events: 0, revents: 0)
+    while true {
+        let count = poll(&entry, 1, -1)
+        if count > 0 { return }
+        if count < 0, errno != EINTR { pause() }
     }
+}
+
+/// Ends this process as the signal does that a shell must see: a loop around `watch` ends at Ctrl-C only if `watch` died
+/// of it. Returns if somebody has it handled.
+private func die(of signal: Int32) {
+    var set = sigset_t()
+    sigemptyset(&set)
+    sigaddset(&set, signal)
+    pthread_sigmask(SIG_UNBLOCK, &set, nil)
+    raise(signal)
 }

@@ -1,0 +1,143 @@
+import ArgumentParser
+import FileValues
+import Settings
+
+/// How `watch` writes what it tells.
+struct WatchShapeOptions: ParsableArguments {
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Write %w directory, %f name, %e event; see --help.", valueName: "format"))
+    var format: RawArgument?
+
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("How %T writes the time; see strftime(3).", valueName: "format"))
+    var timefmt: RawArgument?
+
+    @Flag(help: "End what --format writes with nothing.")
+    var noNewline = false
+
+    @Flag(name: [.customShort("0"), .long], help: "End each with a NUL instead of a newline.")
+    var null = false
+
+    @Flag(help: "One JSON object a line.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Directory, event and name with commas between them.")
+    var csv = false
+
+    func validate() throws {
+        let shapes = [(json, "--json"), (csv, "--csv"), (format != nil, "--format")].filter(\.0).map(\.1)
+        if shapes.count > 1 { throw ValidationError("\(shapes[0]) and \(shapes[1]) exclude each other.") }
+        if null, json || csv { throw ValidationError("--null and \(shapes[0]) exclude each other.") }
+        if noNewline, null { throw ValidationError("--no-newline and --null exclude each other.") }
+        if format == nil {
+            if noNewline { throw ValidationError("--no-newline goes with --format.") }
+            if timefmt != nil { throw ValidationError("--timefmt goes with --format.") }
+        }
+    }
+
+    /// Puts it together. Lines begin with what happened if `showsKind`, and hold it between the directory and the name
+    /// if they are of kernel records.
+    func format(showsKind: Bool, isRaw: Bool = false, isTerminal: Bool) throws -> EventFormat {
+        if json { return EventFormat(.json) }
+        if csv { return EventFormat(.csv) }
+        let terminator: UInt8? = noNewline ? nil : null ? 0 : UInt8(ascii: "\n")
+        let text = format.map(\.path.bytes) ?? Array((isRaw ? "%w %e %f" : showsKind ? "%e %w%f" : "%w%f").utf8)
+        let format = try FormatString(text, terminator: terminator)
+        if format.hasTime, timefmt == nil {
+            throw ValidationError("--format has %T, so say with --timefmt how a time is written: --timefmt %FT%T.")
+        }
+        return EventFormat(format, time: timefmt.map { TimeFormat($0.path) }, isEscaped: isTerminal && !null)
+    }
+}
+
+/// What `watch` tells of and what not, by path.
+struct WatchPathOptions: ParsableArguments {
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help: ArgumentHelp("Leave out paths that this extended regex matches.", valueName: "regex"))
+    var exclude: [RawArgument] = []
+
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help: ArgumentHelp("The same, capitals or not.", valueName: "regex"))
+    var excludei: [RawArgument] = []
+
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help: ArgumentHelp("Tell of no others than those that match.", valueName: "regex"))
+    var include: [RawArgument] = []
+
+    @Option(
+        parsing: .unconditionalSingleValue, help: ArgumentHelp("The same, capitals or not.", valueName: "regex"))
+    var includei: [RawArgument] = []
+
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help: ArgumentHelp("Leave out *.tmp anywhere, raw/*.xmp from DIR down.", valueName: "glob"))
+    var excludeGlob: [String] = []
+
+    @Option(parsing: .unconditionalSingleValue, help: ArgumentHelp("Tell of no others.", valueName: "glob"))
+    var includeGlob: [String] = []
+
+    @Option(help: ArgumentHelp("Read DIRs from a file, one a line; - is the input.", valueName: "file"))
+    var fromfile: RawArgument?
+
+    /// Reads the patterns; without the directories that are left out.
+    func filter() throws -> PathFilter {
+        PathFilter(
+            excluded: try expressions("--exclude", exclude) + expressions("--excludei", excludei, ignoringCase: true),
+            included: try expressions("--include", include) + expressions("--includei", includei, ignoringCase: true),
+            excludedGlobs: try globs("--exclude-glob", excludeGlob),
+            includedGlobs: try globs("--include-glob", includeGlob))
+    }
+
+    private func expressions(
+        _ option: String, _ patterns: [RawArgument], ignoringCase: Bool = false
+    ) throws -> [RegularExpression] {
+        let globs = option.hasPrefix("--exclude") ? "--exclude-glob" : "--include-glob"
+        return try patterns.map { pattern -> RegularExpression in
+            do throws(RegularExpression.Mistake) {
+                return try RegularExpression(pattern.path, ignoringCase: ignoringCase)
+            } catch {
+                throw ValidationError(
+                    "\(option) \(pattern.path) is no regular expression: \(error.message). For *.tmp take \(globs).")
+            }
+        }
+    }
+}
+
+/// Options of inotifywait that `watch` does not take, with what to use instead.
+struct WatchRefusedOptions: ParsableArguments {
+    @Flag(name: .shortAndLong, help: .hidden) var daemon = false
+    @Flag(name: .shortAndLong, help: .hidden) var syslog = false
+    @Flag(name: [.customShort("F"), .long], help: .hidden) var fanotify = false
+    @Flag(name: [.customShort("S"), .long], help: .hidden) var filesystem = false
+    @Flag(name: .shortAndLong, help: .hidden) var filename = false
+    // These two ask for what is always so.
+    @Flag(name: [.customShort("P"), .long], help: .hidden) var noDereference = false
+    @Flag(name: [.customShort("I"), .long], help: .hidden) var inotify = false
+
+    func check() throws {
+        if daemon {
+            throw ValidationError(
+                "--daemon is not there: use systemd-run --user, or nohup photoinbox watch --outfile FILE DIR &.")
+        }
+        if syslog { throw ValidationError("--syslog is not there: use 2> >(logger -t watch).") }
+        if fanotify { throw ValidationError("--fanotify is not there: leave it out, inotify(7) serves without root.") }
+        if filename { throw ValidationError("--filename is not there: names are told unasked; see --format.") }
+        if filesystem { throw ValidationError("--filesystem is not there: name the mount point as DIR.") }
+    }
+}
+
+/// Patterns as the configuration's `exclude` has them, read by the same code.
+func globs(_ option: String, _ patterns: [String]) throws -> [PathGlob] {
+    guard !patterns.isEmpty else { return [] }
+    var builder = SettingsBuilder(context: SettingsContext(workingDirectory: "/"))
+    builder.addFlag("--library", key: "library", value: "/library")
+    builder.addInbox("watched=/watched", flag: "DIR")
+    builder.addFlag(option, key: "inbox.watched.exclude", values: patterns)
+    do { return try builder.build().inboxes.first?.exclude ?? [] } catch {
+        throw ValidationError(error.description)
+    }
+}
