@@ -72,6 +72,73 @@ import Testing
             ])
     }
 
+    @Test func keepsADirectoryThatWentAndCameBack() async throws {
+        try shell("mkdir -p in/d/deep in/e", in: directory)
+        let watch = try await RunningWatch(["-e", "create", "in"], in: directory, ready: "watching 4 directories")
+        // While it is stopped, one comes back to its path, and one is replaced by another.
+        watch.program.signal(SIGSTOP)
+        try shell("mv in/d out/; mv out/d in/; mv in/e out/; mkdir in/e", in: directory)
+        watch.program.signal(SIGCONT)
+        for (name, mark) in [("out/e/gone", "one"), ("in/d/deep/a", "two"), ("in/e/b", "three"), ("out/e/c", "four")] {
+            try shell("touch in/\(mark)", in: directory)
+            try await watch.waitForBytes(Array(mark.utf8))
+            if mark != "one" { try shell("touch \(name)", in: directory) }
+        }
+        try shell("touch in/last", in: directory)
+        try await watch.waitForBytes(Array("last".utf8))
+        #expect(
+            lines(try await watch.end(SIGTERM).output) == [
+                "in/ CREATE,ISDIR e", "in/ CREATE one", "in/ CREATE two", "in/d/deep/ CREATE a", "in/ CREATE three",
+                "in/e/ CREATE b", "in/ CREATE four", "in/ CREATE last",
+            ])
+    }
+
+    private static let tooMany: Int? = {
+        let path = "/proc/sys/fs/inotify/max_queued_events"
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
+        return Int(text.dropLast()).flatMap { $0 <= 65_536 ? $0 : nil }
+    }()
+
+    @Test(.enabled(if: tooMany != nil, "skipped: needs a readable fs.inotify.max_queued_events of at most 65,536"))
+    func saysThatRecordsWereLost() async throws {
+        let count = try #require(Self.tooMany)
+        let watch = try await RunningWatch(["-e", "create,q_overflow", "--count", "\(count + 3)", "in"], in: directory)
+        watch.program.signal(SIGSTOP)
+        try shell("seq \(count) | sed s,^,in/, | xargs touch; mkdir in/new; touch in/new/a", in: directory)
+        watch.program.signal(SIGCONT)
+        try await watch.program.line(holding: "events were lost")
+        // What a directory holds that was made in the gap is told, and it is watched.
+        try shell("touch in/new/b", in: directory)
+        let (ending, output) = try await watch.end()
+        #expect(ending == .status(3))
+        let told = lines(output)
+        #expect(told.count { $0.hasPrefix("in/ CREATE ") } == count)
+        #expect(told.suffix(3) == [" Q_OVERFLOW ", "in/new/ FOUND a", "in/new/ CREATE b"])
+    }
+
+    private static let canLimit =
+        (try? runProgram(
+            [
+                "/usr/bin/unshare", "--user", "--map-root-user", "/bin/sh", "-c",
+                "echo 9 > /proc/sys/user/max_inotify_watches",
+            ]))
+        != nil
+
+    @Test(.enabled(if: canLimit, "skipped: needs user namespaces and unshare(1)"))
+    func saysHowManyWatchesAreMissing() async throws {
+        try shell("mkdir -p in/{1..4}/{1..3}", in: directory)
+        let script = "echo 9 > /proc/sys/user/max_inotify_watches; exec \"$@\""
+        let watch = try await RunningWatch(
+            ["--existing", "-e", "create", "--count", "17", "in"], in: directory,
+            ready: "8 directories are not watched",
+            program:
+                "unshare --user --map-root-user /bin/sh -c '\(script)' sh '\(BuiltPrograms.path("photoinbox"))' watch")
+        try shell("touch in/last", in: directory)
+        let (ending, output) = try await watch.end()
+        #expect(ending == .status(3))
+        #expect(lines(output).count == 17 && lines(output).last == "in/ CREATE last")
+    }
+
     @Test func leavesExcludedTreesOutWithoutAWatch() async throws {
         try shell("mkdir -p in/keep in/cache/deep in/a.tmp/x in/old/y in/sub/z", in: directory)
         let watch = try await RunningWatch(

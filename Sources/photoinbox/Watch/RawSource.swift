@@ -13,7 +13,6 @@ final class RawSource: EventSource {
     private let session: WatchSession
     private let instance: InotifyInstance
     private let tree: QueueBound<RawTree>
-    private let isStopped: QueueBound<Bool>
 
     init(
         session: WatchSession, roots: [BytePath], mask: InotifyMask, includesExisting: Bool, filter: PathFilter
@@ -24,7 +23,6 @@ final class RawSource: EventSource {
             RawTree(
                 instance: instance, roots: roots, wanted: mask, includesExisting: includesExisting, filter: filter),
             queue: session.queue)
-        isStopped = QueueBound(false, queue: session.queue)
     }
 
     func start(onReady: @escaping @Sendable (Int) -> Void) {
@@ -34,7 +32,7 @@ final class RawSource: EventSource {
     }
 
     func stop(completion: @escaping @Sendable () -> Void) {
-        isStopped.onQueue { $0 = true }
+        tree.onQueue { $0.isStopped = true }
         completion()
     }
 
@@ -62,32 +60,45 @@ final class RawSource: EventSource {
         }
     }
 
-    /// Reads once and tells what that gave; nil when nothing is told any more. On the queue.
-    private func take(_ buffer: UnsafeMutableRawBufferPointer) -> (records: Int, isSomethingLeaving: Bool)? {
-        if isStopped.onQueue({ $0 }) { return nil }
-        let size: Int
-        do { size = try instance.read(into: buffer) } catch {
-            session.remark("nothing can be told any more (\(error))", isIncomplete: true)
-            return nil
-        }
+    /// What a turn came to.
+    private struct Turn {
         var records = 0
         var isSomethingLeaving = false
         var hasRemarks = false
+        var failure: SystemCallError?
+    }
+
+    /// Reads once and tells what that gave; nil when nothing is told any more. On the queue.
+    private func take(_ buffer: UnsafeMutableRawBufferPointer) -> Turn? {
+        var turn: Turn?
         session.tell { report in
-            tree.onQueue { tree in
-                let now = coarseNow()
-                tree.beginBatch(bytes: size)
-                for record in InotifyRecords(UnsafeRawBufferPointer(rebasing: buffer[..<size])) {
-                    records += 1
-                    tree.take(record, at: now, &report)
-                }
-                tree.endBatch()
-                isSomethingLeaving = tree.isSomethingLeaving
-                hasRemarks = !tree.remarks.isEmpty
-            }
+            turn = tree.onQueue { tree in tree.isStopped ? nil : take(buffer, &tree, &report) }
         }
-        if hasRemarks { tellRemarks() }
-        return (records, isSomethingLeaving)
+        if let failure = turn?.failure {
+            session.remark("nothing can be told any more (\(failure))", isIncomplete: true)
+            return nil
+        }
+        if turn?.hasRemarks == true { tellRemarks() }
+        return turn
+    }
+
+    private func take(
+        _ buffer: UnsafeMutableRawBufferPointer, _ tree: inout RawTree, _ report: inout WatchReport
+    ) -> Turn {
+        var turn = Turn()
+        do {
+            let size = try instance.read(into: buffer)
+            let now = coarseNow()
+            tree.beginBatch(bytes: size)
+            for record in InotifyRecords(UnsafeRawBufferPointer(rebasing: buffer[..<size])) {
+                turn.records += 1
+                tree.take(record, at: now, &report)
+            }
+        } catch { turn.failure = error }
+        tree.endBatch()
+        turn.isSomethingLeaving = tree.isSomethingLeaving
+        turn.hasRemarks = !tree.remarks.isEmpty
+        return turn
     }
 
     private func tellRemarks() {

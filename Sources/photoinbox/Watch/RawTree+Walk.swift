@@ -1,15 +1,8 @@
 import FileValues
 import Glibc
 import LinuxKernel
+import Reporting
 import SystemPackage
-
-/// What a walk tells of the entries that it comes upon.
-enum RawFinding {
-    case nothing
-    /// Those of directories that were not watched before.
-    case new
-    case found
-}
 
 extension RawTree {
     /// A directory that was opened, for as long as one below it waits to be.
@@ -30,25 +23,27 @@ extension RawTree {
         let name: BytePath
     }
 
-    /// Watches a directory and all below it, each before it is listed. Not recursive, since trees may be deep.
-    mutating func walk(_ top: Directory, tells finding: RawFinding, _ report: inout WatchReport) {
+    /// Watches a directory and all below it, each before it is listed. Not recursive, since trees may be deep. What is
+    /// in directories that were not watched before is told, if `tellsNew`.
+    mutating func walk(_ top: Directory, tellsNew: Bool, _ report: inout WatchReport) {
         var pending = [Pending(directory: top, parent: nil, name: "")]
         var watched: [Int32] = []
         let now = coarseNow()
         while let next = pending.popLast() {
             do throws(SystemCallError) {
                 let descriptor = try open(next)
-                let number = try instance.addWatch(directory: descriptor, askedWhileListing)
-                let isTold = finding == .found || finding == .new && directories[number] == nil
-                directories[number] = next.directory
-                watched.append(number)
+                let number = try watch(descriptor)
+                let isTold = tellsNew && directories[number ?? -1] == nil
+                if let number {
+                    var directory = next.directory
+                    directory.generation = generation
+                    directories[number] = directory
+                    watched.append(number)
+                }
                 try list(next, Opened(descriptor, depth: (next.parent?.depth ?? 0) + 1), &pending) { entry, directory in
                     guard isTold else { return }
-                    found.insert(entry.name, in: number)
-                    guard tellsFound(entry.kind) else { return }
-                    if !filter.isEmpty, filter.hides(entry.path, root: roots[directory.root].printed.count) { return }
-                    let mask = entry.kind == .directory ? RecordNames.found.union(.isDirectory) : RecordNames.found
-                    entry.name.bytes.withUnsafeBytes { report.tell(mask, directory.printed, $0, 0, at: now) }
+                    if let number { found.insert(entry.name, in: number) }
+                    if tellsFound(entry.kind) { tell(entry, directory, now, &report) }
                 }
             } catch {
                 remark(on: error, next.directory)
@@ -56,27 +51,40 @@ extension RawTree {
         }
         if !found.isEmpty { found.endWalk(bytesAhead: bytesOfBatch + ((try? instance.queuedBytes()) ?? 0)) }
         if asksForReading { for watch in watched { complete(watch) } }
+        remarkOnLimit()
     }
 
-    private struct Entry {
-        let name: BytePath
-        let kind: FileKind
-        let path: BytePath
+    /// Nil where the kernel has no watch left: what is below is looked at all the same, to know how many are missing.
+    private mutating func watch(_ directory: borrowing OwnedDescriptor) throws(SystemCallError) -> Int32? {
+        do { return try instance.addWatch(directory: directory, askedWhileListing) } catch {
+            guard error.code == .noSpace else { throw error }
+            unwatched += 1
+            return nil
+        }
+    }
+
+    private func tell(
+        _ entry: DirectoryEntry, _ directory: Directory, _ now: FileTime, _ report: inout WatchReport
+    ) {
+        if !filter.isEmpty {
+            let path = BytePath(directory.printed + entry.name.bytes)
+            if filter.hides(path, root: roots[directory.root].printed.count) { return }
+        }
+        let mask = entry.kind == .directory ? RecordNames.found.union(.isDirectory) : RecordNames.found
+        entry.name.bytes.withUnsafeBytes { report.tell(mask, directory.printed, $0, 0, at: now) }
     }
 
     private func list(
-        _ listed: Pending, _ opened: Opened, _ pending: inout [Pending], _ body: (Entry, Directory) -> Void
+        _ listed: Pending, _ opened: Opened, _ pending: inout [Pending], _ body: (DirectoryEntry, Directory) -> Void
     ) throws(SystemCallError) {
         // So many are held open at most, by each directory on the way down; what is deeper is opened from its root.
         let parent = opened.depth > 100 ? nil : opened
         try reader.read(opened.descriptor) { entry in
-            let path = listed.directory.printed + entry.name.bytes
             if entry.kind == .directory || entry.kind == .unknown {
-                let below = Directory(
-                    printed: path + [UInt8(ascii: "/")], root: listed.directory.root, isWhole: false)
+                let below = listed.directory.below(entry.name.bytes)
                 if !prunes(below) { pending.append(Pending(directory: below, parent: parent, name: entry.name)) }
             }
-            body(Entry(name: entry.name, kind: entry.kind, path: BytePath(path)), listed.directory)
+            body(entry, listed.directory)
         }
     }
 
@@ -96,11 +104,15 @@ extension RawTree {
         switch error.code {
         // It is gone again, or something else lies there: its own records tell.
         case .noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels: return
-        case .noSpace where error.call == "inotify_add_watch":
-            let text =
-                "the kernel's watch limit is reached, so a part is not watched; raise fs.inotify.max_user_watches"
-            if !remarks.contains(text) { remarks.append(text) }
         default: remarks.append("\(BytePath(directory.printed)) cannot be watched (\(error.code))")
         }
+    }
+
+    private mutating func remarkOnLimit() {
+        guard unwatched > 0 else { return }
+        let count = HumanText.count(unwatched, "directory is", "directories are")
+        remarks.append(
+            "the kernel's watch limit is reached: \(count) not watched; raise fs.inotify.max_user_watches by as many")
+        unwatched = 0
     }
 }

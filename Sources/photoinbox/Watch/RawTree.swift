@@ -16,7 +16,19 @@ struct RawTree {
         /// Its place in ``RawTree/roots``.
         let root: Int
         /// Whether the whole mask is asked for, reading included.
-        var isWhole: Bool
+        var isWhole = false
+        /// Which departures had been told of when it was known to be here; see ``RawTree/generation``.
+        var generation: UInt32 = 0
+
+        /// The directory that lies in it under this name.
+        func below(_ name: some Sequence<UInt8>) -> Directory {
+            var path: [UInt8] = []
+            path.reserveCapacity(printed.count + name.underestimatedCount + 1)
+            path += printed
+            path += name
+            path.append(UInt8(ascii: "/"))
+            return Directory(printed: path, root: root)
+        }
     }
 
     var directories: [Int32: Directory] = [:]
@@ -24,13 +36,19 @@ struct RawTree {
     private var latest: (watch: Int32, printed: [UInt8], root: Int)?
     /// Directories that left their place and have not come to another yet, by the record's cookie.
     private var leaving: [UInt32: (directory: Directory, isFromBefore: Bool)] = [:]
+    /// Counts departures: a directory that was seen at its path after one of them has not left by it.
+    private(set) var generation: UInt32 = 0
     /// What was told as found, and may be in records that are still to be taken.
     var found = FoundEntries()
     /// Bytes of the batch that are not taken yet.
     private(set) var bytesOfBatch = 0
     let reader = DirectoryReader()
+    /// Directories of the walk for which there was no watch left.
+    var unwatched = 0
     /// What could not be watched, for people.
     var remarks: [String] = []
+    /// Nothing is told any more.
+    var isStopped = false
 
     init(
         instance: InotifyInstance, roots: [BytePath], wanted: InotifyMask, includesExisting: Bool, filter: PathFilter
@@ -48,9 +66,7 @@ struct RawTree {
     /// Watches all there is. Where that has been done before, only what is new since is told as found.
     mutating func walkRoots(_ report: inout WatchReport, isFirst: Bool) {
         for (index, root) in roots.enumerated() {
-            walk(
-                Directory(printed: root.printed, root: index, isWhole: false),
-                tells: isFirst ? (includesExisting ? .found : .nothing) : .new, &report)
+            walk(Directory(printed: root.printed, root: index), tellsNew: !isFirst || includesExisting, &report)
         }
     }
 
@@ -101,7 +117,10 @@ struct RawTree {
                 continue
             }
             leaving[cookie] = nil
-            for (watch, directory) in directories where directory.printed.starts(with: gone.directory.printed) {
+            for (watch, directory) in directories
+            where directory.printed.starts(with: gone.directory.printed)
+                && directory.generation < gone.directory.generation
+            {
                 instance.removeWatch(watch)
                 directories[watch] = nil
             }
@@ -122,10 +141,11 @@ struct RawTree {
         _ record: InotifyRecord, _ parent: (printed: [UInt8], root: Int), _ report: inout WatchReport
     ) {
         guard !record.mask.isDisjoint(with: [.movedFrom, .movedTo, .created]) else { return }
-        let entry = Directory(
-            printed: parent.printed + record.name + [UInt8(ascii: "/")], root: parent.root, isWhole: false)
+        let entry = Directory(printed: parent.printed, root: parent.root).below(record.name)
         if record.mask.contains(.movedFrom) {
+            generation += 1
             leaving[record.cookie] = (entry, false)
+            leaving[record.cookie]?.directory.generation = generation
             return
         }
         let isPruned = prunes(entry)
@@ -136,7 +156,7 @@ struct RawTree {
             // One that was gone before it could be watched is met here for the first time.
             if rename(old, to: entry) { return }
         }
-        if !isPruned { walk(entry, tells: .found, &report) }
+        if !isPruned { walk(entry, tellsNew: true, &report) }
     }
 
     func prunes(_ directory: Directory) -> Bool {
@@ -149,7 +169,8 @@ struct RawTree {
         for (watch, directory) in directories where directory.printed.starts(with: old.printed) {
             let rest = directory.printed.dropFirst(old.printed.count)
             isKnown = isKnown || rest.isEmpty
-            directories[watch] = Directory(printed: new.printed + rest, root: new.root, isWhole: directory.isWhole)
+            directories[watch] = Directory(
+                printed: new.printed + rest, root: new.root, isWhole: directory.isWhole, generation: generation)
             if !directory.isWhole { complete(watch) }
         }
         latest = nil

@@ -27,6 +27,8 @@ struct WatchReport: ~Copyable {
     private let isSilent: Bool
     /// Events told.
     private(set) var told = 0
+    /// When something was told, or the watch was ready; see ``monotonicNow()``.
+    var latestTold: UInt64 = 0
     /// Whether something was not watched, as remarks have said.
     var isIncomplete = false
     /// Roots that are not there now. Once they are back, what differs is told, so nothing was missed.

@@ -23,8 +23,6 @@ final class WatchSession: Sendable {
     private let signals: SignalMonitor?
     private let report: QueueBound<WatchReport>
     private let source: QueueBound<(any EventSource)?>
-    /// When something was told; see ``monotonicNow()``.
-    private let latestTold: QueueBound<UInt64>
     private let manner: Manner
 
     /// What is said beside the output.
@@ -48,18 +46,17 @@ final class WatchSession: Sendable {
         self.manner = manner
         self.report = QueueBound(report, queue: queue)
         source = QueueBound(nil, queue: queue)
-        latestTold = QueueBound(0, queue: queue)
     }
 
     /// Gives `body` the report and writes what it told. On the queue.
     func tell(_ body: (inout WatchReport) -> Void) {
-        let (end, isNews) = report.onQueue { report -> (WatchEnd?, Bool) in
+        let end = report.onQueue { report -> WatchEnd? in
             let (wasOpen, told) = (report.end == nil, report.told)
             body(&report)
             report.flush()
-            return (wasOpen ? report.end : nil, report.told != told)
+            if report.told != told { report.latestTold = monotonicNow() }
+            return wasOpen ? report.end : nil
         }
-        if isNews { latestTold.onQueue { $0 = monotonicNow() } }
         if let end { finish(end) }
     }
 
@@ -104,7 +101,7 @@ final class WatchSession: Sendable {
                 remark("watching \(HumanText.count(directories, "directory", "directories"))")
             }
             guard let timeout else { return }
-            latestTold.onQueue { $0 = monotonicNow() }
+            report.onQueue { $0.latestTold = monotonicNow() }
             awaitSilence(of: timeout, after: timeout)
         }
     }
@@ -112,7 +109,7 @@ final class WatchSession: Sendable {
     /// Ends it once nothing was told for so long; looks again after `delay`.
     private func awaitSilence(of timeout: Duration, after delay: Duration) {
         queue.after(delay) { [self] in
-            let silence = Duration.nanoseconds(Int64(monotonicNow() - latestTold.onQueue { $0 }))
+            let silence = Duration.nanoseconds(Int64(monotonicNow() - report.onQueue { $0.latestTold }))
             if silence >= timeout { finish(.timedOut) } else { awaitSilence(of: timeout, after: timeout - silence) }
         }
     }
