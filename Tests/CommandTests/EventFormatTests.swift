@@ -137,7 +137,7 @@ import Testing
 
 @Suite struct NoticeSelectionTests {
     private func kind(
-        _ kinds: Set<NoticeKind>, _ notice: WatchNotice.Kind, _ path: BytePath, unfinished: Bool = false
+        _ kinds: NoticeKinds, _ notice: WatchNotice.Kind, _ path: BytePath, unfinished: Bool = false
     ) -> NoticeKind? {
         NoticeSource.Selection(kinds: kinds, includesUnfinished: unfinished)
             .kind(of: WatchNotice(root: "0", path: path, kind: notice))
@@ -158,7 +158,7 @@ import Testing
     @Test func tellsOnlyWhatIsAskedFor() {
         #expect(kind([.finished], .created, "a") == nil)
         #expect(kind([.created, .vanished], .vanished, "a") == .vanished)
-        #expect(kind(Set(NoticeKind.allCases), .overflow, "") == nil)
+        #expect(kind(NoticeKinds(NoticeKind.allCases), .overflow, "") == nil)
         #expect(kind([.special], .notRegular(.fifo), "p") == .special)
     }
 }

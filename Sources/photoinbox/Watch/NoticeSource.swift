@@ -8,7 +8,7 @@ import SystemMonitor
 final class NoticeSource: EventSource {
     /// Which notices are told, and how their names are judged. A value.
     struct Selection: Sendable {
-        var kinds: Set<NoticeKind>
+        var kinds: NoticeKinds
         /// Also what was there at the start.
         var includesExisting = false
         /// Also files whose names say that some program has not finished with them.
@@ -40,13 +40,15 @@ final class NoticeSource: EventSource {
     private let watch: DirectoryWatch
     private let selection: Selection
     private let filter: PathFilter
-    /// What stands before relative paths, by root.
-    private let prefixes: [String: BytePath]
+    /// What stands before relative paths, with a slash at its end; by root, whose identifier is its place.
+    private let prefixes: [[UInt8]]
     private let state: QueueBound<State>
 
     private struct State {
         var isReconciled = false
         let started = coarseNow()
+        /// The path that is being written, in room that is used again for each.
+        var path: [UInt8] = []
     }
 
     init(
@@ -55,19 +57,17 @@ final class NoticeSource: EventSource {
         self.session = session
         self.selection = selection
         self.filter = filter
-        var prefixes: [String: BytePath] = [:]
-        var watched: [WatchRoot] = []
-        for (index, root) in roots.enumerated() {
-            let id = String(index)
-            prefixes[id] = root
-            watched.append(
-                WatchRoot(
-                    id: id, path: root, queue: MonitorQueue(label: "photoinbox.files.\(index)"),
-                    exclude: filter.rule(for: root)))
+        prefixes = roots.map(\.printedAsDirectory.bytes)
+        let watched = roots.enumerated().map { index, root in
+            WatchRoot(
+                id: String(index), path: root, queue: MonitorQueue(label: "photoinbox.files.\(index)"),
+                exclude: filter.rule(for: root))
         }
-        self.prefixes = prefixes
+        // The main thread waits for events, so that a file is told one thread change after it was closed. A root that
+        // hangs may hold up itself, but no other.
         watch = try DirectoryWatch(
-            label: "watch", queue: session.queue, roots: watched, reportsChanges: selection.kinds.contains(.changed))
+            label: "watch", queue: session.queue, roots: watched, reportsChanges: selection.kinds.contains(.changed),
+            waiting: .driver, isolatesRoots: roots.count > 1)
         state = QueueBound(State(), queue: session.queue)
     }
 
@@ -81,30 +81,41 @@ final class NoticeSource: EventSource {
 
     func stop(completion: @escaping @Sendable () -> Void) { watch.invalidate(completion: completion) }
 
-    func drive(untilGone reader: Int32) { waitUntilGone(reader) }
+    func drive(untilGone reader: Int32) { watch.drive(whileOpen: reader) }
 
     private func take(_ notices: [WatchNotice]) {
-        let (isReconciled, started) = state.onQueue { ($0.isReconciled, $0.started) }
         let now = coarseNow()
         var remarks: [(text: String, isIncomplete: Bool)] = []
         session.tell { report in
-            for notice in notices {
-                if let remark = remark(on: notice) { remarks.append(remark) }
-                if case .rootGone = notice.kind { report.goneRoots.insert(notice.root) }
-                if case .rootBack = notice.kind { report.goneRoots.remove(notice.root) }
-                guard report.isOpen, let kind = selection.kind(of: notice) else { continue }
-                if !isReconciled, !selection.includesExisting, Self.wasThere(notice, before: started) { continue }
-                let prefix = prefixes[notice.root] ?? ""
-                let printed = prefix.appending(notice.path)
-                if !filter.isEmpty, filter.hides(printed, root: prefix.printedAsDirectory.bytes.count) { continue }
-                var old: [UInt8]?
-                if case .renamed(let from) = notice.kind { old = prefix.appending(from).bytes }
-                report.tell { format, bytes in
-                    format.append(kind, of: notice, path: printed.bytes, from: old, at: now, to: &bytes)
+            state.onQueue { state in
+                for notice in notices {
+                    if let remark = remark(on: notice) { remarks.append(remark) }
+                    if case .rootGone = notice.kind { report.goneRoots.insert(notice.root) }
+                    if case .rootBack = notice.kind { report.goneRoots.remove(notice.root) }
+                    if report.isOpen { tell(notice, at: now, &state, &report) }
                 }
             }
         }
         for (text, isIncomplete) in remarks { session.remark(text, isIncomplete: isIncomplete) }
+    }
+
+    private func tell(_ notice: WatchNotice, at now: FileTime, _ state: inout State, _ report: inout WatchReport) {
+        guard let kind = selection.kind(of: notice) else { return }
+        if !state.isReconciled, !selection.includesExisting, Self.wasThere(notice, before: state.started) { return }
+        let prefix = prefix(of: notice.root)
+        state.path.removeAll(keepingCapacity: true)
+        state.path += prefix
+        state.path += notice.path.bytes
+        if !filter.isEmpty, filter.hides(BytePath(state.path), root: prefix.count) { return }
+        var old: [UInt8]?
+        if case .renamed(let from) = notice.kind { old = prefix + from.bytes }
+        report.tell { format, bytes in
+            format.append(kind, of: notice, path: state.path, from: old, at: now, to: &bytes)
+        }
+    }
+
+    private func prefix(of root: String) -> [UInt8] {
+        prefixes.count == 1 ? prefixes[0] : Int(root).map { prefixes[$0] } ?? []
     }
 
     /// Whether the first listing found something that nothing has happened to since the start.
@@ -116,8 +127,18 @@ final class NoticeSource: EventSource {
         }
     }
 
+    /// As it is written in remarks: without a slash at the end.
+    private func displayed(_ notice: WatchNotice) -> BytePath {
+        let path = BytePath(prefix(of: notice.root) + notice.path.bytes)
+        return path.bytes.count > 1 && path.bytes.last == UInt8(ascii: "/") ? BytePath(path.bytes.dropLast()) : path
+    }
+
     private func remark(on notice: WatchNotice) -> (text: String, isIncomplete: Bool)? {
-        let path = (prefixes[notice.root] ?? "").appending(notice.path)
+        switch notice.kind {
+        case .unreadable, .rootGone, .rootBack, .overflow, .healed: break
+        default: return nil
+        }
+        let path = displayed(notice)
         switch notice.kind {
         case .unreadable(let error):
             return ("\(path) cannot be listed (\(error.code)); what is in it is not told", true)

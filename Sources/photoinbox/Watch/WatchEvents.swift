@@ -6,7 +6,7 @@ import LinuxKernel
 /// What `watch` is asked to tell: `--event`.
 enum WatchEvents: Hashable, Sendable {
     /// Notices of the watcher, by kind.
-    case notices(Set<NoticeKind>)
+    case notices(NoticeKinds)
     /// The kernel's own records.
     case raw(InotifyMask)
 }
@@ -48,6 +48,30 @@ enum NoticeKind: String, CaseIterable, Hashable, Sendable {
     }
 }
 
+/// Some kinds, as bits: each event is looked up in it.
+struct NoticeKinds: Hashable, Sendable, ExpressibleByArrayLiteral {
+    private var bits: UInt16 = 0
+
+    init(_ kinds: [NoticeKind]) { for kind in kinds { bits |= Self.bit(kind) } }
+
+    init(arrayLiteral kinds: NoticeKind...) { self.init(kinds) }
+
+    func contains(_ kind: NoticeKind) -> Bool { bits & Self.bit(kind) != 0 }
+
+    private static func bit(_ kind: NoticeKind) -> UInt16 {
+        switch kind {
+        case .finished: 1
+        case .created: 2
+        case .changed: 4
+        case .vanished: 8
+        case .renamed: 16
+        case .directory: 32
+        case .directoryVanished: 64
+        case .special: 128
+        }
+    }
+}
+
 extension WatchEvents {
     /// What is asked for with nothing said: finished files; every record where `-m` or `-r` show that inotifywait is
     /// meant, which tells them all.
@@ -63,7 +87,7 @@ extension WatchEvents {
         }
         let kinds = words.compactMap(NoticeKind.init(rawValue:))
         if kinds.count == words.count {
-            self = .notices(Set(kinds))
+            self = .notices(NoticeKinds(kinds))
             return
         }
         let masks = words.compactMap { RecordNames.mask($0) }
