@@ -96,6 +96,25 @@ struct NameRulesTests {
             return
         }
         #expect(!rule.isEmpty)
+        #expect(NameRules.isUnfinished(BytePath(name)))
+    }
+
+    @Test("The quick question has the same answer as the whole one, whatever the name is")
+    func quickQuestion() {
+        let pieces = [
+            "", "a", "/", ".", "~", "~$", ".part", ".TMP", ".tmp", ".!qB", ".sync_", "._", ".syncthing.", ".trashed-",
+            ".aria2", ".jpg", "IMG_1", ".nfs", "Thumbs.db", "@eaDir", ".abc123", ".heic", "\u{E9}",
+        ]
+        for first in pieces {
+            for second in pieces {
+                for third in pieces {
+                    let path = BytePath(first + second + third)
+                    var isUnfinished = false
+                    if case .unfinished = NameRules.decide(path) { isUnfinished = true }
+                    #expect(NameRules.isUnfinished(path) == isUnfinished || path.bytes.last == 0x2F, "\(path)")
+                }
+            }
+        }
     }
 
     @Test(

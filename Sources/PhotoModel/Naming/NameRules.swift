@@ -22,35 +22,43 @@ package struct NameRule: Sendable {
     /// What it does with a name that matches.
     package let effect: Effect
     private let matches: @Sendable ([UInt8]) -> Bool
+    /// The first byte of every name that matches; or else the last.
+    fileprivate let first: UInt8?
+    fileprivate let last: UInt8?
 
     /// Whether the rule speaks of `name`, given in ASCII lower case.
     fileprivate func applies(to name: [UInt8]) -> Bool { matches(name) }
 
-    private init(_ effect: Effect, _ name: String, _ matches: @escaping @Sendable ([UInt8]) -> Bool) {
+    private init(
+        _ effect: Effect, _ name: String, first: UInt8? = nil, last: UInt8? = nil,
+        _ matches: @escaping @Sendable ([UInt8]) -> Bool
+    ) {
         self.name = name
         self.effect = effect
+        self.first = first
+        self.last = last
         self.matches = matches
     }
 
     /// Names that begin with `prefix`.
     fileprivate static func prefix(_ effect: Effect, _ prefix: StaticString, _ whose: String) -> NameRule {
-        NameRule(effect, "\(prefix)* (\(whose))") { $0.begins(with: prefix) }
+        NameRule(effect, "\(prefix)* (\(whose))", first: prefix.withUTF8Buffer(\.first)) { $0.begins(with: prefix) }
     }
 
     /// Names that end with `suffix` and have something before it.
     fileprivate static func suffix(_ effect: Effect, _ suffix: StaticString, _ whose: String) -> NameRule {
-        NameRule(effect, "*\(suffix) (\(whose))") { name in
+        NameRule(effect, "*\(suffix) (\(whose))", last: suffix.withUTF8Buffer(\.last)) { name in
             suffix.withUTF8Buffer { name.count > $0.count && name.suffix($0.count).elementsEqual($0) }
         }
     }
 
     /// The name `exact` and no other.
     fileprivate static func exact(_ effect: Effect, _ exact: StaticString, _ whose: String) -> NameRule {
-        NameRule(effect, "\(exact) (\(whose))") { $0.equals(exact) }
+        NameRule(effect, "\(exact) (\(whose))", first: exact.withUTF8Buffer(\.first)) { $0.equals(exact) }
     }
 
     /// rsync writes `.NAME.XXXXXX`, with six letters or digits of mkstemp(3), and renames at the end.
-    fileprivate static let rsync = NameRule(.unfinished, ".NAME.XXXXXX (rsync)") { name in
+    fileprivate static let rsync = NameRule(.unfinished, ".NAME.XXXXXX (rsync)", first: UInt8(ascii: ".")) { name in
         guard name.count >= 9, name[0] == UInt8(ascii: "."), name[name.count - 7] == UInt8(ascii: ".") else {
             return false
         }
@@ -73,6 +81,26 @@ package enum NameRules {
         }
         if lower[0] == UInt8(ascii: ".") { return .ignored(rule: "hidden file") }
         return SidecarKind(name: lower).map(NameDecision.sidecar) ?? .take
+    }
+
+    /// Whether ``decide(_:)`` says that some program has not finished with the file. Of most names, their first and last
+    /// bytes say that no rule can.
+    package static func isUnfinished(_ path: BytePath) -> Bool {
+        let bytes = path.bytes
+        guard let last = bytes.last else { return false }
+        let first = bytes[(bytes.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)...].first ?? last
+        guard unfinishedFirst[Int(lowercased(first))] || unfinishedLast[Int(lowercased(last))] else { return false }
+        if case .unfinished = decide(path) { return true }
+        return false
+    }
+
+    private static let unfinishedFirst = marks(\.first)
+    private static let unfinishedLast = marks(\.last)
+
+    private static func marks(_ byte: (NameRule) -> UInt8?) -> [Bool] {
+        var marks = Array(repeating: false, count: 256)
+        for rule in files where rule.effect == .unfinished { if let byte = byte(rule) { marks[Int(byte)] = true } }
+        return marks
     }
 
     /// The rule that keeps us out of a directory named `name`, or nil: such a directory needs no watch.

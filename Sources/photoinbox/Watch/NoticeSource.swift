@@ -30,9 +30,7 @@ final class NoticeSource: EventSource {
         }
 
         private func isFinishedName(_ path: BytePath) -> Bool {
-            guard !includesUnfinished else { return true }
-            if case .unfinished = NameRules.decide(path) { return false }
-            return true
+            includesUnfinished || !NameRules.isUnfinished(path)
         }
     }
 
