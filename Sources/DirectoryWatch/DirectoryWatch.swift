@@ -42,8 +42,8 @@ public final class DirectoryWatch: Sendable {
         do throws(SystemCallError) {
             monitor = try DirectoryMonitor(label: label, queue: queue, waiting: waiting, file: file, line: line)
         } catch {
-            // A monitor, once made, must be invalidated before it may go.
-            if let timer { queue.async { timer.invalidate() } }
+            // A monitor, once made, may go only when its invalidation has finished.
+            if let timer { queue.async { timer.invalidate { withExtendedLifetime(timer) {} } } }
             throw error
         }
         self.timer = timer

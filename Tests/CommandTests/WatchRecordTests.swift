@@ -139,6 +139,21 @@ import Testing
         #expect(lines(output).count == 17 && lines(output).last == "in/ CREATE last")
     }
 
+    @Test(.enabled(if: canLimit, "skipped: needs user namespaces and unshare(1)"), arguments: ["finished", "create"])
+    func saysThatNobodyMayWatchAnyMore(_ event: String) async throws {
+        let script = "echo 0 > /proc/sys/user/max_inotify_instances; exec \"$@\""
+        let result = try await photoinboxShell(
+            """
+            unshare --user --map-root-user /bin/sh -c '\(script)' sh \
+                '\(BuiltPrograms.path("photoinbox"))' watch -e \(event) in
+            """, in: directory)
+        #expect(result.status == 1)
+        #expect(
+            result.errors
+                == "photoinbox: the kernel's limit of watching programs is reached. Raise fs.inotify.max_user_instances.\n"
+        )
+    }
+
     @Test func leavesExcludedTreesOutWithoutAWatch() async throws {
         try shell("mkdir -p in/keep in/cache/deep in/a.tmp/x in/old/y in/sub/z", in: directory)
         let watch = try await RunningWatch(

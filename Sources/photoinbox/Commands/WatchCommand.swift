@@ -157,7 +157,10 @@ struct WatchCommand: ParsableCommand {
                 source = try RawSource(
                     session: session, roots: roots, mask: mask, includesExisting: existing, filter: filter)
             }
-        } catch { throw CommandFailure(error) }
+        } catch {
+            session.abandon()
+            throw CommandFailure(error)
+        }
         let silence = timeout.flatMap { $0 > 0 ? Duration.milliseconds(Int64(max(1, $0 * 1000))) : nil }
         session.run(source, timeout: silence)
     }
