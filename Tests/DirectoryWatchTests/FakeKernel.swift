@@ -79,7 +79,9 @@ struct FakeKernel {
     /// The same in a listing, which asks of files whether they have a writer.
     func list(_ directory: UInt64, _ name: String) -> Observation {
         let seen = look(directory, name)
-        guard case .file(.regular, let identity, _) = seen, inodes[identity.inode]?.writers ?? 0 > 0 else { return seen }
+        guard case .file(.regular, let identity, _) = seen, inodes[identity.inode]?.writers ?? 0 > 0 else {
+            return seen
+        }
         return .writing(identity)
     }
 
