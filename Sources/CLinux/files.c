@@ -27,6 +27,7 @@ int clinux_file_system(int fd, struct clinux_file_system *out) {
     struct statfs status;
     if (fstatfs(fd, &status) != 0) return -1;
     out->magic = (uint32_t)status.f_type;
+    /* A structure of two integers whose member name differs between C libraries. */
     memcpy(&out->identifier, &status.f_fsid, sizeof out->identifier);
     if (__builtin_mul_overflow((uint64_t)status.f_bavail, (uint64_t)status.f_bsize, &out->available))
         out->available = UINT64_MAX;

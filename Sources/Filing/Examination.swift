@@ -73,9 +73,7 @@ package struct QuietWindows: Hashable, Sendable {
     /// The window that fits what is not known.
     func window(for writer: WriterVerdict) -> Duration {
         switch writer {
-        case .cannotTell(.fileSystem(.nfs)), .cannotTell(.fileSystem(.smb)), .cannotTell(.fileSystem(.ceph)),
-            .cannotTell(.fileSystem(.plan9)), .cannotTell(.fileSystem(.fuse)):
-            remote
+        case .cannotTell(.fileSystem(let kind)) where kind.events == .ownChangesOnly: remote
         case .noWriter, .writerOpen, .cannotTell: local
         }
     }

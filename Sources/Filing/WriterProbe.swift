@@ -48,37 +48,17 @@ package struct WriterProbe: Sendable {
         guard isSafe else { return .cannotTell(.signalNotBlocked) }
         let kind: FileSystemKind
         do { kind = try FileSystemStatus(of: source.content).kind } catch { return .cannotTell(.refused(error.code)) }
-        let trust = LeaseTrust(kind)
-        if trust == .nothing { return .cannotTell(.fileSystem(kind)) }
-        return Self.verdict(on: source.content.askForReadLease(), trust: trust, kind: kind)
+        if kind.leases == .nothing { return .cannotTell(.fileSystem(kind)) }
+        return Self.verdict(on: source.content.askForReadLease(), kind: kind)
     }
 
-    /// What an answer means on a file system that is trusted so far. Pure.
-    package static func verdict(on answer: LeaseAnswer, trust: LeaseTrust, kind: FileSystemKind) -> WriterVerdict {
+    /// What an answer means on such a file system. Pure.
+    package static func verdict(on answer: LeaseAnswer, kind: FileSystemKind) -> WriterVerdict {
         switch answer {
         case .refusedForWriter: .writerOpen
-        case .granted: trust == .decides ? .noWriter : .cannotTell(.fileSystem(kind))
+        case .granted: kind.leases == .decides ? .noWriter : .cannotTell(.fileSystem(kind))
         case .unavailable(.permissionDenied): .cannotTell(.otherOwner)
         case .unavailable(let code): .cannotTell(.refused(code))
-        }
-    }
-}
-
-/// How much a lease says on a kind of file system.
-package enum LeaseTrust: Hashable, Sendable {
-    /// Both answers are right.
-    case decides
-    /// A refusal means a writer; a grant may overlook one (overlay: a mapping of the lower file; FUSE: whoever writes
-    /// to the file behind it).
-    case refusalOnly
-    /// Neither: NFSv4 without a delegation says "writer" for ever, and servers have writers that we can't see.
-    case nothing
-
-    package init(_ kind: FileSystemKind) {
-        switch kind {
-        case .ext, .xfs, .btrfs, .tmpfs, .f2fs, .zfs: self = .decides
-        case .overlay, .fuse, .fat, .exfat, .ntfs, .other: self = .refusalOnly
-        case .nfs, .smb, .ceph, .plan9: self = .nothing
         }
     }
 }

@@ -59,7 +59,7 @@ struct ExaminationTests {
     }
 
     @Test func networkMountsWaitLonger() {
-        let examination = examined(.cannotTell(.fileSystem(.nfs)), whole)
+        let examination = examined(.cannotTell(.fileSystem(FileSystemKind(magic: 0x6969))), whole)
         guard case .wait(_, .seconds(10)) = decide(examination, after: .seconds(20)) else {
             Issue.record("did not wait for thirty seconds")
             return

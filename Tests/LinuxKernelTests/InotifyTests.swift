@@ -133,16 +133,4 @@ struct DirectoryReaderTests {
             #expect(count == 0)
         }
     }
-
-    @Test func fileSystems() throws {
-        let proc = try FileSystem(of: try openDirectory("/proc"))
-        #expect(proc.type == 0x9FA0)
-        #expect(!proc.changesElsewhere)
-        #expect(FileSystem(type: 0x6969, identifier: 0).name == "nfs")
-        #expect(FileSystem(type: 0x6969, identifier: 0).changesElsewhere)
-        #expect(FileSystem(type: 0x6573_5546, identifier: 0).changesElsewhere)
-        let scratch = try ScratchDirectory()
-        let once = try FileSystem(of: try openDirectory(scratch.bytePath))
-        #expect(try FileSystem(of: try openDirectory(scratch.bytePath)) == once)
-    }
 }

@@ -1,4 +1,4 @@
-/* Directories and their file systems: calls and structures that Swift's Glibc module does not have. */
+/* Directories: what Swift's Glibc module does not have. */
 #ifndef CLINUX_DIRECTORIES_H
 #define CLINUX_DIRECTORIES_H
 #include <stdint.h>
@@ -6,5 +6,4 @@
 int64_t clinux_getdents64(int directory, void *buffer, uint64_t size);          /* getdents64(2) */
 /* inotify_add_watch(2) for an open directory, by its entry in /proc/self/fd: the only way to watch by descriptor. */
 int clinux_inotify_watch_directory(int inotify, int directory, uint32_t mask);
-int clinux_fstatfs(int fd, int64_t *type, uint64_t *identifier);                /* fstatfs(2): f_type, f_fsid */
 #endif
