@@ -2,7 +2,7 @@
 package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
     /// Keys before the first header.
     case top = ""
-    case inbox, filing, timer, signals, descriptor, hook, log
+    case inbox, filing, watch, timer, signals, descriptor, hook, log
 
     /// How its header is written; empty for the top.
     package var header: String {
@@ -10,7 +10,7 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
         case .top: ""
         case .inbox, .hook: "[\(rawValue).NAME]"
         case .timer, .descriptor: "[[\(rawValue)]]"
-        case .filing, .signals, .log: "[\(rawValue)]"
+        case .filing, .watch, .signals, .log: "[\(rawValue)]"
         }
     }
 
@@ -18,7 +18,7 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
     package var isNamed: Bool {
         switch self {
         case .inbox, .hook, .timer, .descriptor: true
-        case .top, .filing, .signals, .log: false
+        case .top, .filing, .watch, .signals, .log: false
         }
     }
 
@@ -28,6 +28,7 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
         case .top: ""
         case .inbox: "A directory tree whose photos are filed. As many as are wanted, each with a name of its own."
         case .filing: "How filed photos are kept."
+        case .watch: "How often directories are compared with what is known, where events do not suffice."
         case .timer: "An action that comes back: give it a name, and either \"every\" or \"at\"."
         case .signals: "What signals do. Names with or without SIG."
         case .descriptor: "A FIFO whose lines are commands: each line is an action."
@@ -75,7 +76,7 @@ package struct KeyDescription: Hashable, Sendable {
         switch section {
         case .top: name
         case .inbox, .hook, .timer, .descriptor: "\(section.rawValue).NAME.\(name)"
-        case .filing, .signals, .log: "\(section.rawValue).\(name)"
+        case .filing, .watch, .signals, .log: "\(section.rawValue).\(name)"
         }
     }
 }
@@ -83,8 +84,8 @@ package struct KeyDescription: Hashable, Sendable {
 extension Settings {
     /// Every key there is, in the order in which people meet them.
     package static let keyTable: [KeyDescription] =
-        topKeys + inboxKeys + filingKeys + timerKeys + signalKeys
-        + descriptorKeys + hookKeys + logKeys
+        topKeys + inboxKeys + filingKeys + watchKeys + timerKeys
+        + signalKeys + descriptorKeys + hookKeys + logKeys
 
     private static let topKeys: [KeyDescription] = [
         key(
@@ -147,6 +148,24 @@ extension Settings {
         key(
             .filing, "mode", .fileMode, fallback: .text("0640"), example: "\"0640\"",
             "The permissions of filed photos. Directories can be searched by whoever may read."),
+    ]
+
+    private static let watchKeys: [KeyDescription] = [
+        key(
+            .watch, "fastest", .span(least: .seconds(1), most: .seconds(86_400)), fallback: .text("2s"),
+            example: "\"2s\"",
+            "How soon a directory is looked through again that reports no changes (NFS, SMB, FUSE; where watches or "
+                + "permission are missing), while files arrive. Done on the watchdog's tick, so seldom below 5s."),
+        key(
+            .watch, "slowest", .span(least: .seconds(1), most: .seconds(86_400)), fallback: .text("1m"),
+            example: "\"1m\"",
+            "The same when nothing has arrived for a while. Where looking takes long it is done less often, so that it "
+                + "takes a fiftieth of the time at most."),
+        key(
+            .watch, "audit", .span(least: .seconds(0), most: .seconds(400 * 86_400)), fallback: .text("1d"),
+            example: "\"1d\"",
+            "How often inboxes that do report changes are compared all the same, to find and count what was missed; 24 "
+                + "times as often after something was. \"0s\" for never."),
     ]
 
     private static let timerKeys: [KeyDescription] = [

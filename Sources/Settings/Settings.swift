@@ -14,6 +14,7 @@ package struct Settings: Hashable, Sendable {
     package let catalogue: BytePath
     /// The directory for what need not outlive a restart.
     package let runtime: BytePath
+    package let watch: WatchSettings
     package let timers: [TimerSettings]
     /// What each signal does; a signal that is absent keeps the system's meaning.
     package let signals: [SignalName: Action]
@@ -70,6 +71,16 @@ package struct InboxSettings: Hashable, Sendable {
 
     /// The pattern that leaves `path`, relative to the inbox, alone; nil if none does.
     package func exclusion(of path: BytePath) -> PathGlob? { exclude.first { $0.matches(path) } }
+}
+
+/// How often directories are compared with what is known, where events do not suffice.
+package struct WatchSettings: Hashable, Sendable {
+    /// What reports no changes, while files arrive.
+    package let fastest: TimeSpan
+    /// The same when nothing arrives.
+    package let slowest: TimeSpan
+    /// What does report changes; nil for never.
+    package let audit: TimeSpan?
 }
 
 /// An action that comes back.

@@ -32,6 +32,7 @@ struct SettingsAssembly {
 
     private mutating func checkAll() {
         checkRequiredKeys()
+        checkWatch()
         checkTimers()
         checkHooks()
         checkSignals()
@@ -60,6 +61,17 @@ struct SettingsAssembly {
         let origin: Origin = files.last.map { .wholeFile($0) } ?? inbox.origin
         assignments.report(
             "no library is named; add library = \"/srv/photos/library\" at the top, or give --library", origin: origin)
+    }
+
+    private mutating func checkWatch() {
+        let watch = SettingsValues(assignments: assignments).settings().watch
+        guard watch.fastest > watch.slowest else { return }
+        for name in ["slowest", "fastest"] {
+            guard let given = assignments.values[SettingsKey(.watch, name)] else { continue }
+            return assignments.report(
+                "the slowest pace, \(watch.slowest), is faster than the fastest, \(watch.fastest)",
+                statement: given.statement, origin: given.origin)
+        }
     }
 
     private mutating func checkTimers() {

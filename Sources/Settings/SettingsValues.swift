@@ -10,7 +10,7 @@ struct SettingsValues {
             library: library(), inboxes: names(of: .inbox).compactMap(inbox), state: state,
             catalogue: path(SettingsKey(.top, "catalogue")) ?? state.appending("catalogue.sqlite"),
             runtime: path(SettingsKey(.top, "runtime")) ?? state.appending("run"),
-            timers: names(of: .timer).compactMap(timer), signals: signals(),
+            watch: watch(), timers: names(of: .timer).compactMap(timer), signals: signals(),
             descriptors: names(of: .descriptor).compactMap(descriptor), hooks: names(of: .hook).compactMap(hook),
             log: LogSettings(
                 level: word(SettingsKey(.log, "level")).flatMap(LogSettings.Level.init) ?? .info,
@@ -38,6 +38,18 @@ struct SettingsValues {
             case .globs(let exclude) = value(SettingsKey(.inbox, name, "exclude"))?.value
         else { return nil }
         return InboxSettings(name: name, path: root, mode: mode, quiet: quiet, patience: patience, exclude: exclude)
+    }
+
+    private func watch() -> WatchSettings {
+        func span(_ name: String) -> TimeSpan {
+            guard case .span(let span) = value(SettingsKey(.watch, name))?.value else {
+                preconditionFailure("the key table has no watch.\(name)")
+            }
+            return span
+        }
+        let audit = span("audit")
+        return WatchSettings(
+            fastest: span("fastest"), slowest: span("slowest"), audit: audit == .seconds(0) ? nil : audit)
     }
 
     private func timer(_ name: String) -> TimerSettings? {

@@ -156,6 +156,15 @@ struct NameRulesTests {
         #expect(NameRules.ruleIgnoring(directory: ".git") == "hidden directory")
     }
 
+    @Test(
+        "What systems and programs keep for themselves costs no watch",
+        arguments: [
+            "@eaDir", "#recycle", "#snapshot", "@Recycle", ".@__thumb", "@Recently-Snapshot", ".stfolder",
+            ".stversions", ".Trash-1000", ".Trashes", "$RECYCLE.BIN", "System Volume Information", "lost+found",
+            "__MACOSX", ".thumbnails", ".Spotlight-V100", ".fseventsd", ".git",
+        ])
+    func unwatchedDirectories(name: String) { #expect(NameRules.ruleIgnoring(directory: BytePath(name)) != nil) }
+
     @Test func formatsAndExtensions() {
         #expect(PhotoFormat.jpeg.agrees(withExtension: Array("jpeg".utf8)))
         #expect(!PhotoFormat.jpeg.agrees(withExtension: Array("png".utf8)))

@@ -112,6 +112,10 @@ struct MistakeTests {
             "photoinbox.toml:4:8: TERM = 'dump': service managers stop a daemon with SIGTERM; "
                 + "write \"stop\" or leave it out"
         ),
+        (
+            "[watch]\nfastest = '2m'",
+            "photoinbox.toml:4:11: fastest = '2m': the slowest pace, 1m, is faster than the fastest, 2m"
+        ),
         ("[signals]\nHUP = 'dmup'", "photoinbox.toml:4:7: HUP = 'dmup': unknown action; did you mean \"dump\"?"),
         ("[signals]\nHUP = 'hook x'", "photoinbox.toml:4:7: HUP = 'hook x': there is no [hook.x]"),
         (

@@ -46,6 +46,9 @@ let fullFile = """
 
     [log]
     level = "debug"
+    [watch]
+    slowest = "5m"
+    audit = "0s"
     [filing]
     mode = "0600"
     group = "photos"

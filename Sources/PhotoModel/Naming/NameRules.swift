@@ -115,6 +115,8 @@ package enum NameRules {
         .exact(.ignored, "#recycle", "Synology"),
         .exact(.ignored, "#snapshot", "Synology"),
         .exact(.ignored, "@recycle", "QNAP"),
+        .exact(.ignored, ".@__thumb", "QNAP"),
+        .exact(.ignored, "@recently-snapshot", "QNAP"),
         .exact(.ignored, ".stfolder", "Syncthing"),
         .exact(.ignored, ".stversions", "Syncthing"),
         .prefix(.ignored, ".trash", "trash"),
