@@ -1,6 +1,7 @@
 public import FileValues
 public import LinuxKernel
 public import SystemMonitor
+import SystemPackage
 
 /// Watches directory trees, each with all that is in it, on one inotify(7) instance, and tells what changed there.
 ///
@@ -13,17 +14,23 @@ public import SystemMonitor
 /// invalidated once, and only then released.
 public final class DirectoryWatch: Sendable {
     private let engine: WatchEngine
-    private let monitor: DirectoryMonitor
+    /// Nil where there was no inotify instance for it: everything is polled then.
+    let monitor: DirectoryMonitor?
+    let queue: MonitorQueue
     private let timer: TimerMonitor?
     private let isDriven: Bool
 
-    /// Sets one up; from any thread. Throws what ``DirectoryMonitor`` throws. Roots need not exist yet.
+    /// Sets one up; from any thread. Roots need not exist yet. Where the user's inotify instances ran out (EMFILE) it
+    /// does without events, polls, and says so in ``WatchSnapshot/need``. Throws what else ``DirectoryMonitor`` throws.
     ///
     /// - Parameter reportsChanges: Whether writes to files that are still open are told as ``WatchNotice/Kind/changed``,
     ///   at the price of an event for each write(2).
     /// - Parameter tick: How far apart the cheap checks are: that each root's path leads to it, that files which were made
-    ///   and not closed came to rest, and listings of what is polled. Nil if the caller calls ``checkNow()``, on a timer
-    ///   that wakes the process anyway.
+    ///   and not closed came to rest, and listings of what is polled. Nil if the caller calls ``tick()``, on a timer that
+    ///   wakes the process anyway.
+    /// - Parameter policy: How often is compared what events do not tell.
+    /// - Parameter livenessDirectory: A directory, best on tmpfs and in none of the roots, for a cookie that is touched on
+    ///   each tick, so that ``WatchSnapshot/liveness`` says whether events arrive.
     /// - Parameter waiting: Who waits for events: libdispatch, or a thread of the caller's in ``drive(whileOpen:)``.
     /// - Parameter isolatesRoots: Whether files are looked at on their root's queue even if nothing else is going on
     ///   there, so that a root that hangs holds up nobody. Without, a look at a file that was just closed, which the
@@ -31,6 +38,7 @@ public final class DirectoryWatch: Sendable {
     public init(
         label: String, queue: MonitorQueue, roots: [WatchRoot], reportsChanges: Bool = false,
         tick: Duration? = .seconds(5), waiting: DirectoryMonitor.Waiting = .dispatch, isolatesRoots: Bool = true,
+        policy: ComparePolicy = ComparePolicy(), livenessDirectory: BytePath? = nil,
         file: StaticString = #fileID, line: UInt = #line
     ) throws(SystemCallError) {
         precondition(Set(roots.map(\.id)).count == roots.count, "two roots with one identifier")
@@ -39,28 +47,42 @@ public final class DirectoryWatch: Sendable {
                 try TimerMonitor(
                     .every(tick), tolerance: tick / 10, label: "\(label) tick", queue: queue, file: file, line: line)
             } else { nil }
+        var noInstance: SystemCallError?
         do throws(SystemCallError) {
             monitor = try DirectoryMonitor(label: label, queue: queue, waiting: waiting, file: file, line: line)
+        } catch  where error.code == .tooManyOpenFiles && error.call == "inotify_init1" && waiting == .dispatch {
+            noInstance = error
+            monitor = nil
         } catch {
             // A monitor, once made, may go only when its invalidation has finished.
             if let timer { queue.async { timer.invalidate { withExtendedLifetime(timer) {} } } }
             throw error
         }
         self.timer = timer
+        self.queue = queue
         isDriven = waiting == .driver
         var mask: InotifyMask = [
             .created, .closedAfterWriting, .movedFrom, .movedTo, .deleted, .deletedSelf, .movedSelf, .onlyDirectory,
             .excludeUnlinked,
         ]
         if reportsChanges { mask.insert(.modified) }
+        let backend: any WatchBackend =
+            if let monitor { InotifyBackend(instance: monitor.watches, mask: mask) } else {
+                NoWatches(reason: noInstance ?? SystemCallError("inotify_init1", .tooManyOpenFiles))
+            }
+        var cookie: LivenessCookie?
+        if let livenessDirectory, let monitor {
+            cookie = LivenessCookie(
+                label: "\(queue.label).cookie", directory: livenessDirectory, instance: monitor.watches)
+        }
         engine = WatchEngine(
-            label: label, queue: queue, roots: roots, backend: InotifyBackend(instance: monitor.watches, mask: mask),
-            reportsChanges: reportsChanges, isolatesRoots: isolatesRoots)
+            label: label, queue: queue, roots: roots, backend: backend, reportsChanges: reportsChanges,
+            isolatesRoots: isolatesRoots, policy: policy, cookie: cookie)
     }
 
     /// Sets what is called with the notices of each turn, in order, on the queue. In set up only.
     public func setHandler(_ handler: @escaping @Sendable ([WatchNotice]) -> Void) {
-        monitor.core.checkConfigurable(file: #fileID, line: #line)
+        monitor?.core.checkConfigurable(file: #fileID, line: #line)
         engine.setHandler(handler)
     }
 
@@ -72,16 +94,20 @@ public final class DirectoryWatch: Sendable {
         onReconciled: (@Sendable ([ReconcileReport]) -> Void)? = nil
     ) {
         let (engine, monitor, isDriven) = (self.engine, self.monitor, self.isDriven)
-        monitor.setEventHandler(file: file, line: line) { events in
-            engine.take(events)
-            guard !isDriven, engine.shouldGather else { return }
-            monitor.suspend()
-            monitor.queue.after(.nanoseconds(Pacer.batch)) { if !engine.hasEnded { monitor.resume() } }
+        if let monitor {
+            monitor.setEventHandler(file: file, line: line) { events in
+                engine.take(events)
+                guard !isDriven, engine.shouldGather else { return }
+                monitor.suspend()
+                monitor.queue.after(.nanoseconds(Pacer.batch)) { if !engine.hasEnded { monitor.resume() } }
+            }
+            monitor.activate(file: file, line: line) {
+                engine.start(onWatching: onWatching, onReconciled: onReconciled)
+            }
+        } else {
+            queue.async { engine.start(onWatching: onWatching, onReconciled: onReconciled) }
         }
-        monitor.activate(file: file, line: line) {
-            engine.start(onWatching: onWatching, onReconciled: onReconciled)
-        }
-        timer?.setEventHandler(file: file, line: line) { _ in engine.tick() }
+        timer?.setEventHandler(file: file, line: line) { _ in engine.tick(isPaced: true) }
         timer?.activate(file: file, line: line)
     }
 
@@ -90,6 +116,7 @@ public final class DirectoryWatch: Sendable {
     /// ``DirectoryMonitor/Waiting/driver``, and only once it was activated.
     public func drive(whileOpen descriptor: Int32) {
         let engine = self.engine
+        guard let monitor else { preconditionFailure("a watch without events was driven") }
         monitor.drive(whileOpen: descriptor, pause: .nanoseconds(Pacer.batch)) { engine.shouldGather }
     }
 
@@ -105,8 +132,11 @@ public final class DirectoryWatch: Sendable {
     /// at the next reconciliation, it is found anew.
     public func forget(root: String, path: BytePath) { engine.forget(root, path) }
 
-    /// Does now what is otherwise done on each tick.
-    public func checkNow() { engine.tick() }
+    /// Does what is done every few seconds; for those who have no timer of it.
+    public func tick() { engine.tick(isPaced: true) }
+
+    /// Does now what is otherwise done on ticks, whether it is due or not.
+    public func checkNow() { engine.tick(isPaced: false) }
 
     /// Ends it: no notice comes after this call, and no answer to a reconciliation under way. `completion` runs on the
     /// queue when the kernel has let go. File work that hangs is left to itself; its result will be dropped.
@@ -114,7 +144,7 @@ public final class DirectoryWatch: Sendable {
         file: StaticString = #fileID, line: UInt = #line, completion: (@Sendable () -> Void)? = nil
     ) {
         engine.end()
-        let missing = Locked(timer == nil ? 1 : 2)
+        let missing = Locked((timer == nil ? 0 : 1) + (monitor == nil ? 0 : 1))
         let ended: @Sendable () -> Void = {
             let isLast = missing.withLock { missing in
                 missing -= 1
@@ -122,7 +152,8 @@ public final class DirectoryWatch: Sendable {
             }
             if isLast { completion?() }
         }
-        monitor.invalidate(file: file, line: line, completion: ended)
+        if timer == nil && monitor == nil { queue.async { completion?() } }
+        monitor?.invalidate(file: file, line: line, completion: ended)
         timer?.invalidate(file: file, line: line, completion: ended)
     }
 

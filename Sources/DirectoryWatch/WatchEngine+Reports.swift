@@ -41,30 +41,45 @@ extension FileTime {
 
 extension TreeCore {
     func snapshot(
-        of root: Int, _ settings: WatchRoot, lastReconciliation: ReconcileReport?, step: WatchStep
+        of root: Int, _ settings: WatchRoot, lastReconciliation: ReconcileReport?, limit: Int?, step: WatchStep
     ) -> RootSnapshot {
         let state = roots[root]
+        let isAllPolled = state.isLive && state.tellsOwnChangesOnly
+        let isPolling = isAllPolled || !state.polled.isEmpty || !state.unreadable.isEmpty
         return RootSnapshot(
-            id: state.id, path: settings.path, verdict: state.verdict, watches: state.watched,
-            directories: state.directories, unreadable: state.unreadable.count, knownFiles: state.knownFiles,
+            id: state.id, path: settings.path, verdict: state.verdict(limit: limit), watches: state.watched,
+            directories: state.directories, polled: isAllPolled ? state.directories : state.polled.count,
+            polling: isPolling ? PaceReport(state.polling) : nil,
+            audit: AuditReport(
+                count: state.audits, missed: state.missed, lastMissed: state.lastMissed,
+                pace: isAllPolled ? nil : state.audit.map { PaceReport($0) }), since: state.since,
+            unreadable: state.unreadable.count, firstUnreadable: firstUnreadable(root), knownFiles: state.knownFiles,
             notices: state.counts.notices, waitingLooks: state.dirty.count, surveys: state.surveys,
             lastReconciliation: lastReconciliation, step: step)
+    }
+
+    /// The one that has been known longest, of a few.
+    private func firstUnreadable(_ root: Int) -> UnreadableDirectory? {
+        let nodes = roots[root].unreadable
+        guard let first = nodes.count > 64 ? nodes.first : nodes.min(by: { $0.index < $1.index }),
+            let reason = roots[root].unreadableReason
+        else { return nil }
+        return UnreadableDirectory(path: table.path(of: first), reason: reason)
     }
 }
 
 extension RootSnapshot {
     func with(step: WatchStep) -> RootSnapshot {
-        RootSnapshot(
-            id: id, path: path, verdict: verdict, watches: watches, directories: directories, unreadable: unreadable,
-            knownFiles: knownFiles, notices: notices, waitingLooks: waitingLooks, surveys: surveys,
-            lastReconciliation: lastReconciliation, step: step)
+        var copy = self
+        copy.step = step
+        return copy
     }
 }
 
 extension RootState {
     var isLost: Bool { if case .gone = phase { true } else { false } }
 
-    var verdict: WatchVerdict {
+    func verdict(limit: Int?) -> WatchVerdict {
         switch phase {
         case .starting: return .starting
         case .gone(let loss): return .gone(loss)
@@ -74,16 +89,7 @@ extension RootState {
             }
             if polled.isEmpty { return hasBegun ? .live : .starting }
             if watched == 0 { return .polled(fileSystem: nil) }
-            return .partlyPolled(watched: watched, polled: polled.count, limit: Self.watchLimit())
+            return .partlyPolled(watched: watched, polled: polled.count, limit: limit)
         }
-    }
-
-    /// `fs.inotify.max_user_watches`; nil where /proc/sys is hidden (ProcSubset=pid).
-    private static func watchLimit() -> Int? {
-        guard let file = fopen("/proc/sys/fs/inotify/max_user_watches", "re") else { return nil }
-        defer { fclose(file) }
-        var line = [CChar](repeating: 0, count: 32)
-        guard fgets(&line, Int32(line.count), file) != nil else { return nil }
-        return Int(String(decoding: line.prefix { $0 >= 48 && $0 < 58 }.map { UInt8($0) }, as: UTF8.self))
     }
 }

@@ -17,7 +17,9 @@ final class WatchEngine: Sendable {
         var onWatching: (@Sendable () -> Void)?
         var reports: [ReconcileReport?]
         var started: [UInt64]
-        var ticks = 0
+        /// As last read; nil while nothing was refused.
+        var limits: InotifyLimits?
+        var life = Life()
         var isAging = false
         var pacer = Pacer()
         var shouldGather = false
@@ -42,27 +44,33 @@ final class WatchEngine: Sendable {
     let roots: [WatchRoot]
     private let workers: [RootWorker]
     private let isolatesRoots: Bool
-    private let state: QueueBound<State>
+    private let backend: any WatchBackend
+    let cookie: LivenessCookie?
+    let state: QueueBound<State>
     private let published: Locked<WatchSnapshot>
     private let step: Locked<WatchStep>
 
     init(
         label: String, queue: MonitorQueue, roots: [WatchRoot], backend: any WatchBackend,
-        reportsChanges: Bool, isolatesRoots: Bool
+        reportsChanges: Bool, isolatesRoots: Bool, policy: ComparePolicy, cookie: LivenessCookie?
     ) {
         self.label = label
         self.queue = queue
         self.roots = roots
         self.isolatesRoots = isolatesRoots
+        self.backend = backend
+        self.cookie = cookie
         let share = max(8, Self.openDirectories / max(1, roots.count))
         workers = roots.map { RootWorker($0, backend: backend, openDirectories: share) }
-        let core = TreeCore(roots: roots.map(\.id), reportsChanges: reportsChanges)
+        let core = TreeCore(roots: roots.map(\.id), reportsChanges: reportsChanges, policy: policy)
         let idle = WatchStep(name: "idle", since: monotonicNanoseconds())
         published = Locked(
             WatchSnapshot(
                 label: label,
-                roots: roots.indices.map { core.snapshot(of: $0, roots[$0], lastReconciliation: nil, step: idle) },
-                events: 0, overflows: 0, strayEvents: 0, watches: 0, step: idle))
+                roots: roots.indices.map {
+                    core.snapshot(of: $0, roots[$0], lastReconciliation: nil, limit: nil, step: idle)
+                },
+                events: 0, overflows: 0, strayEvents: 0, watches: 0, need: nil, liveness: nil, step: idle))
         step = Locked(idle)
         state = QueueBound(
             State(
@@ -81,7 +89,7 @@ final class WatchEngine: Sendable {
             label: last.label,
             roots: zip(last.roots, workers).map { root, worker in root.with(step: worker.step) },
             events: last.events, overflows: last.overflows, strayEvents: last.strayEvents, watches: last.watches,
-            step: step.withLock { $0 })
+            need: last.need, liveness: last.liveness, step: step.withLock { $0 })
     }
 
     func setHandler(_ handler: @escaping Handler) { state.onQueue { $0.handler = handler } }
@@ -101,6 +109,7 @@ final class WatchEngine: Sendable {
             return (state.handler, state.onWatching, state.tickets, state.outsiders)
         }
         withExtendedLifetime(dropped) {}
+        cookie?.end()
     }
 
     func take(_ events: DirectoryEvents) {
@@ -120,13 +129,15 @@ final class WatchEngine: Sendable {
 
     var hasEnded: Bool { state.onQueue { $0.hasEnded } }
 
-    func tick() {
+    func tick(isPaced: Bool) {
         if hasEnded { return }
-        let number = state.onQueue { state in
-            state.ticks += 1
-            return state.ticks
+        state.onQueue { $0.limits = nil }
+        let hasQueuedRecords = backend.hasQueuedRecords
+        turn("tick") {
+            $0.hasQueuedRecords = hasQueuedRecords
+            $0.tick(isPaced: isPaced)
         }
-        turn("tick") { $0.tick(number) }
+        askForLife()
     }
 
     /// Gives the records of a watch that somebody else made on the same instance to `handler`, on the queue, until its
@@ -267,18 +278,26 @@ final class WatchEngine: Sendable {
         }
     }
 
-    private func publish() {
+    func publish() {
         let snapshot = state.onQueue { state in
-            WatchSnapshot(
+            // Read while something is lacking: it may have been raised meanwhile.
+            var need = state.core.need(state.limits ?? InotifyLimits())
+            if need != nil, state.limits == nil {
+                let limits = InotifyLimits.current()
+                state.limits = limits
+                need = state.core.need(limits)
+            }
+            return WatchSnapshot(
                 label: label,
                 roots: roots.indices.map {
                     state.core.snapshot(
                         of: $0, roots[$0], lastReconciliation: state.reports[$0],
+                        limit: need.flatMap { $0.resource == .watches ? $0.limit?.value : nil },
                         step: WatchStep(name: "idle", since: 0))
                 },
                 events: state.core.counters.events, overflows: state.core.counters.overflows,
-                strayEvents: state.core.counters.strayEvents, watches: state.core.watches.count,
-                step: WatchStep(name: "idle", since: 0))
+                strayEvents: state.core.counters.strayEvents, watches: state.core.watches.count, need: need,
+                liveness: state.liveness(isAsked: cookie != nil), step: WatchStep(name: "idle", since: 0))
         }
         published.withLock { $0 = snapshot }
     }

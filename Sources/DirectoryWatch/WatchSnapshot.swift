@@ -1,4 +1,5 @@
 public import FileValues
+public import SystemPackage
 
 /// How well a root is watched.
 public enum WatchVerdict: Hashable, Sendable {
@@ -12,7 +13,7 @@ public enum WatchVerdict: Hashable, Sendable {
     /// Every directory is listed again and again; with the file system's name where that is why: changes there are made
     /// elsewhere and raise no event here.
     case polled(fileSystem: String?)
-    /// Its path does not lead to it.
+    /// Its path does not lead to it; since ``RootSnapshot/since``.
     case gone(WatchNotice.Loss)
 }
 
@@ -46,6 +47,45 @@ public struct WatchStep: Hashable, Sendable {
     public let since: UInt64
 }
 
+/// When something is compared that no event tells; moments are nanoseconds of CLOCK_MONOTONIC.
+public struct PaceReport: Hashable, Sendable {
+    /// From the beginning of one comparison to the next, in nanoseconds.
+    public let interval: UInt64
+    /// When the last one ended; nil if there was none.
+    public let last: UInt64?
+    /// When the next one is due: on the first tick after that.
+    public let next: UInt64
+    /// How long the last one took, in nanoseconds.
+    public let cost: UInt64
+
+    init(_ pace: PollPace) {
+        interval = pace.interval
+        last = pace.ended
+        next = pace.next
+        cost = pace.cost
+    }
+}
+
+/// What comparisons of a live root have found that no event had told.
+public struct AuditReport: Hashable, Sendable {
+    /// Comparisons that say something: neither the root's first, nor one with an overflow.
+    public let count: Int
+    /// What all of them found.
+    public let missed: Int
+    /// What the last one found.
+    public let lastMissed: Int
+    /// When the next one comes by itself; nil if none does.
+    public let pace: PaceReport?
+}
+
+/// A directory that can't be listed.
+public struct UnreadableDirectory: Hashable, Sendable {
+    /// Relative to the root.
+    public let path: BytePath
+    /// Why, as errno(3) has it.
+    public let reason: Errno
+}
+
 /// The state of one root.
 public struct RootSnapshot: Hashable, Sendable {
     /// Its identifier.
@@ -58,8 +98,18 @@ public struct RootSnapshot: Hashable, Sendable {
     public let watches: Int
     /// Directories known.
     public let directories: Int
-    /// Directories that can't be listed.
+    /// Directories that are listed again and again; all of them where events come from this machine alone.
+    public let polled: Int
+    /// When they are; nil if there are none, nor unreadable ones.
+    public let polling: PaceReport?
+    /// What events missed.
+    public let audit: AuditReport
+    /// When it began to be live, or was lost, on CLOCK_MONOTONIC in nanoseconds; 0 while it is being opened.
+    public let since: UInt64
+    /// Directories that can't be listed. They are tried again at the pace of ``polling``.
     public let unreadable: Int
+    /// One of them, and why the last one could not be.
+    public let firstUnreadable: UnreadableDirectory?
     /// Entries known that are no directories.
     public let knownFiles: Int
     /// Notices given.
@@ -71,7 +121,7 @@ public struct RootSnapshot: Hashable, Sendable {
     /// The last reconciliation, if there was one.
     public let lastReconciliation: ReconcileReport?
     /// What its queue does now.
-    public let step: WatchStep
+    public internal(set) var step: WatchStep
 }
 
 /// The state of a ``DirectoryWatch``, published after each of its turns; reading it asks no queue.
@@ -88,6 +138,10 @@ public struct WatchSnapshot: Hashable, Sendable {
     public let strayEvents: Int
     /// Watch descriptors in use.
     public let watches: Int
+    /// What keeps directories from being watched; nil if nothing does.
+    public let need: WatchNeed?
+    /// Whether events arrive; nil if nobody asks.
+    public let liveness: LivenessReport?
     /// What the engine does now.
     public let step: WatchStep
 }

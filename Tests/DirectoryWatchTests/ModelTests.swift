@@ -111,7 +111,7 @@ struct Model {
             pump()
         case .tick:
             ticks += 1
-            core.tick(ticks)
+            core.tick(isPaced: false)
             pump()
         case .reconcile:
             core.reconcile(step.a % 2, ticket: nil)
@@ -126,7 +126,7 @@ struct Model {
         // What could not be watched is polled, and watched as soon as it can be.
         kernel.watchLimit = .max
         ticks += 1
-        core.tick(ticks)
+        core.tick(isPaced: false)
         pump()
         return rest()
     }

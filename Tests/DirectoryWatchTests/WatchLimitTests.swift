@@ -1,5 +1,6 @@
 import DirectoryWatch
 import Glibc
+import LinuxKernel
 import SystemMonitor
 import TestSupport
 import Testing
@@ -39,6 +40,12 @@ struct WatchLimitTests {
         }
         #expect(watches == 8)
         #expect(polled == 13)
+        let need = try #require(watched.watch.snapshot().need)
+        #expect(need.limit == InotifyLimits.Limit(setting: "user.max_inotify_watches", value: 8))
+        #expect(need.needed == 21)
+        #expect(need.polled == 13)
+        #expect(need.assignment == "user.max_inotify_watches=8192")
+        #expect(watched.watch.snapshot().roots[0].polling != nil)
         for directory in 0..<20 { try watched.write("inbox/d\(directory)/a.jpg", "\(directory)") }
         watched.queue.sync { watched.watch.checkNow() }
         try await watched.settle()
@@ -49,6 +56,18 @@ struct WatchLimitTests {
         watched.queue.sync { watched.watch.checkNow() }
         try await watched.settle()
         #expect(watched.watch.snapshot().roots[0].verdict == .live)
+        #expect(watched.watch.snapshot().need == nil)
+        // The limit is reached again, and raised: that suffices, too.
+        for directory in 20..<40 { mkdir(watched.path("d\(directory)"), 0o755) }
+        try await watched.settle()
+        #expect(watched.watch.snapshot().need?.polled == 19)
+        let setting = open("/proc/sys/user/max_inotify_watches", O_WRONLY)
+        #expect(Glibc.write(setting, "100", 3) == 3)
+        close(setting)
+        watched.queue.sync { watched.watch.checkNow() }
+        try await watched.settle()
+        #expect(watched.watch.snapshot().roots[0].verdict == .live)
+        #expect(watched.watch.snapshot().need == nil)
         await watched.end()
     }
 }

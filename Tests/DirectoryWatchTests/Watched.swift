@@ -17,7 +17,8 @@ final class Watched: Sendable {
 
     /// Watches the directory `inbox` in a scratch directory.
     init(
-        reportsChanges: Bool = false, roots: [String] = ["inbox"], below parent: String? = nil,
+        reportsChanges: Bool = false, policy: ComparePolicy = ComparePolicy(), livenessDirectory: BytePath? = nil,
+        roots: [String] = ["inbox"], below parent: String? = nil,
         exclude: @escaping @Sendable (BytePath, FileKind) -> Bool = { _, _ in false }
     ) throws {
         let scratch = try ScratchDirectory(below: parent)
@@ -29,7 +30,7 @@ final class Watched: Sendable {
             roots: zip(roots, rootQueues).map { name, queue in
                 WatchRoot(
                     id: name, path: scratch.bytePath.appending(BytePath(name)), queue: queue, exclude: exclude)
-            }, reportsChanges: reportsChanges, tick: nil)
+            }, reportsChanges: reportsChanges, tick: nil, policy: policy, livenessDirectory: livenessDirectory)
         for name in roots { mkdir(scratch.appending(name), 0o755) }
     }
 

@@ -9,6 +9,17 @@ protocol WatchBackend: Sendable {
     /// Gives a watch up; a record `ignored` may follow. False if there is none by that number any more.
     @discardableResult
     func removeWatch(_ watch: Int32) -> Bool
+    /// Whether the kernel holds records that nobody has read yet.
+    var hasQueuedRecords: Bool { get }
+}
+
+/// No watches at all, because there was no instance for them: everything is polled.
+struct NoWatches: WatchBackend {
+    let reason: SystemCallError
+    let hasQueuedRecords = false
+
+    func addWatch(directory: borrowing OwnedDescriptor) throws(SystemCallError) -> Int32 { throw reason }
+    func removeWatch(_ watch: Int32) -> Bool { false }
 }
 
 /// Watches of an inotify(7) instance, all with one mask.
@@ -21,4 +32,7 @@ struct InotifyBackend: WatchBackend {
     }
 
     func removeWatch(_ watch: Int32) -> Bool { instance.removeWatch(watch) }
+
+    // Where it can't be asked, nothing is assumed.
+    var hasQueuedRecords: Bool { (try? instance.queuedBytes()) != 0 }
 }

@@ -1,4 +1,5 @@
 import FileValues
+import SystemPackage
 
 /// What one reconciliation found: all differences told since it began.
 struct Reconciliation: Hashable, Sendable {
@@ -8,6 +9,8 @@ struct Reconciliation: Hashable, Sendable {
     var heals = false
     /// Whether it was the root's first since it is live.
     var isFirst = false
+    /// Whether it was begun by the pace at which is compared what no event tells.
+    var isPoll = false
     /// CLOCK_MONOTONIC nanoseconds, given by whoever asked; 0 if nobody did.
     var began: UInt64 = 0
     var counts = NoticeCounts()
@@ -38,10 +41,12 @@ struct RootState {
     }
 
     struct UnderWay {
-        /// The survey of the whole tree.
-        var survey: UInt32
         var outcome: Reconciliation
         let startCounts: NoticeCounts
+        /// Whether the whole tree is compared, and not only what is polled in it.
+        var isWhole = true
+        /// Whether what it finds counts as missed.
+        var isAudit = false
         /// The look after which it is through, once its surveys are.
         var lastLook: UInt64?
     }
@@ -71,6 +76,21 @@ struct RootState {
     var watched = 0
     var polled: Set<NodeID> = []
     var unreadable: Set<NodeID> = []
+    /// Why the last directory could not be read, and the last one not be watched.
+    var unreadableReason: Errno?
+    var refusal: Errno?
+    /// When the present phase began.
+    var since: UInt64 = 0
+    /// When is compared what no event tells, and when the rest; begun with the root's life.
+    var polling = PollPace(CompareBounds(shortest: .zero, longest: .zero), startingWith: .zero, now: 0)
+    var audit: PollPace?
+    var ledger = AuditLedger()
+    /// When the last audit began, and when it was through, as long as it is not settled.
+    var auditBegan: UInt64 = 0
+    var auditEnded: UInt64?
+    var audits = 0
+    var missed = 0
+    var lastMissed = 0
     /// Files that are being written, as far as is known.
     var unsettled: Set<DirtyNames.Key> = []
 

@@ -64,6 +64,9 @@ extension TreeCore {
             if isTop(node), !mask.isDisjoint(with: [.deletedSelf, .movedSelf, .unmounted]) { doubt(node) }
             return
         }
+        if roots[Int(table[node].root)].ledger.isListening {
+            roots[Int(table[node].root)].ledger.explain(AuditLedger.Key(directory: node, name: BytePath(bytes)))
+        }
         // A directory in limbo is surveyed when it finds its place.
         guard isAttached(node) else { return }
         let isDirectory = mask.contains(.isDirectory)
@@ -127,6 +130,7 @@ extension TreeCore {
         held = [:]
         for root in roots.indices where roots[root].isLive {
             notify(root, "", .overflow)
+            roots[root].ledger.void()
             var wanted = roots[root].wanted ?? Reconciliation(began: now)
             wanted.heals = true
             roots[root].wanted = wanted

@@ -26,8 +26,8 @@ extension TreeCore {
     }
 
     /// Cheap checks, a few seconds apart: that each root's path still leads to it, that files which were made came to
-    /// rest, and what no event tells.
-    mutating func tick(_ number: Int) {
+    /// rest, and what no event tells, as far as it is due; all of it without a pace.
+    mutating func tick(isPaced: Bool) {
         for root in roots.indices {
             guard roots[root].isLive else {
                 adopt(root)
@@ -35,15 +35,9 @@ extension TreeCore {
             }
             checkRoot(root)
             for key in roots[root].unsettled { note(key.directory, key.name, Hints(signs: .settle)) }
-            // One at a time: a slow root is not asked again before it answered.
-            guard roots[root].surveys == 0 else { continue }
-            for node in roots[root].polled where table.isValid(node) { survey(node, isRecursive: false) }
-            guard number % Self.ticksBetweenRetries == 0 else { continue }
-            for node in roots[root].unreadable where table.isValid(node) { survey(node, isRecursive: true) }
+            compareWhatIsDue(root, isPaced: isPaced)
         }
     }
-
-    private static let ticksBetweenRetries = 12
 
     /// Asks for a root to be compared with what is known; its outcome carries the tickets given.
     mutating func reconcile(_ root: Int, ticket: UInt64?) {
@@ -56,7 +50,7 @@ extension TreeCore {
     /// What the caller does not want known any more, because it took care of it.
     mutating func forget(_ root: Int, _ path: BytePath) {
         if let directory = find(root, path.parent), let name = table.names.find(path.name) {
-            setKnown(directory, name, nil)
+            if setKnown(directory, name, nil) != nil { roots[root].ledger.forget(key(directory, name)) }
         }
     }
 
@@ -80,7 +74,7 @@ extension TreeCore {
     mutating func advanceReconciliation(_ root: Int) {
         startReconciliation(root)
         guard isThrough(root) else { return }
-        for (key, displaced) in limbo where key.root == root {
+        for (key, displaced) in limbo where key.root == root && roots[root].underWay?.isWhole == true {
             guard limbo.removeValue(forKey: key) != nil else { continue }
             drop(displaced.node, path: displaced.path)
         }
@@ -91,9 +85,9 @@ extension TreeCore {
     private mutating func startReconciliation(_ root: Int) {
         if roots[root].underWay == nil, let wanted = roots[root].wanted {
             roots[root].wanted = nil
-            if let id = survey(roots[root].top, isRecursive: true) {
+            if survey(roots[root].top, isRecursive: true) != nil {
                 roots[root].underWay = RootState.UnderWay(
-                    survey: id, outcome: wanted, startCounts: roots[root].counts)
+                    outcome: wanted, startCounts: roots[root].counts, isAudit: beginAudit(root, wanted))
             }
         }
     }
@@ -116,6 +110,9 @@ extension TreeCore {
         outcome.counts = roots[root].counts - underWay.startCounts
         outcome.directories = roots[root].directories
         outcome.files = roots[root].knownFiles
+        if outcome.isPoll { roots[root].polling.end(at: now, foundDifferences: outcome.counts.notices > 0) }
+        if underWay.isAudit { endAudit(root, outcome) }
+        guard underWay.isWhole else { return }
         if outcome.heals { notify(root, "", .healed) }
         output.reconciled.append((root, outcome))
     }
@@ -134,6 +131,8 @@ extension TreeCore {
         table[roots[root].top].inode = identity.inode
         if case .gone = roots[root].phase { notify(root, "", .rootBack) }
         roots[root].phase = .live
+        roots[root].since = now
+        beginPaces(root)
         var wanted = roots[root].wanted ?? Reconciliation(began: now)
         wanted.isFirst = true
         roots[root].wanted = wanted
@@ -147,11 +146,13 @@ extension TreeCore {
             roots[root].phase = .gone(loss)
         case .starting:
             roots[root].phase = .gone(loss)
+            roots[root].since = now
             notify(root, "", .rootGone(loss))
             answerWanted(root)
         case .live:
             endLife(root)
             roots[root].phase = .gone(loss)
+            roots[root].since = now
             notify(root, "", .rootGone(loss))
             // Another directory there can be watched at once.
             if case .replaced = loss { adopt(root) }
@@ -169,6 +170,7 @@ extension TreeCore {
         roots[root].hasBegun = false
         held = held.filter { $0.value.root != root }
         returnFromLimbo(root)
+        roots[root].ledger.void()
         for node in table.subtree(of: roots[root].top) {
             releaseWatch(of: node)
             setCoverage(node, .unwatched)

@@ -1,5 +1,6 @@
 import FileValues
 import LinuxKernel
+import SystemPackage
 
 /// Listings, compared with what is known.
 extension TreeCore {
@@ -42,6 +43,7 @@ extension TreeCore {
             if table[node].coverage == .pending { setCoverage(node, .unwatched) }
             doubt(node)
         case .unreadable(let code):
+            roots[survey.root].unreadableReason = code
             if table[node].coverage != .unreadable {
                 releaseWatch(of: node)
                 setCoverage(node, .unreadable)
@@ -51,13 +53,17 @@ extension TreeCore {
             if isTop(node) { roots[survey.root].hasBegun = true }
         case .listed(let inode, let watch):
             settled = settle(node, inode)
+            let wasWatched = settled == node && table[node].coverage == .watched && table[node].watch == watch
             if watch >= 0 {
                 bind(settled, watch, from: id)
             } else {
                 releaseWatch(of: settled)
                 setCoverage(settled, .polled)
+                roots[survey.root].refusal = Errno(rawValue: -watch)
             }
-            compare(settled, directory.entries, findings, isRecursive: survey.isRecursive)
+            compare(
+                settled, directory.entries, findings, isRecursive: survey.isRecursive,
+                isAudit: wasWatched && roots[survey.root].underWay?.isAudit == true)
             if isTop(settled) { roots[survey.root].hasBegun = true }
         }
         if isTopOfSurvey { survey.nodes[0] = settled } else { survey.nodes.append(settled) }
@@ -101,12 +107,13 @@ extension TreeCore {
 
     /// One listing against what is known of the directory.
     private mutating func compare(
-        _ node: NodeID, _ entries: Range<Int32>, _ findings: Findings, isRecursive: Bool
+        _ node: NodeID, _ entries: Range<Int32>, _ findings: Findings, isRecursive: Bool, isAudit: Bool
     ) {
         let hints = Hints(signs: .surveyed)
         let listed = entries.map { place in
             findings.withName(findings.entries[Int(place)].name) { table.names.intern($0) }
         }
+        if isAudit { suspectDifferences(node, listed, entries, findings) }
         if table[node].firstFile >= 0 || table.hasChildren(node) {
             let present = Set(listed)
             // A listing is not trusted with a loss: the name is looked at.

@@ -72,6 +72,9 @@ struct TreeCore {
     var limbo: [InodeKey: Displaced] = [:]
     /// Watches on the same instance that somebody else made, for other things than trees.
     var outsiders: Set<Int32> = []
+    let policy: ComparePolicy
+    /// Whether the kernel's queue held records at the beginning of the turn that have not been taken.
+    var hasQueuedRecords = false
     var output = Output()
     var counters = Counters()
     /// CLOCK_MONOTONIC in nanoseconds as the caller had it at the beginning of the turn; for reports alone.
@@ -81,8 +84,11 @@ struct TreeCore {
     /// Whether changes of files that are being written are told.
     let reportsChanges: Bool
 
-    init(roots identifiers: [String], reportsChanges: Bool = false) {
+    init(
+        roots identifiers: [String], reportsChanges: Bool = false, policy: ComparePolicy = ComparePolicy()
+    ) {
         self.reportsChanges = reportsChanges
+        self.policy = policy
         for (place, identifier) in identifiers.enumerated() {
             let top = table.insert(root: UInt16(place), parent: nil, name: table.names.intern(BytePath(identifier)))
             roots.append(RootState(id: identifier, top: top))

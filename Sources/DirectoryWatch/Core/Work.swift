@@ -74,7 +74,7 @@ enum WorkResult: Sendable {
 /// What a survey saw, flat: some arrays for any number of directories.
 struct Findings: Sendable {
     enum Outcome: Hashable, Sendable {
-        /// Its watch is −1 if none was left (ENOSPC), or no memory for one.
+        /// Its watch is the negative of what errno(3) said where there is none: ENOSPC if none was left.
         case listed(inode: UInt64, watch: Int32)
         case absent
         case unreadable(Errno)

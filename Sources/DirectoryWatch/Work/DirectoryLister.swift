@@ -16,10 +16,12 @@ final class DirectoryLister {
         self.exclude = exclude
     }
 
-    /// A watch on an open directory; −1 whatever stands against it (ENOSPC: `fs.inotify.max_user_watches` are in use;
-    /// ENOMEM; a file system that can't): the directory is polled then.
+    /// A watch on an open directory, or the negative of whatever stands against it (ENOSPC:
+    /// `fs.inotify.max_user_watches` are in use; ENOMEM; a file system that can't): the directory is polled then.
     func watch(_ directory: borrowing OwnedDescriptor) -> Int32 {
-        (try? backend.addWatch(directory: directory)) ?? -1
+        do throws(SystemCallError) { return try backend.addWatch(directory: directory) } catch {
+            return -max(1, error.code.rawValue)
+        }
     }
 
     func removeWatch(_ watch: Int32) { backend.removeWatch(watch) }

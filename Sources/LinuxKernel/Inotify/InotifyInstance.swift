@@ -79,6 +79,11 @@ public final class InotifyInstance: Sendable {
         }
     }
 
+    /// The same for any open file.
+    public func addWatch(file: borrowing OwnedDescriptor, _ mask: InotifyMask) throws(SystemCallError) -> Int32 {
+        try addWatch(BytePath("/proc/self/fd/\(file.raw)"), mask.subtracting([.dontFollow, .onlyDirectory]))
+    }
+
     /// Removes a watch, whose last record, `ignored`, then follows; false if there is none by that number any more.
     @discardableResult
     public func removeWatch(_ watch: Int32) -> Bool {

@@ -1,0 +1,139 @@
+import FileValues
+import Glibc
+import LinuxKernel
+import SystemMonitor
+import TestSupport
+import Testing
+
+@testable import DirectoryWatch
+
+@Suite("The cookie proves that events arrive")
+struct LivenessTests {
+    @Test("An answer is owed until it comes")
+    func proof() {
+        var proof = LivenessProof()
+        proof.answer(at: 5)
+        #expect(proof.count == 0)
+        let isNew1 = proof.ask(at: 10)
+        #expect(isNew1)
+        let isNew2 = proof.ask(at: 20)
+        #expect(!isNew2)
+        #expect(LivenessReport(proof).silence(at: 25) == 15)
+        proof.answer(at: 30)
+        #expect(proof.latency == 20)
+        #expect(LivenessReport(proof).silence(at: 90) == nil)
+        let isNew3 = proof.ask(at: 40)
+        #expect(isNew3)
+        proof.withdraw()
+        #expect(LivenessReport(proof, failure: "read-only").silence(at: 90) == nil)
+        #expect(proof.count == 1)
+    }
+
+    /// Lets the watch tick until its liveness is as wanted.
+    private func tick(_ watched: Watched, until condition: (LivenessReport) -> Bool) throws {
+        while true {
+            watched.queue.sync { watched.watch.tick() }
+            if condition(try #require(watched.watch.snapshot().liveness)) { return }
+            sched_yield()
+        }
+    }
+
+    @Test("While the source is dead the answer is owed; when it lives, it comes", .timeLimit(.minutes(1)))
+    func deadSource() async throws {
+        let scratch = try ScratchDirectory()
+        let watched = try Watched(livenessDirectory: scratch.bytePath)
+        await watched.start()
+        try tick(watched) { $0.count >= 2 }
+        let report = try #require(watched.watch.snapshot().liveness)
+        #expect(try #require(report.latency) > 0)
+        #expect(report.failure == nil)
+        // Nobody reads the kernel's queue any more.
+        watched.queue.sync { watched.watch.monitor?.suspend() }
+        try tick(watched) { $0.askedAt != nil }
+        let before = try #require(watched.watch.snapshot().liveness)
+        for _ in 0..<100 { watched.queue.sync { watched.watch.tick() } }
+        let after = try #require(watched.watch.snapshot().liveness)
+        #expect(after.askedAt == before.askedAt)
+        #expect(after.count == before.count)
+        watched.queue.sync { watched.watch.monitor?.resume() }
+        try tick(watched) { $0.count > before.count }
+        // The tree's notices know nothing of it.
+        #expect(watched.takeLines().isEmpty)
+        #expect(watched.watch.snapshot().strayEvents == 0)
+        await watched.end()
+    }
+
+    @Test("Where the cookie cannot be, nothing is owed, and it says why", .timeLimit(.minutes(1)))
+    func noCookie() async throws {
+        let watched = try Watched(livenessDirectory: "/nonexistent")
+        await watched.start()
+        try tick(watched) { $0.failure != nil }
+        #expect(watched.watch.snapshot().liveness?.askedAt == nil)
+        await watched.end()
+    }
+
+    private func events(of instance: InotifyInstance) throws -> [EventRecord] {
+        try withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 8) { buffer in
+            let count = try instance.read(into: buffer)
+            return InotifyRecords(UnsafeRawBufferPointer(rebasing: buffer[..<count])).map {
+                EventRecord(watch: $0.watch, mask: $0.mask, cookie: $0.cookie, name: BytePath($0.name))
+            }
+        }
+    }
+
+    /// Touches and waits until it is done: the watch, or the failure.
+    private func touch(_ cookie: LivenessCookie) -> Result<Int32, SystemCallError> {
+        let result = Locked<Result<Int32, SystemCallError>?>(nil)
+        cookie.touch { watch in
+            result.withLock { $0 = .success(watch) }
+        } failed: { error in
+            result.withLock { $0 = .failure(error) }
+        }
+        cookie.queue.sync {}
+        return result.withLock { $0 } ?? .success(-1)
+    }
+
+    @Test("One touch, one event, and nothing is written")
+    func touches() throws {
+        let scratch = try ScratchDirectory()
+        let instance = try InotifyInstance()
+        let cookie = LivenessCookie(label: "test.cookie", directory: scratch.bytePath, instance: instance)
+        let watch = try touch(cookie).get()
+        #expect(
+            try events(of: instance) == [
+                EventRecord(watch: watch, mask: .closedAfterWriting, cookie: 0, name: "")
+            ])
+        let directory = try openDirectory(scratch.bytePath)
+        let before = try FileStatus(of: LivenessCookie.name, in: directory)
+        #expect(try touch(cookie).get() == watch)
+        #expect(try events(of: instance).map(\.watch) == [watch])
+        #expect(try FileStatus(of: LivenessCookie.name, in: directory).identity == before.identity)
+        #expect(before.identity.size == 0)
+        #expect(before.mode == 0o600)
+        cookie.end()
+        cookie.queue.sync {}
+        #expect(throws: SystemCallError.self) { try FileStatus(of: LivenessCookie.name, in: directory) }
+        #expect(try touch(cookie).get() == -1)
+    }
+
+    @Test("A cookie that was replaced is watched anew; links are not followed")
+    func replaced() throws {
+        let scratch = try ScratchDirectory()
+        let instance = try InotifyInstance()
+        let cookie = LivenessCookie(label: "test.cookie", directory: scratch.bytePath, instance: instance)
+        _ = try touch(cookie).get()
+        let path = scratch.appending("watch.cookie")
+        // Kept under another name, so that its inode is not used again.
+        rename(path, path + ".old")
+        _ = try events(of: instance)
+        let watch = try touch(cookie).get()
+        #expect(try events(of: instance).filter { $0.mask == .closedAfterWriting }.map(\.watch) == [watch])
+        unlink(path)
+        symlink(path + ".old", path)
+        #expect(throws: SystemCallError.self) { try touch(cookie).get() }
+        cookie.end()
+        cookie.queue.sync {}
+        let absent = LivenessCookie(label: "test.cookie", directory: "/nonexistent", instance: instance)
+        #expect(throws: SystemCallError.self) { try touch(absent).get() }
+    }
+}
