@@ -30,6 +30,8 @@ package enum ProblemCode: String, CaseIterable, Hashable, Comparable, Sendable {
     case journalDropped = "PI-104"
     case queueStuck = "PI-105"
     case noInboxes = "PI-106"
+    case watchDeaf = "PI-107"
+    case noWatchInstance = "PI-108"
 
     case inboxPolled = "PI-201"
     case watchLimit = "PI-202"
@@ -38,6 +40,7 @@ package enum ProblemCode: String, CaseIterable, Hashable, Comparable, Sendable {
     case directoryUnreadable = "PI-205"
     case inboxStalled = "PI-206"
     case sourceKept = "PI-207"
+    case eventsMissed = "PI-209"
 
     case photosDeferred = "PI-310"
     case photosQuarantined = "PI-311"

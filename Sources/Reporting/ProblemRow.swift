@@ -48,8 +48,12 @@ extension ProblemCode {
     /// The table's row for this code.
     package var row: ProblemRow {
         switch self {
-        case .configurationRefused, .monitorDisabled, .hookFailing, .journalDropped, .queueStuck, .noInboxes: daemonRow
-        case .inboxPolled, .watchLimit, .inboxMissing, .inboxGone, .directoryUnreadable, .inboxStalled, .sourceKept:
+        case .configurationRefused, .monitorDisabled, .hookFailing, .journalDropped, .queueStuck, .noInboxes,
+            .watchDeaf,
+            .noWatchInstance:
+            daemonRow
+        case .inboxPolled, .watchLimit, .inboxMissing, .inboxGone, .directoryUnreadable, .inboxStalled, .sourceKept,
+            .eventsMissed:
             inboxRow
         case .photosDeferred, .photosQuarantined: photoRow
         case .libraryMissing, .libraryFull, .libraryReadOnly, .libraryFailing, .libraryStalled: libraryRow

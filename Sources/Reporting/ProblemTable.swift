@@ -45,6 +45,22 @@ extension ProblemCode {
             ProblemRow(
                 .notice, title: "no inbox is configured", effect: "there is nothing to do",
                 action: "add an [inbox.NAME] section to {path}, then systemctl reload photoinboxd")
+        case .watchDeaf:
+            ProblemRow(
+                .warning, title: "no event has come for {age}, though the daemon caused one itself",
+                effect: "new photos are not noticed; the service manager restarts the daemon, which finds them",
+                action: """
+                    none needed under systemd, else restart photoinboxd; please report it with the output of \
+                    photoinbox dump
+                    """, see: manual)
+        case .noWatchInstance:
+            ProblemRow(
+                .warning, title: "no inotify instance was left ({limit} for each user): every folder is polled",
+                effect: "photos are found within {interval}",
+                action: """
+                    sudo sysctl {sysctl}, then systemctl restart photoinboxd; to keep it, put {sysctl} into \
+                    /etc/sysctl.d/photoinbox.conf
+                    """, see: manual)
         default:
             ProblemRow(
                 .warning, title: "configuration refused: {count|mistake|mistakes} in {path}",
@@ -57,10 +73,25 @@ extension ProblemCode {
         case .watchLimit:
             ProblemRow(
                 .warning,
-                title: "kernel watch limit ({limit}) reached: {count|folder|folders} of {inbox} polled; disk is fine",
-                effect: "photos there are found within {interval}", action: "sudo sysctl {sysctl}={needed#}",
-                see: manual,
-                hiddenBy: inboxAway)
+                title: """
+                    kernel watch limit ({limit}) reached, {needed} are needed: {count|folder|folders} polled; \
+                    disk is fine
+                    """,
+                effect: "photos there are found within {interval}",
+                action: """
+                    sudo sysctl {sysctl}; to keep it, put {sysctl} into /etc/sysctl.d/photoinbox.conf; no restart \
+                    is needed
+                    """, see: manual)
+        case .eventsMissed:
+            ProblemRow(
+                .warning,
+                title: "{count|change|changes} in {inbox} raised no event and {count?was|were} found by comparing only",
+                effect: "such photos are found when {inbox} is next compared, within {interval}",
+                action: """
+                    find out who writes past the file system of {path'} (a lower layer of an overlay, a disk image, \
+                    another machine), or compare more often: audit in [watch] of the configuration
+                    """,
+                see: manual, hiddenBy: inboxAway)
         case .inboxMissing:
             ProblemRow(
                 .warning, title: "inbox {inbox} is not there: {path}",

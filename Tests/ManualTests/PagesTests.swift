@@ -46,7 +46,8 @@ struct PagesTests {
         }
         for file in [
             "photoinbox/CommandFailure", "photoinbox/Commands/ExplainCommand", "photoinbox/Commands/ShowCommand",
-            "photoinbox/Daemon/StateReport", "photoinbox/Explain/Explanation+Output", "photoinbox/Output/OutcomeJSON",
+            "photoinbox/Daemon/CoverageReport", "photoinbox/Daemon/StateReport",
+            "photoinbox/Explain/Explanation+Output", "photoinbox/Output/OutcomeJSON",
             "photoinbox/Output/Terminal",
         ] {
             for match in try Self.text("Sources/\(file).swift").matches(of: /(?:JSONField|\.path)\(\s*"(\w+)"/) {

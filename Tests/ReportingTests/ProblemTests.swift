@@ -8,7 +8,7 @@ struct ProblemTests {
         .count: .count(2), .total: .count(9), .limit: .count(8192), .needed: .count(1_048_576), .free: .bytes(0),
         .age: .seconds(840), .interval: .seconds(60), .next: .moment(0), .path: .path("/a/b"), .inbox: .text("card"),
         .name: .text("x"), .reason: .text("Input/output error"), .filesystem: .text("NFS"),
-        .sysctl: .text("fs.inotify.max_user_watches"),
+        .sysctl: .text("fs.inotify.max_user_watches=16384"),
     ]
 
     @Test(arguments: ProblemCode.allCases)
@@ -46,11 +46,12 @@ struct ProblemTests {
         let limit = ProblemCode.watchLimit.row
         #expect(
             limit.title.rendered(
-                [.limit: .count(8192), .count: .count(4112), .inbox: .text("card")], clock: .universal)
-                == "kernel watch limit (8,192) reached: 4,112 folders of card polled; disk is fine")
+                [.limit: .count(8192), .needed: .count(12304), .count: .count(4112)], clock: .universal)
+                == "kernel watch limit (8,192) reached, 12,304 are needed: 4,112 folders polled; disk is fine")
         #expect(
             limit.action.rendered(Self.values, clock: .universal)
-                == "sudo sysctl fs.inotify.max_user_watches=1048576")
+                == "sudo sysctl fs.inotify.max_user_watches=16384; to keep it, put fs.inotify.max_user_watches=16384 into "
+                + "/etc/sysctl.d/photoinbox.conf; no restart is needed")
     }
 
     @Test func namesCanNeitherForgeALineNorACommand() {

@@ -143,7 +143,7 @@ package actor Daemon {
         }
         watchdog.start()
         machine = MachineWatch(
-            queue: controlQueue, log: log, onMounts: { [state] in state.current.checkRoots?() },
+            queue: controlQueue, log: log, onMounts: { [state] in state.current.tick?() },
             onClock: { [generation] in generation.withLock { $0 }?.clockChanged() })
         // Told to stop meanwhile: that follows, and has told the service manager.
         if isStopping { return }

@@ -56,7 +56,9 @@ final class Generation: Sendable {
             let pipeline = try Pipeline(
                 workers: workers, subsystem: subsystem, book: book, listener: surroundings.listener)
             made.append { pipeline.abandon() }
-            let watch = try DirectoryWatch(label: "inboxes", queue: watchQueue, roots: roots, tick: nil)
+            let watch = try DirectoryWatch(
+                label: "inboxes", queue: watchQueue, roots: roots, tick: nil, policy: ComparePolicy(settings.watch),
+                livenessDirectory: settings.runtime)
             made.append { [watchQueue] in
                 watchQueue.async { watch.invalidate { withExtendedLifetime(watch) {} } }
             }
@@ -93,7 +95,7 @@ final class Generation: Sendable {
             LiveState.Parts(
                 settings: settings, watch: watch, pipeline: pipeline,
                 inboxSubsystems: [subsystem, watchSubsystem] + scans + workers.map { $0.subsystem },
-                checkRoots: { [watchQueue, watch] in watchQueue.async { Self.check(watch) } }))
+                tick: { [watchQueue, watch] in watchQueue.async { watch.tick() } }))
     }
 
     /// Starts everything; returns when every monitor is registered and the first reconciliation has begun.
@@ -147,23 +149,19 @@ final class Generation: Sendable {
     /// Long steps end at their next block; from any thread.
     func hurry() { pipeline.hurry() }
 
-    /// How often a tree is compared that tells no changes; seconds.
-    static let pollInterval = 60.0
-
-    /// On the watch's queue. Trees on file systems that tell no changes are compared now and then.
-    private static func check(_ watch: DirectoryWatch) {
-        watch.checkNow()
-        let now = Moment.now.wall
-        for root in watch.snapshot().roots {
-            guard case .polled = root.verdict, let last = root.lastReconciliation else { continue }
-            if Double(now.seconds - last.ended.seconds) >= pollInterval { watch.reconcile(root: root.id) }
-        }
-    }
-
     /// Our own names, and what the configuration or a well-known rule leaves alone as a whole directory.
     private static func isExcluded(_ path: BytePath, _ kind: FileKind, by inbox: InboxSettings) -> Bool {
         if FileNames.isOurs(path.name) || inbox.exclusion(of: path) != nil { return true }
         return kind == .directory && NameRules.ruleIgnoring(directory: path.name) != nil
+    }
+}
+
+extension ComparePolicy {
+    /// As the configuration has it.
+    init(_ settings: WatchSettings) {
+        self.init(
+            polling: CompareBounds(shortest: settings.fastest.duration, longest: settings.slowest.duration),
+            audit: settings.audit.map { ComparePolicy.audit(every: $0.duration) })
     }
 }
 

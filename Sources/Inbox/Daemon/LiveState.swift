@@ -20,9 +20,9 @@ package final class LiveState: Sendable {
         var watch: DirectoryWatch?
         var pipeline: Pipeline?
         var inboxSubsystems: [Subsystem] = []
-        /// Has the watch look whether each root's path still leads to it, and at what is polled; any thread, waits for
-        /// nobody. It rides on the watchdog's tick, so that an idle daemon wakes for that alone.
-        var checkRoots: (@Sendable () -> Void)?
+        /// Has the watch look whether each root's path still leads to it, and at what is polled and due; any thread,
+        /// waits for nobody. It rides on the watchdog's tick, so that an idle daemon wakes for that alone.
+        var tick: (@Sendable () -> Void)?
     }
 
     package let version: String
@@ -69,7 +69,7 @@ package final class LiveState: Sendable {
             let root = watch?.roots.first { $0.id == inbox.name }
             let own = DaemonState.Counts(book.counts(of: inbox.name))
             counts += own
-            return DaemonState.Inbox(inbox, counts: own, root: root, overflows: watch?.overflows ?? 0)
+            return DaemonState.Inbox(inbox, counts: own, root: root, overflows: watch?.overflows ?? 0, now: now)
         }
         return DaemonState(
             at: now.text,
@@ -78,7 +78,9 @@ package final class LiveState: Sendable {
                 status: statusLine(counts, problems: board), phase: phase.withLock { $0 }.rawValue,
                 configuration: configuration?.escaped, residentBytes: facts.residentBytes,
                 descriptors: facts.descriptors, threads: facts.threads),
-            inboxes: inboxes, library: parts.settings.library?.path.escaped ?? "",
+            inboxes: inboxes, watchNeed: watch?.need.map { DaemonState.WatchNeed($0) },
+            liveness: watch?.liveness.map { DaemonState.Liveness($0, now: now) },
+            library: parts.settings.library?.path.escaped ?? "",
             libraryFreeBytes: parts.settings.library.flatMap { problems.freeBytes(of: $0.path) },
             inHand: book.arrivals.values.sorted { $0.firstSeen.monotonic < $1.firstSeen.monotonic }
                 .map { DaemonState.InHand($0) },

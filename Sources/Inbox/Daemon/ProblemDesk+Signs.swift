@@ -93,57 +93,12 @@ extension ProblemDesk {
             case .rootBack:
                 set(.inboxMissing, subject: notice.root, nil)
                 set(.inboxGone, subject: notice.root, nil)
-            case .unreadable(let error): unreadable(notice.root, notice.path, error)
-            case .directoryAppeared, .directoryVanished:
-                readable(notice.root, notice.path)
-            case .finished, .created, .changed, .vanished, .renamed, .notRegular, .overflow, .healed: break
+            // How it is watched, and what cannot be read, is told by the snapshot.
+            case .unreadable, .directoryAppeared, .directoryVanished, .finished, .created, .changed, .vanished,
+                .renamed,
+                .notRegular, .overflow, .healed:
+                break
             }
-        }
-    }
-
-    private func unreadable(_ inbox: String, _ directory: BytePath, _ error: SystemCallError) {
-        change { desk, now in
-            desk.unreadable[inbox, default: []].insert(directory)
-            desk.board.raise(
-                .directoryUnreadable, subject: inbox,
-                [
-                    .count: .count(desk.unreadable[inbox]?.count ?? 1), .inbox: .text(inbox),
-                    .path: .path(desk.path(of: inbox).appending(directory)), .reason: .text("\(error.code)"),
-                ], at: now)
-        }
-    }
-
-    private func readable(_ inbox: String, _ directory: BytePath) {
-        let wasUnreadable = desk.withLock { $0.unreadable[inbox]?.contains(directory) ?? false }
-        guard wasUnreadable else { return }
-        change { desk, _ in
-            desk.unreadable[inbox]?.remove(directory)
-            if desk.unreadable[inbox]?.isEmpty ?? true { desk.board.clear(.directoryUnreadable, subject: inbox) }
-        }
-    }
-
-    /// How the roots are watched, as of the watch's last turn.
-    func watched(_ snapshot: WatchSnapshot) {
-        for root in snapshot.roots {
-            var limit: [ProblemParameter: ProblemValue]?
-            var polled: [ProblemParameter: ProblemValue]?
-            let common: [ProblemParameter: ProblemValue] = [.inbox: .text(root.id)]
-            switch root.verdict {
-            case .partlyPolled(let watched, let count, let maximum):
-                limit = common.merging([
-                    .count: .count(count), .limit: .count(maximum ?? watched),
-                    .needed: .count((maximum ?? watched) + count), .sysctl: .text("fs.inotify.max_user_watches"),
-                    .interval: .seconds(Int64(Watchdog.interval.components.seconds)),
-                ]) { $1 }
-            case .polled(let fileSystem):
-                polled = common.merging([
-                    .count: .count(root.directories), .filesystem: .text(fileSystem ?? "a file system"),
-                    .interval: .seconds(Int64(Generation.pollInterval)),
-                ]) { $1 }
-            case .starting, .live, .gone: break
-            }
-            set(.watchLimit, subject: root.id, limit)
-            set(.inboxPolled, subject: root.id, polled)
         }
     }
 

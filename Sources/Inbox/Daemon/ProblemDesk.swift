@@ -16,7 +16,6 @@ import Systemd
 package final class ProblemDesk: Sendable {
     struct Desk: Sendable {
         var board = ProblemBoard()
-        var unreadable: [String: Set<BytePath>] = [:]
         var kept: [String: Int] = [:]
         var hookFailures: [String: Int] = [:]
         var freeBytes: [BytePath: UInt64] = [:]

@@ -12,6 +12,7 @@ final class Watchdog: Sendable {
     private let timer: TimerMonitor
     private let service: ServiceManager
     private let state: LiveState
+    private let interval: Duration
 
     /// How often, where no service manager says so.
     static let interval = Duration.seconds(5)
@@ -20,7 +21,7 @@ final class Watchdog: Sendable {
         self.queue = queue
         self.service = service
         self.state = state
-        let interval = service.watchdogInterval.map { min($0 / 2, Self.interval) } ?? Self.interval
+        interval = service.watchdogInterval.map { min($0 / 2, Self.interval) } ?? Self.interval
         timer = try TimerMonitor(.every(interval), tolerance: interval / 10, label: "watchdog", queue: queue)
     }
 
@@ -42,16 +43,29 @@ final class Watchdog: Sendable {
         let now = Moment.now
         let subsystems = state.subsystems
         let silent = subsystems.filter { ($0.snapshot().silence(now: now) ?? 0) >= Subsystem.patience }
-        // A queue that is at work on something long still owes its answer, so the ping waits with it.
-        if !silent.contains(where: \.isVital) { try? service.ping() }
+        let parts = state.current
+        let watch = parts.watch?.snapshot()
+        let deafness = Self.deafness(
+            silence: watch?.liveness?.silence(at: UInt64(clamping: now.monotonic)), interval: interval)
+        // A queue that is at work on something long still owes its answer, so the ping waits with it; and with a watch
+        // that hears nothing photos lie there until somebody restarts it.
+        if !silent.contains(where: \.isVital), deafness == nil { try? service.ping() }
+        state.problems.deaf(seconds: deafness)
         state.problems.silent(silent.map { $0.snapshot() }, of: subsystems.map(\.name), now: now)
         for subsystem in subsystems { subsystem.ask() }
         // What others have published is read here, on the one wake-up that an idle daemon has.
-        let parts = state.current
-        parts.checkRoots?()
+        parts.tick?()
         if let book = parts.pipeline?.book.withLock({ $0 }) { state.problems.arrivals(book, now: now) }
-        if let watch = parts.watch?.snapshot() { state.problems.watched(watch) }
+        if let watch { state.problems.watched(watch) }
         state.problems.logSink(state.sink.snapshot())
         state.problems.review()
+    }
+
+    /// For how many seconds an event has been owed that was asked for on the last tick, or before; nil if none is.
+    static func deafness(silence: UInt64?, interval: Duration) -> Double? {
+        guard let silence else { return nil }
+        // Asked for between two ticks, because the mount table changed, it has not had a tick's time yet.
+        let patience = max(interval / 2, .seconds(1))
+        return Duration.nanoseconds(Int64(clamping: silence)) >= patience ? Double(silence) / 1e9 : nil
     }
 }

@@ -1,5 +1,6 @@
 import DirectoryWatch
 import FileValues
+import LinuxKernel
 import Settings
 import SystemMonitor
 
@@ -56,20 +57,66 @@ extension DaemonState.Ended {
 }
 
 extension DaemonState.Inbox {
-    init(_ inbox: InboxSettings, counts: DaemonState.Counts, root: RootSnapshot?, overflows: Int) {
+    init(_ inbox: InboxSettings, counts: DaemonState.Counts, root: RootSnapshot?, overflows: Int, now: Moment) {
         let (verdict, polled): (String, Int) =
             switch root?.verdict {
             case nil, .starting: ("starting", 0)
             case .live: ("live", 0)
-            case .partlyPolled(_, let polled, _): ("partly polled", polled)
-            case .polled: ("polled", root?.directories ?? 0)
+            case .partlyPolled: ("partly polled", root?.polled ?? 0)
+            case .polled: ("polled", root?.polled ?? 0)
             case .gone: ("gone", 0)
             }
         self.init(
             name: inbox.name, path: inbox.path.escaped, mode: inbox.mode.rawValue, verdict: verdict,
-            watches: root?.watches ?? 0, polledDirectories: polled, knownFiles: root?.knownFiles ?? 0, counts: counts,
+            watches: root?.watches ?? 0, polledDirectories: polled,
+            coverage: root.map { DaemonState.Coverage($0, now: now) }, knownFiles: root?.knownFiles ?? 0,
+            counts: counts,
             lastReconciliation: root?.lastReconciliation?.ended.rfc3339, events: root?.notices ?? 0,
             overflows: overflows)
+    }
+}
+
+extension Moment {
+    /// RFC 3339 of a moment of CLOCK_MONOTONIC, given that this one is now.
+    func text(of monotonic: UInt64) -> String { later(by: (Double(monotonic) - Double(self.monotonic)) / 1e9).text }
+}
+
+extension DaemonState.Coverage {
+    init(_ root: RootSnapshot, now: Moment) {
+        var (fileSystem, gone): (String?, String?)
+        switch root.verdict {
+        case .polled(let name): fileSystem = name
+        case .gone(.absent(let error)): gone = "\(error)"
+        case .gone(.replaced): gone = "another directory is there"
+        case .starting, .live, .partlyPolled: break
+        }
+        self.init(
+            directories: root.directories, fileSystem: fileSystem,
+            intervalSeconds: root.polling.map { Double($0.interval) / 1e9 },
+            lastSeconds: root.polling.flatMap { $0.last == nil ? nil : Double($0.cost) / 1e9 },
+            last: root.polling?.last.map { now.text(of: $0) }, next: root.polling.map { now.text(of: $0.next) },
+            unreadableDirectories: root.unreadable, firstUnreadable: root.firstUnreadable?.path.escaped, gone: gone,
+            since: root.since == 0 ? nil : now.text(of: root.since), audits: root.audit.count,
+            missed: root.audit.missed, lastMissed: root.audit.lastMissed,
+            nextAudit: root.audit.pace.map { now.text(of: $0.next) })
+    }
+}
+
+extension DaemonState.WatchNeed {
+    init(_ need: WatchNeed) {
+        self.init(
+            setting: need.setting, limit: need.limit?.value, watched: need.used, polled: need.polled,
+            needed: need.needed, advice: need.assignment)
+    }
+}
+
+extension DaemonState.Liveness {
+    init(_ report: LivenessReport, now: Moment) {
+        self.init(
+            proofs: report.count, lastProof: report.lastProof.map { now.text(of: $0) },
+            latencyMicroseconds: report.latency.map { Double($0) / 1e3 },
+            silentSeconds: report.silence(at: UInt64(clamping: now.monotonic)).map { Double($0) / 1e9 },
+            failure: report.failure)
     }
 }
 

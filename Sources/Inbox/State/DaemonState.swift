@@ -64,11 +64,58 @@ package struct DaemonState: Codable, Sendable {
         package var verdict: String
         package var watches: Int
         package var polledDirectories: Int
+        /// How it is watched, in full.
+        package var coverage: Coverage?
         package var knownFiles: Int
         package var counts: Counts
         package var lastReconciliation: String?
         package var events: Int
         package var overflows: Int
+    }
+
+    /// What of an inbox is watched, polled, unreadable, or gone; what events missed. Fields are nil where they say nothing.
+    package struct Coverage: Codable, Sendable {
+        package var directories: Int
+        /// The file system's name where it reports no changes.
+        package var fileSystem: String?
+        /// Polling: from the beginning of one comparison to the next, what the last one took, when it ended, and when
+        /// the next one is due.
+        package var intervalSeconds: Double?
+        package var lastSeconds: Double?
+        package var last: String?
+        package var next: String?
+        package var unreadableDirectories: Int
+        package var firstUnreadable: String?
+        /// Why it is gone, and since when it is so, or live.
+        package var gone: String?
+        package var since: String?
+        /// Comparisons of what is live, what they found that no event had told, and what the last one did.
+        package var audits: Int
+        package var missed: Int
+        package var lastMissed: Int
+        package var nextAudit: String?
+    }
+
+    /// What the kernel has too little of for every directory to be watched.
+    package struct WatchNeed: Codable, Sendable {
+        package var setting: String
+        package var limit: Int?
+        package var watched: Int
+        package var polled: Int
+        package var needed: Int
+        /// A line for sysctl(8).
+        package var advice: String
+    }
+
+    /// Whether events come all the way from the kernel: what the cookie in the runtime directory tells.
+    package struct Liveness: Codable, Sendable {
+        package var proofs: Int
+        package var lastProof: String?
+        package var latencyMicroseconds: Double?
+        /// For how long an event is owed.
+        package var silentSeconds: Double?
+        /// Why nobody can tell.
+        package var failure: String?
     }
 
     /// seen = filed + duplicate + quarantined + ignored + withdrawn + deferred + inHand, always.
@@ -135,6 +182,8 @@ package struct DaemonState: Codable, Sendable {
     package var at: String
     package var program: Program
     package var inboxes: [Inbox]
+    package var watchNeed: WatchNeed?
+    package var liveness: Liveness?
     package var library: String
     package var libraryFreeBytes: Int?
     package var inHand: [InHand]

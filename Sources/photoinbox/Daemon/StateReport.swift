@@ -78,9 +78,7 @@ struct StateReport {
 
     private func words(_ inbox: DaemonState.Inbox, now: Int64) -> String {
         var parts = [shown(inbox.verdict)]
-        if inbox.polledDirectories > 0, inbox.verdict != "polled" {
-            parts.append("\(HumanText.count(inbox.polledDirectories, "folder", "folders")) polled")
-        }
+        parts += inbox.coverageWords(now: now)
         let own = state.inHand.filter { $0.inbox == inbox.name }
         if inbox.counts.inHand > 0 { parts.append("\(HumanText.count(inbox.counts.inHand)) in hand") }
         if inbox.counts.deferred > 0 { parts.append("\(HumanText.count(inbox.counts.deferred)) deferred") }
@@ -133,6 +131,8 @@ struct StateReport {
             JSONField("pid", .count(state.program.pid)), JSONField("phase", .string(state.program.phase)),
             JSONField("uptime_seconds", .number(state.program.uptimeSeconds)),
             JSONField("inboxes", .array(state.inboxes.map { inbox in inbox.json() })),
+            JSONField("watch_need", state.watchNeed?.json() ?? .null),
+            JSONField("liveness", state.liveness?.json() ?? .null),
             JSONField(
                 "library",
                 .object(
@@ -194,6 +194,7 @@ extension DaemonState.Inbox {
             [JSONField("name", .string(name))] + pathFields("path", path) + [
                 JSONField("mode", .string(mode)), JSONField("state", .string(verdict)),
                 JSONField("watches", .count(watches)), JSONField("polled_folders", .count(polledDirectories)),
+                JSONField("coverage", coverage?.json() ?? .null),
                 JSONField("counts", counts.json()), JSONField("overflows", .count(overflows)),
                 JSONField("last_reconciliation", lastReconciliation.map { .string($0) } ?? .null),
             ])

@@ -1,0 +1,67 @@
+import FileValues
+import Inbox
+import Reporting
+
+/// How an inbox is watched, as `status` tells it.
+extension DaemonState.Inbox {
+    /// What follows the verdict.
+    func coverageWords(now: Int64) -> [String] {
+        var parts: [String] = []
+        let every = coverage?.intervalSeconds.map { " every \(HumanText.age(Int64(max(1, $0.rounded()))))" } ?? ""
+        if verdict == "gone", let reason = coverage?.gone {
+            let since = coverage?.since.flatMap { parseRFC3339($0)?.seconds }
+            parts.append(since.map { "\(shown(reason)) for \(HumanText.age(max(0, now - $0)))" } ?? shown(reason))
+        } else if verdict == "polled" {
+            let place = coverage?.fileSystem.map { "on \(shown($0))" }
+            parts += [place, every.isEmpty ? nil : String(every.dropFirst())].compactMap(\.self)
+        } else if polledDirectories > 0 {
+            let all = coverage.map { " of \(HumanText.count($0.directories))" } ?? ""
+            parts.append("\(HumanText.count(polledDirectories))\(all) folders polled\(every)")
+        }
+        if let count = coverage?.unreadableDirectories, count > 0 {
+            parts.append("\(HumanText.count(count, "folder", "folders")) unreadable")
+        }
+        if let count = coverage?.missed, count > 0 {
+            parts.append("\(HumanText.count(count, "change", "changes")) missed by events")
+        }
+        return parts
+    }
+}
+
+extension DaemonState.Coverage {
+    func json() -> JSONValue {
+        let text = { (value: String?) -> JSONValue in value.map { .string($0) } ?? .null }
+        let number = { (value: Double?) -> JSONValue in value.map { .number($0) } ?? .null }
+        return .object([
+            JSONField("folders", .count(directories)), JSONField("filesystem", text(fileSystem)),
+            JSONField("interval_seconds", number(intervalSeconds)), JSONField("last_seconds", number(lastSeconds)),
+            JSONField("last", text(last)), JSONField("next", text(next)),
+            JSONField("unreadable_folders", .count(unreadableDirectories)),
+            JSONField("first_unreadable", text(firstUnreadable)), JSONField("gone", text(gone)),
+            JSONField("since", text(since)), JSONField("audits", .count(audits)), JSONField("missed", .count(missed)),
+            JSONField("last_missed", .count(lastMissed)), JSONField("next_audit", text(nextAudit)),
+        ])
+    }
+}
+
+extension DaemonState.WatchNeed {
+    func json() -> JSONValue {
+        .object([
+            JSONField("setting", .string(setting)), JSONField("limit", limit.map { .count($0) } ?? .null),
+            JSONField("watched", .count(watched)), JSONField("polled", .count(polled)),
+            JSONField("needed", .count(needed)), JSONField("advice", .string(advice)),
+        ])
+    }
+}
+
+extension DaemonState.Liveness {
+    func json() -> JSONValue {
+        .object([
+            JSONField("proofs", .count(proofs)),
+            JSONField("last_proof", lastProof.map { .string($0) } ?? .null),
+            JSONField("latency_microseconds", latencyMicroseconds.map { .number($0) } ?? .null),
+            JSONField("silent_seconds", silentSeconds.map { .number($0) } ?? .null),
+            JSONField("failure", failure.map { .string($0) } ?? .null),
+        ])
+    }
+}

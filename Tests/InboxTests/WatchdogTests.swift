@@ -1,0 +1,30 @@
+import Testing
+
+@testable import Inbox
+
+@Suite("The ping waits for a watch that hears nothing")
+struct WatchdogTests {
+    @Test(
+        "An event that was asked for on the last tick is overdue on this one",
+        arguments: [
+            (nil, 5.0, nil), (0.1, 5.0, nil), (2.4, 5.0, nil), (2.6, 5.0, 2.6), (60.0, 5.0, 60.0),
+            // Where the service manager is in a hurry a second is left all the same.
+            (0.9, 0.2, nil), (1.1, 0.2, 1.1),
+        ] as [(Double?, Double, Double?)])
+    func deafness(silence: Double?, interval: Double, expected: Double?) {
+        let found = Watchdog.deafness(
+            silence: silence.map { UInt64($0 * 1e9) }, interval: .milliseconds(Int64(interval * 1e3)))
+        #expect(found.map { ($0 * 10).rounded() / 10 } == expected)
+    }
+
+    @Test("It is one row of the problem table, told once, and over when an event comes")
+    func row() {
+        let log = KeptLog()
+        let desk = ProblemDesk(log: log.inboxLog)
+        for seconds in [2.6, 7.6, 12.6] { desk.deaf(seconds: seconds) }
+        #expect(desk.rows(now: .now).map(\.code) == ["PI-107"])
+        #expect(log.lines.filter { $0.hasPrefix("PI-107 ") }.count == 1)
+        desk.deaf(seconds: nil)
+        #expect(desk.rows(now: .now).isEmpty)
+    }
+}
