@@ -1,0 +1,89 @@
+public import FileValues
+import Glibc
+import LinuxKernel
+import SystemPackage
+
+/// The file in which a ``WatchMemory`` outlives its program: there whole, as it was or as it is, whatever happens while
+/// it is written.
+///
+/// A value. Its calls wait for the disk, so they belong on no queue that must answer.
+public struct WatchMemoryFile: Hashable, Sendable {
+    /// Where it is.
+    public let path: BytePath
+
+    /// Larger ones are none of ours: 20 million files have room.
+    private static let largest: UInt64 = 1 << 30
+
+    /// The file at `path`; its directory must be there when it is written, it need not.
+    public init(_ path: BytePath) { self.path = path }
+
+    /// What is kept there; nil if there is no file. Throws if it cannot be read, is damaged, is a link or no regular
+    /// file.
+    public func read() throws(WatchMemoryError) -> WatchMemory? {
+        let bytes: [UInt8]
+        do throws(SystemCallError) {
+            let file = try directory().openBeneath(path.name, [.read, .nonBlocking])
+            let status = try FileStatus(of: file)
+            guard status.kind == .regular, status.identity.size <= Self.largest else {
+                throw SystemCallError("open", .invalidArgument, path: path)
+            }
+            bytes = try Self.read(file, size: Int(status.identity.size))
+        } catch {
+            if error.code == .noSuchFileOrDirectory { return nil }
+            throw WatchMemoryError(.system(error))
+        }
+        return try WatchMemory(decoding: bytes)
+    }
+
+    private static func read(_ file: borrowing OwnedDescriptor, size: Int) throws(SystemCallError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: size)
+        var done = 0
+        while done < size {
+            let result: Result<Int, SystemCallError> = bytes.withUnsafeMutableBytes { buffer in
+                do throws(SystemCallError) {
+                    return .success(
+                        try file.read(into: .init(rebasing: buffer[done...]), at: UInt64(done)))
+                } catch { return .failure(error) }
+            }
+            let count = try result.get()
+            // Shorter than it was a moment ago: its checksum will tell.
+            if count == 0 { break }
+            done += count
+        }
+        bytes.removeSubrange(done...)
+        return bytes
+    }
+
+    /// Puts `memory` there in place of what was there, durably; for its owner alone to read, since it names files.
+    public func write(_ memory: WatchMemory) throws(WatchMemoryError) {
+        do throws(SystemCallError) { try write(memory.encoded()) } catch { throw WatchMemoryError(.system(error)) }
+    }
+
+    private func write(_ bytes: [UInt8]) throws(SystemCallError) {
+        let directory = try directory()
+        // What lies there is left from a crash of somebody who had our number.
+        let temporary = path.name.addingSuffix(".\(getpid()).part")
+        try? directory.remove(temporary)
+        let file = try directory.openBeneath(temporary, [.write, .createNew], mode: 0o600)
+        do throws(SystemCallError) {
+            try file.write(bytes, at: 0)
+            try file.sync()
+            try directory.rename(temporary, replacing: path.name)
+        } catch {
+            try? directory.remove(temporary)
+            throw error
+        }
+        try directory.sync()
+    }
+
+    /// Takes it away; no harm if it is not there. The next watch is told everything.
+    public func remove() throws(WatchMemoryError) {
+        do throws(SystemCallError) { try directory().remove(path.name) } catch {
+            if error.code != .noSuchFileOrDirectory { throw WatchMemoryError(.system(error)) }
+        }
+    }
+
+    private func directory() throws(SystemCallError) -> OwnedDescriptor {
+        try openDirectory(path.parent.isEmpty ? "." : path.parent)
+    }
+}
