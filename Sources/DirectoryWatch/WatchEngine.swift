@@ -44,6 +44,8 @@ final class WatchEngine: Sendable {
     let roots: [WatchRoot]
     private let workers: [RootWorker]
     private let isolatesRoots: Bool
+    /// What it was given to begin with.
+    let recalled: WatchMemory
     private let backend: any WatchBackend
     let cookie: LivenessCookie?
     let state: QueueBound<State>
@@ -51,9 +53,10 @@ final class WatchEngine: Sendable {
     private let step: Locked<WatchStep>
 
     init(
-        label: String, queue: MonitorQueue, roots: [WatchRoot], backend: any WatchBackend,
+        label: String, queue: MonitorQueue, roots: [WatchRoot], memory: WatchMemory, backend: any WatchBackend,
         reportsChanges: Bool, isolatesRoots: Bool, policy: ComparePolicy, cookie: LivenessCookie?
     ) {
+        recalled = memory
         self.label = label
         self.queue = queue
         self.roots = roots
@@ -61,8 +64,9 @@ final class WatchEngine: Sendable {
         self.backend = backend
         self.cookie = cookie
         let share = max(8, Self.openDirectories / max(1, roots.count))
-        workers = roots.map { RootWorker($0, backend: backend, openDirectories: share) }
-        let core = TreeCore(roots: roots.map(\.id), reportsChanges: reportsChanges, policy: policy)
+        workers = roots.map { RootWorker($0, backend: backend, openDirectories: share, keepsOpen: !isolatesRoots) }
+        var core = TreeCore(roots: roots.map(\.id), reportsChanges: reportsChanges, policy: policy)
+        for (place, root) in roots.enumerated() { core.roots[place].memories = memory.roots[root.id] ?? [] }
         let idle = WatchStep(name: "idle", since: monotonicNanoseconds())
         published = Locked(
             WatchSnapshot(
@@ -98,6 +102,7 @@ final class WatchEngine: Sendable {
         onWatching: (@Sendable () -> Void)?, onReconciled: (@Sendable ([ReconcileReport]) -> Void)?
     ) {
         state.onQueue { $0.onWatching = onWatching }
+        for place in roots.indices { leaveOutOfMemory(place) }
         let ticket = onReconciled.map { addTicket(Array(roots.indices), $0) }
         turn("starting") { $0.start(ticket: ticket) }
     }
@@ -128,6 +133,9 @@ final class WatchEngine: Sendable {
     var shouldGather: Bool { state.onQueue { !$0.hasEnded && $0.shouldGather } }
 
     var hasEnded: Bool { state.onQueue { $0.hasEnded } }
+
+    /// Gives `body` the core, for what makes no notices.
+    func withCore<R>(_ body: (inout TreeCore) -> R) -> R { state.onQueue { body(&$0.core) } }
 
     func tick(isPaced: Bool) {
         if hasEnded { return }

@@ -23,6 +23,8 @@ struct FakeWorker {
 
     let root: Int
     let top: UInt64
+    /// What its root is told to lie on.
+    var fileSystem = FileSystem(type: 0xEF53, identifier: 1)
     private var requests: [(epoch: UInt32, request: WorkRequest)] = []
     private var task: (epoch: UInt32, task: Task)?
     private(set) var results: [(epoch: UInt32, result: WorkResult)] = []
@@ -53,7 +55,7 @@ struct FakeWorker {
         let (epoch, request) = requests.removeFirst()
         switch request {
         case .adopt:
-            let identity = RootIdentity(fileSystem: FileSystem(type: 0xEF53, identifier: 1), inode: top)
+            let identity = RootIdentity(fileSystem: fileSystem, inode: top)
             results.append((epoch, .adopted(identity)))
         case .check: results.append((epoch, .checked))
         case .unwatch(let watches):

@@ -33,7 +33,7 @@ struct MemoryTests {
         _ = root.addDirectory(named: "c", inode: 8, in: 0)
         root.add(entry("two.jpg", 4))
         var memory = WatchMemory()
-        memory.roots["r"] = root
+        memory.roots["r"] = [root]
         #expect(Set(files(of: memory, "r").keys) == ["top.jpg", "a/b/one.jpg", "a/b/\u{FF}\n", "c/two.jpg"])
         #expect(root.directories == 5 && memory.count(of: "r") == 4 && memory.count(of: "other") == 0)
         memory.forget(root: "r")
@@ -127,7 +127,7 @@ struct MemoryTests {
         var last = 0
         for _ in 0..<3_000 { last = chain.addDirectory(named: "d", inode: 1, in: last) }
         var memory = WatchMemory()
-        memory.roots["r"] = chain
+        memory.roots["r"] = [chain]
         #expect(throws: WatchMemoryError.self) { try WatchMemory(decoding: memory.encoded()) }
     }
 
@@ -284,7 +284,7 @@ private func sample(directories: Int, files: Int, using random: inout Seeded) ->
             fill(Int.random(in: 0...min(left, 6), using: &random))
         }
         fill(left)
-        memory.roots[id] = root
+        memory.roots[id] = [root]
     }
     return memory
 }

@@ -15,13 +15,14 @@ final class Watched: Sendable {
     private let notices = Locked<[WatchNotice]>([])
     private let waiters = Locked<[(condition: @Sendable (WatchNotice) -> Bool, resume: @Sendable () -> Void)]>([])
 
-    /// Watches the directory `inbox` in a scratch directory.
+    /// Watches the directory `inbox` in a scratch directory, which may be that of an earlier one.
     init(
         reportsChanges: Bool = false, policy: ComparePolicy = ComparePolicy(), livenessDirectory: BytePath? = nil,
         roots: [String] = ["inbox"], below parent: String? = nil,
+        in scratch: ScratchDirectory? = nil, memory: WatchMemory = WatchMemory(),
         exclude: @escaping @Sendable (BytePath, FileKind) -> Bool = { _, _ in false }
     ) throws {
-        let scratch = try ScratchDirectory(below: parent)
+        let scratch = try scratch ?? ScratchDirectory(below: parent)
         self.scratch = scratch
         queue = MonitorQueue(label: "test.watch")
         rootQueues = roots.map { MonitorQueue(label: "test.root.\($0)") }
@@ -30,7 +31,7 @@ final class Watched: Sendable {
             roots: zip(roots, rootQueues).map { name, queue in
                 WatchRoot(
                     id: name, path: scratch.bytePath.appending(BytePath(name)), queue: queue, exclude: exclude)
-            }, reportsChanges: reportsChanges, tick: nil, policy: policy, livenessDirectory: livenessDirectory)
+            }, memory: memory, reportsChanges: reportsChanges, tick: nil, policy: policy, livenessDirectory: livenessDirectory)
         for name in roots { mkdir(scratch.appending(name), 0o755) }
     }
 

@@ -44,6 +44,8 @@ struct DirectoryTable {
         let root: UInt16
         var coverage: Coverage = .pending
         fileprivate(set) var isUsed = true
+        /// It was told in an earlier life, and was not seen yet in this one.
+        var isRecalled = false
     }
 
     /// The names of directories and of all other entries.

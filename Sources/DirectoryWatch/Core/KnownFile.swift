@@ -16,6 +16,8 @@ struct KnownFile: Hashable, Sendable {
 
     var identity: FileIdentity
     var state: State
+    /// The receiver has taken care of it as it is: it need not be told again in another life.
+    var isAcknowledged = false
 }
 
 /// What a look at a name saw. Holds no memory of its own, so that many are cheap.

@@ -57,6 +57,9 @@ struct RootState {
     /// Counts losses: results of requests from before one are void.
     var epoch: UInt32 = 0
     var identity: RootIdentity?
+    /// What was known of directories that lay at its path, and do not now: in an earlier life, or in this one. The last
+    /// that was there first.
+    var memories: [RootMemory] = []
     /// Whether the first survey of this life has brought the top directory's finding.
     var hasBegun = false
     var dirty = DirtyNames()

@@ -68,7 +68,10 @@ extension TreeCore {
         guard !isTop(node) else { return }
         let path = table.path(of: node)
         let inode = table[node].inode
-        if inode == 0 || watches.isContested(table[node].watch) { return drop(node, path: path) }
+        // The number of one that was not seen in this life may belong to another by now.
+        if inode == 0 || table[node].isRecalled || watches.isContested(table[node].watch) {
+            return drop(node, path: path)
+        }
         table.detach(node)
         let key = InodeKey(root: Int(table[node].root), inode: inode)
         if let earlier = limbo.updateValue(Displaced(node: node, path: path), forKey: key) {
@@ -94,11 +97,12 @@ extension TreeCore {
         for directory in table.subtree(of: node) {
             let here = table.path(of: directory)
             let before = old.appending(here.relative(to: new) ?? "")
-            if table[directory].inode != 0 {
+            if table[directory].wasTold {
                 notify(root, here, .directoryAppeared)
                 left.append(before)
             }
             for (name, file) in files.files(from: table[directory].firstFile) {
+                if file.isAcknowledged { setKnown(directory, name, file.unacknowledged) }
                 let name = table.names.name(name)
                 tellMoved(root, file, from: before.appending(name), to: here.appending(name))
             }
@@ -131,7 +135,7 @@ extension TreeCore {
                 setKnown(directory, name, nil)
                 if !isSilent { notify(root, here.appending(table.names.name(name)), .vanished) }
             }
-            if table[directory].inode != 0, !isSilent { notify(root, here, .directoryVanished) }
+            if table[directory].wasTold, !isSilent { notify(root, here, .directoryVanished) }
             releaseWatch(of: directory)
             setCoverage(directory, .unwatched)
             roots[root].directories -= 1

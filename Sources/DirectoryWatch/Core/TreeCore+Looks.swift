@@ -104,7 +104,7 @@ extension TreeCore {
         _ directory: NodeID, _ name: NameID, _ kind: FileKind, _ identity: FileIdentity, _ hints: Hints
     ) {
         if let known = files[directory, name] {
-            if known.state == .special(kind), known.identity.inode == identity.inode { return }
+            if known.state == .special(kind), isSameInode(known.identity, identity, directory) { return }
             tellVanished(directory, name, hints)
         }
         setKnown(directory, name, KnownFile(identity: identity, state: .special(kind)))
@@ -119,7 +119,7 @@ extension TreeCore {
             tellVanished(directory, name, hints)
             known = nil
         }
-        if let known, known.state == .reported, known.identity == identity { return }
+        if let known, known.state == .reported, isSame(known.identity, identity, directory, name) { return }
         if let old = takeSource(of: identity, among: hints.sources, to: directory, name) {
             tell(directory, name, identity, .renamed(from: old), hints)
         } else if hints.signs.contains(.closed) {
@@ -228,6 +228,7 @@ extension TreeCore {
             roots[root].unsettled.remove(DirtyNames.Key(directory: directory, name: name))
         default: break
         }
+        if before?.isAcknowledged == true || file?.isAcknowledged == true { memoryChanges += 1 }
         return before
     }
 }

@@ -126,13 +126,17 @@ extension TreeCore {
     private mutating func takeAdopted(_ root: Int, _ identity: RootIdentity) {
         roots[root].isAdopting = false
         guard !roots[root].isLive else { return }
-        if let before = roots[root].identity, before != identity { clearSilently(root) }
+        if let before = roots[root].identity, !IdentityRule(identity.fileSystem).isSame(before, identity) {
+            setAside(root)
+            clearSilently(root)
+        }
         roots[root].identity = identity
         table[roots[root].top].inode = identity.inode
         if case .gone = roots[root].phase { notify(root, "", .rootBack) }
         roots[root].phase = .live
         roots[root].since = now
         beginPaces(root)
+        recall(root, identity)
         var wanted = roots[root].wanted ?? Reconciliation(began: now)
         wanted.isFirst = true
         roots[root].wanted = wanted

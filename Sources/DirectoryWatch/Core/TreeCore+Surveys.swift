@@ -80,13 +80,22 @@ extension TreeCore {
 
     /// The directory that was found under a name, which may be another than the one that was known there.
     private mutating func settle(_ node: NodeID, _ inode: UInt64) -> NodeID {
-        if table[node].inode == inode { return node }
+        if table[node].inode == inode {
+            table[node].isRecalled = false
+            return node
+        }
         guard let parent = table.parent(of: node) else {
             table[node].inode = inode
             return node
         }
         let name = table.name(of: node)
         let isNew = table[node].inode == 0
+        if isNew, table[node].isRecalled {
+            // Told in an earlier life, on a file system that gives another number in each.
+            table[node].isRecalled = false
+            table[node].inode = inode
+            return node
+        }
         if isNew, limbo[InodeKey(root: Int(table[node].root), inode: inode)] == nil {
             table[node].inode = inode
             notify(Int(table[node].root), table.path(of: node), .directoryAppeared)
@@ -123,7 +132,7 @@ extension TreeCore {
             for child in table.children(of: node) {
                 let name = table.name(of: child)
                 if present.contains(name) { continue }
-                displace(child)
+                if table[child].isRecalled { setCoverage(child, .unwatched) } else { displace(child) }
                 note(node, name, hints)
             }
         }

@@ -77,6 +77,8 @@ struct TreeCore {
     var hasQueuedRecords = false
     var output = Output()
     var counters = Counters()
+    /// Counts whatever makes another memory, so that one that has not changed need not be written again.
+    var memoryChanges: UInt64 = 0
     /// CLOCK_MONOTONIC in nanoseconds as the caller had it at the beginning of the turn; for reports alone.
     var now: UInt64 = 0
     private(set) var lastSurvey: UInt32 = 0
@@ -186,6 +188,7 @@ struct TreeCore {
         case .finished: roots[root].counts.found += 1
         case .vanished: roots[root].counts.vanished += 1
         case .renamed: roots[root].counts.renamed += 1
+        case .directoryAppeared, .directoryVanished: memoryChanges += 1
         default: break
         }
         output.notices.append(

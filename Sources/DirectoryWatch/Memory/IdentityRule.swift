@@ -10,7 +10,7 @@ struct IdentityRule: Hashable, Sendable {
 
     init(countsInodes: Bool) { self.countsInodes = countsInodes }
 
-    init(_ fileSystem: FileSystem) { self.init(countsInodes: fileSystem.keepsInodes) }
+    init(_ fileSystem: FileSystem) { self.init(countsInodes: fileSystem.kind.inodes == .lasting) }
 
     func isSame(_ one: FileIdentity, _ other: FileIdentity) -> Bool {
         one.size == other.size && one.modified == other.modified && one.changed == other.changed
@@ -20,14 +20,4 @@ struct IdentityRule: Hashable, Sendable {
     func isSame(_ one: RootIdentity, _ other: RootIdentity) -> Bool {
         one.fileSystem == other.fileSystem && (!countsInodes || one.inode == other.inode)
     }
-}
-
-extension FileSystem {
-    /// Whether a file has the same inode number after its file system was mounted anew.
-    ///
-    /// FAT has no inodes, so the kernel counts; FUSE gives what its program makes up; CIFS falls back to counting where
-    /// the server tells no numbers; 9p and VirtualBox pass on what the host maps. NFS, Ceph and AFS keep them.
-    var keepsInodes: Bool { !Self.countingInodes.contains(name ?? "") }
-
-    private static let countingInodes: Set<String> = ["vfat", "exfat", "fuse", "cifs", "smb2", "9p", "vboxsf", "ncp"]
 }

@@ -101,6 +101,27 @@ extension RootMemory {
         }
     }
 
+    /// The same without what a rule leaves out, by paths below the root.
+    func without(_ exclude: (BytePath, FileKind) -> Bool) -> RootMemory {
+        var rest = RootMemory(identity: identity)
+        // Of each directory its place in the rest and its path; nil for one that is left out.
+        var kept: [(place: Int, path: BytePath)?] = []
+        forEach(
+            directory: { parent, name, inode in
+                guard let parent else { return kept.append((0, "")) }
+                guard let above = kept[parent], !exclude(above.path.appending(name), .directory) else {
+                    return kept.append(nil)
+                }
+                kept.append((rest.addDirectory(named: name, inode: inode, in: above.place), above.path.appending(name)))
+            },
+            entry: { entry in
+                guard let last = kept.last, let above = last, !exclude(above.path.appending(entry.name), entry.kind)
+                else { return }
+                rest.add(entry)
+            })
+        return rest
+    }
+
     /// Longer names are on no Linux file system.
     private static let longestName = 1023
     /// Deeper than any path that open(2) takes.

@@ -4,7 +4,7 @@ import LinuxKernel
 /// ```
 /// "DWMEMORY" · format u32 · CRC-32C of the rest u32 · length of the rest u64
 /// note length u32 · note · roots u32
-/// each root: identifier length u16 · identifier (UTF-8) · file system's type i64 and identifier u64 · inode u64
+/// each root, the same several times if several directories lay there, the last first: identifier length u16 · identifier (UTF-8) · file system's type i64 and identifier u64 · inode u64
 ///            · length u64 · directories and files: see RootMemory
 /// ```
 extension WatchMemory {
@@ -17,14 +17,15 @@ extension WatchMemory {
     public func encoded() -> [UInt8] {
         precondition(note.count <= Self.longestNote, "a note of more than 64 KiB")
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(128 + roots.values.reduce(0) { $0 + $1.bytes.count + 64 })
+        let memories = rootIdentifiers.flatMap { id in (roots[id] ?? []).map { (id, $0) } }
+        bytes.reserveCapacity(128 + memories.reduce(note.count) { $0 + $1.0.utf8.count + $1.1.bytes.count + 64 })
         bytes += Self.magic
         bytes.append(littleEndian: Self.format)
         bytes += [UInt8](repeating: 0, count: Self.headerSize - bytes.count)
         bytes.append(littleEndian: UInt32(note.count))
         bytes += note
-        bytes.append(littleEndian: UInt32(roots.count))
-        for id in rootIdentifiers { if let root = roots[id] { Self.append(id, root, to: &bytes) } }
+        bytes.append(littleEndian: UInt32(memories.count))
+        for (id, root) in memories { Self.append(id, root, to: &bytes) }
         var header: [UInt8] = []
         header.append(littleEndian: bytes.withUnsafeBytes { CRC32C.checksum(.init(rebasing: $0[Self.headerSize...])) })
         header.append(littleEndian: UInt64(bytes.count - Self.headerSize))
@@ -66,13 +67,14 @@ extension WatchMemory {
         note = Array(try cursor.read(count: Int(length)))
         for _ in 0..<(try cursor.read(UInt32.self)) {
             let name = try cursor.read(count: Int(try cursor.read(UInt16.self)))
-            guard let id = String(validating: name, as: UTF8.self), roots[id] == nil else {
-                throw WatchMemoryError(.malformed("the name of a root"))
-            }
+            guard let id = String(validating: name, as: UTF8.self),
+                roots[id, default: []].count < TreeCore.memoriesOfRoot
+            else { throw WatchMemoryError(.malformed("the name of a root")) }
             let fileSystem = FileSystem(type: try cursor.read(), identifier: try cursor.read())
             let identity = RootIdentity(fileSystem: fileSystem, inode: try cursor.read())
             guard let length = Int(exactly: try cursor.read(UInt64.self)) else { throw WatchMemoryError(.length) }
-            roots[id] = try RootMemory(identity: identity, checking: Array(try cursor.read(count: length)))
+            roots[id, default: []].append(
+                try RootMemory(identity: identity, checking: Array(try cursor.read(count: length))))
         }
         guard cursor.isAtEnd else { throw WatchMemoryError(.length) }
     }

@@ -20,15 +20,22 @@ final class RootWorker: Sendable {
     }
 
     private let root: WatchRoot
+    private let keepsOpen: Bool
     private let state: QueueBound<State>
     private let published = Locked(WatchStep(name: "idle", since: monotonicNanoseconds()))
 
     /// How long a survey goes on before looks get their turn.
     private static let slice: UInt64 = 10_000_000
 
-    /// - Parameter openDirectories: How many it may keep open at most for the length of a burst.
-    init(_ root: WatchRoot, backend: any WatchBackend, openDirectories: Int) {
+    /// So many names in one request are part of a burst.
+    private static let burst = 16
+
+    /// - Parameters:
+    ///   - openDirectories: How many it may keep open at most for the length of a burst.
+    ///   - keepsOpen: Whether they stay open for a moment after single looks, too.
+    init(_ root: WatchRoot, backend: any WatchBackend, openDirectories: Int, keepsOpen: Bool) {
         self.root = root
+        self.keepsOpen = keepsOpen
         state = QueueBound(
             State(
                 lister: DirectoryLister(backend: backend, exclude: root.exclude),
@@ -168,6 +175,7 @@ extension RootWorker {
             } catch {
                 result = .lost(error)
             }
+            if !keepsOpen, request.items.count < Self.burst { state.open.close() }
             state.open.noteUse(at: monotonicNanoseconds())
             defer { state.isClosing = state.isClosing || !state.open.isEmpty }
             return (result, !state.isClosing && !state.open.isEmpty)

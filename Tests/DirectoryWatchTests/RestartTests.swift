@@ -1,0 +1,178 @@
+import DirectoryWatch
+import FileValues
+import Glibc
+import LinuxKernel
+import SystemMonitor
+import TestSupport
+import Testing
+
+@Suite("What an earlier watch knew is not told again", .timeLimit(.minutes(2)))
+struct RestartTests {
+    /// A watch that knows what `watched` left, over the same directory.
+    private func next(
+        after watched: Watched, acknowledging isDone: (WatchNotice) -> Bool = { _ in true }, told: [WatchNotice],
+        exclude: @escaping @Sendable (BytePath, FileKind) -> Bool = { _, _ in false }
+    ) async throws -> Watched {
+        let memory = try WatchMemory(decoding: end(watched, acknowledging: told.filter(isDone)).encoded())
+        await watched.end()
+        return try Watched(in: watched.scratch, memory: memory, exclude: exclude)
+    }
+
+    private func end(_ watched: Watched, acknowledging notices: [WatchNotice]) -> WatchMemory {
+        watched.queue.sync {
+            for notice in notices {
+                watched.watch.acknowledge(root: notice.root, path: notice.path, identity: notice.identity)
+            }
+            return watched.watch.memory()
+        }
+    }
+
+    @Test("Everything acknowledged and nothing changed: silence; then exactly what changed while nobody watched")
+    func differences() async throws {
+        var watched = try Watched()
+        for directory in ["a", "a/deep", "b", "gone"] { mkdir(watched.path(directory), 0o755) }
+        let names = ["top", "a/1", "a/2", "a/deep/3", "a/deep/4", "b/5", "gone/6"]
+        for name in names { try watched.write("inbox/\(name)", name) }
+        symlink("nowhere", watched.path("a/link"))
+        await watched.start()
+        let told = watched.take()
+        #expect(told.count == 7 + 4 + 1)
+
+        watched = try await next(after: watched, told: told)
+        await watched.start()
+        #expect(watched.takeLines().isEmpty)
+        #expect(watched.watch.snapshot().roots[0].knownFiles == 8)
+        #expect(watched.queue.sync { watched.watch.memoryChanges } == 0)
+        _ = await watched.reconcile()
+        #expect(watched.takeLines().isEmpty)
+
+        watched = try await next(after: watched, told: [])
+        try watched.write("inbox/a/1", "longer")
+        try watched.write("inbox/new", "new")
+        unlink(watched.path("a/2"))
+        rename(watched.path("b"), watched.path("c"))
+        try runProgram(["/bin/rm", "-rf", watched.path("gone")])
+        unlink(watched.path("a/link"))
+        mkfifo(watched.path("a/link"), 0o600)
+        mkdir(watched.path("fresh"), 0o755)
+        await watched.start()
+        let lines = watched.takeLines()
+        #expect(
+            Set(lines) == [
+                "a/1 finished(found)", "new finished(found)", "a/2 vanished", "c directoryAppeared",
+                "c/5 finished(found)", "b/5 vanished", "b directoryVanished", "gone/6 vanished",
+                "gone directoryVanished",
+                "a/link vanished", "a/link notRegular(fifo)", "fresh directoryAppeared",
+            ])
+        #expect(lines.count == 12)
+        #expect(watched.queue.sync { watched.watch.memoryChanges } > 0)
+        // What happens from then on is told as ever.
+        try await watched.waitForClose("c/5") { try watched.write("inbox/c/5", "again") }
+        await watched.end()
+    }
+
+    @Test("What was told and not acknowledged, or acknowledged as it was before, is told again")
+    func unacknowledged() async throws {
+        var watched = try Watched()
+        for name in ["done", "open", "written", "renamed"] { try watched.write("inbox/\(name)", name) }
+        await watched.start()
+        let told = watched.take()
+        try await watched.waitForClose("written") { try watched.write("inbox/written", "more") }
+        let early = end(watched, acknowledging: told.filter { $0.path == "renamed" })
+        #expect(early.count(of: "inbox") == 1)
+        rename(watched.path("renamed"), watched.path("renamed anew"))
+        try await watched.settle()
+        watched = try await next(after: watched, acknowledging: { $0.path != "open" }, told: told)
+        await watched.start()
+        #expect(
+            Set(watched.takeLines()) == [
+                "open finished(found)", "written finished(found)", "renamed anew finished(found)",
+            ])
+        await watched.end()
+    }
+
+    @Test("What the rule leaves out now is neither told nor remembered, and is no loss")
+    func excluded() async throws {
+        var watched = try Watched()
+        for directory in ["keep", "cache", "cache/deep"] { mkdir(watched.path(directory), 0o755) }
+        for name in ["keep/1", "keep/2.tmp", "cache/3", "cache/deep/4"] { try watched.write("inbox/\(name)", name) }
+        await watched.start()
+        let told = watched.take()
+        watched = try await next(after: watched, told: told) { path, kind in
+            path.name == "cache" && kind == .directory || path.lowercasedExtension == Array("tmp".utf8)
+        }
+        await watched.start()
+        #expect(watched.takeLines().isEmpty)
+        #expect(watched.watch.snapshot().roots[0].knownFiles == 1)
+        // Without that rule it is found as new.
+        watched = try await next(after: watched, told: [])
+        await watched.start()
+        #expect(
+            Set(watched.takeLines()) == [
+                "keep/2.tmp finished(found)", "cache directoryAppeared", "cache/3 finished(found)",
+                "cache/deep directoryAppeared", "cache/deep/4 finished(found)",
+            ])
+        await watched.end()
+    }
+
+    @Test("Another directory in its place is told whole; the first is known when it is back, in this life or the next")
+    func otherDirectory() async throws {
+        let scratch = try ScratchDirectory()
+        for name in ["one", "two"] { mkdir(scratch.appending(name), 0o755) }
+        /// Puts one of the two under the root's path, in one step.
+        func insert(_ card: String) {
+            symlink(card, scratch.appending("next"))
+            rename(scratch.appending("next"), scratch.appending("inbox"))
+        }
+        insert("one")
+        var watched = try Watched(in: scratch)
+        try watched.write("inbox/card one", "1")
+        await watched.start()
+        let told = watched.take()
+        watched = try await next(after: watched, told: told)
+        insert("two")
+        try watched.write("inbox/card two", "2")
+        await watched.start()
+        let second = watched.take()
+        #expect(second.map(\.path) == ["card two"])
+        _ = end(watched, acknowledging: second)
+        // Back within this life.
+        insert("one")
+        try await watched.wait({ $0.kind == .rootBack }) { watched.queue.sync { watched.watch.checkNow() } }
+        _ = await watched.reconcile()
+        #expect(watched.take().allSatisfy { $0.path.isEmpty })
+        for card in ["one", "two", "one"] {
+            watched = try await next(after: watched, told: [])
+            insert(card)
+            await watched.start()
+            #expect(watched.takeLines().isEmpty)
+        }
+        await watched.end()
+    }
+
+    @Test("A root that is not there keeps what is remembered of it, and so do roots that are not watched")
+    func absent() async throws {
+        var watched = try Watched()
+        try watched.write("inbox/a", "a")
+        await watched.start()
+        let told = watched.take()
+        watched = try await next(after: watched, told: told)
+        rename(watched.path(""), watched.scratch.appending("away"))
+        await watched.start()
+        #expect(watched.takeLines().count == 1)
+        var memory = end(watched, acknowledging: [])
+        #expect(memory.count(of: "inbox") == 1)
+        let scratch = watched.scratch
+        await watched.end()
+        watched = try Watched(roots: ["other"], in: scratch, memory: memory)
+        await watched.start()
+        memory = end(watched, acknowledging: [])
+        #expect(memory.rootIdentifiers == ["inbox", "other"])
+        await watched.end()
+        rename(scratch.appending("away"), scratch.appending("inbox"))
+        watched = try Watched(in: scratch, memory: memory)
+        await watched.start()
+        #expect(watched.takeLines().isEmpty)
+        await watched.end()
+    }
+}
