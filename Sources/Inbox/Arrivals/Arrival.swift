@@ -49,6 +49,8 @@ package struct Arrival: Sendable {
     /// The identity at the last look, and since when it has been so: quiet and patience are counted from the last
     /// change.
     package internal(set) var quiet: QuietCheck?
+    /// The identity with which the watch last told it; nil for what is no regular file.
+    package internal(set) var noticed: FileIdentity?
     /// A notice came while it was in work: it is looked at once more before it is let go.
     package internal(set) var noticedAgain = false
 }

@@ -1,4 +1,4 @@
-import FileValues
+package import FileValues
 package import Filing
 
 /// Every arrival that has no outcome yet, and the counts of those that have: a value without I/O, changed by the
@@ -40,19 +40,22 @@ package struct ArrivalBook: Sendable {
 
     package init() {}
 
-    /// A file was seen, or seen again. Gives back whether it now waits for its turn because of this.
+    /// A file was seen, or seen again, with this identity if it is a regular one. Gives back whether it now waits for
+    /// its turn because of this.
     @discardableResult
-    package mutating func noticed(_ key: ArrivalKey, now: Moment) -> Bool {
+    package mutating func noticed(_ key: ArrivalKey, as identity: FileIdentity? = nil, now: Moment) -> Bool {
         guard var arrival = arrivals[key] else {
             seen[key.inbox, default: 0] += 1
             arrivals[key] = Arrival(
-                key: key, firstSeen: now, stage: .queued, since: now, attempts: 0, quiet: nil)
+                key: key, firstSeen: now, stage: .queued, since: now, attempts: 0, quiet: nil, noticed: identity)
             queue[key.inbox, default: FIFO()].append(key)
             queuedCount += 1
             return true
         }
+        arrival.noticed = identity
         switch arrival.stage {
         case .queued:
+            arrivals[key] = arrival
             return false
         case .working:
             arrival.noticedAgain = true
@@ -109,7 +112,7 @@ package struct ArrivalBook: Sendable {
         }
         if case .ended(let outcome) = verdict {
             end(key, outcome)
-            if arrival.noticedAgain { noticed(key, now: now) }
+            if arrival.noticedAgain { noticed(key, as: arrival.noticed, now: now) }
             return
         }
         if arrival.noticedAgain {

@@ -51,6 +51,7 @@ package actor Daemon {
     private let watchdog: Watchdog
     private nonisolated let auditor: LibraryAuditor
     private let catalogue: Catalogue
+    private nonisolated let settled: SettledFiles
     private let lock: StateLock
     /// Where our process identifier was written; a reload may name another directory.
     private let runtime: BytePath
@@ -92,6 +93,8 @@ package actor Daemon {
         let auditSubsystem = Subsystem(
             name: "library audit", queue: MonitorQueue(label: "photo-inbox.audit"), isVital: false)
         writer = CatalogueWriter(catalogue, subsystem: catalogueSubsystem)
+        settled = SettledFiles(
+            in: launch.settings.state, catalogue: catalogue, version: launch.version, log: launch.log)
         problems = ProblemDesk(log: launch.log)
         state = LiveState(
             version: launch.version, settings: launch.settings, configuration: launch.options.effectiveFile,
@@ -100,7 +103,7 @@ package actor Daemon {
                 Subsystem(name: "daemon", queue: queue, isVital: true),
                 Subsystem(name: "signals", queue: signalQueue, isVital: true),
                 Subsystem(name: "control", queue: controlQueue, isVital: true), catalogueSubsystem, auditSubsystem,
-                Subsystem(name: "hooks", queue: hookQueue, isVital: false),
+                Subsystem(name: "hooks", queue: hookQueue, isVital: false), settled.subsystem,
             ])
         dumper = DumpWriter(queue: MonitorQueue(label: "photo-inbox.dump"), state: state, log: launch.log)
         hooks = HookRunner(queue: hookQueue, log: launch.log, problems: problems)
@@ -136,7 +139,7 @@ package actor Daemon {
         do {
             // From here on signals are served, so whoever finds it may send one.
             try RuntimeFile.pid.write(Array("\(getpid())\n".utf8), in: state.settings.runtime)
-            try await run(state.settings, book: ArrivalBook())
+            try await run(state.settings, after: Generation.Remains(memory: settled.load()))
         } catch {
             log.logger.error("cannot start: \(error)")
             return await end(status: EX_OSERR)
@@ -175,12 +178,12 @@ package actor Daemon {
         }
     }
 
-    private func run(_ settings: Settings, book: ArrivalBook) async throws {
+    private func run(_ settings: Settings, after remains: Generation.Remains) async throws {
         for directory in settings.directoriesToMake { try makeDirectory(directory) }
         let next = try Generation(
-            settings, book: book,
+            settings, after: remains,
             Generation.Surroundings(
-                catalogue: writer, state: state, listener: listener(), control: controlQueue,
+                catalogue: writer, settled: settled, state: state, listener: listener(), control: controlQueue,
                 act: { [weak self] action, asker in self?.asked(action, by: asker) },
                 complain: { [log] text in log.logger.warning("\(text)") }))
         generation.withLock { $0 = next }
@@ -224,16 +227,16 @@ package actor Daemon {
             if settings.catalogue != state.settings.catalogue {
                 log.logger.warning("another catalogue is opened at the next start only, continuing with this one")
             }
-            let book = await old.stop(hurrying: false)
+            let remains = await old.stop(hurrying: false)
             generation.withLock { $0 = nil }
             var refused: Int?
             do {
-                try await run(settings, book: book)
+                try await run(settings, after: remains)
                 log.configuration(settings, from: options.effectiveFile, logReason: nil)
             } catch {
                 log.refused(setup: error)
                 refused = 1
-                do { try await run(old.settings, book: book) } catch {
+                do { try await run(old.settings, after: remains) } catch {
                     log.logger.error("nor can the old one be set up any more: \(error)")
                     return await end(status: EX_OSERR)
                 }

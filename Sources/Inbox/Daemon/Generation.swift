@@ -13,6 +13,7 @@ final class Generation: Sendable {
     /// What a generation needs of the daemon.
     struct Surroundings: Sendable {
         let catalogue: CatalogueWriter
+        let settled: SettledFiles
         let state: LiveState
         let listener: Pipeline.Listener
         let control: MonitorQueue
@@ -28,7 +29,14 @@ final class Generation: Sendable {
     private let fifos: [CommandFIFO]
     private let surroundings: Surroundings
 
-    init(_ settings: Settings, book: ArrivalBook, _ surroundings: Surroundings) throws {
+    /// What one leaves to the next.
+    struct Remains: Sendable {
+        var book = ArrivalBook()
+        /// Which files need nothing more as they are.
+        var memory = WatchMemory()
+    }
+
+    init(_ settings: Settings, after remains: Remains, _ surroundings: Surroundings) throws {
         self.settings = settings
         self.surroundings = surroundings
         let workers = try settings.inboxes.map { inbox in
@@ -54,11 +62,11 @@ final class Generation: Sendable {
         var made: [@Sendable () -> Void] = []
         do {
             let pipeline = try Pipeline(
-                workers: workers, subsystem: subsystem, book: book, listener: surroundings.listener)
+                workers: workers, subsystem: subsystem, book: remains.book, listener: surroundings.listener)
             made.append { pipeline.abandon() }
             let watch = try DirectoryWatch(
-                label: "inboxes", queue: watchQueue, roots: roots, tick: nil, policy: ComparePolicy(settings.watch),
-                livenessDirectory: settings.runtime)
+                label: "inboxes", queue: watchQueue, roots: roots, memory: remains.memory, tick: nil,
+                policy: ComparePolicy(settings.watch), livenessDirectory: settings.runtime)
             made.append { [watchQueue] in
                 watchQueue.async { watch.invalidate { withExtendedLifetime(watch) {} } }
             }
@@ -95,13 +103,21 @@ final class Generation: Sendable {
             LiveState.Parts(
                 settings: settings, watch: watch, pipeline: pipeline,
                 inboxSubsystems: [subsystem, watchSubsystem] + scans + workers.map { $0.subsystem },
-                tick: { [watchQueue, watch] in watchQueue.async { watch.tick() } }))
+                tick: { [watchQueue, watch, settled = surroundings.settled] in
+                    watchQueue.async {
+                        watch.tick()
+                        settled.saveNowAndThen(watch)
+                    }
+                }))
     }
 
     /// Starts everything; returns when every monitor is registered and the first reconciliation has begun.
     func start() async {
-        await pipeline.start()
-        let (watch, pipeline) = (watch, pipeline)
+        surroundings.settled.watchBegins()
+        let (watch, pipeline, watchQueue) = (watch, pipeline, watchQueue)
+        await pipeline.start { key, identity in
+            watchQueue.async { watch.acknowledge(root: key.inbox, path: key.path, identity: identity) }
+        }
         let problems = surroundings.state.problems
         await withCheckedContinuation { done in
             watchQueue.async {
@@ -121,8 +137,9 @@ final class Generation: Sendable {
         }
     }
 
-    /// Ends everything, first what brings work, then the work; returns the book when every monitor is invalidated.
-    func stop(hurrying: Bool) async -> ArrivalBook {
+    /// Ends everything, first what brings work, then the work; returns what is left when every monitor is invalidated and
+    /// what is settled is written down.
+    func stop(hurrying: Bool) async -> Remains {
         await withCheckedContinuation { done in
             surroundings.control.async {
                 let all = self.fifos.count + self.timers.count
@@ -134,7 +151,13 @@ final class Generation: Sendable {
         await withCheckedContinuation { done in
             watchQueue.async { self.watch.invalidate { done.resume() } }
         }
-        return await pipeline.stop(hurrying: hurrying)
+        let book = await pipeline.stop(hurrying: hurrying)
+        // Only now is the last that was in hand settled.
+        let (memory, changes) = await withCheckedContinuation { done in
+            watchQueue.async { done.resume(returning: (self.watch.memory(), self.watch.memoryChanges)) }
+        }
+        await surroundings.settled.save(memory, changes: changes)
+        return Remains(book: book, memory: memory)
     }
 
     /// Compares every inbox with what is known, and looks at everything that waits for a time.

@@ -8,6 +8,9 @@ package struct Conclusion: Sendable {
     let verdict: ArrivalBook.Verdict
     /// What is told and recorded; nil while there is no outcome, and for what was told in an earlier life.
     var record: EndedArrival?
+    /// The file stays in its inbox in this state, and nothing more is to be done with it: it need not be told again
+    /// after a restart.
+    var settled: SettledState?
     /// Since when the file has been as it is, where it was looked at.
     var quiet: QuietCheck?
     /// Signs of problems, or of their end.
@@ -17,6 +20,14 @@ package struct Conclusion: Sendable {
         self.verdict = verdict
         self.record = record
     }
+}
+
+/// In which state a file that stays in its inbox had its outcome.
+enum SettledState: Hashable, Sendable {
+    /// As the watch told it: its name or its kind decided.
+    case asNoticed
+    /// As it was when it was opened.
+    case opened(FileIdentity)
 }
 
 /// A sign of a problem, or of its absence, that work on files has shown. The daemon turns signs into rows of the problem

@@ -9,15 +9,17 @@ extension InboxWorker {
     func takeOn(_ arrival: Arrival, _ work: FileWork) async throws -> Conclusion {
         let path = arrival.key.path
         switch NameRules.decide(path) {
-        case .ignored(let rule): return ended(arrival, .ignored, "not ours, by its name: \(rule)")
-        case .unfinished(let rule): return ended(arrival, .ignored, "unfinished name, \(rule): its final name counts")
-        case .sidecar(let kind): return ended(arrival, .ignored, "a sidecar (\(kind.rawValue)); it stays where it is")
+        case .ignored(let rule): return leave(arrival, "not ours, by its name: \(rule)")
+        case .unfinished(let rule): return leave(arrival, "unfinished name, \(rule): its final name counts")
+        case .sidecar(let kind): return leave(arrival, "a sidecar (\(kind.rawValue)); it stays where it is")
         case .take: break
         }
         let source = try open(path)
         if try await catalogue.isKept(source.identity, inbox: spec.name) {
             // It was told in an earlier life, or a moment ago: now it is only counted.
-            return Conclusion(.ended(.ignored))
+            var conclusion = Conclusion(.ended(.ignored))
+            conclusion.settled = .opened(source.identity)
+            return conclusion
         }
         let now = ContinuousClock.now
         var quiet = arrival.quiet ?? QuietCheck(source.identity, at: now)
@@ -62,6 +64,14 @@ extension InboxWorker {
         guard let record = conclusion.record else { return conclusion }
         conclusion.record?.operation = try await catalogue.record(
             record, photo: nil, sha256: nil, kept: source.identity)
+        conclusion.settled = .opened(source.identity)
+        return conclusion
+    }
+
+    /// The same by its name or its kind alone, for which it need not be opened nor recorded.
+    func leave(_ arrival: Arrival, _ reason: String) -> Conclusion {
+        var conclusion = ended(arrival, .ignored, reason)
+        conclusion.settled = .asNoticed
         return conclusion
     }
 }

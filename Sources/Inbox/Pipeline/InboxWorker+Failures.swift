@@ -8,8 +8,8 @@ extension InboxWorker {
         switch refusal {
         case .gone: ended(arrival, .withdrawn, "gone before it was filed")
         case .leased: postponed("\(refusal)")
-        case .symbolicLink: ended(arrival, .ignored, "it is a symbolic link, which is never followed")
-        case .hardLinks, .fifo, .socket, .device, .directory: ended(arrival, .ignored, "\(refusal)")
+        case .symbolicLink: leave(arrival, "it is a symbolic link, which is never followed")
+        case .hardLinks, .fifo, .socket, .device, .directory: leave(arrival, "\(refusal)")
         }
     }
 

@@ -70,6 +70,7 @@ extension InboxWorker {
         ended.proof = proof
         ended.operation = operation
         var conclusion = Conclusion(.ended(.filed), ended)
+        conclusion.settled = kept.reason.map { _ in .opened(source.identity) }
         if spec.removesSources, let reason = kept.reason {
             symptoms.append(.sourceKept(inbox: spec.name, reason: reason))
         }

@@ -20,7 +20,9 @@ extension InboxWorker {
             kept = source.identity
         }
         ended.operation = try await catalogue.record(ended, photo: known.id, sha256: hash, kept: kept)
-        return Conclusion(.ended(.duplicate), ended)
+        var conclusion = Conclusion(.ended(.duplicate), ended)
+        conclusion.settled = kept.map { .opened($0) }
+        return conclusion
     }
 
     /// A person has to look at it: it goes out of the way, with a note beside it that says why.
@@ -39,7 +41,9 @@ extension InboxWorker {
             _ = try writeReason(note, besides: path, in: try root(places.quarantine), work: work)
         }
         ended.operation = try await catalogue.record(ended, photo: nil, sha256: nil, kept: kept)
-        return Conclusion(.ended(.quarantined), ended)
+        var conclusion = Conclusion(.ended(.quarantined), ended)
+        conclusion.settled = kept.map { .opened($0) }
+        return conclusion
     }
 
     /// The identity of a file that could not be moved, and so stays.

@@ -32,6 +32,7 @@ package actor Pipeline {
     /// What the timer is set to.
     private var wakeSet: Moment?
     private var whenDrained: [CheckedContinuation<Void, Never>] = []
+    private var whenSettled: (@Sendable (ArrivalKey, FileIdentity?) -> Void)?
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -48,8 +49,11 @@ package actor Pipeline {
         busy = BusyMonitor(label: "pipeline", queue: subsystem.queue)
     }
 
-    /// Finishes or undoes what an earlier life left under way, then opens the gate.
-    func start() async {
+    /// Finishes or undoes what an earlier life left under way, then opens the gate. `settled` is called, on the queue,
+    /// with files that stay in their inbox and need nothing more, in the state in which they had their outcome; nil for
+    /// what is no regular file.
+    func start(settled: @escaping @Sendable (ArrivalKey, FileIdentity?) -> Void) async {
+        whenSettled = settled
         wakeTimer.setEventHandler { [weak self] _ in self?.assumeIsolated { $0.wake() } }
         wakeTimer.activate()
         busy.setEventHandler { [listener] in listener.activity($0) }
@@ -108,11 +112,11 @@ package actor Pipeline {
                 let key = ArrivalKey(inbox: notice.root, path: notice.path)
                 switch notice.kind {
                 case .finished, .notRegular:
-                    book.noticed(key, now: now)
+                    book.noticed(key, as: notice.identity, now: now)
                 case .renamed(let old):
                     let before = ArrivalKey(inbox: notice.root, path: old)
                     withdrawn += withdraw(before, "renamed to \(notice.path.escaped)", in: &book, now)
-                    book.noticed(key, now: now)
+                    book.noticed(key, as: notice.identity, now: now)
                 case .vanished:
                     withdrawn += withdraw(key, "gone before it was filed", in: &book, now)
                 case .created, .changed, .directoryAppeared, .directoryVanished, .unreadable, .rootGone, .rootBack,
@@ -152,7 +156,7 @@ package actor Pipeline {
         let conclusion = await worker.process(arrival) { [book] step in
             book.withLock { $0.reached(arrival.key, step: step, now: .now) }
         }
-        settle(arrival.key, conclusion)
+        settle(arrival, conclusion)
         running[arrival.key.inbox, default: 0] -= 1
         busy.end()
         pump()
@@ -162,12 +166,21 @@ package actor Pipeline {
         }
     }
 
-    private func settle(_ key: ArrivalKey, _ conclusion: Conclusion) {
+    /// `arrival` is as it was taken into work.
+    private func settle(_ arrival: Arrival, _ conclusion: Conclusion) {
+        let key = arrival.key
         let now = Moment.now
         let after = book.withLock { book in
             if let quiet = conclusion.quiet { book.observed(key, quiet) }
             book.settled(key, conclusion.verdict, now: now)
             return book.arrivals[key]?.stage
+        }
+        // What was told again meanwhile is in line again, and will be settled then.
+        if let settled = conclusion.settled, after == nil {
+            switch settled {
+            case .asNoticed: whenSettled?(key, arrival.noticed)
+            case .opened(let identity): whenSettled?(key, identity)
+            }
         }
         if let record = conclusion.record { listener.ended(record) }
         for symptom in conclusion.symptoms { listener.symptom(symptom) }

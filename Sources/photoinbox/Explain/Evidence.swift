@@ -28,6 +28,8 @@ struct Evidence {
     /// What lies there now.
     var kind: FileKind?
     var identity: FileIdentity?
+    /// How many names it has.
+    var links: UInt64 = 1
     var exclusion: Exclusion?
     var nameDecision = NameDecision.take
     /// `photoinbox.toml:18 quiet = "5s"`.
@@ -95,6 +97,7 @@ struct EvidenceSearch {
         if let status = try? FileStatus(at: inbox.path.appending(path)) {
             evidence.kind = status.kind
             evidence.identity = status.identity
+            evidence.links = status.links
         }
         evidence.nameDecision = NameRules.decide(path)
         if let settings = places.settings, let configured = settings.inboxes.first(where: { $0.name == inbox.name }) {

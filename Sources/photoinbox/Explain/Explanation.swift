@@ -91,6 +91,8 @@ struct Explanation {
         case .take: break
         }
         switch evidence.kind {
+        case .regular where evidence.links > 1:
+            return (.ignored, "ignored: it has \(evidence.links) names (hard links)")
         case .regular, nil: break
         case .directory: return (.ignored, "is a directory; name a file in it")
         case .symbolicLink: return (.ignored, "ignored: a symbolic link, which is never followed")
