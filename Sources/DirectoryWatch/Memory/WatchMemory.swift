@@ -31,6 +31,11 @@ public struct WatchMemory: Hashable, Sendable {
     /// Forgets a root: all in it will be told as found.
     public mutating func forget(root: String) { roots[root] = nil }
 
+    /// Gives what is known of a root to the identifier `new`, in place of what is known under that.
+    public mutating func rename(root: String, to new: String) {
+        if root != new { roots[new] = roots.removeValue(forKey: root) }
+    }
+
     /// Calls `body` with the same files by their paths below the root, and the identity in which they were taken care
     /// of; links, FIFOs, sockets and devices too.
     public func forEachFile(of root: String, _ body: (BytePath, FileIdentity) -> Void) {

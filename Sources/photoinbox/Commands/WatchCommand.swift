@@ -31,6 +31,12 @@ struct WatchCommand: ParsableCommand {
         is told again, unless "renamed" is asked for too. Lost events (an overflow, a
         moved tree) are made up for by comparing with what is there.
 
+        With --state FILE it goes on where the last run with that file ended: first it
+        tells what was finished, renamed or vanished since. What was there at the
+        first run is told with --existing only. What was told, and may not have been
+        read, is told again. A file written over with its size and all its times as
+        they were is not noticed.
+
         EVENTS (-e KIND,…; finished if nothing else is said):
           finished  created  changed  vanished  renamed
           directory  directory-vanished  special
@@ -104,6 +110,9 @@ struct WatchCommand: ParsableCommand {
     @Flag(name: .shortAndLong, help: "As inotifywait -r: the same. It always is.")
     var recursive = false
 
+    @Option(help: ArgumentHelp("Tell what changed since the last run with it.", valueName: "file"))
+    var state: RawArgument?
+
     @OptionGroup var refused: WatchRefusedOptions
 
     @Argument(help: ArgumentHelp("Directories to watch; @DIR to leave out.", valueName: "dir"))
@@ -116,7 +125,9 @@ struct WatchCommand: ParsableCommand {
             throw ValidationError("--timeout takes a number of seconds; 0 is no limit.")
         }
         if directories.isEmpty, paths.fromfile == nil { throw ValidationError("Name a directory to watch.") }
-        _ = try watchEvents()
+        if case .raw = try watchEvents(), state != nil {
+            throw ValidationError("--state goes with finished and the other kinds, not with the kernel's events.")
+        }
         _ = try shape.format(showsKind: true, isTerminal: false)
         _ = try paths.filter()
     }
@@ -143,6 +154,7 @@ struct WatchCommand: ParsableCommand {
             }
         let isRaw = if case .raw = events { true } else { false }
         let format = try shape.format(showsKind: showsKind, isRaw: isRaw, isTerminal: Terminal.isOutput)
+        let known = try state.map { try KnownFiles(at: $0.path, roots: roots) }
         let session = try WatchSession(
             report: WatchReport(format: format, limit: count, isSilent: quiet > 1), manner: manner)
         let source: any EventSource
@@ -152,7 +164,8 @@ struct WatchCommand: ParsableCommand {
                 source = try NoticeSource(
                     session: session, roots: roots,
                     selection: NoticeSource.Selection(
-                        kinds: kinds, includesExisting: existing, includesUnfinished: unfinished), filter: filter)
+                        kinds: kinds, includesExisting: existing, includesUnfinished: unfinished), filter: filter,
+                    known: known)
             case .raw(let mask):
                 source = try RawSource(
                     session: session, roots: roots, mask: mask, includesExisting: existing, filter: filter)

@@ -41,6 +41,7 @@ final class NoticeSource: EventSource {
     /// What stands before relative paths, with a slash at its end; by root, whose identifier is its place.
     private let prefixes: [[UInt8]]
     private let state: QueueBound<State>
+    private let known: KnownFiles?
 
     private struct State {
         var isReconciled = false
@@ -50,8 +51,9 @@ final class NoticeSource: EventSource {
     }
 
     init(
-        session: WatchSession, roots: [BytePath], selection: Selection, filter: PathFilter
+        session: WatchSession, roots: [BytePath], selection: Selection, filter: PathFilter, known: KnownFiles?
     ) throws(SystemCallError) {
+        self.known = known
         self.session = session
         self.selection = selection
         self.filter = filter
@@ -64,12 +66,13 @@ final class NoticeSource: EventSource {
         // The main thread waits for events, so that a file is told one thread change after it was closed. A root that
         // hangs may hold up itself, but no other.
         watch = try DirectoryWatch(
-            label: "watch", queue: session.queue, roots: watched, reportsChanges: selection.kinds.contains(.changed),
-            waiting: .driver, isolatesRoots: roots.count > 1)
+            label: "watch", queue: session.queue, roots: watched, memory: known?.memory ?? WatchMemory(),
+            reportsChanges: selection.kinds.contains(.changed), waiting: .driver, isolatesRoots: roots.count > 1)
         state = QueueBound(State(), queue: session.queue)
     }
 
     func start(onReady: @escaping @Sendable (Int) -> Void) {
+        if let complaint = known?.complaint { session.remark(complaint) }
         watch.setHandler { [self] notices in take(notices) }
         watch.activate(onReconciled: { [self] reports in
             state.onQueue { $0.isReconciled = true }
@@ -77,29 +80,42 @@ final class NoticeSource: EventSource {
         })
     }
 
-    func stop(completion: @escaping @Sendable () -> Void) { watch.invalidate(completion: completion) }
+    func stop(completion: @escaping @Sendable () -> Void) {
+        watch.invalidate { [self] in
+            if let complaint = known?.save(watch) { session.remark(complaint, isIncomplete: true) }
+            completion()
+        }
+    }
 
     func drive(untilGone reader: Int32) { watch.drive(whileOpen: reader) }
 
     private func take(_ notices: [WatchNotice]) {
         let now = coarseNow()
         var remarks: [(text: String, isIncomplete: Bool)] = []
+        var done = notices.count
         session.tell { report in
             state.onQueue { state in
-                for notice in notices {
+                for (place, notice) in notices.enumerated() {
+                    if !report.isOpen { done = min(done, place) }
                     if let remark = remark(on: notice) { remarks.append(remark) }
                     if case .rootGone = notice.kind { report.goneRoots.insert(notice.root) }
                     if case .rootBack = notice.kind { report.goneRoots.remove(notice.root) }
                     if report.isOpen { tell(notice, at: now, &state, &report) }
                 }
             }
+        } whenWritten: {
+            known?.told(notices.prefix(done), by: watch, on: session.queue)
         }
         for (text, isIncomplete) in remarks { session.remark(text, isIncomplete: isIncomplete) }
     }
 
     private func tell(_ notice: WatchNotice, at now: FileTime, _ state: inout State, _ report: inout WatchReport) {
         guard let kind = selection.kind(of: notice) else { return }
-        if !state.isReconciled, !selection.includesExisting, Self.wasThere(notice, before: state.started) { return }
+        if !state.isReconciled, !selection.includesExisting, known?.knows(notice.root) != true,
+            Self.wasThere(notice, before: state.started)
+        {
+            return
+        }
         let prefix = prefix(of: notice.root)
         state.path.removeAll(keepingCapacity: true)
         state.path += prefix

@@ -45,6 +45,14 @@ struct WatchReport: ~Copyable {
     /// Whether more may be told.
     var isOpen: Bool { end == nil && !isFull }
 
+    /// Whether all that was told went out, as far as can be seen.
+    var isWritten: Bool {
+        switch end {
+        case .readerClosed, .outputFailed: false
+        case .signalled, .counted, .timedOut, nil: output.isEmpty
+        }
+    }
+
     private var isFull: Bool { limit.map { told >= $0 } ?? false }
 
     /// Tells one event: `body` appends its line.

@@ -41,7 +41,8 @@ final class WatchSession: Sendable {
     init(report: consuming sending WatchReport, manner: Manner) throws(SignalMonitorError) {
         // nohup(1), and shells that start something in the background, have signals ignored; so they stay.
         let ending = [Signal.int, .term, .hup].filter { !isSignalIgnored($0.rawValue) }
-        ProcessSignals.block(ending)
+        // SIGIO tells of a lease that a writer broke, and would end a process that does not block it.
+        ProcessSignals.block(ending + [.io])
         signals = ending.isEmpty ? nil : try SignalMonitor(Set(ending), label: "endings", queue: signalQueue)
         self.manner = manner
         self.report = QueueBound(report, queue: queue)
@@ -52,15 +53,16 @@ final class WatchSession: Sendable {
     /// before its invalidation has finished, so this session is kept for good.
     func abandon() { _ = Unmanaged.passRetained(self) }
 
-    /// Gives `body` the report and writes what it told. On the queue.
-    func tell(_ body: (inout WatchReport) -> Void) {
-        let end = report.onQueue { report -> WatchEnd? in
+    /// Gives `body` the report and writes what it told; `whenWritten` is called once whoever reads has it. On the queue.
+    func tell(_ body: (inout WatchReport) -> Void, whenWritten: () -> Void = {}) {
+        let (end, isWritten) = report.onQueue { report -> (WatchEnd?, Bool) in
             let (wasOpen, told) = (report.end == nil, report.told)
             body(&report)
             report.flush()
             if report.told != told { report.latestTold = monotonicNow() }
-            return wasOpen ? report.end : nil
+            return (wasOpen ? report.end : nil, report.isWritten)
         }
+        if isWritten { whenWritten() }
         if let end { finish(end) }
     }
 

@@ -1,0 +1,90 @@
+import DirectoryWatch
+import FileValues
+import LinuxKernel
+import SystemMonitor
+
+/// What `watch --state` keeps from one run to the next: which files it has told. Read on any thread; then
+/// everything is called on the watch's queue.
+final class KnownFiles: Sendable {
+    /// What the last run has left.
+    let memory: WatchMemory
+    /// Why that is of no use, if so.
+    let complaint: String?
+    private let file: WatchMemoryFile
+    /// The roots' paths without links: what they are called in the file, wherever the next run is started.
+    private let roots: [String]
+    /// Where files are written that wait for the disk.
+    private let writing = MonitorQueue(label: "photoinbox.state")
+    private let isSaveDue = Locked(false)
+
+    /// How long what was told may be told again after a SIGKILL or a power cut.
+    private static let delay = Duration.seconds(60)
+
+    /// Reads the file; a damaged one counts as "everything has changed".
+    ///
+    /// - Parameter roots: What is watched; the identifiers of the roots are their places here.
+    init(at path: BytePath, roots: [BytePath]) throws(CommandFailure) {
+        file = WatchMemoryFile(path)
+        do throws(SystemCallError) {
+            _ = try openDirectory(path.parent.isEmpty ? "." : path.parent)
+            var names: [String] = []
+            for root in roots { names.append(try realPath(root).escaped) }
+            self.roots = names
+        } catch { throw CommandFailure(error) }
+        do throws(WatchMemoryError) {
+            var memory = try file.read() ?? WatchMemory()
+            for (place, name) in self.roots.enumerated() { memory.rename(root: name, to: String(place)) }
+            self.memory = memory
+            complaint = nil
+        } catch {
+            if case .system(let error) = error.code { throw CommandFailure(error) }
+            memory = WatchMemory()
+            complaint = "\(path): \(error); everything is told"
+        }
+    }
+
+    /// Whether an earlier run has compared this root, so that what is found there at the start has come since.
+    func knows(_ root: String) -> Bool { complaint != nil || memory.rootIdentifiers.contains(root) }
+
+    /// These were told, and whoever reads has them: they are not told to the next run. `queue` is the watch's.
+    func told(_ notices: ArraySlice<WatchNotice>, by watch: DirectoryWatch, on queue: MonitorQueue) {
+        for notice in notices {
+            switch notice.kind {
+            case .finished, .renamed, .notRegular:
+                watch.acknowledge(root: notice.root, path: notice.path, identity: notice.identity)
+            default: break
+            }
+        }
+        let isFirst = isSaveDue.withLock { isDue in
+            defer { isDue = true }
+            return !isDue
+        }
+        guard isFirst else { return }
+        queue.after(Self.delay) { [weak self, weak watch] in
+            guard let self, let watch else { return }
+            isSaveDue.withLock { $0 = false }
+            let (memory, file) = (memory(of: watch), file)
+            // What fails now is tried again, and told, at the end.
+            writing.async { try? file.write(memory) }
+        }
+    }
+
+    private func memory(of watch: DirectoryWatch) -> WatchMemory {
+        var memory = watch.memory()
+        for (place, name) in roots.enumerated() { memory.rename(root: String(place), to: name) }
+        return memory
+    }
+
+    /// Writes all down; what failed, in words.
+    func save(_ watch: DirectoryWatch) -> String? {
+        let memory = memory(of: watch)
+        return writing.sync {
+            do throws(WatchMemoryError) {
+                try file.write(memory)
+                return nil
+            } catch {
+                return "\(file.path): \(error); the next run tells again what this one told"
+            }
+        }
+    }
+}
