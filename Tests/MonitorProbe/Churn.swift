@@ -19,6 +19,7 @@ func churn(_ kind: String) -> Never {
         case "SignalMonitor": round = { try useSignals($0, all, queue) }
         case "pipe": round = { try usePipes($0, queue) }
         case "DirectoryMonitor": round = { try useDirectories($0, queue) }
+        case "FanotifyMonitor": round = { try useFileSystems($0, queue) }
         default: exit(64)
         }
         do {
@@ -111,6 +112,38 @@ private func use<M: Monitor>(
 /// All watch one directory, few at a time: a user may have 128 inotify instances, and other tests want some too. An
 /// instance that is closed has no watch left, so the descriptors tell of both.
 private func useDirectories(_ count: Int, _ queue: MonitorQueue) throws {
+    try withScratch { directory, file in
+        try use(count, batch: 20, queue) { _ in
+            let monitor = try DirectoryMonitor(label: "directory", queue: queue)
+            _ = try monitor.watches.addWatch(BytePath(directory), [.closedAfterWriting])
+            return monitor
+        } poke: { _, _ in
+            close(creat(file, 0o600))
+        }
+    }
+}
+
+/// All mark one file system, few at a time, as above. A group that is closed has no mark left.
+private func useFileSystems(_ count: Int, _ queue: MonitorQueue) throws {
+    try withScratch { directory, file in
+        let directory = try openDirectory(BytePath(directory))
+        try use(count, batch: 20, queue) { _ in
+            let monitor = try FanotifyMonitor(label: "file system", queue: queue)
+            do throws(SystemCallError) {
+                try monitor.group.mark(fileSystemOf: directory, [.closedAfterWriting])
+            } catch {
+                queue.async { monitor.invalidate() }
+                throw error
+            }
+            return monitor
+        } poke: { _, _ in
+            close(creat(file, 0o600))
+        }
+    }
+}
+
+/// Gives `body` a directory of its own, and the path of a file in it.
+private func withScratch(_ body: (_ directory: String, _ file: String) throws -> Void) throws {
     var template = Array(
         "\(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp")/photo-inbox-churn.XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { exit(1) }
@@ -120,13 +153,7 @@ private func useDirectories(_ count: Int, _ queue: MonitorQueue) throws {
         unlink(file)
         rmdir(directory)
     }
-    try use(count, batch: 20, queue) { _ in
-        let monitor = try DirectoryMonitor(label: "directory", queue: queue)
-        _ = try monitor.watches.addWatch(BytePath(directory), [.closedAfterWriting])
-        return monitor
-    } poke: { _, _ in
-        close(creat(file, 0o600))
-    }
+    try body(directory, file)
 }
 
 private func useCounters(_ count: Int, _ queue: MonitorQueue) throws {

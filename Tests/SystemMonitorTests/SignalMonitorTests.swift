@@ -91,7 +91,16 @@ struct ChurnTests {
         "Descriptors, threads, memory and the registry are as before",
         .timeLimit(.minutes(5)),
         arguments: ["CounterMonitor", "TimerMonitor", "ClockMonitor", "SignalMonitor", "pipe", "DirectoryMonitor"])
-    func leavesNothing(kind: String) async throws {
+    func leavesNothing(kind: String) async throws { try await check(kind) }
+
+    @Test(
+        "The same of those that need a privilege", .timeLimit(.minutes(5)),
+        .enabled(
+            if: FanotifyMonitorTests.refusal == nil, "skipped: \(FanotifyMonitorTests.refusal ?? "")"),
+        arguments: ["FanotifyMonitor"])
+    func leavesNothingPrivileged(kind: String) async throws { try await check(kind) }
+
+    private func check(_ kind: String) async throws {
         let (lines, status) = try await Probe("churn", kind).end()
         #expect(status == 0)
         var figures: [String: [Int]] = [:]

@@ -9,5 +9,6 @@
 #include <stdint.h>
 #include "clinux_directories.h"
 #include "clinux_events.h"
+#include "clinux_fanotify.h"
 #include "clinux_files.h"
 #endif
