@@ -16,6 +16,8 @@ public final class DirectoryWatch: Sendable {
     private let engine: WatchEngine
     /// Nil where there was no inotify instance for it: everything is polled then.
     let monitor: DirectoryMonitor?
+    /// Of the fanotify tier, where the kernel gives it a group.
+    private let marks: FanotifyMonitor?
     let queue: MonitorQueue
     private let timer: TimerMonitor?
     private let isDriven: Bool
@@ -32,6 +34,8 @@ public final class DirectoryWatch: Sendable {
     /// - Parameter policy: How often is compared what events do not tell.
     /// - Parameter livenessDirectory: A directory, best on tmpfs and in none of the roots, for a cookie that is touched on
     ///   each tick, so that ``WatchSnapshot/liveness`` says whether events arrive.
+    /// - Parameter tier: How the kernel is asked. Where ``WatchTier/fanotify`` is refused, in whole or for one file system,
+    ///   ``WatchTier/inotify`` is used in its stead, and ``WatchSnapshot/tier`` says why.
     /// - Parameter waiting: Who waits for events: libdispatch, or a thread of the caller's in ``drive(whileOpen:)``.
     /// - Parameter isolatesRoots: Whether files are looked at on their root's queue even if nothing else is going on
     ///   there, so that a root that hangs holds up nobody. Without, a look at a file that was just closed, which the
@@ -39,8 +43,8 @@ public final class DirectoryWatch: Sendable {
     public init(
         label: String, queue: MonitorQueue, roots: [WatchRoot], memory: WatchMemory = WatchMemory(),
         reportsChanges: Bool = false,
-        tick: Duration? = .seconds(5), waiting: DirectoryMonitor.Waiting = .dispatch, isolatesRoots: Bool = true,
-        policy: ComparePolicy = ComparePolicy(), livenessDirectory: BytePath? = nil,
+        tick: Duration? = .seconds(5), tier: WatchTier = .inotify, waiting: DirectoryMonitor.Waiting = .dispatch,
+        isolatesRoots: Bool = true, policy: ComparePolicy = ComparePolicy(), livenessDirectory: BytePath? = nil,
         file: StaticString = #fileID, line: UInt = #line
     ) throws(SystemCallError) {
         precondition(Set(roots.map(\.id)).count == roots.count, "two roots with one identifier")
@@ -63,6 +67,16 @@ public final class DirectoryWatch: Sendable {
         self.timer = timer
         self.queue = queue
         isDriven = waiting == .driver
+        var refusal: SystemCallError?
+        var marks: FanotifyMonitor?
+        if tier == .fanotify, monitor != nil {
+            do throws(SystemCallError) {
+                marks = try FanotifyMonitor(label: "\(label) marks", queue: queue, file: file, line: line)
+            } catch {
+                refusal = error
+            }
+        }
+        self.marks = marks
         var mask: InotifyMask = [
             .created, .closedAfterWriting, .movedFrom, .movedTo, .deleted, .deletedSelf, .movedSelf, .onlyDirectory,
             .excludeUnlinked,
@@ -73,13 +87,17 @@ public final class DirectoryWatch: Sendable {
                 NoWatches(reason: noInstance ?? SystemCallError("inotify_init1", .tooManyOpenFiles))
             }
         var cookie: LivenessCookie?
-        if let livenessDirectory, let monitor {
-            cookie = LivenessCookie(
-                label: "\(queue.label).cookie", directory: livenessDirectory, instance: monitor.watches)
+        var marked: FanotifyTier?
+        if let monitor {
+            cookie = livenessDirectory.map { directory in
+                LivenessCookie(label: "\(queue.label).cookie", directory: directory, instance: monitor.watches)
+            }
+            marked = marks.map { FanotifyTier(group: $0.group, inotify: monitor.watches, mask: mask) }
         }
         engine = WatchEngine(
-            label: label, queue: queue, roots: roots, memory: memory, backend: backend, reportsChanges: reportsChanges,
-            isolatesRoots: isolatesRoots, policy: policy, cookie: cookie)
+            label: label, queue: queue, roots: roots, memory: memory, backend: backend, tier: marked,
+            refusal: refusal, reportsChanges: reportsChanges, isolatesRoots: isolatesRoots, policy: policy,
+            cookie: cookie)
     }
 
     /// Sets what is called with the notices of each turn, in order, on the queue. In set up only.
@@ -108,6 +126,15 @@ public final class DirectoryWatch: Sendable {
             }
         } else {
             queue.async { engine.start(onWatching: onWatching, onReconciled: onReconciled) }
+        }
+        if let marks {
+            marks.setEventHandler(file: file, line: line) { events in
+                engine.take(events)
+                guard engine.shouldGather else { return }
+                marks.suspend()
+                marks.queue.after(.nanoseconds(Pacer.batch)) { if !engine.hasEnded { marks.resume() } }
+            }
+            marks.activate(file: file, line: line)
         }
         timer?.setEventHandler(file: file, line: line) { _ in engine.tick(isPaced: true) }
         timer?.activate(file: file, line: line)
@@ -162,7 +189,8 @@ public final class DirectoryWatch: Sendable {
         file: StaticString = #fileID, line: UInt = #line, completion: (@Sendable () -> Void)? = nil
     ) {
         engine.end()
-        let missing = Locked((timer == nil ? 0 : 1) + (monitor == nil ? 0 : 1))
+        let parts = (timer == nil ? 0 : 1) + (monitor == nil ? 0 : 1) + (marks == nil ? 0 : 1)
+        let missing = Locked(parts)
         let ended: @Sendable () -> Void = {
             let isLast = missing.withLock { missing in
                 missing -= 1
@@ -170,8 +198,9 @@ public final class DirectoryWatch: Sendable {
             }
             if isLast { completion?() }
         }
-        if timer == nil && monitor == nil { queue.async { completion?() } }
+        if parts == 0 { queue.async { completion?() } }
         monitor?.invalidate(file: file, line: line, completion: ended)
+        marks?.invalidate(file: file, line: line, completion: ended)
         timer?.invalidate(file: file, line: line, completion: ended)
     }
 

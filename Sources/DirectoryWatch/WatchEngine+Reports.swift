@@ -47,7 +47,8 @@ extension TreeCore {
         let isAllPolled = state.isLive && state.tellsOwnChangesOnly
         let isPolling = isAllPolled || !state.polled.isEmpty || !state.unreadable.isEmpty
         return RootSnapshot(
-            id: state.id, path: settings.path, verdict: state.verdict(limit: limit), watches: state.watched,
+            id: state.id, path: settings.path, verdict: state.verdict(limit: limit),
+            tier: WatchTier(of: table[state.top].watch), watches: state.watched,
             directories: state.directories, polled: isAllPolled ? state.directories : state.polled.count,
             polling: isPolling ? PaceReport(state.polling) : nil,
             audit: AuditReport(

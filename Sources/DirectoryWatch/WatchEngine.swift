@@ -43,6 +43,9 @@ final class WatchEngine: Sendable {
     let queue: MonitorQueue
     let roots: [WatchRoot]
     private let workers: [RootWorker]
+    /// Of the fanotify tier, where it is asked for and the kernel gives it a group.
+    private let tier: FanotifyTier?
+    private let tierRefusal: SystemCallError?
     private let isolatesRoots: Bool
     /// What it was given to begin with.
     let recalled: WatchMemory
@@ -54,17 +57,20 @@ final class WatchEngine: Sendable {
 
     init(
         label: String, queue: MonitorQueue, roots: [WatchRoot], memory: WatchMemory, backend: any WatchBackend,
-        reportsChanges: Bool, isolatesRoots: Bool, policy: ComparePolicy, cookie: LivenessCookie?
+        tier: FanotifyTier? = nil, refusal: SystemCallError? = nil, reportsChanges: Bool, isolatesRoots: Bool,
+        policy: ComparePolicy, cookie: LivenessCookie?
     ) {
         recalled = memory
         self.label = label
         self.queue = queue
         self.roots = roots
+        self.tier = tier
+        tierRefusal = refusal
         self.isolatesRoots = isolatesRoots
         self.backend = backend
         self.cookie = cookie
         let share = max(8, Self.openDirectories / max(1, roots.count))
-        workers = roots.map { RootWorker($0, backend: backend, openDirectories: share, keepsOpen: !isolatesRoots) }
+        workers = roots.map { RootWorker($0, backend: tier ?? backend, openDirectories: share, keepsOpen: !isolatesRoots) }
         var core = TreeCore(roots: roots.map(\.id), reportsChanges: reportsChanges, policy: policy)
         for (place, root) in roots.enumerated() { core.roots[place].memories = memory.roots[root.id] ?? [] }
         let idle = WatchStep(name: "idle", since: monotonicNanoseconds())
@@ -93,8 +99,10 @@ final class WatchEngine: Sendable {
             label: last.label,
             roots: zip(last.roots, workers).map { root, worker in root.with(step: worker.step) },
             events: last.events, overflows: last.overflows, strayEvents: last.strayEvents, watches: last.watches,
-            need: last.need, liveness: last.liveness, step: step.withLock { $0 })
+            need: last.need, liveness: last.liveness, step: step.withLock { $0 }, tier: tierSnapshot)
     }
+
+    private var tierSnapshot: TierSnapshot? { tier?.snapshot ?? tierRefusal.map { TierSnapshot(refusal: $0) } }
 
     func setHandler(_ handler: @escaping Handler) { state.onQueue { $0.handler = handler } }
 
@@ -118,13 +126,31 @@ final class WatchEngine: Sendable {
     }
 
     func take(_ events: DirectoryEvents) {
-        var records = 0
-        turn("events") { core in
-            events.forEach {
-                core.take(watch: $0.watch, mask: $0.mask, cookie: $0.cookie, name: $0.name)
-                records += 1
+        takeRecords { core in
+            var records = 0
+            if let tier {
+                tier.forEach(events) {
+                    core.take($0)
+                    records += 1
+                }
+            } else {
+                events.forEach {
+                    core.take(watch: $0.watch, mask: $0.mask, cookie: $0.cookie, name: $0.name)
+                    records += 1
+                }
             }
+            return records
         }
+    }
+
+    func take(_ events: FanotifyEvents) {
+        // Those of others count, too: what they cost is the wake-up.
+        takeRecords { core in tier?.forEach(events) { core.take($0) } ?? 0 }
+    }
+
+    private func takeRecords(_ body: (inout TreeCore) -> Int) {
+        var records = 0
+        turn("events") { records = body(&$0) }
         let count = records
         state.onQueue { $0.shouldGather = $0.pacer.shouldGather(records: count, now: monotonicNanoseconds()) }
     }

@@ -51,4 +51,13 @@ final class SharedDescriptor: Sendable {
                 try systemCall("fcntl") { fcntl(number, F_DUPFD_CLOEXEC, 0) }
             })
     }
+
+    /// How many bytes wait to be read; see FIONREAD in inotify(7) and fanotify(7).
+    func queuedBytes() throws(SystemCallError) -> Int {
+        var count: Int32 = 0
+        try inUse("ioctl") { number throws(SystemCallError) in
+            _ = try systemCall("ioctl") { ioctl(number, UInt(FIONREAD), &count) }
+        }
+        return Int(count)
+    }
 }

@@ -17,8 +17,8 @@ final class Watched: Sendable {
 
     /// Watches the directory `inbox` in a scratch directory, which may be that of an earlier one.
     init(
-        reportsChanges: Bool = false, policy: ComparePolicy = ComparePolicy(), livenessDirectory: BytePath? = nil,
-        roots: [String] = ["inbox"], below parent: String? = nil,
+        tier: WatchTier = .inotify, reportsChanges: Bool = false, policy: ComparePolicy = ComparePolicy(),
+        livenessDirectory: BytePath? = nil, roots: [String] = ["inbox"], below parent: String? = nil,
         in scratch: ScratchDirectory? = nil, memory: WatchMemory = WatchMemory(),
         exclude: @escaping @Sendable (BytePath, FileKind) -> Bool = { _, _ in false }
     ) throws {
@@ -31,9 +31,24 @@ final class Watched: Sendable {
             roots: zip(roots, rootQueues).map { name, queue in
                 WatchRoot(
                     id: name, path: scratch.bytePath.appending(BytePath(name)), queue: queue, exclude: exclude)
-            }, memory: memory, reportsChanges: reportsChanges, tick: nil, policy: policy, livenessDirectory: livenessDirectory)
+            }, memory: memory, reportsChanges: reportsChanges, tick: nil, tier: tier, policy: policy,
+            livenessDirectory: livenessDirectory)
         for name in roots { mkdir(scratch.appending(name), 0o755) }
     }
+
+    /// The tiers that can be tested here; ``FanotifyTests`` says why not all.
+    static let tiers: [WatchTier] = fanotifyRefusal == nil ? [.inotify, .fanotify] : [.inotify]
+
+    /// Why a file system can't be marked here.
+    static let fanotifyRefusal: String? = {
+        do {
+            let scratch = try ScratchDirectory()
+            try FanotifyGroup().mark(fileSystemOf: try openDirectory(scratch.bytePath), .renamed)
+            return nil
+        } catch {
+            return "needs root: \(error)"
+        }
+    }()
 
     /// Starts, and waits until all that was there has been told.
     func start() async {

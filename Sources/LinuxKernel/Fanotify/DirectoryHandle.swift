@@ -30,8 +30,13 @@ public struct DirectoryHandle: Hashable, Sendable {
     /// The handle of an open directory. Throws EOPNOTSUPP where the file system has none (proc, many FUSE), EOVERFLOW
     /// where it is longer than ``longest``.
     public init(of directory: borrowing OwnedDescriptor) throws(SystemCallError) {
+        try self.init(of: directory, on: try FileSystem(of: directory))
+    }
+
+    /// The same, where the file system is known already.
+    public init(of directory: borrowing OwnedDescriptor, on fileSystem: FileSystem) throws(SystemCallError) {
         let number = directory.raw
-        fileSystem = try FileSystem(of: directory).identifier
+        self.fileSystem = fileSystem.identifier
         var words: InlineArray<3, UInt64> = [0, 0, 0]
         var (count, type) = (UInt32(Self.longest), Int32(0))
         try systemCall("name_to_handle_at") {
@@ -42,13 +47,25 @@ public struct DirectoryHandle: Hashable, Sendable {
         self.words = words
     }
 
+    /// Whether both are of the same directory.
     public static func == (one: DirectoryHandle, other: DirectoryHandle) -> Bool {
         one.words[0] == other.words[0] && one.words[1] == other.words[1] && one.words[2] == other.words[2]
             && one.fileSystem == other.fileSystem && one.count == other.count && one.type == other.type
     }
 
+    /// All but the length and the type, which are the same for all of a file system.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(fileSystem)
         for place in words.indices { hasher.combine(words[place]) }
+    }
+
+    /// The handle's bits, mixed: for tables that look one up for every record of a busy file system.
+    public func scattered(by seed: UInt64) -> UInt64 {
+        var value = seed ^ fileSystem
+        for place in words.indices {
+            let (high, low) = (value ^ words[place]).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
+            value = high ^ low
+        }
+        return value ^ (value >> 32)
     }
 }

@@ -48,6 +48,9 @@ public final class FanotifyGroup: Sendable {
     /// A second descriptor of the same queue, for whoever waits for it.
     public func duplicate() throws(SystemCallError) -> OwnedDescriptor { try descriptor.duplicate() }
 
+    /// How many bytes of records wait to be read.
+    public func queuedBytes() throws(SystemCallError) -> Int { try descriptor.queuedBytes() }
+
     /// Room for one record with the longest names and handles: two places of a rename.
     public static let smallestBuffer = 1_024
 }

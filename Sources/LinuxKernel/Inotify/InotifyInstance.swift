@@ -9,55 +9,24 @@ import SystemPackage
 /// any more, so a thread that is held in ``addWatch(directory:_:)`` by a hung mount never finds another file under its
 /// number, and nobody waits for that thread.
 public final class InotifyInstance: Sendable {
-    private struct Use {
-        var calls = 0
-        var hasEnded = false
-    }
-
-    private let number: Int32
-    private let use = Locked(Use())
+    private let descriptor: SharedDescriptor
 
     /// A new instance, non-blocking and closed on exec. Throws EMFILE where the user's instances (128 by default,
     /// `fs.inotify.max_user_instances`) or the process's descriptors ran out.
     public init() throws(SystemCallError) {
-        number = try descriptorCall("inotify_init1") { inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC)) }.take()
+        descriptor = SharedDescriptor(
+            try descriptorCall("inotify_init1") { inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC)) })
     }
-
-    deinit { end() }
 
     /// Closes the instance, and with its last descriptor all its watches; at once, or when the last call that is under
     /// way returns. Calls after it throw EBADF.
-    public func end() {
-        let closesNow = use.withLock { use in
-            defer { use.hasEnded = true }
-            return !use.hasEnded && use.calls == 0
-        }
-        if closesNow { close(number) }
-    }
-
-    private func inUse<R>(
-        _ call: String, _ body: (Int32) throws(SystemCallError) -> R
-    ) throws(SystemCallError) -> R {
-        let isOpen = use.withLock { use in
-            if !use.hasEnded { use.calls += 1 }
-            return !use.hasEnded
-        }
-        guard isOpen else { throw SystemCallError(call, .badFileDescriptor) }
-        defer {
-            let closesNow = use.withLock { use in
-                use.calls -= 1
-                return use.hasEnded && use.calls == 0
-            }
-            if closesNow { close(number) }
-        }
-        return try body(number)
-    }
+    public func end() { descriptor.end() }
 
     /// Watches `path`, or changes the mask of the watch that its inode already has, and returns the watch descriptor.
     ///
     /// May block as long as the file system does. Throws ENOSPC when `fs.inotify.max_user_watches` are in use.
     public func addWatch(_ path: BytePath, _ mask: InotifyMask) throws(SystemCallError) -> Int32 {
-        try inUse("inotify_add_watch") { number throws(SystemCallError) in
+        try descriptor.inUse("inotify_add_watch") { number throws(SystemCallError) in
             try systemCall("inotify_add_watch", path: path) {
                 path.withCString { inotify_add_watch(number, $0, mask.rawValue) }
             }
@@ -72,7 +41,7 @@ public final class InotifyInstance: Sendable {
     ) throws(SystemCallError) -> Int32 {
         // The entry is a link that must be followed, hence no IN_DONT_FOLLOW.
         let mask = mask.subtracting(.dontFollow).union(.onlyDirectory)
-        return try inUse("inotify_add_watch") { number throws(SystemCallError) in
+        return try descriptor.inUse("inotify_add_watch") { number throws(SystemCallError) in
             try systemCall("inotify_add_watch", path: BytePath("/proc/self/fd/\(directory.raw)")) {
                 clinux_inotify_watch_directory(number, directory.raw, mask.rawValue)
             }
@@ -87,31 +56,20 @@ public final class InotifyInstance: Sendable {
     /// Removes a watch, whose last record, `ignored`, then follows; false if there is none by that number any more.
     @discardableResult
     public func removeWatch(_ watch: Int32) -> Bool {
-        (try? inUse("inotify_rm_watch") { inotify_rm_watch($0, watch) }) == 0
+        (try? descriptor.inUse("inotify_rm_watch") { inotify_rm_watch($0, watch) }) == 0
     }
 
     /// A second descriptor of the same queue, for whoever waits for it.
-    public func duplicate() throws(SystemCallError) -> OwnedDescriptor {
-        OwnedDescriptor(
-            taking: try inUse("fcntl") { number throws(SystemCallError) in
-                try systemCall("fcntl") { fcntl(number, F_DUPFD_CLOEXEC, 0) }
-            })
-    }
+    public func duplicate() throws(SystemCallError) -> OwnedDescriptor { try descriptor.duplicate() }
 
     /// How many bytes of records wait to be read; see FIONREAD in inotify(7).
-    public func queuedBytes() throws(SystemCallError) -> Int {
-        var count: Int32 = 0
-        try inUse("ioctl") { number throws(SystemCallError) in
-            _ = try systemCall("ioctl") { ioctl(number, UInt(FIONREAD), &count) }
-        }
-        return Int(count)
-    }
+    public func queuedBytes() throws(SystemCallError) -> Int { try descriptor.queuedBytes() }
 
     /// Reads whole records into `buffer` and returns how many bytes they take; 0 if none wait. A buffer of
     /// ``smallestBuffer`` bytes holds at least one.
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws(SystemCallError) -> Int {
         do {
-            return try inUse("read") { number throws(SystemCallError) in
+            return try descriptor.inUse("read") { number throws(SystemCallError) in
                 try systemCall("read") { Glibc.read(number, buffer.baseAddress, buffer.count) }
             }
         } catch  where error.code == .resourceTemporarilyUnavailable {

@@ -44,6 +44,9 @@ public struct InotifyMask: OptionSet, Hashable, Sendable {
     public static let onlyDirectory = InotifyMask(rawValue: 0x0100_0000)
     /// Asked: do not follow a symbolic link at the end of the path.
     public static let dontFollow = InotifyMask(rawValue: 0x0200_0000)
+    /// Asked: what else is asked for is added to the mask of the watch that the inode may have already. Without it, that
+    /// mask is replaced.
+    public static let addingToMask = InotifyMask(rawValue: 0x2000_0000)
     /// Asked: no events for files that have no name in the directory any more.
     public static let excludeUnlinked = InotifyMask(rawValue: 0x0400_0000)
 
