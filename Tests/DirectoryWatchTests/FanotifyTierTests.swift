@@ -145,6 +145,29 @@ struct FanotifyTierTests {
     }
 }
 
+@Suite("With the fanotify tier notices have a writer", .timeLimit(.minutes(1)))
+struct FanotifyWatchTests {
+    @Test(
+        "The process that wrote, another's as well as this one's",
+        .enabled(if: Watched.fanotifyRefusal == nil, "skipped: \(Watched.fanotifyRefusal ?? "")"))
+    func writer() async throws {
+        let watched = try Watched(tier: .fanotify)
+        try watched.write("inbox/old.jpg", "old")
+        await watched.start()
+        #expect(watched.take().map(\.writer) == [nil])
+        try await watched.waitForClose("a.jpg") { try watched.write("inbox/a.jpg", "a") }
+        try await watched.waitForClose("b.jpg") {
+            try runProgram(["/bin/sh", "-c", "echo $$ > \(watched.path("b.jpg"))"])
+        }
+        let writers = Dictionary(watched.take().map { ($0.path, $0.writer) }) { $1 }
+        #expect(writers["a.jpg"] == getpid())
+        #expect(writers["b.jpg"] == readNumber(watched.path("b.jpg")).map { Int32($0) })
+        let tier = watched.watch.snapshot().tier
+        #expect(tier?.directories == 1 && tier?.marks == 1 && tier?.refusal == nil)
+        await watched.end()
+    }
+}
+
 /// In a mount namespace of its own, in a process of its own: this program again, with a variable that tells it so.
 @Suite("Marks come and go with their file systems", .timeLimit(.minutes(1)))
 struct FanotifyMountTests {
@@ -160,6 +183,15 @@ struct FanotifyMountTests {
             "/usr/bin/unshare", "--mount", "--propagation", "private", "/usr/bin/env", "\(Self.variable)=1",
             try #require(CommandLine.arguments.first), "--testing-library", "swift-testing", "--filter",
             "FanotifyMountTests",
+        ])
+    }
+
+    /// umount(8), again for a second while the file system is busy: after a burst the watch keeps directories open for
+    /// a moment.
+    private static func unmount(_ place: String) throws {
+        try runProgram([
+            "/bin/sh", "-c",
+            "for try in $(seq 50); do umount \"$1\" 2>&- && exit; sleep 0.02; done; exec umount \"$1\"", "sh", place,
         ])
     }
 
@@ -194,6 +226,63 @@ struct FanotifyMountTests {
         mkdir("\(place)/b", 0o755)
         mkdir(scratch.appending("c"), 0o755)
         #expect(Set(try tier.read().map(\.description)) == ["\(again) CREATE,ISDIR b", "\(outside) CREATE,ISDIR c"])
+    }
+
+    @Test(
+        "A root that is unmounted and mounted again before anybody looked is watched on, by either tier",
+        .enabled(
+            if: isInside && access("/sbin/mkfs.ext4", X_OK) == 0,
+            "skipped: needs mkfs.ext4, in the process that the other test starts"),
+        arguments: WatchTier.allCases)
+    func remount(tier: WatchTier) async throws {
+        let watched = try Watched(tier: tier)
+        let image = watched.scratch.appending("disk.img")
+        try runProgram(["/sbin/mkfs.ext4", "-q", image, "4m"])
+        let root = watched.scratch.appending("inbox")
+        try runProgram(["/bin/mount", "-o", "loop", image, root])
+        defer { umount2(root, Int32(MNT_DETACH)) }
+        mkdir(watched.path("sub"), 0o755)
+        await watched.start()
+        #expect(watched.watch.snapshot().roots[0].tier == tier)
+        try await watched.settle()
+        _ = watched.take()
+        try watched.whileEngineIsStuck {
+            try Self.unmount(root)
+            try runProgram(["/bin/mount", "-o", "loop", image, root])
+        }
+        try await watched.settle()
+        try await watched.waitForClose("a.jpg") { try watched.write("inbox/a.jpg", "a") }
+        try await watched.waitForClose("sub/b.jpg") { try watched.write("inbox/sub/b.jpg", "b") }
+        #expect(watched.watch.snapshot().roots[0].tier == tier)
+        #expect(watched.watch.snapshot().roots[0].verdict == .live)
+        await watched.end()
+    }
+
+    @Test(
+        "A root that is unmounted is gone, and back when it is mounted",
+        .enabled(if: isInside, "skipped: runs in the process that the other test starts"),
+        arguments: WatchTier.allCases)
+    func rootUnmounted(tier: WatchTier) async throws {
+        let watched = try Watched(tier: tier)
+        let root = watched.scratch.appending("inbox")
+        try runProgram(["/bin/mount", "-t", "tmpfs", "photos", root])
+        defer { umount2(root, Int32(MNT_DETACH)) }
+        mkdir(watched.path("sub"), 0o755)
+        try watched.write("inbox/sub/a.jpg", "a")
+        await watched.start()
+        _ = watched.take()
+        try await watched.wait {
+            if case .rootGone = $0.kind { true } else { false }
+        } while: {
+            try Self.unmount(root)
+        }
+        #expect(!watched.take().contains { $0.kind == .vanished })
+        try runProgram(["/bin/mount", "-t", "tmpfs", "photos", root])
+        watched.queue.sync { watched.watch.checkNow() }
+        try await watched.settle()
+        try await watched.waitForClose("b.jpg") { try watched.write("inbox/b.jpg", "b") }
+        #expect(watched.watch.snapshot().roots[0].tier == tier)
+        await watched.end()
     }
 
     @Test(

@@ -104,6 +104,11 @@ extension TreeCore {
         _ = watches.end(watch, survey: lastSurvey)
         setCoverage(node, .unwatched)
         for other in takeClaims(watch, of: node) { survey(other, isRecursive: false) }
-        if isAttached(node) { doubt(node) }
+        if isTop(node) {
+            // Unmounted and mounted again, the root may be the same as before, so a look at its identity is not enough.
+            survey(node, isRecursive: false)
+        } else if isAttached(node) {
+            doubt(node)
+        }
     }
 }
