@@ -32,6 +32,7 @@ package enum ProblemCode: String, CaseIterable, Hashable, Comparable, Sendable {
     case noInboxes = "PI-106"
     case watchDeaf = "PI-107"
     case noWatchInstance = "PI-108"
+    case marksRefused = "PI-109"
 
     case inboxPolled = "PI-201"
     case watchLimit = "PI-202"

@@ -55,6 +55,7 @@ extension ProblemCode {
         case .inboxPolled, .watchLimit, .inboxMissing, .inboxGone, .directoryUnreadable, .inboxStalled, .sourceKept,
             .eventsMissed:
             inboxRow
+        case .marksRefused: daemonRow
         case .photosDeferred, .photosQuarantined: photoRow
         case .libraryMissing, .libraryFull, .libraryReadOnly, .libraryFailing, .libraryStalled: libraryRow
         case .catalogueFull, .catalogueDamaged, .catalogueNewer: catalogueRow

@@ -41,6 +41,11 @@ extension ProblemCode {
                 hiddenBy: [
                     .init(code: .inboxStalled, scope: .sameSubject), .init(code: .libraryStalled, scope: .everywhere),
                 ])
+        case .marksRefused:
+            ProblemRow(
+                .notice, title: "fanotify is refused: {reason}",
+                effect: "inotify is used in its stead, with a watch for each folder; nothing is missed",
+                action: "set tier = \"inotify\" under [watch], or allow it as photoinbox.toml(5) says", see: manual)
         case .noInboxes:
             ProblemRow(
                 .notice, title: "no inbox is configured", effect: "there is nothing to do",
@@ -80,7 +85,7 @@ extension ProblemCode {
                 effect: "photos there are found within {interval}",
                 action: """
                     sudo sysctl {sysctl}; to keep it, put {sysctl} into /etc/sysctl.d/photoinbox.conf; no restart \
-                    is needed
+                    is needed; or, where CAP_SYS_ADMIN may be given, set tier = "fanotify" under [watch]
                     """, see: manual)
         case .eventsMissed:
             ProblemRow(

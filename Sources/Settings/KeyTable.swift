@@ -28,7 +28,8 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
         case .top: ""
         case .inbox: "A directory tree whose photos are filed. As many as are wanted, each with a name of its own."
         case .filing: "How filed photos are kept."
-        case .watch: "How often directories are compared with what is known, where events do not suffice."
+        case .watch:
+            "How inboxes are watched, and how often they are compared with what is known where that does not suffice."
         case .timer: "An action that comes back: give it a name, and either \"every\" or \"at\"."
         case .signals: "What signals do. Names with or without SIG."
         case .descriptor: "A FIFO whose lines are commands: each line is an action."
@@ -166,6 +167,12 @@ extension Settings {
             example: "\"1d\"",
             "How often inboxes that do report changes are compared all the same, to find and count what was missed; 24 "
                 + "times as often after something was. \"0s\" for never."),
+        key(
+            .watch, "tier", .choice(["inotify", "fanotify"]), fallback: .text("inotify"), example: "\"inotify\"",
+            "How the kernel is asked. \"inotify\" watches each directory, as many as fs.inotify.max_user_watches allows. "
+                + "\"fanotify\" marks each whole file system instead, however many directories it has, and tells which "
+                + "process wrote; it needs CAP_SYS_ADMIN, which the service does not have, and wakes the daemon for "
+                + "everything that is written there. Where it is refused, inotify is used. Read at start and reload."),
     ]
 
     private static let timerKeys: [KeyDescription] = [

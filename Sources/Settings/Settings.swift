@@ -73,7 +73,7 @@ package struct InboxSettings: Hashable, Sendable {
     package func exclusion(of path: BytePath) -> PathGlob? { exclude.first { $0.matches(path) } }
 }
 
-/// How often directories are compared with what is known, where events do not suffice.
+/// How inboxes are watched, and how often they are compared with what is known where that does not suffice.
 package struct WatchSettings: Hashable, Sendable {
     /// What reports no changes, while files arrive.
     package let fastest: TimeSpan
@@ -81,6 +81,12 @@ package struct WatchSettings: Hashable, Sendable {
     package let slowest: TimeSpan
     /// What does report changes; nil for never.
     package let audit: TimeSpan?
+    /// How the kernel is asked.
+    package let tier: Tier
+
+    package enum Tier: String, Hashable, Sendable {
+        case inotify, fanotify
+    }
 }
 
 /// An action that comes back.

@@ -49,7 +49,8 @@ struct SettingsValues {
         }
         let audit = span("audit")
         return WatchSettings(
-            fastest: span("fastest"), slowest: span("slowest"), audit: audit == .seconds(0) ? nil : audit)
+            fastest: span("fastest"), slowest: span("slowest"), audit: audit == .seconds(0) ? nil : audit,
+            tier: word(SettingsKey(.watch, "tier")).flatMap(WatchSettings.Tier.init) ?? .inotify)
     }
 
     private func timer(_ name: String) -> TimerSettings? {

@@ -47,6 +47,7 @@ let fullFile = """
     [log]
     level = "debug"
     [watch]
+    tier = "fanotify"
     slowest = "5m"
     audit = "0s"
     [filing]
