@@ -33,3 +33,5 @@ int clinux_file_system(int fd, struct clinux_file_system *out) {
         out->available = UINT64_MAX;
     return 0;
 }
+
+int clinux_o_path(void) { return O_PATH; }

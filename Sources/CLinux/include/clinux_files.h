@@ -13,4 +13,5 @@ int64_t clinux_first_hole(int fd);                                              
 struct clinux_file_system { uint32_t magic; uint64_t identifier; uint64_t available; };
 int clinux_file_system(int fd, struct clinux_file_system *out);                 /* fstatfs(2) */
 int clinux_o_tmpfile(void);                                                     /* O_TMPFILE */
+int clinux_o_path(void);                                                        /* O_PATH */
 #endif

@@ -72,7 +72,7 @@ final class LivenessCookie: Sendable {
         if state.watched?.inode != inode {
             if let old = state.watched { instance.removeWatch(old.watch) }
             state.watched = nil
-            state.watched = (try instance.addWatch(file: file, .closedAfterWriting), inode)
+            state.watched = (try instance.addWatch(place: file, .closedAfterWriting), inode)
         }
         if let watch = state.watched?.watch { willTouch(watch) }
         try file.close()

@@ -48,9 +48,9 @@ public final class InotifyInstance: Sendable {
         }
     }
 
-    /// The same for any open file.
-    public func addWatch(file: borrowing OwnedDescriptor, _ mask: InotifyMask) throws(SystemCallError) -> Int32 {
-        try addWatch(BytePath("/proc/self/fd/\(file.raw)"), mask.subtracting([.dontFollow, .onlyDirectory]))
+    /// The same for whatever a descriptor holds, a symbolic link itself included.
+    public func addWatch(place: borrowing OwnedDescriptor, _ mask: InotifyMask) throws(SystemCallError) -> Int32 {
+        try addWatch(BytePath("/proc/self/fd/\(place.raw)"), mask.subtracting(.dontFollow))
     }
 
     /// Removes a watch, whose last record, `ignored`, then follows; false if there is none by that number any more.

@@ -1,0 +1,298 @@
+import FileValues
+import Glibc
+import LinuxKernel
+import TestSupport
+import Testing
+
+@testable import DirectoryWatch
+
+@Suite("The way to a root: what leads its path elsewhere is told at once")
+struct WayTests {
+    /// A directory with an inotify instance, one root and the table, driven by hand.
+    private struct Traced {
+        let scratch: ScratchDirectory
+        let instance: InotifyInstance
+        let root: BytePath
+        var table = AncestorTable()
+        /// Those that the table gave up last.
+        var released: [Int32] = []
+
+        init(_ root: String, _ prepare: (ScratchDirectory) throws -> Void) throws {
+            scratch = try ScratchDirectory()
+            instance = try InotifyInstance()
+            self.root = scratch.bytePath.appending(BytePath(root))
+            try prepare(scratch)
+            #expect(!trace())
+        }
+
+        /// Follows the path; whether it has to be followed again.
+        @discardableResult
+        mutating func trace() -> Bool {
+            table.begin(0)
+            let way = WayTracer(path: root, instance: instance).trace()
+            let (isStale, released) = table.end(0, way)
+            self.released = released
+            return isStale
+        }
+
+        var way: RootWay { table.way(to: 0) ?? RootWay() }
+
+        /// Takes what the kernel told: how many records there were, and whether the path may lead elsewhere now.
+        mutating func take() throws -> (records: Int, concerned: Bool) {
+            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 8)
+            defer { buffer.deallocate() }
+            let count = try instance.read(into: buffer)
+            var result = (records: 0, concerned: false)
+            for record in InotifyRecords(UnsafeRawBufferPointer(rebasing: buffer[..<count])) {
+                result.records += 1
+                if !table.take(watch: record.watch, mask: record.mask, name: record.copiedName).isEmpty {
+                    result.concerned = true
+                }
+            }
+            return result
+        }
+    }
+
+    private static func tree(_ scratch: ScratchDirectory) {
+        for name in ["a", "a/b", "a/b/root", "other", "other/b", "other/b/root", "links"] {
+            mkdir(scratch.appending(name), 0o755)
+        }
+    }
+
+    /// `relative` lies in `links`, `absolute` beside it; both lead to `a/b`.
+    private static func links(_ scratch: ScratchDirectory) {
+        tree(scratch)
+        symlink("../a/b", scratch.appending("links/relative"))
+        symlink(scratch.appending("links/relative"), scratch.appending("absolute"))
+    }
+
+    @Test(
+        "Any rename of what a path leads through is told, one or more levels up, links and their targets included",
+        arguments: [
+            ("a/b/root", ["a", "away"]), ("a/b/root", ["a/b", "away"]),
+            ("absolute/root", ["absolute", "away"]), ("absolute/root", ["links", "away"]),
+            ("absolute/root", ["links/relative", "away"]), ("absolute/root", ["a", "away"]),
+            ("absolute/root", ["a/b", "away"]), ("absolute/root", ["other", "absolute"]),
+            ("a/../links/relative/root", ["a", "away"]), ("./a//b/./root/", ["a/b", "other/c"]),
+        ])
+    func renames(root: String, names: [String]) throws {
+        var traced = try Traced(root, Self.links)
+        #expect(traced.way.isWhole && traced.way.isSettled && traced.way.unwatched == 0)
+        let (from, to) = (traced.scratch.appending(names[0]), traced.scratch.appending(names[1]))
+        if rename(from, to) != 0 {
+            // A directory does not take a link's place.
+            unlink(to)
+            #expect(rename(from, to) == 0)
+        }
+        #expect(try traced.take().concerned)
+        traced.trace()
+        #expect(!traced.way.isWhole)
+    }
+
+    @Test("Two ancestors that change places are told: the path leads to another root")
+    func exchange() throws {
+        var traced = try Traced("a/b/root", Self.tree)
+        let scratch = traced.scratch
+        try swapPlaces(scratch.appending("a"), scratch.appending("other"))
+        #expect(try traced.take().concerned)
+        #expect(!traced.trace() && traced.way.isWhole && traced.released.count == 2)
+    }
+
+    @Test("A link that is set elsewhere is told, however that is done", arguments: ["rename", "unlink", "hard link"])
+    func linkSetElsewhere(by means: String) throws {
+        var traced = try Traced("absolute/root", Self.links)
+        let (link, new) = (traced.scratch.appending("absolute"), traced.scratch.appending("new"))
+        #expect(symlink("other/b", new) == 0)
+        switch means {
+        case "rename": #expect(rename(new, link) == 0)
+        case "unlink":
+            unlink(link)
+            #expect(rename(new, link) == 0)
+        default:
+            // The link lives on under another name, so nothing ends and nothing moves.
+            #expect(linkat(AT_FDCWD, link, AT_FDCWD, "\(link).second", 0) == 0)
+            _ = try traced.take()
+            traced.trace()
+            #expect(rename(new, link) == 0)
+        }
+        #expect(try traced.take().concerned)
+        #expect(!traced.trace() && traced.way.isWhole)
+        // The directories `links`, `a` and `b`, the link `relative`, and the old link, if it lives on.
+        #expect(traced.released.count == (means == "hard link" ? 5 : 4))
+    }
+
+    @Test("What is done in a directory on the way costs no record")
+    func quietAncestors() throws {
+        var traced = try Traced("a/b/root", Self.tree)
+        for name in ["a/file", "a/b/file", "file"] {
+            close(creat(traced.scratch.appending(name), 0o644))
+            unlink(traced.scratch.appending(name))
+        }
+        #expect(try traced.take().records == 0)
+    }
+
+    @Test("Of a path that ends too early, the next name is told when it comes, and only that one")
+    func awaiting() throws {
+        var traced = try Traced("a/b/new/deep") { Self.tree($0) }
+        #expect(!traced.way.isWhole && traced.way.awaited?.name == "new")
+        mkdir(traced.scratch.appending("a/b/else"), 0o755)
+        #expect(try !traced.take().concerned)
+        mkdir(traced.scratch.appending("a/b/new"), 0o755)
+        #expect(try traced.take().concerned)
+        #expect(!traced.trace() && traced.way.awaited?.name == "deep")
+        // The directory above is passed through now: its busy watch is given up for one that is quiet.
+        #expect(traced.released.count == 1)
+        for watch in traced.released { traced.instance.removeWatch(watch) }
+        #expect(try traced.take().concerned)
+        traced.trace()
+        mkdir(traced.scratch.appending("a/b/more"), 0o755)
+        #expect(try traced.take().records == 0)
+        mkdir(traced.scratch.appending("aside"), 0o755)
+        rename(traced.scratch.appending("aside"), traced.scratch.appending("a/b/new/deep"))
+        #expect(try traced.take().concerned)
+        #expect(!traced.trace() && traced.way.isWhole)
+    }
+
+    @Test("A link that leads nowhere, a file in a directory's place, links that lead to themselves")
+    func deadEnds() throws {
+        var traced = try Traced("dangling/root") { scratch in
+            Self.tree(scratch)
+            symlink("a/missing", scratch.appending("dangling"))
+        }
+        #expect(traced.way.awaited?.name == "missing")
+        for name in ["a/missing", "a/missing/root"] { mkdir(traced.scratch.appending(name), 0o755) }
+        #expect(try traced.take().concerned)
+        traced.trace()
+        #expect(traced.way.isWhole)
+
+        traced = try Traced("file/root") { close(creat($0.appending("file"), 0o644)) }
+        #expect(traced.way.awaited?.name == "file")
+        unlink(traced.scratch.appending("file"))
+        mkdir(traced.scratch.appending("file"), 0o755)
+        #expect(try traced.take().concerned)
+
+        traced = try Traced("loop/root") { symlink("loop", $0.appending("loop")) }
+        #expect(!traced.way.isWhole && traced.way.isSettled)
+        unlink(traced.scratch.appending("loop"))
+        #expect(try traced.take().concerned)
+    }
+
+    @Test("A tree's watch on a directory of the way keeps all that it asks for")
+    func sharedWithTree() throws {
+        var traced = try Traced("a/b/root", Self.tree)
+        let directory = try openDirectory(traced.scratch.bytePath.appending("a"))
+        // Whichever comes first, both have one watch.
+        let watch = try traced.instance.addWatch(directory: directory, [.created, .deletedSelf, .movedSelf])
+        #expect(traced.table.uses(watch))
+        traced.trace()
+        close(creat(traced.scratch.appending("a/file"), 0o644))
+        var (records, concerned) = try traced.take()
+        #expect(records == 1 && !concerned)
+        // The tree gives it up: its end is told, and the way is watched anew.
+        traced.instance.removeWatch(watch)
+        (records, concerned) = try traced.take()
+        #expect(records == 1 && concerned && !traced.table.uses(watch))
+        traced.trace()
+        rename(traced.scratch.appending("a"), traced.scratch.appending("away"))
+        #expect(try traced.take().concerned)
+    }
+
+    @Test("A root that is reached through /proc is followed by the kernel")
+    func throughProc() throws {
+        let scratch = try ScratchDirectory()
+        Self.tree(scratch)
+        let directory = try openDirectory(scratch.bytePath.appending("a"))
+        let path = BytePath("/proc/self/fd/\(directory.raw)/b/root")
+        let way = WayTracer(path: path, instance: try InotifyInstance()).trace()
+        #expect(way.isWhole && way.isSettled)
+    }
+}
+
+@Suite("Which watches stand on which ways")
+struct AncestorTableTests {
+    private func way(_ watches: Set<Int32>, awaiting: (Int32, BytePath)? = nil) -> RootWay {
+        RootWay(
+            watches: watches, awaited: awaiting.map { RootWay.Awaited(watch: $0.0, name: $0.1) },
+            isWhole: awaiting == nil, unwatched: 0, isSettled: true, abandoned: [])
+    }
+
+    private func table(_ ways: RootWay...) -> AncestorTable {
+        var table = AncestorTable()
+        for (root, way) in ways.enumerated() {
+            table.begin(root)
+            #expect(table.end(root, way) == (false, []))
+        }
+        return table
+    }
+
+    @Test("A watch that several roots need is given up when none does")
+    func sharing() {
+        var table = table(way([1, 2]), way([1, 3]))
+        #expect(table.take(watch: 1, mask: .movedSelf, name: "") == [0, 1])
+        #expect(table.take(watch: 3, mask: .movedSelf, name: "") == [1])
+        #expect(table.take(watch: 4, mask: .movedSelf, name: "").isEmpty)
+        table.begin(0)
+        #expect(table.end(0, way([5])) == (false, [2]))
+        table.begin(1)
+        #expect(table.end(1, way([5])) == (false, [1, 3]))
+        #expect(table.count == 1)
+    }
+
+    @Test("What is told while a path is followed makes the result stale, of the watches that it found")
+    func meanwhile() {
+        var table = table(way([1]), way([1]))
+        table.begin(0)
+        #expect(table.take(watch: 7, mask: .movedSelf, name: "").isEmpty)
+        #expect(table.end(0, way([1, 7])) == (true, []))
+        // With nothing under way it is forgotten.
+        table.begin(1)
+        #expect(table.end(1, way([1, 7])) == (false, []))
+        table.begin(0)
+        _ = table.take(watch: 9, mask: .created, name: "x")
+        #expect(table.end(0, way([1, 9], awaiting: (9, "x"))) == (true, []))
+    }
+
+    @Test("So much meanwhile that it is not kept: stale, too, and no more than once")
+    func tooMuchMeanwhile() {
+        var table = table(way([1]))
+        table.begin(0)
+        for watch in 100...Int32(101 + AncestorTable.meanwhileLimit) {
+            _ = table.take(watch: watch, mask: .movedSelf, name: "")
+        }
+        #expect(table.end(0, way([1])).isStale)
+        table.begin(0)
+        #expect(!table.end(0, way([1])).isStale)
+    }
+
+    @Test("A watch that ended concerns its users once, and is not given up again")
+    func ending() {
+        var table = table(way([1, 2]), way([1]))
+        #expect(table.take(watch: 1, mask: .ignored, name: "") == [0, 1])
+        #expect(table.take(watch: 1, mask: .movedSelf, name: "").isEmpty)
+        table.begin(0)
+        #expect(table.end(0, way([3])) == (false, [2]))
+    }
+
+    @Test("A wide watch stays as long as anybody waits for a name in it")
+    func narrowing() {
+        var table = table(way([1], awaiting: (1, "a")), way([1], awaiting: (1, "b")))
+        #expect(table.concernsNames(in: 1) && !table.concernsNames(in: 2))
+        #expect(table.take(watch: 1, mask: .created, name: "a") == [0])
+        #expect(table.take(watch: 1, mask: .deleted, name: "b").isEmpty)
+        table.begin(0)
+        #expect(table.end(0, way([1, 2])) == (false, []))
+        table.begin(1)
+        #expect(table.end(1, way([1, 3])) == (false, [1]))
+        #expect(!table.concernsNames(in: 1) && table.uses(1), "its end is still awaited by both")
+        #expect(table.take(watch: 1, mask: .ignored, name: "") == [0, 1])
+    }
+
+    @Test("What a try abandoned is given up, if no other way needs it")
+    func abandoned() {
+        var table = table(way([1]))
+        var way = way([2])
+        way.abandoned = [1, 4]
+        table.begin(1)
+        #expect(table.end(1, way) == (false, [4]))
+    }
+}
