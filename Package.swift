@@ -96,7 +96,10 @@ let package = Package(
             path: "Tests/MonitorProbe",
             swiftSettings: swiftSettings),
         tests("SystemMonitorTests", ["CLinux", "SystemMonitor", "monitor-probe"]),
-        tests("DirectoryWatchTests", ["DirectoryWatch", "SystemMonitor"]),
+        .executableTarget(
+            name: "watch-probe", dependencies: ["DirectoryWatch", "FileValues", "LinuxKernel", "SystemMonitor"],
+            path: "Tests/WatchProbe", swiftSettings: swiftSettings),
+        tests("DirectoryWatchTests", ["DirectoryWatch", "SystemMonitor", "watch-probe"]),
         .executableTarget(
             name: "systemd-probe", dependencies: ["FileValues", "LinuxKernel", "Systemd", logging],
             path: "Tests/SystemdProbe", swiftSettings: swiftSettings),

@@ -21,6 +21,8 @@ public final class DirectoryWatch: Sendable {
     let queue: MonitorQueue
     private let timer: TimerMonitor?
     private let isDriven: Bool
+    /// Nil where the kernel refuses one: mounts are then noticed on the next tick.
+    private let mounts: MountMonitor?
 
     /// Sets one up; from any thread. Roots need not exist yet. Where the user's inotify instances ran out (EMFILE) it
     /// does without events, polls, and says so in ``WatchSnapshot/need``. Throws what else ``DirectoryMonitor`` throws.
@@ -66,6 +68,7 @@ public final class DirectoryWatch: Sendable {
         }
         self.timer = timer
         self.queue = queue
+        mounts = try? MountMonitor(label: "\(label) mounts", queue: queue, file: file, line: line)
         isDriven = waiting == .driver
         var refusal: SystemCallError?
         var marks: FanotifyMonitor?
@@ -95,7 +98,8 @@ public final class DirectoryWatch: Sendable {
             marked = marks.map { FanotifyTier(group: $0.group, inotify: monitor.watches, mask: mask) }
         }
         engine = WatchEngine(
-            label: label, queue: queue, roots: roots, memory: memory, backend: backend, tier: marked,
+            label: label, queue: queue, roots: roots, memory: memory, backend: backend,
+            instance: monitor?.watches, tier: marked,
             refusal: refusal, reportsChanges: reportsChanges, isolatesRoots: isolatesRoots, policy: policy,
             cookie: cookie)
     }
@@ -136,6 +140,8 @@ public final class DirectoryWatch: Sendable {
             }
             marks.activate(file: file, line: line)
         }
+        mounts?.setEventHandler(file: file, line: line) { changes in engine.take(changes) }
+        mounts?.activate(file: file, line: line)
         timer?.setEventHandler(file: file, line: line) { _ in engine.tick(isPaced: true) }
         timer?.activate(file: file, line: line)
     }
@@ -189,7 +195,8 @@ public final class DirectoryWatch: Sendable {
         file: StaticString = #fileID, line: UInt = #line, completion: (@Sendable () -> Void)? = nil
     ) {
         engine.end()
-        let parts = (timer == nil ? 0 : 1) + (monitor == nil ? 0 : 1) + (marks == nil ? 0 : 1)
+        let parts =
+            (timer == nil ? 0 : 1) + (monitor == nil ? 0 : 1) + (marks == nil ? 0 : 1) + (mounts == nil ? 0 : 1)
         let missing = Locked(parts)
         let ended: @Sendable () -> Void = {
             let isLast = missing.withLock { missing in
@@ -202,6 +209,7 @@ public final class DirectoryWatch: Sendable {
         monitor?.invalidate(file: file, line: line, completion: ended)
         marks?.invalidate(file: file, line: line, completion: ended)
         timer?.invalidate(file: file, line: line, completion: ended)
+        mounts?.invalidate(file: file, line: line, completion: ended)
     }
 
     /// The state as of its last turn, with what is done now; any thread, asks no queue.

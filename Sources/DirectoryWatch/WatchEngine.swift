@@ -57,6 +57,7 @@ final class WatchEngine: Sendable {
 
     init(
         label: String, queue: MonitorQueue, roots: [WatchRoot], memory: WatchMemory, backend: any WatchBackend,
+        instance: InotifyInstance?,
         tier: FanotifyTier? = nil, refusal: SystemCallError? = nil, reportsChanges: Bool, isolatesRoots: Bool,
         policy: ComparePolicy, cookie: LivenessCookie?
     ) {
@@ -70,7 +71,10 @@ final class WatchEngine: Sendable {
         self.backend = backend
         self.cookie = cookie
         let share = max(8, Self.openDirectories / max(1, roots.count))
-        workers = roots.map { RootWorker($0, backend: tier ?? backend, openDirectories: share, keepsOpen: !isolatesRoots) }
+        workers = roots.map {
+            RootWorker(
+                $0, backend: tier ?? backend, instance: instance, openDirectories: share, keepsOpen: !isolatesRoots)
+        }
         var core = TreeCore(roots: roots.map(\.id), reportsChanges: reportsChanges, policy: policy)
         for (place, root) in roots.enumerated() { core.roots[place].memories = memory.roots[root.id] ?? [] }
         let idle = WatchStep(name: "idle", since: monotonicNanoseconds())
@@ -189,6 +193,13 @@ final class WatchEngine: Sendable {
             return state.outsiders.removeValue(forKey: watch)
         }
         withExtendedLifetime(dropped) {}
+    }
+
+    /// The mount table changed: any path may lead elsewhere.
+    func take(_ changes: MountChanges) {
+        var points = Set((changes.added + changes.removed).map(\.mountPoint))
+        for pair in changes.changed { points.formUnion([pair.before.mountPoint, pair.after.mountPoint]) }
+        turn("mounts") { $0.takeMounts(points) }
     }
 
     func forget(_ root: String, _ path: BytePath) {

@@ -49,9 +49,14 @@ public struct WatchNotice: Hashable, Sendable {
         case unreadable(SystemCallError)
         /// The root itself is gone. Nothing in it counts as deleted: what was known is kept.
         case rootGone(Loss)
-        /// The root can be watched again; the differences follow. If another directory lies there now, nothing of
-        /// the old one is known any more and all is told as found.
+        /// The root can be watched again. If the same directory lies there, or one that lay there earlier (a disk that
+        /// is mounted again), the differences to what was told of that one follow. Of any other all is told as found.
         case rootBack
+        /// What was told of this directory and below it is out of reach: its file system was unmounted, or something
+        /// was mounted over it. Nothing in it counts as deleted; what lies there now is told anew.
+        case treeGone
+        /// It is there again, and what was told of it before it went counts; the differences follow.
+        case treeBack
         /// The kernel's queue overflowed and events were lost; a reconciliation has begun.
         case overflow
         /// That reconciliation is complete.

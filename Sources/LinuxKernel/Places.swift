@@ -37,4 +37,14 @@ extension OwnedDescriptor {
         let count = try systemCall("readlinkat") { readlinkat(number, "", &bytes, bytes.count) }
         return BytePath(bytes[..<count])
     }
+
+    /// Where it is now, as a path from the process's root directory, as mount tables have it; see proc_pid_fd(5).
+    public borrowing func currentPath() throws(SystemCallError) -> BytePath {
+        let entry = BytePath("/proc/self/fd/\(raw)")
+        var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let count = try systemCall("readlink", path: entry) {
+            entry.withCString { readlink($0, &bytes, bytes.count) }
+        }
+        return BytePath(bytes[..<count])
+    }
 }

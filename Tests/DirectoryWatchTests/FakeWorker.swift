@@ -57,6 +57,7 @@ struct FakeWorker {
         case .adopt:
             let identity = RootIdentity(fileSystem: fileSystem, inode: top)
             results.append((epoch, .adopted(identity)))
+        case .trace: results.append((epoch, .traced(RootWay(isWhole: true, isSettled: true))))
         case .check: results.append((epoch, .checked))
         case .unwatch(let watches):
             for watch in watches { kernel.removeWatch(watch) }

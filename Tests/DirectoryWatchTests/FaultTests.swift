@@ -81,11 +81,11 @@ struct FaultTests {
         }
         #expect(await watched.reconcile().map(\.isComplete) == [false])
         try watched.write("aside/sub/b.jpg", "b")
-        rename(watched.scratch.appending("aside"), watched.scratch.appending("inbox"))
+        // No tick is needed: its name is waited for.
         try await watched.wait {
             $0.kind == .rootBack
         } while: {
-            watched.queue.sync { watched.watch.checkNow() }
+            rename(watched.scratch.appending("aside"), watched.scratch.appending("inbox"))
         }
         try await watched.settle()
         #expect(watched.takeLines() == [" rootBack", "sub/b.jpg finished(found)"])
@@ -97,12 +97,12 @@ struct FaultTests {
             try runProgram(["/bin/rm", "-r", watched.scratch.appending("inbox")])
         }
         _ = watched.take()
-        mkdir(watched.scratch.appending("inbox"), 0o755)
-        try watched.write("inbox/c.jpg", "c")
         try await watched.wait {
             $0.kind == .rootBack
         } while: {
-            watched.queue.sync { watched.watch.checkNow() }
+            mkdir(watched.scratch.appending("new"), 0o755)
+            try watched.write("new/c.jpg", "c")
+            rename(watched.scratch.appending("new"), watched.scratch.appending("inbox"))
         }
         try await watched.settle()
         let lines = watched.takeLines()
@@ -119,12 +119,12 @@ struct FaultTests {
         rmdir(watched.scratch.appending("inbox"))
         await watched.start()
         #expect(watched.take().map(\.path) == [""])
-        mkdir(watched.scratch.appending("inbox"), 0o755)
-        try watched.write("inbox/a.jpg", "a")
+        mkdir(watched.scratch.appending("new"), 0o755)
+        try watched.write("new/a.jpg", "a")
         try await watched.wait {
             $0.path == "a.jpg"
         } while: {
-            watched.queue.sync { watched.watch.checkNow() }
+            rename(watched.scratch.appending("new"), watched.scratch.appending("inbox"))
         }
         #expect(watched.takeLines() == [" rootBack", "a.jpg finished(found)"])
         await watched.end()

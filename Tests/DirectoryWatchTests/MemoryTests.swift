@@ -158,11 +158,11 @@ struct MemoryTests {
         #expect(!ext4.isSame(identity(1), identity(2)) && vfat.isSame(identity(1), identity(2)))
         let elsewhere = RootIdentity(fileSystem: FileSystem(type: 0x4D44, identifier: 2), inode: 1)
         #expect(!vfat.isSame(identity(1), elsewhere))
-        for type in [0x2011_BAB0, 0x6573_5546, 0xFF53_4D42, 0x0102_1997] as [Int64] {
-            #expect(!FileSystem(type: type, identifier: 0).keepsInodes)
+        for type in [0x2011_BAB0, 0x6573_5546, 0xFF53_4D42, 0x0102_1997, 1] as [Int64] {
+            #expect(FileSystem(type: type, identifier: 0).kind.inodes == .passing)
         }
-        for type in [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x6969, 1] as [Int64] {
-            #expect(FileSystem(type: type, identifier: 0).keepsInodes)
+        for type in [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x6969] as [Int64] {
+            #expect(FileSystem(type: type, identifier: 0).kind.inodes == .lasting)
         }
     }
 }

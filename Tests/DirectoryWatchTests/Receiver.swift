@@ -51,7 +51,7 @@ struct Receiver {
         case .directoryVanished:
             changes += 1
             if directories.remove(place) == nil { complain(notice, "was never told") }
-        case .rootGone, .rootBack, .overflow, .healed, .unreadable: break
+        case .rootGone, .rootBack, .treeGone, .treeBack, .overflow, .healed, .unreadable: break
         }
     }
 

@@ -276,14 +276,14 @@ struct AncestorTableTests {
     @Test("A wide watch stays as long as anybody waits for a name in it")
     func narrowing() {
         var table = table(way([1], awaiting: (1, "a")), way([1], awaiting: (1, "b")))
-        #expect(table.concernsNames(in: 1) && !table.concernsNames(in: 2))
+        #expect(table.listensToNames)
         #expect(table.take(watch: 1, mask: .created, name: "a") == [0])
         #expect(table.take(watch: 1, mask: .deleted, name: "b").isEmpty)
         table.begin(0)
         #expect(table.end(0, way([1, 2])) == (false, []))
         table.begin(1)
         #expect(table.end(1, way([1, 3])) == (false, [1]))
-        #expect(!table.concernsNames(in: 1) && table.uses(1), "its end is still awaited by both")
+        #expect(!table.listensToNames && table.uses(1), "its end is still awaited by both")
         #expect(table.take(watch: 1, mask: .ignored, name: "") == [0, 1])
     }
 

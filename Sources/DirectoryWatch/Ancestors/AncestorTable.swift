@@ -17,17 +17,17 @@ struct AncestorTable {
     /// So much was told meanwhile that it is not worth keeping.
     private var isUncertain = false
 
+    /// Whether any path ends too early.
+    private var isAwaiting = false
+
     /// More of them are not kept.
     static let meanwhileLimit = 4096
 
     /// Whether a record of this watch, about the watched inode itself, has to be taken.
     func concerns(_ watch: Int32) -> Bool { !tracing.isEmpty || users[watch] != nil }
 
-    /// Whether records of names in this directory have to be taken, too.
-    func concernsNames(in watch: Int32) -> Bool {
-        if !tracing.isEmpty { return true }
-        return users[watch].map { $0.contains { ways[$0]?.awaited?.watch == watch } } ?? false
-    }
+    /// Whether records of names in directories have to be taken, too: seldom, as long as some path ends too early.
+    var listensToNames: Bool { !tracing.isEmpty || isAwaiting }
 
     /// Whether a way leads through what this watch is on.
     func uses(_ watch: Int32) -> Bool { users[watch] != nil }
@@ -48,6 +48,7 @@ struct AncestorTable {
         let before = ways.updateValue(way, forKey: root)
         for watch in before?.watches ?? [] { leave(watch, root) }
         for watch in way.watches { users[watch, default: []].insert(root) }
+        isAwaiting = ways.values.contains { $0.awaited != nil }
         let isStale = isUncertain || !way.watches.isDisjoint(with: toldMeanwhile)
         if tracing.isEmpty {
             toldMeanwhile = []

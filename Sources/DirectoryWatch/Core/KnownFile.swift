@@ -26,6 +26,8 @@ enum Observation: Hashable, Sendable {
     /// There, and left out by the root's rule.
     case excluded
     case directory(inode: UInt64)
+    /// A directory that is the root of a mount, with that one's inode.
+    case mountRoot(inode: UInt64)
     case file(FileKind, FileIdentity, links: UInt64)
     /// A regular file, found by a listing, that some program has open for writing: its close will be told.
     case writing(FileIdentity)

@@ -52,7 +52,7 @@ struct RootState {
     }
 
     let id: String
-    let top: NodeID
+    var top: NodeID
     var phase: Phase = .starting
     /// Counts losses: results of requests from before one are void.
     var epoch: UInt32 = 0
@@ -60,6 +60,8 @@ struct RootState {
     /// What was known of directories that lay at its path, and do not now: in an earlier life, or in this one. The last
     /// that was there first.
     var memories: [RootMemory] = []
+    /// Its path from the process's root directory, without links, as the mount table has it.
+    var place: BytePath?
     /// Whether the first survey of this life has brought the top directory's finding.
     var hasBegun = false
     var dirty = DirtyNames()
@@ -71,6 +73,12 @@ struct RootState {
     var surveys = 0
     var isAdopting = false
     var isChecking = false
+    /// Whether something was told since the check or the opening that is under way was asked for.
+    var isDoubted = false
+    var isTracing = false
+    /// The same, since the path was asked to be followed.
+    var wantsTrace = false
+    var tracesInARow = 0
     var underWay: UnderWay?
     var wanted: Reconciliation?
     var counts = NoticeCounts()

@@ -63,8 +63,8 @@ extension TreeCore {
                 } else if known.state == .reported, known.identity.size != identity.size {
                     roots[root].ledger.doubt(key(node, name))
                 }
-            // Being written: its close is still to come.
-            case .writing, .absent, .excluded, .failed, .unreached: break
+            // Being written: its close is still to come. What is mounted, the mount table tells.
+            case .writing, .absent, .excluded, .failed, .unreached, .mountRoot: break
             }
         }
     }

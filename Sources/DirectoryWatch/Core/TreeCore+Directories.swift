@@ -11,9 +11,16 @@ extension TreeCore {
     }
 
     /// A look saw a directory with this inode under the name.
-    mutating func enterDirectory(_ parent: NodeID, _ name: NameID, inode: UInt64, _ hints: Hints) {
+    mutating func enterDirectory(
+        _ parent: NodeID, _ name: NameID, inode: UInt64, isMountRoot: Bool, _ hints: Hints
+    ) {
         if let existing = table.child(of: parent, named: name) {
             let node = table[existing]
+            if node.inode != 0, node.inode != inode, isMountRoot || mounts[existing] != nil {
+                // Mounted or unmounted, not renamed: what is there now has to be opened to be known.
+                survey(existing, isRecursive: true)
+                return
+            }
             if node.inode == inode {
                 // Two directories with one watch, and the first is where it should be: one inode in two places.
                 for other in takeClaims(node.watch, of: existing) { setCoverage(other, .polled) }
@@ -37,7 +44,10 @@ extension TreeCore {
     /// A directory known under the name is not there any more, or something else is.
     mutating func leaveDirectory(_ parent: NodeID, _ name: NameID, _ hints: Hints) {
         guard let child = table.child(of: parent, named: name) else { return }
-        if hints.signs.contains(.left) {
+        if let mount = mounts[child] {
+            // A mount's root is neither deleted nor renamed: it was unmounted before its directory was removed.
+            shelve(child, mount)
+        } else if hints.signs.contains(.left) {
             drop(child, path: table.path(of: child))
         } else {
             displace(child)
@@ -128,9 +138,12 @@ extension TreeCore {
         let root = Int(table[node].root)
         table.detach(node)
         // What was in it is told as gone before it is.
-        if !limbo.isEmpty { dropDisplaced(root, path) }
-        for directory in table.subtree(of: node).reversed() {
+        if !limbo.isEmpty, !isSilent { dropDisplaced(root, path) }
+        let directories = table.subtree(of: node)
+        let mounted = mounts.isEmpty || isSilent ? [] : tellMountsGone(below: path, among: directories)
+        for directory in directories.reversed() {
             let here = path.appending(table.path(of: directory))
+            let isSilent = isSilent || mounted.contains(directory)
             for (name, _) in files.files(from: table[directory].firstFile) {
                 setKnown(directory, name, nil)
                 if !isSilent { notify(root, here.appending(table.names.name(name)), .vanished) }
@@ -139,6 +152,7 @@ extension TreeCore {
             releaseWatch(of: directory)
             setCoverage(directory, .unwatched)
             roots[root].directories -= 1
+            if !mounts.isEmpty { mounts[directory] = nil }
             table.remove(directory)
         }
     }

@@ -9,9 +9,11 @@ extension TreeCore {
     ) {
         counters.events += 1
         if mask.contains(.queueOverflow) { return overflow() }
+        // Seldom: a record of what became of a watched inode itself, or of names while some path ends too early.
+        let isOfWay = name.isEmpty || ancestors.listensToNames ? takeOfWays(watch, mask, name) : false
         if let node = owner(of: watch) {
             apply(mask, cookie: cookie, name: name, writer: writer, in: node)
-        } else {
+        } else if !isOfWay || watches.isRetired(watch) {
             takeStray(EventRecord(watch: watch, mask: mask, cookie: cookie, name: BytePath(name), writer: writer))
         }
     }
@@ -128,6 +130,7 @@ extension TreeCore {
         counters.overflows += 1
         for move in held.values { expire(move) }
         held = [:]
+        doubtAllWays()
         for root in roots.indices where roots[root].isLive {
             notify(root, "", .overflow)
             roots[root].ledger.void()

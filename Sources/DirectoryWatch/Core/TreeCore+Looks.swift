@@ -77,7 +77,10 @@ extension TreeCore {
             tellVanished(directory, name, hints)
         case .directory(let inode):
             tellVanished(directory, name, hints)
-            enterDirectory(directory, name, inode: inode, hints)
+            enterDirectory(directory, name, inode: inode, isMountRoot: false, hints)
+        case .mountRoot(let inode):
+            tellVanished(directory, name, hints)
+            enterDirectory(directory, name, inode: inode, isMountRoot: true, hints)
         case .file(let kind, let identity, let links):
             leaveDirectory(directory, name, hints)
             if kind == .regular {

@@ -7,19 +7,21 @@ extension TreeCore {
     mutating func start(ticket: UInt64?) {
         for root in roots.indices {
             roots[root].wanted = Reconciliation(tickets: ticket.map { [$0] } ?? [], began: now)
-            adopt(root)
+            doubtWay(root)
         }
     }
 
     /// Results of file work, in the order in which it was done.
     mutating func take(_ result: WorkResult, root: Int, epoch: UInt32) {
         switch result {
+        case .placed(let path): roots[root].place = path
+        case .traced(let way): takeTraced(root, way)
         case .unwatched(let removed): takeRemoved(removed)
         case .surveyed(let id, let findings, let isComplete):
             takeFindings(id, findings, isComplete: isComplete, root: root)
         case _ where epoch != roots[root].epoch: break
         case .looked(let observations): takeLooks(root, observations)
-        case .checked: roots[root].isChecking = false
+        case .checked: takeChecked(root)
         case .adopted(let identity): takeAdopted(root, identity)
         case .lost(let loss): lose(root, loss)
         }
@@ -30,9 +32,10 @@ extension TreeCore {
     mutating func tick(isPaced: Bool) {
         for root in roots.indices {
             guard roots[root].isLive else {
-                adopt(root)
+                doubtWay(root)
                 continue
             }
+            if isWayUncertain(root) { trace(root) }
             checkRoot(root)
             for key in roots[root].unsettled { note(key.directory, key.name, Hints(signs: .settle)) }
             compareWhatIsDue(root, isPaced: isPaced)
@@ -64,9 +67,25 @@ extension TreeCore {
     }
 
     mutating func checkRoot(_ root: Int) {
-        guard roots[root].isLive, !roots[root].isChecking else { return }
+        guard roots[root].isLive else { return }
+        guard !roots[root].isChecking else {
+            roots[root].isDoubted = true
+            return
+        }
         roots[root].isChecking = true
         request(root, .check)
+    }
+
+    private mutating func takeChecked(_ root: Int) {
+        roots[root].isChecking = false
+        lookAgainIfDoubted(root)
+    }
+
+    /// What was told while a check or an opening was under way may be newer than what that one saw.
+    private mutating func lookAgainIfDoubted(_ root: Int) {
+        guard roots[root].isDoubted else { return }
+        roots[root].isDoubted = false
+        if roots[root].isLive { checkRoot(root) } else { adopt(root) }
     }
 
     /// Starts the reconciliation that is wanted, and ends the one that is through: its surveys are done, and the looks
@@ -117,8 +136,11 @@ extension TreeCore {
         output.reconciled.append((root, outcome))
     }
 
-    private mutating func adopt(_ root: Int) {
-        guard !roots[root].isAdopting else { return }
+    mutating func adopt(_ root: Int) {
+        guard !roots[root].isAdopting else {
+            roots[root].isDoubted = true
+            return
+        }
         roots[root].isAdopting = true
         request(root, .adopt)
     }
@@ -127,8 +149,9 @@ extension TreeCore {
         roots[root].isAdopting = false
         guard !roots[root].isLive else { return }
         if let before = roots[root].identity, !IdentityRule(identity.fileSystem).isSame(before, identity) {
+            // For the next life; in this one the tree itself is kept.
             setAside(root)
-            clearSilently(root)
+            changeTop(root, before, identity)
         }
         roots[root].identity = identity
         table[roots[root].top].inode = identity.inode
@@ -140,6 +163,7 @@ extension TreeCore {
         var wanted = roots[root].wanted ?? Reconciliation(began: now)
         wanted.isFirst = true
         roots[root].wanted = wanted
+        lookAgainIfDoubted(root)
     }
 
     /// The root's path leads elsewhere or nowhere. What is known of it is kept as it is.
@@ -148,18 +172,20 @@ extension TreeCore {
         switch roots[root].phase {
         case .gone:
             roots[root].phase = .gone(loss)
+            lookAgainIfDoubted(root)
         case .starting:
             roots[root].phase = .gone(loss)
             roots[root].since = now
             notify(root, "", .rootGone(loss))
             answerWanted(root)
+            lookAgainIfDoubted(root)
         case .live:
             endLife(root)
             roots[root].phase = .gone(loss)
             roots[root].since = now
             notify(root, "", .rootGone(loss))
-            // Another directory there can be watched at once.
-            if case .replaced = loss { adopt(root) }
+            // Another directory there can be watched at once, and one that comes is told.
+            doubtWay(root)
         }
     }
 
@@ -171,6 +197,7 @@ extension TreeCore {
         roots[root].looking = nil
         roots[root].dirty = DirtyNames()
         roots[root].isChecking = false
+        roots[root].isDoubted = false
         roots[root].hasBegun = false
         held = held.filter { $0.value.root != root }
         returnFromLimbo(root)
@@ -203,9 +230,16 @@ extension TreeCore {
         }
     }
 
-    private mutating func clearSilently(_ root: Int) {
+    /// Another directory lies there than before. What is known of that one is kept aside, as it may have been unmounted,
+    /// covered or moved; of this one nothing is known, unless it lay there earlier.
+    private mutating func changeTop(_ root: Int, _ before: RootIdentity, _ now: RootIdentity) {
         let top = roots[root].top
-        for child in table.children(of: top) { drop(child, path: table.path(of: child), isSilent: true) }
-        for (name, _) in files.files(from: table[top].firstFile) { setKnown(top, name, nil) }
+        shelve(top, before.fileSystem)
+        if let back = unshelve(root, in: nil, named: nil, now.fileSystem, inode: now.inode) {
+            roots[root].top = back
+        } else {
+            roots[root].top = table.insert(root: table[top].root, parent: nil, name: table.name(of: top))
+            roots[root].directories += 1
+        }
     }
 }

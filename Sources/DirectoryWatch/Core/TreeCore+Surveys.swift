@@ -15,7 +15,7 @@ extension TreeCore {
         }
         // Back at once, because what is found may ask whether a survey is under way.
         surveys[id] = Survey(root: root, isRecursive: survey.isRecursive, nodes: [])
-        for directory in findings.directories { integrate(directory, findings, of: &survey, id) }
+        for place in findings.directories.indices { integrate(place, findings, of: &survey, id) }
         if isComplete {
             surveys[id] = nil
             roots[root].surveys -= 1
@@ -25,8 +25,9 @@ extension TreeCore {
     }
 
     private mutating func integrate(
-        _ directory: Findings.Directory, _ findings: Findings, of survey: inout Survey, _ id: UInt32
+        _ place: Int, _ findings: Findings, of survey: inout Survey, _ id: UInt32
     ) {
+        let directory = findings.directories[place]
         let isTopOfSurvey = directory.parent < 0
         var node = isTopOfSurvey ? survey.nodes.first : child(directory, findings, of: survey)
         if let known = node, !table.isValid(known) || !isAttached(known) { node = nil }
@@ -52,7 +53,7 @@ extension TreeCore {
             }
             if isTop(node) { roots[survey.root].hasBegun = true }
         case .listed(let inode, let watch):
-            settled = settle(node, inode)
+            settled = settle(node, inode, findings.mounts[place])
             let wasWatched = settled == node && table[node].coverage == .watched && table[node].watch == watch
             if watch >= 0 {
                 bind(settled, watch, from: id)
@@ -79,8 +80,8 @@ extension TreeCore {
     }
 
     /// The directory that was found under a name, which may be another than the one that was known there.
-    private mutating func settle(_ node: NodeID, _ inode: UInt64) -> NodeID {
-        if table[node].inode == inode {
+    private mutating func settle(_ node: NodeID, _ inode: UInt64, _ mount: FileSystem?) -> NodeID {
+        if table[node].inode == inode, mounts.isEmpty && mount == nil || mounts[node] == mount {
             table[node].isRecalled = false
             return node
         }
@@ -90,11 +91,17 @@ extension TreeCore {
         }
         let name = table.name(of: node)
         let isNew = table[node].inode == 0
-        if isNew, table[node].isRecalled {
-            // Told in an earlier life, on a file system that gives another number in each.
+        if table[node].isRecalled, isNew || table[node].inode == inode {
+            // Told in an earlier life: on a file system that gives another number in each, or as a mount.
             table[node].isRecalled = false
+            if let mount { mounts[node] = mount }
             table[node].inode = inode
             return node
+        }
+        if isNew || mount != nil || mounts[node] != nil,
+            let settled = settleMount(node, inode, mount, parent, name)
+        {
+            return settled
         }
         if isNew, limbo[InodeKey(root: Int(table[node].root), inode: inode)] == nil {
             table[node].inode = inode
@@ -111,6 +118,27 @@ extension TreeCore {
         let fresh = addPending(name, in: parent)
         table[fresh].inode = inode
         notify(Int(table[fresh].root), table.path(of: fresh), .directoryAppeared)
+        return fresh
+    }
+
+    /// The same where something was mounted, unmounted, or may be back; nil if it is nothing but a new directory.
+    private mutating func settleMount(
+        _ node: NodeID, _ inode: UInt64, _ mount: FileSystem?, _ parent: NodeID, _ name: NameID
+    ) -> NodeID? {
+        let root = Int(table[node].root)
+        let isNew = table[node].inode == 0
+        if !isNew { shelve(node, mounts[node]) }
+        if let back = unshelve(root, in: parent, named: name, mount, inode: inode) {
+            if isNew { drop(node, path: "", isSilent: true) }
+            table.attach(back, to: parent, name: name)
+            notify(root, table.path(of: back), .treeBack)
+            return back
+        }
+        if isNew, mount == nil { return nil }
+        let fresh = isNew ? node : addPending(name, in: parent)
+        table[fresh].inode = inode
+        mounts[fresh] = mount
+        notify(root, table.path(of: fresh), .directoryAppeared)
         return fresh
     }
 
@@ -132,13 +160,19 @@ extension TreeCore {
             for child in table.children(of: node) {
                 let name = table.name(of: child)
                 if present.contains(name) { continue }
-                if table[child].isRecalled { setCoverage(child, .unwatched) } else { displace(child) }
+                if table[child].isRecalled {
+                    setCoverage(child, .unwatched)
+                } else if mounts[child] == nil {
+                    displace(child)
+                }
                 note(node, name, hints)
             }
         }
         for (name, place) in zip(listed, entries) {
             let observation = findings.entries[Int(place)].observation
-            guard case .directory = observation else {
+            switch observation {
+            case .directory, .mountRoot: break
+            case .absent, .excluded, .file, .writing, .failed, .unreached:
                 observe(node, name, observation, hints)
                 continue
             }

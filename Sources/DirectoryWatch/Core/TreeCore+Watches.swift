@@ -82,7 +82,7 @@ extension TreeCore {
         retire(watch, root: root)
     }
 
-    private mutating func retire(_ watch: Int32, root: Int) {
+    mutating func retire(_ watch: Int32, root: Int) {
         watches.retire(watch)
         _ = watches.takeEarly(watch)
         request(root, .unwatch([watch]))

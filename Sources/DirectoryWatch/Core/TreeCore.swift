@@ -66,10 +66,16 @@ struct TreeCore {
     var table = DirectoryTable()
     var files = FileTable()
     var watches = WatchTable()
+    /// The watches on the ways to the roots, some of which may be a tree's as well.
+    var ancestors = AncestorTable()
     var roots: [RootState] = []
     var surveys: [UInt32: Survey] = [:]
     var held: [UInt32: HeldMove] = [:]
     var limbo: [InodeKey: Displaced] = [:]
+    /// Directories that are roots of mounts inside a root, and on which file systems they are.
+    var mounts: [NodeID: FileSystem] = [:]
+    /// Trees that are out of reach.
+    var shelf: [ShelvedTree] = []
     /// Watches on the same instance that somebody else made, for other things than trees.
     var outsiders: Set<Int32> = []
     let policy: ComparePolicy
@@ -107,6 +113,7 @@ struct TreeCore {
             advanceReconciliation(root)
         }
         if surveys.isEmpty { counters.strayEvents += watches.settle() }
+        if !shelf.isEmpty { sweepShelf() }
         if table.names.isWasteful { sweepNames() }
     }
 
@@ -214,8 +221,8 @@ struct TreeCore {
 
     func isTop(_ node: NodeID) -> Bool { roots[Int(table[node].root)].top == node }
 
-    /// Whether a directory is in its root's tree; those in limbo are not.
-    func isAttached(_ node: NodeID) -> Bool { limbo.isEmpty || isTop(table.top(of: node)) }
+    /// Whether a directory is in its root's tree; those in limbo and on the shelf are not.
+    func isAttached(_ node: NodeID) -> Bool { limbo.isEmpty && shelf.isEmpty || isTop(table.top(of: node)) }
 
     /// Every change of coverage, so that the counts agree.
     mutating func setCoverage(_ node: NodeID, _ coverage: DirectoryTable.Coverage) {

@@ -5,6 +5,8 @@ import SystemPackage
 /// What the core asks of a root's queue. Requests of one root are carried out in order, and their results come back in
 /// order, so that a root's observations are one history.
 enum WorkRequest: Sendable {
+    /// Follow the root's path and watch what it leads through.
+    case trace
     /// Open the root's path and take what is there as the root.
     case adopt
     /// Is it still the same?
@@ -61,6 +63,9 @@ struct LookRequest: Sendable {
 }
 
 enum WorkResult: Sendable {
+    case traced(RootWay)
+    /// Where the root is, as mount tables have it. Comes before the result that it was found with.
+    case placed(BytePath)
     case adopted(RootIdentity)
     case checked
     /// The root could not be opened, or is another directory: the request was not carried out.
@@ -97,6 +102,8 @@ struct Findings: Sendable {
 
     private(set) var directories: [Directory] = []
     private(set) var entries: [Entry] = []
+    /// The file systems of the directories that are roots of mounts, by their places.
+    private(set) var mounts: [Int: FileSystem] = [:]
     private var names: [UInt8] = []
     private var firstEntry: Int32 = 0
 
@@ -114,6 +121,9 @@ struct Findings: Sendable {
             Directory(parent: parent, name: put(name), outcome: outcome, entries: firstEntry..<end))
         firstEntry = end
     }
+
+    /// The directory added last is the root of a mount.
+    mutating func add(mount: FileSystem) { mounts[directories.count - 1] = mount }
 
     /// Takes back the entries that were added since the last directory.
     mutating func dropEntries() { entries.removeSubrange(Int(firstEntry)...) }

@@ -58,7 +58,7 @@ final class DirectoryLister {
                     }
                 switch observation {
                 case .absent, .excluded, .failed, .unreached: continue
-                case .directory: enter(name)
+                case .directory, .mountRoot: enter(name)
                 case .file(.regular, let identity, _)
                 where asksForWriters && probe.hasWriter(name, identity, in: directory, now: now):
                     observation = .writing(identity)
@@ -77,7 +77,10 @@ final class DirectoryLister {
         do throws(SystemCallError) {
             let status = try FileStatus(ofName: start, in: directory)
             if let exclude, exclude(path().appending(BytePath(name)), status.kind) { return .excluded }
-            if status.kind == .directory { return .directory(inode: status.identity.inode) }
+            if status.kind == .directory {
+                let status = try DirectoryStatus(ofName: start, in: directory)
+                return status.isMountRoot ? .mountRoot(inode: status.inode) : .directory(inode: status.inode)
+            }
             return .file(status.kind, status.identity, links: status.links)
         } catch {
             return error.code == .noSuchFileOrDirectory ? .absent : .failed

@@ -21,6 +21,7 @@ final class RootWorker: Sendable {
 
     private let root: WatchRoot
     private let keepsOpen: Bool
+    private let instance: InotifyInstance?
     private let state: QueueBound<State>
     private let published = Locked(WatchStep(name: "idle", since: monotonicNanoseconds()))
 
@@ -31,11 +32,15 @@ final class RootWorker: Sendable {
     private static let burst = 16
 
     /// - Parameters:
+    ///   - instance: For watches on what the root's path leads through, where there is one.
     ///   - openDirectories: How many it may keep open at most for the length of a burst.
     ///   - keepsOpen: Whether they stay open for a moment after single looks, too.
-    init(_ root: WatchRoot, backend: any WatchBackend, openDirectories: Int, keepsOpen: Bool) {
+    init(
+        _ root: WatchRoot, backend: any WatchBackend, instance: InotifyInstance?, openDirectories: Int, keepsOpen: Bool
+    ) {
         self.root = root
         self.keepsOpen = keepsOpen
+        self.instance = instance
         state = QueueBound(
             State(
                 lister: DirectoryLister(backend: backend, exclude: root.exclude),
@@ -62,12 +67,21 @@ final class RootWorker: Sendable {
             publish("removing watches")
             state.onQueue { state in for number in numbers { state.lister.removeWatch(number) } }
             deliver(.unwatched(numbers), true)
+        case .trace:
+            publish("following the path")
+            // Where there is no instance for it, nothing is watched, and the ticks tell.
+            let way = instance.map { WayTracer(path: root.path, instance: $0).trace() }
+            deliver(.traced(way ?? RootWay(isWhole: true, isSettled: true)), true)
         case .adopt:
             publish("opening")
             adopt(epoch: epoch, deliver: deliver)
         case .check:
             publish("checking")
-            deliver(inRoot(epoch) { _, _ in .checked }, true)
+            let result = inRoot(epoch) { _, descriptor in
+                if let place = try? descriptor.currentPath() { deliver(.placed(place), false) }
+                return .checked
+            }
+            deliver(result, true)
         case .look(let request):
             publish("looking at", request.directories.first?.path)
             deliver(look(request, epoch: epoch), true)
@@ -86,7 +100,9 @@ final class RootWorker: Sendable {
         drop()
         let result: WorkResult = state.onQueue { state in
             do throws(SystemCallError) {
-                let identity = try RootIdentity(of: try openDirectory(root.path))
+                let descriptor = try openDirectory(root.path)
+                let identity = try RootIdentity(of: descriptor)
+                if let place = try? descriptor.currentPath() { deliver(.placed(place), false) }
                 state.adopted = identity
                 state.lister.asksForWriters = !identity.fileSystem.changesElsewhere
                 state.epoch = epoch

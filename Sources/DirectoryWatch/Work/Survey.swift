@@ -149,8 +149,14 @@ final class SurveyRun {
         let outcome: Findings.Outcome
         var names = NameList()
         var inode: UInt64 = 0
+        var mount: FileSystem?
         do throws(SystemCallError) {
-            inode = try FileStatus(of: directory.descriptor).identity.inode
+            let status = try DirectoryStatus(of: directory.descriptor)
+            inode = status.inode
+            // The root itself may be one, which is nothing to tell.
+            if status.isMountRoot, parent >= 0 || !request.path.isEmpty {
+                mount = try FileSystem(of: directory.descriptor)
+            }
             let watch = lister.watch(directory.descriptor)
             try lister.list(directory.descriptor, { path ?? self.path.appending(BytePath(name)) }, to: &findings) {
                 if request.isRecursive { names.add($0) }
@@ -163,6 +169,7 @@ final class SurveyRun {
         }
         let place = places
         findings.add(directory: name, parent: parent, outcome)
+        if let mount { findings.add(mount: mount) }
         places += 1
         if names.starts.isEmpty { return }
         if frames.count < Self.deepest {

@@ -2,6 +2,7 @@ import Catalogue
 import DirectoryWatch
 import FileValues
 import LinuxKernel
+import Logging
 import Reporting
 import Settings
 import SystemMonitor
@@ -93,10 +94,15 @@ extension ProblemDesk {
             case .rootBack:
                 set(.inboxMissing, subject: notice.root, nil)
                 set(.inboxGone, subject: notice.root, nil)
+            case .treeGone:
+                let path = desk.withLock { $0.path(of: notice.root) }.appending(notice.path)
+                log.logger.notice("\(path) was unmounted or covered; nothing in it counts as deleted")
+            case .treeBack:
+                let path = desk.withLock { $0.path(of: notice.root) }.appending(notice.path)
+                log.logger.notice("\(path) is back; what differs in it is looked at")
             // How it is watched, and what cannot be read, is told by the snapshot.
             case .unreadable, .directoryAppeared, .directoryVanished, .finished, .created, .changed, .vanished,
-                .renamed,
-                .notRegular, .overflow, .healed:
+                .renamed, .notRegular, .overflow, .healed:
                 break
             }
         }

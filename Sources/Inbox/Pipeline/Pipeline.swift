@@ -120,7 +120,7 @@ package actor Pipeline {
                 case .vanished:
                     withdrawn += withdraw(key, "gone before it was filed", in: &book, now)
                 case .created, .changed, .directoryAppeared, .directoryVanished, .unreadable, .rootGone, .rootBack,
-                    .overflow, .healed:
+                    .treeGone, .treeBack, .overflow, .healed:
                     break
                 }
             }

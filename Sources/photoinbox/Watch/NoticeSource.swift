@@ -158,6 +158,8 @@ final class NoticeSource: EventSource {
             return ("\(path) cannot be listed (\(error.code)); what is in it is not told", true)
         case .rootGone: return ("\(path) is gone; it is watched again once it is back", false)
         case .rootBack: return ("\(path) is back; what differs is told", false)
+        case .treeGone: return ("\(path) was unmounted or covered; nothing in it counts as deleted", false)
+        case .treeBack: return ("\(path) is back; what differs is told", false)
         case .overflow: return ("events were lost; comparing with what is there", false)
         case .healed: return ("comparison complete; nothing was missed", false)
         default: return nil

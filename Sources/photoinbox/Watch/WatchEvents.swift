@@ -29,7 +29,7 @@ enum NoticeKind: String, CaseIterable, Hashable, Sendable {
         case .directoryAppeared: self = .directory
         case .directoryVanished: self = .directoryVanished
         case .notRegular: self = .special
-        case .unreadable, .rootGone, .rootBack, .overflow, .healed: return nil
+        case .unreadable, .rootGone, .rootBack, .treeGone, .treeBack, .overflow, .healed: return nil
         }
     }
 

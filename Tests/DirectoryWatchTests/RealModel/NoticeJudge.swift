@@ -76,7 +76,7 @@ struct NoticeJudge {
             overflows += 1
         case .healed:
             if wounds.removeValue(forKey: notice.root) == nil { complain(notice, "without an overflow") }
-        case .unreadable, .rootGone, .rootBack: complain(notice, "nothing of that kind happened")
+        case .unreadable, .rootGone, .rootBack, .treeGone, .treeBack: complain(notice, "nothing of that kind happened")
         }
     }
 
