@@ -20,6 +20,11 @@ int32_t clinux_gettid(void) { return (int32_t)syscall(SYS_gettid); }
 
 _Static_assert(CLINUX_EPOLLIN == EPOLLIN && CLINUX_EPOLLPRI == EPOLLPRI && CLINUX_EPOLLOUT == EPOLLOUT, "epoll");
 
+int clinux_epoll_add(int epoll, int fd, uint32_t events) {
+    struct epoll_event event = {.events = events, .data = {.fd = fd}};
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
 int clinux_epoll_watching(int fd, uint32_t events) {
     int epoll = epoll_create1(EPOLL_CLOEXEC);
     if (epoll < 0) return -1;

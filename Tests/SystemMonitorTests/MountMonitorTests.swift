@@ -12,7 +12,7 @@ struct MountMonitorTests {
     private let queue = MonitorQueue(label: "test.mounts")
 
     /// A shell in a mount namespace of its own, which nothing of ours lives in.
-    private final class Namespace {
+    private final class Namespace: Sendable {
         let shell: Int32
         private let commands: OwnedDescriptor
         private let answers: OwnedDescriptor
@@ -83,6 +83,30 @@ struct MountMonitorTests {
         #expect(unmounted.removed.map(\.mountPoint) == [BytePath(place)] && unmounted.added.isEmpty)
         let monitor = observed.monitor
         #expect(queue.sync { monitor.mounts() }.mounts.values.allSatisfy { $0.mountPoint != BytePath(place) })
+        await observed.end()
+    }
+
+    @Test(
+        "A change while the last one is being handled is not missed",
+        .enabled(if: refusal == nil, "skipped: needs root or user namespaces: \(refusal ?? "")"))
+    func missesNothing() async throws {
+        let scratch = try ScratchDirectory()
+        let namespace = try Namespace()
+        let monitor = try MountMonitor(ofProcess: namespace.shell, label: "mounts", queue: queue)
+        // Each is mounted by the handler of the one before: after the table was read, and before the kernel is asked
+        // for the next event.
+        let left = Locked(5)
+        var observed = await Observed(monitor) { _, _ in
+            let number = left.withLock { left in
+                left -= 1
+                return left
+            }
+            if number >= 0 { try namespace.run("mount -t tmpfs number\(number) \(scratch.path)") }
+        }
+        try namespace.run("mount -t tmpfs first \(scratch.path)")
+        for source in ["first", "number4", "number3", "number2", "number1", "number0"] {
+            #expect(try await observed.next().added.map(\.source) == [BytePath(source)])
+        }
         await observed.end()
     }
 

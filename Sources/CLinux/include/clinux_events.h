@@ -10,6 +10,8 @@ int32_t clinux_gettid(void);                                 /* gettid(2) */
 
 /* epoll_create1(2), closed on exec, holding `fd` with `events`, level-triggered; the values of epoll_ctl(2). */
 int clinux_epoll_watching(int fd, uint32_t events);
+/* EPOLL_CTL_ADD of epoll_ctl(2): `epoll` watches `fd`, too. */
+int clinux_epoll_add(int epoll, int fd, uint32_t events);
 #define CLINUX_EPOLLIN 0x001u
 #define CLINUX_EPOLLPRI 0x002u
 #define CLINUX_EPOLLOUT 0x004u

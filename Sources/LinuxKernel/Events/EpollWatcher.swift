@@ -27,3 +27,11 @@ public func epollWatcher(
     let raw = descriptor.raw
     return try descriptorCall("epoll_ctl") { clinux_epoll_watching(raw, readiness.rawValue) }
 }
+
+/// Makes a watcher of ``epollWatcher(of:_:)`` watch `descriptor`, too; until either is closed.
+public func epollWatch(
+    _ descriptor: borrowing OwnedDescriptor, _ readiness: Readiness, with watcher: borrowing OwnedDescriptor
+) throws(SystemCallError) {
+    let (epoll, raw) = (watcher.raw, descriptor.raw)
+    try systemCall("epoll_ctl") { clinux_epoll_add(epoll, raw, readiness.rawValue) }
+}

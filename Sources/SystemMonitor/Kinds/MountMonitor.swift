@@ -19,13 +19,17 @@ public final class MountMonitor: Monitor {
         file: StaticString = #fileID, line: UInt = #line
     ) throws(SystemCallError) {
         let path = BytePath("/proc/\(process.map { "\($0)" } ?? "self")/mountinfo")
-        let descriptor = try descriptorCall("open", path: path) {
-            path.withCString { clinux_openat(AT_FDCWD, $0, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0) }
-        }
+        let descriptor = try Self.open(path)
+        // The kernel tells each open file of a change once, to whoever asks first. libdispatch arms its descriptor again
+        // after each event, which asks, and asks again before it believes the answer: a change since the event would be
+        // told to nobody. With the file opened twice the second question is answered, too.
+        let second = try Self.open(path)
         // Watched before it is read, so that no change falls in between.
         let watcher = try epollWatcher(of: descriptor, [.urgent])
+        try epollWatch(second, [.urgent], with: watcher)
         let table = QueueBound(try MountTable(reading: descriptor.raw), queue: queue)
         self.table = table
+        let number = second.take()
         core = MonitorCore(
             kind: "MountMonitor", label: label, queue: queue, descriptor: descriptor, watcher: watcher,
             drain: { raw, outlet in
@@ -40,7 +44,13 @@ public final class MountMonitor: Monitor {
                 } catch {
                     outlet.fail(error)
                 }
-            }, file: file, line: line)
+            }, onEnd: { close(number) }, file: file, line: line)
+    }
+
+    private static func open(_ path: BytePath) throws(SystemCallError) -> OwnedDescriptor {
+        try descriptorCall("open", path: path) {
+            path.withCString { clinux_openat(AT_FDCWD, $0, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0) }
+        }
     }
 
     /// The table as of the last event. On the queue.
