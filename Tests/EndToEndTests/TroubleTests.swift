@@ -83,12 +83,63 @@ extension EndToEnd {
             let inbox = "/proc/\(daemon.pid)/root\(house.inbox)"
             try write(try Photos.unique(1), to: "\(inbox)/a.jpg")
             try await daemon.line(holding: "filed inbox/a.jpg")
-            // Nothing of it is held open.
-            try MountedHouse.run("/bin/umount", house.inbox, beside: daemon)
+            // Nothing of it is held open for more than a moment.
+            let unmount = "for try in $(seq 50); do umount \"$0\" 2>&- && exit; sleep 0.02; done; exec umount \"$0\""
+            try MountedHouse.run("/bin/sh", "-c", unmount, house.inbox, beside: daemon)
             try MountedHouse.run("/bin/mount", "-t", "tmpfs", "tmpfs", house.inbox, beside: daemon)
             try write(try Photos.unique(2), to: "\(inbox)/b.jpg")
             try await daemon.line(holding: "filed inbox/b.jpg", within: 60)
             #expect(house.files(in: house.library).count == 2)
+            try await daemon.stop()
+        }
+
+        @Test(
+            "An inbox that is unmounted and mounted again: told, and nothing in it counts as gone",
+            .enabled(if: canMount, withoutMounts))
+        func unmountedInbox() async throws {
+            let house = try MountedHouse(mount: "mount -t tmpfs -o size=9m tmpfs $root/inbox").house
+            let daemon = try await house.start("--mode", "copy")
+            let inbox = "/proc/\(daemon.pid)/root\(house.inbox)"
+            try write(try Photos.unique(1), to: "\(inbox)/a.jpg")
+            try await daemon.line(holding: "filed inbox/a.jpg")
+            try makeDirectory(house.path("else"))
+            try MountedHouse.run("/bin/mount", "--move", house.inbox, house.path("else"), beside: daemon)
+            try await daemon.line(holding: "inbox inbox went away", "another directory", within: 5)
+            try write(try Photos.unique(2), to: "/proc/\(daemon.pid)/root\(house.path("else"))/b.jpg")
+            try MountedHouse.run("/bin/mount", "--move", house.path("else"), house.inbox, beside: daemon)
+            try await daemon.line(holding: "filed inbox/b.jpg", within: 5)
+            let state = try await house.state(of: daemon)
+            #expect(state.inboxes.first?.counts.seen == 2 && state.inboxes.first?.counts.withdrawn == 0)
+            #expect(state.inboxes.first?.verdict == "live" && state.problems.isEmpty)
+            #expect(house.files(in: house.library).count == 2)
+            try await daemon.stop()
+        }
+
+        @Test("An inbox whose parent is renamed: a problem with its cause, effect and action; over when it is back")
+        func ancestorRenamed() async throws {
+            let house = try House()
+            for name in ["card", "card/DCIM"] { try makeDirectory(house.path(name)) }
+            let daemon = try await house.start(
+                configuration: """
+                    library = "@library"
+                    state = "@st"
+                    [inbox.card]
+                    path = "@card/DCIM"
+                    """)
+            try move(house.path("card"), to: house.path("away"))
+            try await daemon.line(holding: "inbox card went away", "No such file or directory", within: 5)
+            try await daemon.line(holding: "PI-203", "card")
+            var state = try await house.state(of: daemon)
+            #expect(state.inboxes.first?.verdict == "gone")
+            #expect(state.inboxes.first?.reason?.contains("No such file or directory") ?? false)
+            let problem = try #require(state.problems.first)
+            #expect(problem.code == "PI-203" && problem.effect.contains("other inboxes continue"))
+            #expect(problem.action.contains("found by itself"))
+            try house.drop(try Photos.unique(1), as: "a.jpg", into: house.path("away/DCIM"))
+            try move(house.path("away"), to: house.path("card"))
+            try await daemon.lines(holding: ["filed card/a.jpg", "PI-203 card is over"], within: 5)
+            state = try await house.state(of: daemon)
+            #expect(state.problems.isEmpty && state.inboxes.first?.verdict == "live")
             try await daemon.stop()
         }
 

@@ -146,7 +146,8 @@ package actor Daemon {
         }
         watchdog.start()
         machine = MachineWatch(
-            queue: controlQueue, log: log, onMounts: { [state] in state.current.tick?() },
+            queue: controlQueue, log: log,
+            onMounts: { [auditor, state] in auditor.lookSoon(at: state.settings.library) },
             onClock: { [generation] in generation.withLock { $0 }?.clockChanged() })
         // Told to stop meanwhile: that follows, and has told the service manager.
         if isStopping { return }

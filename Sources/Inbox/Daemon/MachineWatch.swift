@@ -9,7 +9,7 @@ final class MachineWatch: Sendable {
     private let clock: ClockMonitor?
 
     /// `onMounts` and `onClock` are called on `queue`. Where the kernel refuses one of the two, the daemon goes on
-    /// without it: the watchdog's tick finds lost roots too, only later.
+    /// without it: a library that is gone is found when something is filed, too. The watch has a mount table of its own.
     init(
         queue: MonitorQueue, log: InboxLog, onMounts: @escaping @Sendable () -> Void,
         onClock: @escaping @Sendable () -> Void

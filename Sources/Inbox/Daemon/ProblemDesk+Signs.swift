@@ -86,12 +86,16 @@ extension ProblemDesk {
             case .rootGone(let loss):
                 let path = desk.withLock { $0.path(of: notice.root) }
                 let parameters: [ProblemParameter: ProblemValue] = [.inbox: .text(notice.root), .path: .path(path)]
-                if case .absent = loss {
+                if case .absent(let error) = loss {
+                    log.logger.notice(
+                        "inbox \(notice.root) went away: \(path): \(error.code); nothing counts as deleted")
                     set(.inboxMissing, subject: notice.root, parameters)
                 } else {
+                    log.logger.notice("inbox \(notice.root) went away: \(path) is another directory now")
                     set(.inboxGone, subject: notice.root, parameters)
                 }
             case .rootBack:
+                log.logger.notice("inbox \(notice.root) is watched again; what differs in it is looked at")
                 set(.inboxMissing, subject: notice.root, nil)
                 set(.inboxGone, subject: notice.root, nil)
             case .treeGone:

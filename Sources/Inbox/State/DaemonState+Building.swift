@@ -66,8 +66,14 @@ extension DaemonState.Inbox {
             case .polled: ("polled", root?.polled ?? 0)
             case .gone: ("gone", 0)
             }
+        let reason: String? =
+            switch root?.verdict {
+            case .gone(.absent(let error)): "\(error)"
+            case .gone(.replaced): "another directory lies there"
+            default: nil
+            }
         self.init(
-            name: inbox.name, path: inbox.path.escaped, mode: inbox.mode.rawValue, verdict: verdict,
+            name: inbox.name, path: inbox.path.escaped, mode: inbox.mode.rawValue, verdict: verdict, reason: reason,
             watches: root?.watches ?? 0, polledDirectories: polled,
             coverage: root.map { DaemonState.Coverage($0, now: now) }, knownFiles: root?.knownFiles ?? 0,
             counts: counts,

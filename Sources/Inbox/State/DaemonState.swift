@@ -62,6 +62,8 @@ package struct DaemonState: Codable, Sendable {
         package var mode: String
         /// `live`, `partly polled`, `polled`, `gone`.
         package var verdict: String
+        /// Why it is gone, if it is.
+        package var reason: String?
         package var watches: Int
         package var polledDirectories: Int
         /// How it is watched, in full.
