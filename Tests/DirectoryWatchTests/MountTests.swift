@@ -25,7 +25,9 @@ struct MountTests {
         var (notices, state) = try await box.settle()
         #expect(notices == [Self.back, Self.gone])
         #expect(state == "[inbox] inbox live watches=1 files=0")
-        try await box.run("mount -t tmpfs photos inbox; echo 2 > inbox/b.jpg", tells: "inbox b.jpg finished(found)")
+        try await box.run(
+            "mkdir else; mount -t tmpfs photos else; echo 2 > else/b.jpg; mount --move else inbox",
+            tells: "inbox b.jpg finished(found)")
         (notices, state) = try await box.settle()
         #expect(notices == [Self.back, Self.gone, "inbox b.jpg finished(found)"])
     }

@@ -218,8 +218,8 @@ extension TreeCore {
     }
 
     /// Whether a displaced directory was moved or deleted can't be asked any more: it is known where it was.
-    private mutating func returnFromLimbo(_ root: Int) {
-        for (key, displaced) in limbo where key.root == root {
+    mutating func returnFromLimbo(_ root: Int, below path: BytePath = "") {
+        for (key, displaced) in limbo where key.root == root && displaced.path.isInside(path) {
             guard limbo.removeValue(forKey: key) != nil else { continue }
             let name = table.names.intern(displaced.path.name)
             if let parent = find(root, displaced.path.parent), table.child(of: parent, named: name) == nil {

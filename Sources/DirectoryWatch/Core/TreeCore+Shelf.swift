@@ -24,7 +24,11 @@ extension TreeCore {
     mutating func shelve(_ node: NodeID, _ fileSystem: FileSystem?) {
         let root = Int(table[node].root)
         let parent = table.parent(of: node)
-        if parent != nil { notify(root, table.path(of: node), .treeGone) }
+        if parent != nil {
+            let path = table.path(of: node)
+            if !limbo.isEmpty { returnFromLimbo(root, below: path) }
+            notify(root, path, .treeGone)
+        }
         table.detach(node)
         for directory in table.subtree(of: node) {
             releaseWatch(of: directory)
