@@ -178,12 +178,14 @@ struct FanotifyMountTests {
         "In a mount namespace of its own",
         .enabled(
             if: !isInside && Watched.fanotifyRefusal == nil, "skipped: \(Watched.fanotifyRefusal ?? "runs inside")"))
-    func outside() throws {
-        try runProgram([
-            "/usr/bin/unshare", "--mount", "--propagation", "private", "/usr/bin/env", "\(Self.variable)=1",
-            try #require(CommandLine.arguments.first), "--testing-library", "swift-testing", "--filter",
-            "FanotifyMountTests",
-        ])
+    func outside() async throws {
+        let program = try #require(CommandLine.arguments.first)
+        try await aside {
+            try runProgram([
+                "/usr/bin/unshare", "--mount", "--propagation", "private", "/usr/bin/env", "\(Self.variable)=1",
+                program, "--testing-library", "swift-testing", "--filter", "FanotifyMountTests",
+            ])
+        }
     }
 
     /// umount(8), again for a second while the file system is busy: after a burst the watch keeps directories open for

@@ -19,13 +19,15 @@ struct WatchLimitTests {
     @Test(
         "In a user namespace with 8 watches",
         .enabled(if: !isInside && canEnter, "skipped: needs user namespaces and unshare(1)"))
-    func outside() throws {
-        try runProgram([
-            "/usr/bin/unshare", "--user", "--map-root-user", "/bin/sh", "-c",
-            "echo 8 > /proc/sys/user/max_inotify_watches && exec /usr/bin/env \(Self.variable)=1 \"$@\"", "sh",
-            try #require(CommandLine.arguments.first), "--testing-library", "swift-testing", "--filter",
-            "WatchLimitTests",
-        ])
+    func outside() async throws {
+        let program = try #require(CommandLine.arguments.first)
+        try await aside {
+            try runProgram([
+                "/usr/bin/unshare", "--user", "--map-root-user", "/bin/sh", "-c",
+                "echo 8 > /proc/sys/user/max_inotify_watches && exec /usr/bin/env \(Self.variable)=1 \"$@\"", "sh",
+                program, "--testing-library", "swift-testing", "--filter", "WatchLimitTests",
+            ])
+        }
     }
 
     @Test("Inside it", .enabled(if: isInside, "skipped: runs in the process that the other test starts"))

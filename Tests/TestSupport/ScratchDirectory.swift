@@ -1,3 +1,4 @@
+import Dispatch
 public import FileValues
 import Glibc
 import SystemPackage
@@ -37,6 +38,14 @@ public func runProgram(_ arguments: [String]) throws {
         guard errno == EINTR else { throw Errno(rawValue: errno) }
     }
     guard status == 0 else { throw ProgramFailed(program: arguments[0], status: status) }
+}
+
+/// Runs what waits on a thread of its own: the pool that tests run on has one for each processor, and who holds one of
+/// those holds up other tests.
+public func aside<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
+    try await withCheckedThrowingContinuation { continuation in
+        DispatchQueue(label: "test.aside").async { continuation.resume(with: Result(catching: body)) }
+    }
 }
 
 /// A program that did not end with status 0; `status` is as waitpid(2) gives it.

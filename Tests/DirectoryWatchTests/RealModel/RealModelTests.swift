@@ -7,14 +7,14 @@ import Testing
 @Suite("Whatever happens in real directories, the notices alone lead to what is there")
 struct RealModelTests {
     /// `PHOTOINBOX_SEEDS` sequences, from `PHOTOINBOX_FIRST_SEED` on.
-    static let seeds = number("PHOTOINBOX_SEEDS") ?? 500
+    static let seeds = number("PHOTOINBOX_SEEDS") ?? 300
     static let first = number("PHOTOINBOX_FIRST_SEED") ?? 0
 
     static func number(_ variable: String) -> Int? { getenv(variable).flatMap { Int(String(cString: $0)) } }
 
     @Test("Random sequences, events alone, then a comparison that finds nothing")
     func sequences() async {
-        let counts = await Self.run(Self.first..<(Self.first + Self.seeds), lanes: 8) { seed in
+        let counts = await Self.run(Self.first..<(Self.first + Self.seeds), lanes: 4) { seed in
             // Inode numbers are used again at once on a disk, and not on tmpfs.
             RealModel.Setting(parent: seed % 2 == 0 ? "/dev/shm" : nil, mode: .allCases[seed / 2 % 4])
         }
