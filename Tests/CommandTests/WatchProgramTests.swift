@@ -18,10 +18,12 @@ import Testing
     @Test func tellsFilesAsTheyAreFinished() async throws {
         try shell("echo old > in/old.jpg; mkfifo gate", in: directory)
         let watch = try await RunningWatch(["--count", "5", "in"], in: directory)
-        // A slow writer: nothing is told until it has closed.
+        // A slow writer: nothing is told until it has closed. It writes on, since what lies still for two ticks counts as
+        // finished, closed or not, and a busy machine may take as long for the rest.
         let slow = try RunningProgram([
             "/bin/bash", "-c",
-            "cd '\(directory.path)'; exec 3>in/slow.jpg; echo x >&3; echo begun; read -r _ <gate; echo y >&3",
+            "cd '\(directory.path)'; exec 3>in/slow.jpg 4<>gate; echo x >&3; echo begun; "
+                + "until read -t 1 -r _ <&4; do echo . >&3; done; echo y >&3",
         ])
         try await slow.line("it has begun") { $0 == "begun" }
         try shell(
