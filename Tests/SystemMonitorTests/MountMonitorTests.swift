@@ -103,7 +103,8 @@ struct MountMonitorTests {
             }
             if number >= 0 { try namespace.run("mount -t tmpfs number\(number) \(scratch.path)") }
         }
-        try namespace.run("mount -t tmpfs first \(scratch.path)")
+        // On the queue, so that the handler does not speak to the shell before this has its answer.
+        try queue.sync { try namespace.run("mount -t tmpfs first \(scratch.path)") }
         for source in ["first", "number4", "number3", "number2", "number1", "number0"] {
             #expect(try await observed.next().added.map(\.source) == [BytePath(source)])
         }
