@@ -20,7 +20,7 @@ final class FanotifyTier: WatchBackend {
     private let mask: FanotifyMask
     private let table = Locked(TierTable())
     /// Held from a mark to the entry that needs it, so that nobody takes the mark away in between.
-    private let marking = Locked(())
+    private let marking = Locked(UInt8(0))
     private let refused = Locked<SystemCallError?>(nil)
     private let ignoredRecords = Locked(0)
 
