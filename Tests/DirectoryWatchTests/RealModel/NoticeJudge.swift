@@ -23,6 +23,8 @@ struct NoticeJudge {
     private(set) var overflows = 0
     /// How often a file was told where a directory was told and not gone yet, or the other way round.
     private(set) var overlaps = 0
+    /// Times that a directory was told as gone before what was in it.
+    private(set) var late = 0
 
     static func isCookie(_ path: BytePath) -> Bool { path.bytes.starts(with: Array("cookie-".utf8)) }
 
@@ -70,7 +72,7 @@ struct NoticeJudge {
             if directories.remove(place) == nil { complain(notice, "never told") }
             let left = entries.keys.first { isBelow($0, place) } ?? directories.first { isBelow($0, place) }
             // Told a moment later where several directories move at once.
-            if left != nil { overlaps += 1 }
+            if left != nil { late += 1 }
         case .overflow:
             wounds[notice.root, default: 0] += 1
             overflows += 1

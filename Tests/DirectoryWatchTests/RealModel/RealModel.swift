@@ -72,6 +72,7 @@ final class RealModel {
         /// Rests with a root of which directories were polled.
         var polled = 0
         var overlaps = 0
+        var late = 0
         var ghosts = 0
 
         static func += (left: inout Counts, right: Counts) {
@@ -84,6 +85,7 @@ final class RealModel {
             left.splitRenames += right.splitRenames
             left.polled += right.polled
             left.overlaps += right.overlaps
+            left.late += right.late
             left.ghosts += right.ghosts
         }
     }
@@ -109,6 +111,7 @@ final class RealModel {
             model.counts.sequences = 1
             model.counts.overflows = model.judge.overflows
             model.counts.overlaps = model.judge.overlaps
+            model.counts.late = model.judge.late
             return (model.faults, model.counts)
         } catch {
             return (["cannot be run: \(error)"], Counts())
