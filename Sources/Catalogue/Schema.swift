@@ -10,6 +10,9 @@ enum Schema {
         migrator.registerMigration("1 photos, intents, outcomes, kept sources") { db in
             try db.execute(sql: first)
         }
+        migrator.registerMigration("5 libraries") { db in
+            try db.execute(sql: libraries)
+        }
         return migrator
     }()
 
@@ -96,5 +99,16 @@ enum Schema {
         ) STRICT;
         CREATE UNIQUE INDEX kept_source_path ON kept_source (inbox, path);
         CREATE INDEX kept_source_identity ON kept_source (inbox, inode, size, modified, modified_ns);
+        """
+
+    private static let libraries = """
+        -- Which directory a library was when it was last filed into: see statfs(2).
+        CREATE TABLE library (
+            path BLOB PRIMARY KEY,
+            file_system_type INTEGER NOT NULL,
+            file_system INTEGER NOT NULL,
+            inode INTEGER NOT NULL,
+            since INTEGER NOT NULL
+        ) STRICT;
         """
 }

@@ -18,6 +18,8 @@ package struct FilingError: Error, Hashable, Sendable {
         case cannotNameSafely(SystemCallError)
         /// A thousand names like it are taken.
         case noFreeName
+        /// Less is free in the destination than is to be left so.
+        case tooLittleLeft(free: UInt64)
         /// The caller stopped the work.
         case stopped
     }
@@ -65,6 +67,7 @@ package struct FilingError: Error, Hashable, Sendable {
         case .copyDiffers: .damagedCopy
         case .cannotNameSafely: .unsuitableFileSystem
         case .noFreeName: .other
+        case .tooLittleLeft: .noSpace
         case .stopped: .stopped
         case .system(let error): Kind(error.code)
         }
@@ -117,6 +120,7 @@ extension FilingError.Cause: CustomStringConvertible {
         case .cannotNameSafely(let error):
             "this file system can neither link nor rename without replacing (\(error.call): \(error.code))"
         case .noFreeName: "no free name is left for it"
+        case .tooLittleLeft(let free): "only \(free) bytes are free there, less than min-free"
         case .stopped: "stopped on request"
         }
     }

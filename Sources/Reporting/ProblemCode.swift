@@ -51,6 +51,7 @@ package enum ProblemCode: String, CaseIterable, Hashable, Comparable, Sendable {
     case libraryReadOnly = "PI-403"
     case libraryFailing = "PI-404"
     case libraryStalled = "PI-405"
+    case libraryReplaced = "PI-406"
 
     case catalogueFull = "PI-501"
     case catalogueDamaged = "PI-502"

@@ -57,7 +57,9 @@ extension ProblemCode {
             inboxRow
         case .marksRefused: daemonRow
         case .photosDeferred, .photosQuarantined: photoRow
-        case .libraryMissing, .libraryFull, .libraryReadOnly, .libraryFailing, .libraryStalled: libraryRow
+        case .libraryMissing, .libraryFull, .libraryReadOnly, .libraryFailing, .libraryStalled,
+            .libraryReplaced:
+            libraryRow
         case .catalogueFull, .catalogueDamaged, .catalogueNewer: catalogueRow
         }
     }

@@ -6,7 +6,8 @@ private let manual = "man photoinbox-problems"
 private let everythingStopped: [ProblemRow.Cause] = [
     .init(code: .libraryMissing, scope: .everywhere), .init(code: .libraryFull, scope: .everywhere),
     .init(code: .libraryReadOnly, scope: .everywhere), .init(code: .libraryFailing, scope: .everywhere),
-    .init(code: .libraryStalled, scope: .everywhere), .init(code: .catalogueFull, scope: .everywhere),
+    .init(code: .libraryStalled, scope: .everywhere), .init(code: .libraryReplaced, scope: .everywhere),
+    .init(code: .catalogueFull, scope: .everywhere),
     .init(code: .catalogueDamaged, scope: .everywhere), .init(code: .catalogueNewer, scope: .everywhere),
 ]
 private let inboxAway: [ProblemRow.Cause] = [
@@ -165,6 +166,13 @@ extension ProblemCode {
                 .stopped, title: "library has not answered for {age}: {path}", effect: waiting,
                 action: "look at the disk or the network behind it; filing resumes by itself", see: manual,
                 showAfter: 10)
+        case .libraryReplaced:
+            ProblemRow(
+                .stopped, title: "what lies at {path} is not the library: {reason}", effect: waiting,
+                action: """
+                    mount the library at {path'}; it is found by itself. If what lies there is to be the library from \
+                    now on: stop photoinboxd, then photoinboxd --accept-library
+                    """, see: manual)
         default:
             ProblemRow(
                 .stopped, title: "library is not there: {path}", effect: waiting,

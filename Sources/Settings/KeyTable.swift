@@ -149,6 +149,10 @@ extension Settings {
         key(
             .filing, "mode", .fileMode, fallback: .text("0640"), example: "\"0640\"",
             "The permissions of filed photos. Directories can be searched by whoever may read."),
+        key(
+            .filing, "min-free", .size, fallback: .text("0"), example: "\"2G\"",
+            "What filing leaves free in the library's file system: with less, photos wait in their inboxes, and that is "
+                + "told. In bytes, or with K, M, G or T."),
     ]
 
     private static let watchKeys: [KeyDescription] = [

@@ -45,6 +45,8 @@ package struct LibrarySettings: Hashable, Sendable {
     package let group: String?
     /// Permission bits of filed photos.
     package let mode: UInt32
+    /// Bytes that filing leaves free.
+    package let minFree: UInt64
 
     /// Permission bits of the library's directories: whoever may read may also search, and the owner may write.
     package var directoryMode: UInt32 { mode | 0o300 | (mode & 0o444) >> 2 }

@@ -23,11 +23,13 @@ struct SettingsValues {
     private func library() -> LibrarySettings? {
         guard let root = path(SettingsKey(.top, "library")), let quarantine = path(SettingsKey(.top, "quarantine")),
             let duplicates = path(SettingsKey(.top, "duplicates")),
-            case .fileMode(let mode) = value(SettingsKey(.filing, "mode"))?.value
+            case .fileMode(let mode) = value(SettingsKey(.filing, "mode"))?.value,
+            case .size(let minFree) = value(SettingsKey(.filing, "min-free"))?.value
         else { return nil }
         return LibrarySettings(
             path: root, quarantine: quarantine, duplicates: duplicates, owner: word(SettingsKey(.filing, "owner")),
-            group: word(SettingsKey(.filing, "group")), mode: mode)
+            group: word(SettingsKey(.filing, "group")), mode: mode,
+            minFree: minFree.bytes)
     }
 
     private func inbox(_ name: String) -> InboxSettings? {

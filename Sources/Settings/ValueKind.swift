@@ -20,6 +20,8 @@ package enum ValueKind: Hashable, Sendable {
     case command
     /// Permission bits as octal text.
     case fileMode
+    /// A number of bytes.
+    case size
     /// A user or group of the system, by name or number.
     case account
 
@@ -35,6 +37,7 @@ package enum ValueKind: Hashable, Sendable {
         case .timeOfDay: "time of day"
         case .command: "array: program and arguments"
         case .fileMode: "octal mode"
+        case .size: "size"
         case .account: "name or number"
         }
     }
@@ -51,6 +54,7 @@ package enum ValueKind: Hashable, Sendable {
         case .timeOfDay: "write a time of day, like \"03:00\" or \"sun 03:00\""
         case .command: "write an array, like [\"/usr/local/lib/program\", \"argument\"]"
         case .fileMode: "write octal digits in quotes, like \"0640\""
+        case .size: "write \"500M\" or \"20G\""
         case .account: "write a name in quotes"
         }
     }
@@ -68,6 +72,7 @@ enum SettingValue: Hashable {
     case timeOfDay(TimeOfDay)
     case command([String])
     case fileMode(UInt32)
+    case size(ByteSize)
 
     /// As it would be written in the file.
     var text: String {
@@ -79,6 +84,7 @@ enum SettingValue: Hashable {
         case .action(let action): tomlString(action.description)
         case .timeOfDay(let time): tomlString(time.description)
         case .command(let words): "[" + words.map(tomlString).joined(separator: ", ") + "]"
+        case .size(let size): tomlString(size.description)
         case .fileMode(let mode):
             tomlString(String(repeating: "0", count: max(1, 4 - String(mode, radix: 8).count)) + String(mode, radix: 8))
         }

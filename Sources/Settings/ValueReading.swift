@@ -87,6 +87,9 @@ extension ValueKind {
             if mode & 0o400 == 0 { throw ValueMistake("the owner must be able to read; \(hint)") }
             if mode & 0o002 != 0 { throw ValueMistake("everybody could change filed photos; \(hint)") }
             return .fileMode(mode)
+        case .size:
+            guard let size = ByteSize(text) else { throw ValueMistake(hint) }
+            return .size(size)
         case .account:
             let isSound =
                 !text.isEmpty && text.utf8.count <= 256 && text == excerpt(text, limit: 256)

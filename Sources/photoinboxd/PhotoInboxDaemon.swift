@@ -104,6 +104,9 @@ struct PhotoInboxDaemon: ParsableCommand {
     @Flag(name: .long, help: "Check the configuration and end.")
     var check = false
 
+    @Flag(name: .long, help: "Take what lies at the library's path for the library from now on, and end.")
+    var acceptLibrary = false
+
     /// What the Makefile keeps as units/photoinbox.toml.
     @Flag(
         name: .long,
@@ -133,7 +136,22 @@ struct PhotoInboxDaemon: ParsableCommand {
             print("\(options.effectiveFile?.escaped ?? "the configuration"): good")
             Self.end(EX_OK)
         }
+        if acceptLibrary { Self.acceptLibrary(of: loaded.settings) }
         start(options, loaded.settings, service)
+    }
+
+    private static func acceptLibrary(of settings: Settings) -> Never {
+        do {
+            guard let path = try Inbox.acceptLibrary(of: settings) else {
+                tell("photoinboxd: no library is configured")
+                end(EX_CONFIG)
+            }
+            print("\(path.escaped): this is the library from now on")
+            end(EX_OK)
+        } catch {
+            tell("photoinboxd: \(error)")
+            end(error is StateLock.Taken ? EX_TEMPFAIL : EX_CANTCREAT)
+        }
     }
 
     private func daemonOptions() -> DaemonOptions {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A house whose library is a file system of its own, in mounts that only the daemon sees.
-private struct MountedHouse {
+struct MountedHouse {
     let house: House
 
     /// `mount` mounts something on `$root/library`.

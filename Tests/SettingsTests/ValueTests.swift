@@ -21,6 +21,19 @@ struct ValueTests {
     ])
     func whatIsNoSpanIsRefused(text: String) { #expect(TimeSpan(text) == nil) }
 
+    @Test(arguments: [
+        ("0", 0), ("1", 1), ("512K", 512 << 10), ("200M", 200 << 20), ("3G", 3 << 30), ("2T", 2 << 40),
+        ("1024K", 1 << 20),
+    ])
+    func sizesAreReadAndPrinted(text: String, bytes: UInt64) throws {
+        let size = try #require(ByteSize(text))
+        #expect(size.bytes == bytes)
+        #expect(ByteSize(size.description) == size)
+    }
+
+    @Test(arguments: ["", "G", "-1", "+1", "1.5G", "1 G", "1g", "1GB", "1GiB", "99999999999999999999", "9000000T", "٣"])
+    func whatIsNoSizeIsRefused(text: String) { #expect(ByteSize(text) == nil) }
+
     @Test func spansAreClamped() {
         #expect(TimeSpan.seconds(.max) == TimeSpan(milliseconds: .max))
         #expect(TimeSpan.seconds(.min) == TimeSpan(milliseconds: 0))

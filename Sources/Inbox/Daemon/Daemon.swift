@@ -51,6 +51,7 @@ package actor Daemon {
     private let watchdog: Watchdog
     private nonisolated let auditor: LibraryAuditor
     private let catalogue: Catalogue
+    private nonisolated let libraryGuard: LibraryGuard
     private nonisolated let settled: SettledFiles
     private let lock: StateLock
     /// Where our process identifier was written; a reload may name another directory.
@@ -81,6 +82,7 @@ package actor Daemon {
         lock = try StateLock(launch.settings.state)
         catalogue = try Catalogue.openForWriting(
             String(decoding: launch.settings.catalogue.bytes, as: UTF8.self), now: Moment.now.wall)
+        libraryGuard = LibraryGuard(catalogue)
         try allowGroupToRead(launch.settings.catalogue)
         let queue = MonitorQueue(label: "photo-inbox.daemon")
         executor = QueueExecutor(queue: queue)
@@ -108,7 +110,8 @@ package actor Daemon {
         dumper = DumpWriter(queue: MonitorQueue(label: "photo-inbox.dump"), state: state, log: launch.log)
         hooks = HookRunner(queue: hookQueue, log: launch.log, problems: problems)
         auditor = LibraryAuditor(
-            catalogue: catalogue, subsystem: auditSubsystem, log: launch.log, problems: problems)
+            catalogue: catalogue, libraryGuard: libraryGuard, subsystem: auditSubsystem, log: launch.log,
+            problems: problems)
         signals = try SignalDesk(queue: signalQueue, settings: launch.settings)
         watchdog = try Watchdog(queue: watchdogQueue, service: launch.service, state: state)
     }
@@ -184,7 +187,8 @@ package actor Daemon {
         let next = try Generation(
             settings, after: remains,
             Generation.Surroundings(
-                catalogue: writer, settled: settled, state: state, listener: listener(), control: controlQueue,
+                catalogue: writer, libraryGuard: libraryGuard, settled: settled, state: state, listener: listener(),
+                control: controlQueue,
                 act: { [weak self] action, asker in self?.asked(action, by: asker) },
                 complain: { [log] text in log.logger.warning("\(text)") }))
         generation.withLock { $0 = next }

@@ -13,6 +13,7 @@ final class Generation: Sendable {
     /// What a generation needs of the daemon.
     struct Surroundings: Sendable {
         let catalogue: CatalogueWriter
+        let libraryGuard: LibraryGuard
         let settled: SettledFiles
         let state: LiveState
         let listener: Pipeline.Listener
@@ -44,8 +45,10 @@ final class Generation: Sendable {
             return InboxWorker(
                 spec: InboxSpec(inbox),
                 places: Places(
-                    library: library.path, quarantine: library.quarantine, duplicates: library.duplicates),
+                    library: library.path, quarantine: library.quarantine, duplicates: library.duplicates,
+                    minFree: library.minFree),
                 attributes: FiledAttributes(library), catalogue: surroundings.catalogue,
+                libraryGuard: surroundings.libraryGuard,
                 subsystem: Subsystem(
                     name: "files of \(inbox.name)", queue: MonitorQueue(label: "photo-inbox.files.\(inbox.name)"),
                     isVital: false))

@@ -15,6 +15,7 @@ actor LibraryAuditor {
 
     private nonisolated let executor: QueueExecutor
     private let catalogue: Catalogue
+    private let libraryGuard: LibraryGuard
     private let subsystem: Subsystem
     private let log: InboxLog
     private let problems: ProblemDesk
@@ -25,8 +26,11 @@ actor LibraryAuditor {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    init(catalogue: Catalogue, subsystem: Subsystem, log: InboxLog, problems: ProblemDesk) {
+    init(
+        catalogue: Catalogue, libraryGuard: LibraryGuard, subsystem: Subsystem, log: InboxLog, problems: ProblemDesk
+    ) {
         self.catalogue = catalogue
+        self.libraryGuard = libraryGuard
         self.subsystem = subsystem
         self.log = log
         self.problems = problems
@@ -76,6 +80,7 @@ actor LibraryAuditor {
         var before: Int64?
         do {
             let root = try openDirectory(library.path)
+            try libraryGuard.check(root, at: library.path)
             while let photos = try nextPage(before), !photos.isEmpty {
                 for stored in photos where stored.photo.library == library.path {
                     if stopping.withLock({ $0 }) { return }
@@ -104,6 +109,7 @@ actor LibraryAuditor {
         var damaged = 0
         do {
             let root = try DestinationRoot(library.path)
+            try libraryGuard.check(root.descriptor, at: library.path)
             while bytes < Self.slice, let photos = try nextPage(cursor) {
                 if photos.isEmpty {
                     cursor = nil

@@ -49,9 +49,10 @@ extension ProblemDesk {
         case .readOnly: rows[.libraryReadOnly] = common.merging([.reason: .text("it is read-only")]) { $1 }
         case .inputOutput: rows[.libraryFailing] = common.merging([.reason: .text("input/output error")]) { $1 }
         case .missing: rows[.libraryMissing] = common
+        case .replaced(let reason): rows[.libraryReplaced] = common.merging([.reason: .text(reason)]) { $1 }
         case .other(let reason): rows[.libraryReadOnly] = common.merging([.reason: .text(reason)]) { $1 }
         }
-        for code in [ProblemCode.libraryFull, .libraryReadOnly, .libraryFailing, .libraryMissing] {
+        for code in [ProblemCode.libraryFull, .libraryReadOnly, .libraryFailing, .libraryMissing, .libraryReplaced] {
             set(code, rows[code])
         }
     }

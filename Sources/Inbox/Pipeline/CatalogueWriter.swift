@@ -163,6 +163,13 @@ actor CatalogueWriter {
         }
     }
 
+    /// Remembers which directory a library is.
+    func remember(_ library: KnownLibrary) throws(CatalogueError) {
+        try perform("recording what the library is") { () throws(CatalogueError) in
+            try catalogue.remember(library, at: Moment.now.wall)
+        }
+    }
+
     private func perform<R>(
         _ step: String, _ body: () throws(CatalogueError) -> R
     ) throws(CatalogueError) -> R {

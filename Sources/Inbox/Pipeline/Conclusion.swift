@@ -48,5 +48,7 @@ package enum Symptom: Hashable, Sendable {
 /// How the library refuses.
 package enum LibraryFailure: Hashable, Sendable {
     case full, readOnly, inputOutput, missing
+    /// Another directory lies at its path; says how that was seen.
+    case replaced(String)
     case other(String)
 }

@@ -34,4 +34,6 @@ package struct Places: Sendable {
     package let library: BytePath
     package let quarantine: BytePath
     package let duplicates: BytePath
+    /// Bytes that filing leaves free in the library's file system.
+    package let minFree: UInt64
 }

@@ -17,6 +17,8 @@ extension InboxWorker {
             }
         } catch let failure as CatalogueError {
             symptoms.append(.catalogue(failure: failure))
+        } catch let refusal as LibraryGuard.Refusal {
+            symptoms.append(.library(failure: .replaced("\(refusal)")))
         } catch let error as FilingError {
             if let failure = libraryFailure(error) { symptoms.append(.library(failure: failure)) }
         } catch {

@@ -18,6 +18,7 @@ actor InboxWorker {
     let places: Places
     let attributes: FiledAttributes
     let catalogue: CatalogueWriter
+    let libraryGuard: LibraryGuard
     let probe = WriterProbe()
     private nonisolated let executor: QueueExecutor
     private nonisolated let stopping = Locked(false)
@@ -30,12 +31,14 @@ actor InboxWorker {
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     init(
-        spec: InboxSpec, places: Places, attributes: FiledAttributes, catalogue: CatalogueWriter, subsystem: Subsystem
+        spec: InboxSpec, places: Places, attributes: FiledAttributes, catalogue: CatalogueWriter,
+        libraryGuard: LibraryGuard, subsystem: Subsystem
     ) {
         self.spec = spec
         self.places = places
         self.attributes = attributes
         self.catalogue = catalogue
+        self.libraryGuard = libraryGuard
         self.subsystem = subsystem
         executor = QueueExecutor(queue: subsystem.queue)
     }
@@ -61,6 +64,11 @@ actor InboxWorker {
             return conclusion
         } catch let error as FilingError {
             return conclusion(of: error, arrival)
+        } catch let refusal as LibraryGuard.Refusal {
+            forgetRoots()
+            return postponed(
+                "what lies at \(refusal.path) is not the library: \(refusal)",
+                [.library(failure: .replaced("\(refusal)"))])
         } catch let error as CatalogueError {
             return postponed("the catalogue refused: \(error)", [.catalogue(failure: error)])
         } catch {
@@ -81,6 +89,28 @@ actor InboxWorker {
     /// The tree at `path` to put files into. Quarantine and duplicates are made when they are first needed; a library
     /// that is not there is never made, since its disk may just not be mounted.
     func root(_ path: BytePath) throws -> DestinationRoot {
+        let root = try open(root: path)
+        if path == places.library { try admit(root) }
+        return root
+    }
+
+    /// Whether `library` is what it is taken for, and has room. Its identity is recorded when it is new, in good time:
+    /// until then each start looks for what was filed last.
+    private func admit(_ library: DestinationRoot) throws {
+        if let found = try libraryGuard.check(library.descriptor, at: library.path) {
+            TaskQueue.start { [catalogue] in try? await catalogue.remember(found) }
+        }
+        guard places.minFree > 0 else { return }
+        let free: UInt64
+        do { free = try FileSystemStatus(of: library.descriptor).available } catch {
+            throw FilingError(.openDestination, .destination, .system(error), path: library.path)
+        }
+        if free < places.minFree {
+            throw FilingError(.openDestination, .destination, .tooLittleLeft(free: free), path: library.path)
+        }
+    }
+
+    private func open(root path: BytePath) throws -> DestinationRoot {
         if let known = roots[path], leads(path, to: known.descriptor) { return known }
         roots[path] = nil
         do throws(SystemCallError) {

@@ -1,0 +1,59 @@
+package import FileValues
+import Foundation
+import GRDB
+
+/// The directory that a library was when something was last filed into it.
+package struct KnownLibrary: Hashable, Sendable {
+    /// As configured.
+    package let path: BytePath
+    /// `f_type` of its file system; see statfs(2).
+    package let fileSystemType: Int64
+    /// `f_fsid` of its file system.
+    package let fileSystem: UInt64
+    /// The directory's inode.
+    package let inode: UInt64
+
+    package init(path: BytePath, fileSystemType: Int64, fileSystem: UInt64, inode: UInt64) {
+        self.path = path
+        self.fileSystemType = fileSystemType
+        self.fileSystem = fileSystem
+        self.inode = inode
+    }
+}
+
+extension Catalogue {
+    /// Which directory the library at `path` was; nil before anything was filed into it.
+    package func library(at path: BytePath) throws(CatalogueError) -> KnownLibrary? {
+        try read("reading what the library is") { db in
+            try Row.fetchOne(db, sql: "SELECT * FROM library WHERE path = ?", arguments: [path.data]).map { row in
+                KnownLibrary(
+                    path: path, fileSystemType: try row.value("file_system_type"),
+                    fileSystem: try row.unsigned("file_system"), inode: try row.unsigned("inode"))
+            }
+        }
+    }
+
+    /// Remembers which directory a library is, in place of what it was.
+    package func remember(_ library: KnownLibrary, at time: FileTime) throws(CatalogueError) {
+        try write("recording what the library is") { db in
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO library (path, file_system_type, file_system, inode, since) "
+                    + "VALUES (?, ?, ?, ?, ?)",
+                arguments: [
+                    library.path.data, library.fileSystemType, Int64(bitPattern: library.fileSystem),
+                    Int64(bitPattern: library.inode), time.nanosecondsSince1970,
+                ])
+        }
+    }
+
+    /// The photos that were filed last into the library at `path`, newest first.
+    package func lastFiled(into path: BytePath, limit: Int) throws(CatalogueError) -> [StoredPhoto] {
+        try read("reading photos") { db in
+            try Row.fetchAll(
+                db,
+                sql: "SELECT * FROM photo WHERE library = ? AND superseded_at IS NULL ORDER BY id DESC LIMIT ?",
+                arguments: [path.data, limit]
+            ).map { try StoredPhoto($0) }
+        }
+    }
+}

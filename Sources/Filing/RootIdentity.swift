@@ -1,0 +1,21 @@
+import FileValues
+package import LinuxKernel
+
+/// Which directory a root really is, whatever its path leads to now: identity that is kept over restarts and remounts.
+package struct RootIdentity: Hashable, Sendable {
+    /// The file system, which keeps its identifier where `st_dev` changes with each mount.
+    package let fileSystem: FileSystem
+    /// The directory's inode on it.
+    package let inode: UInt64
+
+    package init(fileSystem: FileSystem, inode: UInt64) {
+        self.fileSystem = fileSystem
+        self.inode = inode
+    }
+
+    /// The identity of an open directory; see fstatfs(2) and fstat(2).
+    package init(of directory: borrowing OwnedDescriptor) throws(SystemCallError) {
+        fileSystem = try FileSystem(of: directory)
+        inode = try FileStatus(of: directory).identity.inode
+    }
+}

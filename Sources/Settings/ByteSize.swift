@@ -1,0 +1,30 @@
+/// A number of bytes as it is written in the configuration: `512K`, `200M`, `1G`, `2T`, or a plain number; in powers of
+/// 1024, as du(1) and df(1) have it.
+package struct ByteSize: Hashable, Sendable {
+    /// Bytes.
+    package let bytes: UInt64
+
+    /// Reads digits and at most one unit; nil for all else, and for what is too large.
+    package init?(_ text: String) {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        guard let count = UInt64(digits), let shift = Self.units[String(text.dropFirst(digits.count))] else {
+            return nil
+        }
+        let (bytes, overflow) = count.multipliedReportingOverflow(by: 1 << shift)
+        if overflow || bytes > UInt64(Int64.max) { return nil }
+        self.bytes = bytes
+    }
+
+    private static let units: [String: UInt64] = ["": 0, "K": 10, "M": 20, "G": 30, "T": 40]
+}
+
+extension ByteSize: CustomStringConvertible {
+    /// The shortest text that reads back as the same size.
+    package var description: String {
+        for (unit, shift) in [("T", 40), ("G", 30), ("M", 20), ("K", 10)] as [(String, UInt64)]
+        where bytes >= 1 << shift && bytes & ((1 << shift) - 1) == 0 {
+            return "\(bytes >> shift)\(unit)"
+        }
+        return "\(bytes)"
+    }
+}
