@@ -59,7 +59,7 @@ let package = Package(
         module("PhotoModel", ["FileValues"]),
         module("Filing", ["CLinux", "FileValues", "LinuxKernel", "PhotoModel", crypto, system]),
         module("Catalogue", ["FileValues", "LinuxKernel", database, databaseC, system]),
-        module("Settings", ["FileValues", "LinuxKernel", system, toml]),
+        module("Settings", ["FileValues", "LinuxKernel", "PhotoModel", system, toml]),
         module("Reporting", ["FileValues"]),
         module(
             "Inbox",

@@ -1,3 +1,5 @@
+import PhotoModel
+
 /// The sections of the configuration.
 package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
     /// Keys before the first header.
@@ -91,7 +93,7 @@ extension Settings {
     private static let topKeys: [KeyDescription] = [
         key(
             .top, "library", .path, required: true, example: "\"/srv/photos/library\"",
-            "The directory under which photos are filed, as YYYY/MM/YYYY-MM-DD/NAME. It must exist."),
+            "The directory under which photos are filed, as filing.layout says. It must exist."),
         key(
             .top, "quarantine", .path, fallback: .words("\"quarantine\" beside the library"),
             example: "\"/srv/photos/quarantine\"", "Where files go that need a person: broken ones, and non-photos."),
@@ -140,6 +142,18 @@ extension Settings {
     ]
 
     private static let filingKeys: [KeyDescription] = [
+        key(
+            .filing, "layout", .layout, fallback: .text("{year}/{month}/{date}/{name}"),
+            example: "\"{year}/{month}/{date}/{name}\"",
+            "Where in the library a photo goes: directories of text and fields, ending in /{name}. Fields: {year}, {month}, "
+                + "{day} and {date} (2026-11-21) of the date it was taken, {camera}, its model. What is filed already stays."
+        ),
+        key(
+            .filing, "dates", .choice(DateTrust.allCases.map(\.rawValue)), fallback: .text("any"),
+            example: "\"recorded\"",
+            "How sure the date must be that a photo is filed by. \"device\": from the clock of what took it (EXIF, GPS, a "
+                + "film's header). \"recorded\": also what other programs wrote into it, and its name. \"any\": at last "
+                + "also its modification time. Photos without such a date are filed under undated/."),
         key(
             .filing, "owner", .account, fallback: .words("the user that photoinboxd runs as"), example: "\"ana\"",
             "The owner of filed photos. Giving files away needs CAP_CHOWN."),

@@ -1,4 +1,5 @@
 package import FileValues
+package import PhotoModel
 
 /// The whole configuration, checked in itself; whether the directories are there is asked by ``check(against:)``.
 ///
@@ -47,6 +48,10 @@ package struct LibrarySettings: Hashable, Sendable {
     package let mode: UInt32
     /// Bytes that filing leaves free.
     package let minFree: UInt64
+    /// Where in the library a photo goes.
+    package let layout: LibraryLayout
+    /// How sure its date must be.
+    package let dates: DateTrust
 
     /// Permission bits of the library's directories: whoever may read may also search, and the owner may write.
     package var directoryMode: UInt32 { mode | 0o300 | (mode & 0o444) >> 2 }

@@ -1,4 +1,5 @@
 import FileValues
+import PhotoModel
 
 /// Reads the values out of assignments that hold together, with the key table's defaults for what nobody said.
 struct SettingsValues {
@@ -24,12 +25,14 @@ struct SettingsValues {
         guard let root = path(SettingsKey(.top, "library")), let quarantine = path(SettingsKey(.top, "quarantine")),
             let duplicates = path(SettingsKey(.top, "duplicates")),
             case .fileMode(let mode) = value(SettingsKey(.filing, "mode"))?.value,
-            case .size(let minFree) = value(SettingsKey(.filing, "min-free"))?.value
+            case .size(let minFree) = value(SettingsKey(.filing, "min-free"))?.value,
+            case .layout(let layout) = value(SettingsKey(.filing, "layout"))?.value,
+            let dates = word(SettingsKey(.filing, "dates")).flatMap(DateTrust.init)
         else { return nil }
         return LibrarySettings(
             path: root, quarantine: quarantine, duplicates: duplicates, owner: word(SettingsKey(.filing, "owner")),
             group: word(SettingsKey(.filing, "group")), mode: mode,
-            minFree: minFree.bytes)
+            minFree: minFree.bytes, layout: layout, dates: dates)
     }
 
     private func inbox(_ name: String) -> InboxSettings? {

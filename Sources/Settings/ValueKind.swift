@@ -1,4 +1,5 @@
 import FileValues
+import PhotoModel
 
 /// What a key takes.
 package enum ValueKind: Hashable, Sendable {
@@ -22,6 +23,8 @@ package enum ValueKind: Hashable, Sendable {
     case fileMode
     /// A number of bytes.
     case size
+    /// A template of the library's directories.
+    case layout
     /// A user or group of the system, by name or number.
     case account
 
@@ -38,6 +41,7 @@ package enum ValueKind: Hashable, Sendable {
         case .command: "array: program and arguments"
         case .fileMode: "octal mode"
         case .size: "size"
+        case .layout: "template"
         case .account: "name or number"
         }
     }
@@ -55,6 +59,7 @@ package enum ValueKind: Hashable, Sendable {
         case .command: "write an array, like [\"/usr/local/lib/program\", \"argument\"]"
         case .fileMode: "write octal digits in quotes, like \"0640\""
         case .size: "write \"500M\" or \"20G\""
+        case .layout: "write \"\(LibraryLayout.standard.template)\""
         case .account: "write a name in quotes"
         }
     }
@@ -73,6 +78,7 @@ enum SettingValue: Hashable {
     case command([String])
     case fileMode(UInt32)
     case size(ByteSize)
+    case layout(LibraryLayout)
 
     /// As it would be written in the file.
     var text: String {
@@ -85,6 +91,7 @@ enum SettingValue: Hashable {
         case .timeOfDay(let time): tomlString(time.description)
         case .command(let words): "[" + words.map(tomlString).joined(separator: ", ") + "]"
         case .size(let size): tomlString(size.description)
+        case .layout(let layout): tomlString(layout.template)
         case .fileMode(let mode):
             tomlString(String(repeating: "0", count: max(1, 4 - String(mode, radix: 8).count)) + String(mode, radix: 8))
         }

@@ -1,4 +1,5 @@
 import FileValues
+import PhotoModel
 
 /// How relative paths of one source are understood.
 struct PathBase: Hashable {
@@ -90,6 +91,10 @@ extension ValueKind {
         case .size:
             guard let size = ByteSize(text) else { throw ValueMistake(hint) }
             return .size(size)
+        case .layout:
+            do throws(LibraryLayout.TemplateError) { return .layout(try LibraryLayout(template: text)) } catch {
+                throw ValueMistake("at its byte \(error.column): \(error.reason); \(hint)")
+            }
         case .account:
             let isSound =
                 !text.isEmpty && text.utf8.count <= 256 && text == excerpt(text, limit: 256)

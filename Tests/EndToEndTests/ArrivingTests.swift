@@ -42,6 +42,48 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
+        @Test("The layout and the trust in dates follow the configuration")
+        func layout() async throws {
+            let house = try House()
+            let daemon = try await house.start(
+                "--set", "filing.layout=by {camera}/{year}/{name}", "--set", "filing.dates=recorded")
+            try house.drop(try Photos.named("exif.jpg"), as: "sure.jpg")
+            try house.drop(try Photos.named("plain.png"), as: "no date.png")
+            try house.drop(try Photos.named("plain.png") + Data("2".utf8), as: "IMG_20190304_120000.png")
+            try await daemon.lines(holding: [
+                "filed inbox/sure.jpg as by ", "filed inbox/no date.png as undated/no date.png",
+                "filed inbox/IMG_20190304_120000.png as by unknown-camera/2019/IMG_20190304_120000.png",
+            ])
+            try await daemon.stop()
+        }
+
+        @Test(
+            "Where the file system can share blocks, the copy is a clone",
+            .enabled(
+                if: canMount && access("/sbin/mkfs.btrfs", X_OK) == 0 && access("/dev/loop-control", W_OK) == 0,
+                "skipped: needs root, loop devices and mkfs.btrfs"))
+        func cloned() async throws {
+            let script = """
+                PATH=/usr/sbin:/usr/bin:/sbin:/bin; root=${2%/inbox}
+                truncate -s 200M $root/disk && mkfs.btrfs -q -f $root/disk && mkdir $root/mounted &&
+                mount -o loop $root/disk $root/mounted && mkdir $root/mounted/inbox $root/mounted/library &&
+                mount --bind $root/mounted/inbox $root/inbox && mount --bind $root/mounted/library $root/library &&
+                exec "$0" "$@"
+                """
+            let house = try House(
+                running: ["/usr/bin/unshare", "-m", "--propagation", "private", "/bin/sh", "-c", script])
+            let daemon = try await house.start("--mode", "copy")
+            let mounted = "/proc/\(daemon.pid)/root\(house.path("mounted"))"
+            let photo = try Photos.named("rocket.jpg") + Data(repeating: 7, count: 1 << 20)
+            try write(photo, to: "\(mounted)/inbox/a.jpg")
+            try await daemon.line(holding: "filed inbox/a.jpg")
+            let place = "\(mounted)/library/\(try #require(house.files(in: "\(mounted)/library").keys.first))"
+            #expect(house.files(in: "\(mounted)/library").values.first == photo)
+            // filefrag(8) marks what two files have in common.
+            try runProgram(["/bin/sh", "-c", "/usr/sbin/filefrag -v \"$0\" | grep -q shared", place])
+            try await daemon.stop()
+        }
+
         @Test("A file that is written slowly is not taken before its writer has closed it")
         func slowWriter() async throws {
             let house = try House()

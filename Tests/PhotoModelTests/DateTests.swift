@@ -216,3 +216,25 @@ struct CaptureDateDecisionTests {
         #expect(decision.chosen?.provenance.isSure == true)
     }
 }
+
+@Suite("How sure a date must be")
+struct DateTrustTests {
+    @Test(arguments: DateTrust.allCases)
+    func trust(trust: DateTrust) throws {
+        let now = FileTime(seconds: 1_800_000_000, nanoseconds: 0)
+        let modified = FileTime(seconds: 1_600_000_000, nanoseconds: 0)
+        func chosen(_ name: BytePath, _ recorded: [RecordedDate] = []) -> DateProvenance? {
+            CaptureDateDecision(recorded: recorded, name: name, modified: modified, now: now, trust: trust) { _ in 0 }
+                .chosen?.provenance
+        }
+        let exif = RecordedDate(provenance: .exifOriginal, bytes: Array("2024:01:31 12:34:56".utf8))
+        #expect(chosen("a.jpg", [exif]) == .exifOriginal)
+        #expect(chosen("IMG_20190304_120000.jpg") == (trust == .device ? nil : .fileName))
+        #expect(chosen("a.jpg") == (trust == .any ? .fileModified : nil))
+        let refused = CaptureDateDecision(recorded: [], name: "a.jpg", modified: modified, now: now, trust: .device) {
+            _ in
+            0
+        }
+        #expect(refused.words.contains("not sure enough"))
+    }
+}

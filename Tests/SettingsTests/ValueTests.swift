@@ -34,6 +34,21 @@ struct ValueTests {
     @Test(arguments: ["", "G", "-1", "+1", "1.5G", "1 G", "1g", "1GB", "1GiB", "99999999999999999999", "9000000T", "٣"])
     func whatIsNoSizeIsRefused(text: String) { #expect(ByteSize(text) == nil) }
 
+    @Test(arguments: [
+        ("{year}/{name}", nil), ("{year}", "the template must end with /{name}"),
+        ("{yaer}/{name}", "unknown field {yaer}"),
+        ("../{name}", "a directory may not be . or .."), ("/{name}", "a directory has no name"),
+    ])
+    func layouts(text: String, mistake: String?) {
+        let node = TOMLNode(content: .string(text), position: .first, source: "")
+        do {
+            let value = try ValueKind.layout.read(node, base: PathBase(directory: nil, mayClimb: false))
+            #expect(mistake == nil && value.text == "\"\(text)\"")
+        } catch {
+            #expect(mistake.map { error.message.contains($0) } ?? false, "\(error.message)")
+        }
+    }
+
     @Test func spansAreClamped() {
         #expect(TimeSpan.seconds(.max) == TimeSpan(milliseconds: .max))
         #expect(TimeSpan.seconds(.min) == TimeSpan(milliseconds: 0))

@@ -46,7 +46,7 @@ final class Generation: Sendable {
                 spec: InboxSpec(inbox),
                 places: Places(
                     library: library.path, quarantine: library.quarantine, duplicates: library.duplicates,
-                    minFree: library.minFree),
+                    minFree: library.minFree, layout: library.layout, dates: library.dates),
                 attributes: FiledAttributes(library), catalogue: surroundings.catalogue,
                 libraryGuard: surroundings.libraryGuard,
                 subsystem: Subsystem(

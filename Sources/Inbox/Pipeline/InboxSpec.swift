@@ -1,5 +1,6 @@
 package import FileValues
 package import Filing
+package import PhotoModel
 import Settings
 
 /// What a pipeline needs to know of one inbox; a value taken from the settings.
@@ -36,4 +37,6 @@ package struct Places: Sendable {
     package let duplicates: BytePath
     /// Bytes that filing leaves free in the library's file system.
     package let minFree: UInt64
+    package let layout: LibraryLayout
+    package let dates: DateTrust
 }

@@ -33,8 +33,8 @@ extension InboxWorker {
     ) async throws -> Conclusion {
         let date = CaptureDateDecision(
             recorded: report.dates, name: source.name, modified: source.identity.modified, now: Moment.now.wall,
-            zone: offsetOfLocalZone)
-        let wanted = LibraryLayout.standard.path(
+            trust: places.dates, zone: offsetOfLocalZone)
+        let wanted = places.layout.path(
             for: source.name, date: date.chosen?.local.date, camera: report.cameraModel)
         let plan = PlacementPlan(directory: wanted.parent, name: wanted.name, hash: hash)
         let photo = PhotoRecord(

@@ -33,10 +33,12 @@ package struct CaptureDateDecision: Equatable, Sendable {
     ///   - name: its name, which may bear one too.
     ///   - modified: its modification time, the last resort.
     ///   - now: dates later than a day from now are refused.
+    ///   - trust: how sure the date must be.
     ///   - zone: seconds east of UTC of this machine's zone at an instant (seconds since 1970): instants, such as those
     ///     of GPS, have no clock of their own.
     package init(
-        recorded: [RecordedDate], name: BytePath, modified: FileTime, now: FileTime, zone: (Int64) -> Int32
+        recorded: [RecordedDate], name: BytePath, modified: FileTime, now: FileTime, trust: DateTrust = .any,
+        zone: (Int64) -> Int32
     ) {
         var candidates = recorded
         if let named = FileNameDate.find(in: name) { candidates.append(named) }
@@ -46,6 +48,8 @@ package struct CaptureDateDecision: Equatable, Sendable {
         for provenance in DateProvenance.allCases {
             for candidate in candidates where candidate.provenance == provenance {
                 switch Self.judge(candidate, now: now, zone: zone) {
+                case .success(let date) where !trust.accepts(provenance):
+                    refused.append("\(provenance.name) \(date.text) is not sure enough by the configuration")
                 case .success(let date):
                     self.init(chosen: date, refused: refused)
                     return

@@ -42,6 +42,27 @@ package enum DateProvenance: String, CaseIterable, Hashable, Sendable {
     }
 }
 
+/// How sure a date must be for a photo to be filed by it; what has no such date is filed as undated.
+///
+/// Raw values stand in the configuration.
+package enum DateTrust: String, CaseIterable, Hashable, Sendable {
+    /// The clock of the device that took it: EXIF, GPS, a film's header.
+    case device
+    /// What the file or its name bears, by whatever program.
+    case recorded
+    /// The file's modification time, too.
+    case any
+
+    /// Whether a date from there is sure enough.
+    package func accepts(_ provenance: DateProvenance) -> Bool {
+        switch self {
+        case .device: provenance.isSure
+        case .recorded: provenance != .fileModified
+        case .any: true
+        }
+    }
+}
+
 /// One date that a file bears, readable or not.
 package struct RecordedDate: Equatable, Sendable {
     /// What a date says.

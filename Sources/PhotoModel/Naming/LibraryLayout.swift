@@ -20,6 +20,19 @@ package struct LibraryLayout: Hashable, Sendable {
     /// The directories, each a row of pieces; the name follows them.
     private let directories: [[Piece]]
 
+    /// As it was written; `{year}/{month}/{date}/{name}`.
+    package var template: String {
+        let rows = directories.map { pieces in
+            pieces.map { piece in
+                switch piece {
+                case .text(let bytes): String(decoding: bytes, as: UTF8.self)
+                case .field(let field): "{\(field.rawValue)}"
+                }
+            }.joined()
+        }
+        return (rows + ["{name}"]).joined(separator: "/")
+    }
+
     /// `YYYY/MM/YYYY-MM-DD/` and the photo's own name.
     package static let standard = LibraryLayout(directories: [
         [.field(.year)], [.field(.month)], [.field(.date)],
