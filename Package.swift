@@ -77,7 +77,8 @@ let package = Package(
         .executableTarget(
             name: "photoinbox",
             dependencies: [
-                "Catalogue", "DirectoryWatch", "FileValues", "Inbox", "LinuxKernel", "PhotoModel", "Reporting",
+                "Catalogue", "DirectoryWatch", "FileValues", "Filing", "Inbox", "LinuxKernel", "PhotoModel",
+                "Reporting",
                 "Settings", "SystemMonitor", arguments, system,
             ], swiftSettings: swiftSettings),
         .executableTarget(

@@ -31,15 +31,23 @@ package final class Catalogue: Sendable {
     /// Opens the catalogue at `path` for the daemon, makes it if it is missing, checks it (`PRAGMA quick_check`),
     /// and brings its schema up to date.
     ///
-    /// A damaged file is set aside and a new one begun; the caller reports that. A file of a newer version is refused
-    /// and left alone.
+    /// A damaged file is set aside and a new one begun, which is to be made whole from the library
+    /// (``isRebuilding()``); the caller sees to that and reports it. A file of a newer version is refused and left
+    /// alone; of one of an older version a copy is kept beside it, `NAME.before-N`.
     package static func openForWriting(_ path: String, now: FileTime) throws(CatalogueError) -> Catalogue {
         do {
             return try Catalogue(writing: path, setAside: nil)
         } catch  where error.code == .corrupt {
             let aside = try moveAside(path, now: now)
-            return try Catalogue(writing: path, setAside: SetAside(path: aside, reason: error.message))
+            let catalogue = try Catalogue(writing: path, setAside: SetAside(path: aside, reason: error.message))
+            try catalogue.beginRebuilding(at: now)
+            return catalogue
         }
+    }
+
+    /// Opens the catalogue at `path` for a person's repairs, beside a daemon that writes or not. A damaged one is an error.
+    package static func openForRepair(_ path: String) throws(CatalogueError) -> Catalogue {
+        try Catalogue(writing: path, setAside: nil)
     }
 
     /// Opens it for reading, while the daemon writes or not. Nothing is changed or made.
@@ -50,6 +58,23 @@ package final class Catalogue: Sendable {
     /// Closes the file; the object is not to be used after. Without it the file is closed when the object goes.
     package func close() throws(CatalogueError) {
         do { try database.close() } catch { throw CatalogueError(error, "closing the catalogue") }
+    }
+
+    /// Closes the file with all that was committed in it, and nothing beside it: for one that is to be moved.
+    package func closeWhole() throws(CatalogueError) {
+        let operation = "closing the catalogue"
+        do {
+            try database.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+                try db.execute(sql: "PRAGMA journal_mode = DELETE")
+            }
+            try database.close()
+            let file = BytePath(path)
+            let directory = try openDirectory(file.parent.isEmpty ? "." : file.parent)
+            try directory.openBeneath(file.name, .read).sync()
+            for suffix in ["-wal", "-shm"] { try? directory.remove(file.name.addingSuffix(suffix)) }
+            try directory.sync()
+        } catch { throw CatalogueError(error, operation) }
     }
 
     private init(writing path: String, setAside: SetAside?) throws(CatalogueError) {
@@ -77,6 +102,7 @@ package final class Catalogue: Sendable {
                     throw CatalogueError(.corrupt, operation, findings.joined(separator: "; "))
                 }
             }
+            try Self.keepBackup(of: database, at: path)
             try Schema.migrator.migrate(database)
         } catch {
             throw CatalogueError(error, operation)
@@ -105,6 +131,23 @@ package final class Catalogue: Sendable {
         } catch {
             throw CatalogueError(error, operation)
         }
+    }
+
+    /// A copy of the catalogue as it was before a migration, whole and durable before anything is changed.
+    private static func keepBackup(of database: DatabaseQueue, at path: String) throws {
+        let before = try database.read { db in
+            try Schema.migrator.hasCompletedMigrations(db) ? nil : Schema.migrator.appliedIdentifiers(db).count
+        }
+        guard let before, before > 0 else { return }
+        let backup = BytePath("\(path).before-\(before + 1)")
+        let directory = try openDirectory(backup.parent.isEmpty ? "." : backup.parent)
+        // One that is there is of an attempt that failed half-way, or of a version that was gone back to.
+        try? directory.remove(backup.name)
+        try database.writeWithoutTransaction { db in
+            try db.execute(sql: "VACUUM INTO ?", arguments: [String(decoding: backup.bytes, as: UTF8.self)])
+        }
+        try directory.openBeneath(backup.name, .read).sync()
+        try directory.sync()
     }
 
     private static func refuseNewer(_ db: Database, _ operation: String) throws {

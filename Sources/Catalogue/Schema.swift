@@ -10,6 +10,9 @@ enum Schema {
         migrator.registerMigration("1 photos, intents, outcomes, kept sources") { db in
             try db.execute(sql: first)
         }
+        migrator.registerMigration("4 tasks to be finished") { db in
+            try db.execute(sql: tasks)
+        }
         migrator.registerMigration("5 libraries") { db in
             try db.execute(sql: libraries)
         }
@@ -99,6 +102,11 @@ enum Schema {
         ) STRICT;
         CREATE UNIQUE INDEX kept_source_path ON kept_source (inbox, path);
         CREATE INDEX kept_source_identity ON kept_source (inbox, inode, size, modified, modified_ns);
+        """
+
+    private static let tasks = """
+        -- What was begun and must be finished before anything is filed.
+        CREATE TABLE pending_task (name TEXT PRIMARY KEY, since INTEGER NOT NULL) STRICT;
         """
 
     private static let libraries = """

@@ -56,6 +56,7 @@ package enum ProblemCode: String, CaseIterable, Hashable, Comparable, Sendable {
     case catalogueFull = "PI-501"
     case catalogueDamaged = "PI-502"
     case catalogueNewer = "PI-503"
+    case catalogueRebuilding = "PI-504"
 
     package static func < (left: ProblemCode, right: ProblemCode) -> Bool { left.rawValue < right.rawValue }
 }

@@ -60,7 +60,7 @@ extension ProblemCode {
         case .libraryMissing, .libraryFull, .libraryReadOnly, .libraryFailing, .libraryStalled,
             .libraryReplaced:
             libraryRow
-        case .catalogueFull, .catalogueDamaged, .catalogueNewer: catalogueRow
+        case .catalogueFull, .catalogueDamaged, .catalogueNewer, .catalogueRebuilding: catalogueRow
         }
     }
 }

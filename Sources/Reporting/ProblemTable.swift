@@ -9,6 +9,7 @@ private let everythingStopped: [ProblemRow.Cause] = [
     .init(code: .libraryStalled, scope: .everywhere), .init(code: .libraryReplaced, scope: .everywhere),
     .init(code: .catalogueFull, scope: .everywhere),
     .init(code: .catalogueDamaged, scope: .everywhere), .init(code: .catalogueNewer, scope: .everywhere),
+    .init(code: .catalogueRebuilding, scope: .everywhere),
 ]
 private let inboxAway: [ProblemRow.Cause] = [
     .init(code: .inboxMissing, scope: .sameSubject), .init(code: .inboxGone, scope: .sameSubject),
@@ -187,6 +188,10 @@ extension ProblemCode {
             ProblemRow(
                 .stopped, title: "catalogue damaged: {path}: {reason}", effect: waiting,
                 action: "stop photoinboxd, keep a copy of {path'}, then restore it or have it made anew", see: manual)
+        case .catalogueRebuilding:
+            ProblemRow(
+                .stopped, title: "catalogue is being made anew from the library, since it was lost: {path}",
+                effect: waiting, action: "none needed: filing goes on when it is whole", see: manual)
         case .catalogueNewer:
             ProblemRow(
                 .stopped, title: "catalogue was written by a newer photoinboxd: {path}", effect: waiting,

@@ -28,6 +28,7 @@ struct HelpText {
         [
             ("status", StatusCommand.lesson), ("list", ListCommand.lesson), ("watch", WatchCommand.lesson),
             ("explain", ExplainCommand.lesson), ("show", ShowCommand.lesson), ("dump", DumpCommand.lesson),
+            ("verify", VerifyCommand.lesson), ("adopt", AdoptCommand.lesson), ("rebuild", RebuildCommand.lesson),
         ]
     }
 

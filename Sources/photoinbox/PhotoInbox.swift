@@ -16,7 +16,9 @@ struct PhotoInbox: ParsableCommand {
         groupedSubcommands: [
             CommandGroup(name: "Look", subcommands: [StatusCommand.self, ListCommand.self, WatchCommand.self]),
             CommandGroup(name: "Understand", subcommands: [ExplainCommand.self, ShowCommand.self]),
-            CommandGroup(name: "Maintain", subcommands: [DumpCommand.self]),
+            CommandGroup(
+                name: "Maintain",
+                subcommands: [VerifyCommand.self, AdoptCommand.self, RebuildCommand.self, DumpCommand.self]),
         ])
 
     static let version = "photoinbox \(productVersion)"

@@ -1,5 +1,6 @@
 import Catalogue
 import FileValues
+import Foundation
 import GRDB
 import Glibc
 import TestSupport
@@ -35,6 +36,24 @@ struct OpeningTests {
         }
         #expect(tables.isSuperset(of: ["photo", "intent", "outcome", "kept_source"]))
         #expect(try place.open().totals().photos == 1)
+    }
+
+    @Test("Before a migration a whole copy is kept; one whose migrations are done needs none")
+    func backup() throws {
+        let place = try Place()
+        let catalogue = try place.open()
+        try catalogue.file(1)
+        try catalogue.close()
+        #expect(try place.open().setAside == nil)
+        let names = { try FileManager.default.contentsOfDirectory(atPath: BytePath(place.path).parent.description) }
+        #expect(try !names().contains { $0.contains(".before-") })
+        // As an older version left it: without the last table, and without its migration.
+        try execute("DROP TABLE library; DELETE FROM grdb_migrations WHERE identifier LIKE '5 %'", at: place.path)
+        #expect(try place.open().totals().photos == 1)
+        let backup = try #require(try names().first { $0.contains(".before-") })
+        let queue = try DatabaseQueue(path: "\(BytePath(place.path).parent)/\(backup)")
+        #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM photo") } == 1)
+        #expect(try queue.read { try !$0.tableExists("library") })
     }
 
     @Test("A newer schema is refused by both, and not changed")

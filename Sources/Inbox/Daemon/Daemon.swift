@@ -184,11 +184,15 @@ package actor Daemon {
 
     private func run(_ settings: Settings, after remains: Generation.Remains) async throws {
         for directory in settings.directoriesToMake { try makeDirectory(directory) }
+        var prepare: (@Sendable () async -> Void)?
+        if try catalogue.isRebuilding() {
+            prepare = { [auditor] in await auditor.rebuild(settings.library) }
+        }
         let next = try Generation(
             settings, after: remains,
             Generation.Surroundings(
                 catalogue: writer, libraryGuard: libraryGuard, settled: settled, state: state, listener: listener(),
-                control: controlQueue,
+                control: controlQueue, prepare: prepare,
                 act: { [weak self] action, asker in self?.asked(action, by: asker) },
                 complain: { [log] text in log.logger.warning("\(text)") }))
         generation.withLock { $0 = next }

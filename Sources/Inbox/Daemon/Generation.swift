@@ -18,6 +18,8 @@ final class Generation: Sendable {
         let state: LiveState
         let listener: Pipeline.Listener
         let control: MonitorQueue
+        /// What must be done before anything is filed, if there is such.
+        let prepare: (@Sendable () async -> Void)?
         let act: @Sendable (Action, _ askedBy: String) -> Void
         let complain: @Sendable (String) -> Void
     }
@@ -119,7 +121,7 @@ final class Generation: Sendable {
     func start() async {
         surroundings.settled.watchBegins()
         let (watch, pipeline, watchQueue) = (watch, pipeline, watchQueue)
-        await pipeline.start { key, identity in
+        await pipeline.start(after: surroundings.prepare) { key, identity in
             watchQueue.async { watch.acknowledge(root: key.inbox, path: key.path, identity: identity) }
         }
         let problems = surroundings.state.problems

@@ -134,6 +134,38 @@ actor LibraryAuditor {
         log.verified(seen, bytes: bytes, damaged: damaged)
     }
 
+    /// Takes the library's photos into a catalogue that was begun anew, since the one before it was lost: without them
+    /// every photo that comes again would be filed again. Returns when that is done, or all is to stop.
+    func rebuild(_ library: LibrarySettings?) async {
+        guard let library else { return }
+        problems.rebuilding(catalogue: catalogue.path)
+        while !stopping.withLock({ $0 }) {
+            do {
+                try rebuildNow(library.path)
+                return problems.rebuilding(catalogue: nil)
+            } catch {
+                log.logger.warning("making the catalogue anew: \(error); trying again, continuing")
+            }
+            // The library may be away, or the catalogue's disk full.
+            await withCheckedContinuation { next in subsystem.queue.after(.seconds(5)) { next.resume() } }
+        }
+    }
+
+    private func rebuildNow(_ library: BytePath) throws {
+        subsystem.enter("making the catalogue anew from \(library.escaped)")
+        defer { subsystem.idle() }
+        let tree = try LibraryTree(library)
+        let work = FileWork(shouldStop: { [stopping] in stopping.withLock { $0 } })
+        let summary = try LibraryAdoption(of: tree, into: catalogue, work: work).run { _ in
+        } tell: { [log] finding in
+            if case .unreadable(let path, let reason) = finding {
+                log.logger.warning("\(path.escaped) is not in the new catalogue: \(reason), continuing")
+            }
+        }
+        try catalogue.endRebuilding()
+        log.logger.notice("the catalogue is made anew: \(summary.adopted) photos recorded, \(summary.known) before")
+    }
+
     private func nextPage(_ before: Int64?) throws(CatalogueError) -> [StoredPhoto]? {
         var filter = PhotoFilter()
         filter.before = before

@@ -80,6 +80,11 @@ extension ProblemDesk {
         log.catalogueSetAside(path, reason: reason)
     }
 
+    /// The catalogue at this path is being made anew; nil when it is whole.
+    func rebuilding(catalogue path: String?) {
+        set(.catalogueRebuilding, path.map { [.path: .path(BytePath($0)), .count: .count(waitingCount())] })
+    }
+
     /// What the watch has seen of its roots and directories.
     func noticed(_ notices: [WatchNotice]) {
         for notice in notices {

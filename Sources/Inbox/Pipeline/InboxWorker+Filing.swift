@@ -133,7 +133,7 @@ extension PhotoRecord {
                 RecordedCaptureDate(local: $0.localText, offset: $0.offset, provenance: $0.provenance.rawValue)
             },
             width: report.width, height: report.height, orientation: report.orientation,
-            camera: [report.cameraMake, report.cameraModel].compactMap(\.self).joined(separator: " ").nilIfEmpty,
+            camera: report.camera,
             proof: proof, sourceIdentity: source.identity)
     }
 }
@@ -141,8 +141,4 @@ extension PhotoRecord {
 extension PhotoModel.CaptureDate {
     /// The clock's time without its offset, as the catalogue sorts it.
     fileprivate var localText: String { hasTime ? String(text.prefix(19)) : text }
-}
-
-extension String {
-    fileprivate var nilIfEmpty: String? { isEmpty ? nil : self }
 }

@@ -29,6 +29,7 @@ package actor Pipeline {
     private let listener: Listener
     private var running: [String: Int] = [:]
     private var isAdmitting = false
+    private var isStopped = false
     /// What the timer is set to.
     private var wakeSet: Moment?
     private var whenDrained: [CheckedContinuation<Void, Never>] = []
@@ -52,7 +53,12 @@ package actor Pipeline {
     /// Finishes or undoes what an earlier life left under way, then opens the gate. `settled` is called, on the queue,
     /// with files that stay in their inbox and need nothing more, in the state in which they had their outcome; nil for
     /// what is no regular file.
-    func start(settled: @escaping @Sendable (ArrivalKey, FileIdentity?) -> Void) async {
+    ///
+    /// With `prepare` the gate opens when that has returned, which this does not wait for: it may take hours.
+    func start(
+        after prepare: (@Sendable () async -> Void)? = nil,
+        settled: @escaping @Sendable (ArrivalKey, FileIdentity?) -> Void
+    ) async {
         whenSettled = settled
         wakeTimer.setEventHandler { [weak self] _ in self?.assumeIsolated { $0.wake() } }
         wakeTimer.activate()
@@ -62,6 +68,15 @@ package actor Pipeline {
         for worker in workers.values.sorted(by: { $0.spec.name < $1.spec.name }) {
             for symptom in await worker.recover() { listener.symptom(symptom) }
         }
+        guard let prepare else { return open() }
+        TaskQueue.start {
+            await prepare()
+            await self.open()
+        }
+    }
+
+    private func open() {
+        if isStopped { return }
         isAdmitting = true
         pump()
     }
@@ -87,6 +102,7 @@ package actor Pipeline {
     /// Then the monitors are invalidated, and the book is given back.
     func stop(hurrying: Bool) async -> ArrivalBook {
         isAdmitting = false
+        isStopped = true
         if hurrying { hurry() }
         if running.values.contains(where: { $0 > 0 }) {
             await withCheckedContinuation { whenDrained.append($0) }

@@ -23,6 +23,12 @@ package struct PhotoReport: Equatable, Sendable {
     /// Bytes that were read to find all this.
     package var bytesRead: UInt64 = 0
 
+    /// Maker and model, as far as they are said; nil if neither is.
+    package var camera: String? {
+        let names = [cameraMake, cameraModel].compactMap(\.self)
+        return names.isEmpty ? nil : names.joined(separator: " ")
+    }
+
     /// A report that says nothing more.
     package init(format: PhotoFormat?, completeness: Completeness) {
         self.format = format

@@ -1,3 +1,4 @@
+import Catalogue
 import FileValues
 import Glibc
 import LinuxKernel
@@ -9,6 +10,7 @@ import SystemPackage
 struct Places {
     /// The configuration; nil where only directories were named.
     let settings: Settings?
+    let state: BytePath
     let runtime: BytePath
     let catalogue: BytePath
 
@@ -28,6 +30,7 @@ struct Places {
         if state?.isEmpty == true { state = nil }
         if let state, options.config == nil {
             settings = nil
+            self.state = state
             runtime = options.runtime?.path ?? state.appending("run")
             catalogue = state.appending("catalogue.sqlite")
             guard (try? FileStatus(at: state, followingLinks: true)) != nil else {
@@ -39,8 +42,23 @@ struct Places {
         }
         let settings = try Self.read(options.config?.path)
         self.settings = settings
+        self.state = state ?? settings.state
         runtime = options.runtime?.path ?? state?.appending("run") ?? settings.runtime
         catalogue = state?.appending("catalogue.sqlite") ?? settings.catalogue
+    }
+
+    /// The catalogue itself, for a command that works on it for long.
+    func openCatalogue(forRepair: Bool) throws(CommandFailure) -> Catalogue {
+        guard let text = String(validating: catalogue.bytes, as: UTF8.self) else {
+            throw CommandFailure(.failed, "\(catalogue): the catalogue's path must be UTF-8")
+        }
+        do throws(CatalogueError) {
+            // One that is not there is not made here: a wrong --state would look like an empty library.
+            let reading = try Catalogue.openForReading(text)
+            guard forRepair else { return reading }
+            try reading.close()
+            return try Catalogue.openForRepair(text)
+        } catch { throw CommandFailure(error, path: catalogue.escaped) }
     }
 
     private static func read(_ named: BytePath?) throws(CommandFailure) -> Settings {

@@ -1,0 +1,138 @@
+package import FileValues
+import Foundation
+import GRDB
+
+/// What became of one photo that was found in the library and offered to the catalogue.
+package enum Adoption: Hashable, Sendable {
+    /// It has a row now.
+    case adopted(Int64)
+    /// It had one.
+    case known(Int64)
+    /// The row of this path has other content: that is damage, or somebody's edit, and for a person to say.
+    case differs(Int64)
+    /// The photo of this row was missing under its own path, and is this file: the row leads here now.
+    case moved(Int64, from: BytePath)
+    /// The same content is a photo of its own already; one content has one row.
+    case sameContent(as: Int64, path: BytePath)
+    /// It is being filed just now.
+    case beingFiled
+}
+
+extension Catalogue {
+    /// What stands in a row's inbox where a photo came by no inbox.
+    package static let adoptedInbox = "(adopted)"
+
+    /// Takes photos that stand in the library into the catalogue, in one transaction; what became of each, in order.
+    /// `missing` are photos whose files were found to be missing: their rows may move.
+    package func adopt(
+        _ photos: [PhotoRecord], missing: Set<Int64> = [], at time: FileTime
+    ) throws(CatalogueError) -> [Adoption] {
+        try write("taking photos of the library into the catalogue") { db in
+            try photos.map { try adopt($0, missing, time, db) }
+        }
+    }
+
+    private func adopt(_ photo: PhotoRecord, _ missing: Set<Int64>, _ time: FileTime, _ db: Database) throws -> Adoption
+    {
+        let hash = Data(photo.sha256)
+        if let row = try Row.fetchOne(
+            db, sql: "SELECT id, sha256 FROM photo WHERE library = ? AND library_path = ? AND superseded_at IS NULL",
+            arguments: [photo.library.data, photo.libraryPath.data])
+        {
+            let id: Int64 = try row.value("id")
+            return try row.bytes("sha256") == photo.sha256 ? .known(id) : .differs(id)
+        }
+        if try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM intent WHERE sha256 = ?)", arguments: [hash])
+            == true
+        {
+            return .beingFiled
+        }
+        if let row = try Row.fetchOne(
+            db, sql: "SELECT id, library_path FROM photo WHERE sha256 = ? AND superseded_at IS NULL", arguments: [hash])
+        {
+            let id: Int64 = try row.value("id")
+            let path = try row.path("library_path")
+            guard missing.contains(id) else { return .sameContent(as: id, path: path) }
+            try db.execute(
+                sql: "UPDATE photo SET library = ?, library_path = ? WHERE id = ?",
+                arguments: [photo.library.data, photo.libraryPath.data, id])
+            return .moved(id, from: path)
+        }
+        var columns = photo.columns
+        columns["filed_at"] = time.nanosecondsSince1970
+        columns["source_kept"] = false
+        let id = try insert(columns, into: "photo", db)
+        let outcome = OutcomeRecord(
+            at: time, inbox: photo.inbox, path: photo.sourcePath, outcome: .filed, reason: photo.proof,
+            sha256: photo.sha256, photoID: id, destination: photo.libraryPath)
+        _ = try insert(outcome.columns, into: "outcome", db)
+        return .adopted(id)
+    }
+
+    /// Photos with identifiers above `id`, in their order: a walk through all that misses none that stays.
+    package func photos(after id: Int64, limit: Int) throws(CatalogueError) -> [StoredPhoto] {
+        try read("reading photos") { db in
+            try Row.fetchAll(
+                db, sql: "SELECT * FROM photo WHERE id > ? AND superseded_at IS NULL ORDER BY id LIMIT ?",
+                arguments: [id, limit]
+            ).map { try StoredPhoto($0) }
+        }
+    }
+
+    /// How many photos have identifiers above `id`, and their bytes.
+    package func totals(after id: Int64) throws(CatalogueError) -> (photos: Int, bytes: UInt64) {
+        try read("counting photos") { db in
+            let row = try Row.fetchOne(
+                db,
+                sql: "SELECT count(*) AS n, total(size) AS bytes FROM photo WHERE id > ? AND superseded_at IS NULL",
+                arguments: [id])
+            let bytes: Double = try row?.value("bytes") ?? 0
+            return (try row?.value("n") ?? 0, UInt64(max(0, bytes)))
+        }
+    }
+
+    /// Every library that a photo is recorded in.
+    package func libraries() throws(CatalogueError) -> [BytePath] {
+        try read("reading which libraries there are") { db in
+            try Row.fetchAll(db, sql: "SELECT DISTINCT library FROM photo WHERE superseded_at IS NULL ORDER BY 1")
+                .map { try $0.path("library") }
+        }
+    }
+
+    /// Takes photos whose files are gone off the list of what the library holds. Their rows stay, as history; the same
+    /// content is filed anew when it comes again.
+    package func strike(_ photos: some Sequence<Int64>, at time: FileTime) throws(CatalogueError) {
+        try write("striking photos that are missing") { db in
+            for id in photos {
+                try db.execute(
+                    sql: "UPDATE photo SET superseded_at = ? WHERE id = ? AND superseded_at IS NULL",
+                    arguments: [time.nanosecondsSince1970, id])
+            }
+        }
+    }
+
+    // MARK: - What must be finished before anything is filed
+
+    /// Remembers that the library's photos have to be taken into this catalogue, since the one before it was lost.
+    package func beginRebuilding(at time: FileTime) throws(CatalogueError) {
+        try write("recording that the catalogue is made anew") { db in
+            try db.execute(
+                sql: "INSERT OR IGNORE INTO pending_task (name, since) VALUES ('rebuild', ?)",
+                arguments: [time.nanosecondsSince1970])
+        }
+    }
+
+    /// Whether that has begun and not ended.
+    package func isRebuilding() throws(CatalogueError) -> Bool {
+        try read("reading what is to be finished") { db in
+            try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM pending_task WHERE name = 'rebuild')") ?? false
+        }
+    }
+
+    /// All of the library's photos are in the catalogue.
+    package func endRebuilding() throws(CatalogueError) {
+        try write("recording that the catalogue is whole") { db in
+            try db.execute(sql: "DELETE FROM pending_task WHERE name = 'rebuild'")
+        }
+    }
+}

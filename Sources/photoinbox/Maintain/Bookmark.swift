@@ -1,0 +1,42 @@
+import FileValues
+import Glibc
+import LinuxKernel
+
+/// Where a verification was stopped: one number in the state directory. Whoever may not write there begins anew.
+final class Bookmark {
+    private let state: BytePath
+    private let name: BytePath = "verified-up-to"
+    private var written: Int64 = 0
+
+    init(in places: Places) { state = places.state }
+
+    /// The number of the last photo that was looked at; 0 if there is none.
+    func read() -> Int64 {
+        guard let text = try? content(of: state.appending(name)) else { return 0 }
+        return Int64(String(decoding: text.prefix { (0x30...0x39).contains($0) }, as: UTF8.self)) ?? 0
+    }
+
+    /// Remembers `photo`, every hundredth time: to look at a few photos again does no harm.
+    func write(_ photo: Int64) {
+        guard photo >= written + 100 || written == 0 else { return }
+        written = photo
+        try? save("\(photo)\n")
+    }
+
+    /// Remembers `photo` for sure: the run was stopped there.
+    func stop(at photo: Int64) { try? save("\(photo)\n") }
+
+    private func save(_ text: String) throws(SystemCallError) {
+        let directory = try openDirectory(state)
+        let part = name.addingSuffix(".part")
+        try? directory.remove(part)
+        try directory.openBeneath(part, [.write, .createNew], mode: 0o640).write(Array(text.utf8), at: 0)
+        try directory.rename(part, replacing: name)
+    }
+
+    /// All was looked at.
+    func remove() {
+        guard let directory = try? openDirectory(state) else { return }
+        try? directory.remove(name)
+    }
+}

@@ -1,0 +1,42 @@
+import Glibc
+import SystemMonitor
+
+/// What a person at the terminal asks of a long run: SIGINT or SIGTERM to stop, SIGUSR1 to say how far it is.
+///
+/// Signals are blocked and taken when the run has a moment (sigtimedwait(2)), so none comes in the middle of something.
+/// Used by the main thread alone.
+final class Interruption {
+    private(set) var isStopAsked = false
+    private var isProgressAsked = false
+    private let announce: (String) -> Void
+    private var signals = sigset_t()
+
+    /// `announce` is given what to say when a stop is asked for.
+    init(announce: @escaping (String) -> Void) {
+        self.announce = announce
+        ProcessSignals.block([.int, .term, .usr1])
+        sigemptyset(&signals)
+        for number in [SIGINT, SIGTERM, SIGUSR1] { sigaddset(&signals, number) }
+    }
+
+    /// Takes what has come; whether the run is to stop, which the second asking makes it do at once.
+    func isHurried() -> Bool {
+        var none = timespec()
+        while true {
+            switch sigtimedwait(&signals, nil, &none) {
+            case SIGUSR1: isProgressAsked = true
+            case SIGINT, SIGTERM:
+                if isStopAsked { return true }
+                isStopAsked = true
+                announce("stopping after this photo; again: now")
+            default: return false
+            }
+        }
+    }
+
+    /// Whether progress was asked for since the last call.
+    func takeProgressRequest() -> Bool {
+        defer { isProgressAsked = false }
+        return isProgressAsked
+    }
+}

@@ -1,0 +1,64 @@
+import Glibc
+import Reporting
+
+/// Shows how far a long run is on standard error: one line that is written over on a terminal, else a line now and
+/// then; as JSON lines on standard output where JSON was asked for.
+final class ProgressDisplay {
+    private let isJSON: Bool
+    private let isTerminal = isatty(STDERR_FILENO) == 1
+    private var pacer: ProgressPacer
+    private let began = ProgressDisplay.milliseconds
+    private var isLineOpen = false
+
+    init(json: Bool) {
+        isJSON = json
+        pacer = ProgressPacer(isTerminal: isatty(STDERR_FILENO) == 1)
+    }
+
+    /// Whole seconds since the run began.
+    var seconds: Int64 { (Self.milliseconds - began) / 1000 }
+
+    /// Shows `line` if it is time to, or if it is `asked` for.
+    func show(_ line: ProgressLine, asked: Bool = false) throws {
+        guard pacer.isDue(line, milliseconds: Self.milliseconds) || asked else { return }
+        if isJSON {
+            try printOut(
+                JSONValue.document([
+                    JSONField("type", .string("progress")), JSONField("photos", .count(line.photos)),
+                    JSONField("total_photos", line.totalPhotos.map { .count($0) } ?? .null),
+                    JSONField("bytes", .unsigned(line.bytes)),
+                    JSONField("total_bytes", line.totalBytes.map { .unsigned($0) } ?? .null),
+                    JSONField("seconds", .integer(line.seconds)),
+                ]).compact + "\n")
+        } else if isTerminal {
+            printPlain("\r\u{1B}[K" + line.text)
+            isLineOpen = true
+        } else {
+            printPlain(line.text + "\n")
+        }
+    }
+
+    /// Says something of its own, on a line of its own.
+    func say(_ text: String) {
+        clear()
+        printPlain("photoinbox: \(text)\n")
+    }
+
+    /// Takes the line away.
+    func clear() {
+        if isLineOpen { printPlain("\r\u{1B}[K") }
+        isLineOpen = false
+    }
+
+    private func printPlain(_ text: String) {
+        var buffer = OutputBuffer(descriptor: STDERR_FILENO)
+        buffer.append(text)
+        _ = buffer.flush()
+    }
+
+    private static var milliseconds: Int64 {
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &now)
+        return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
+    }
+}

@@ -1,0 +1,116 @@
+import Catalogue
+import FileValues
+import Inbox
+import Reporting
+
+/// What a verification found: each fault as it comes, and at the end the sums.
+struct VerifyReport {
+    let output: OutputOptions
+    let display: ProgressDisplay
+    /// Somebody stopped the run before it had seen all.
+    var wasStopped = false
+    private var photos = 0
+    private var bytes: UInt64 = 0
+    private var missing = 0
+    private var damaged = 0
+    private var unreadable = 0
+    private var repaired: LibraryAdoption.Summary?
+    private var struck = 0
+
+    init(output: OutputOptions, display: ProgressDisplay) {
+        self.output = output
+        self.display = display
+    }
+
+    /// Whether every photo is as it was filed, or its record was set right.
+    var isGood: Bool { damaged + unreadable == 0 && (missing == 0 || repaired != nil) }
+
+    mutating func add(_ progress: LibraryVerification.Progress, wasStopped: Bool) {
+        photos += progress.photos
+        bytes += progress.bytes
+        missing += progress.missing
+        damaged += progress.damaged
+        unreadable += progress.unreadable
+        self.wasStopped = self.wasStopped || wasStopped
+    }
+
+    mutating func add(_ summary: LibraryAdoption.Summary, struck: Int) {
+        repaired = summary
+        self.struck += struck
+    }
+
+    func tell(_ stored: StoredPhoto, _ fault: LibraryVerification.Fault) throws {
+        let (word, reason): (String, String?) =
+            switch fault {
+            case .missing: ("missing", nil)
+            case .damaged: ("damaged", nil)
+            case .unreadable(let reason): ("unreadable", reason)
+            }
+        try line(
+            word, stored.photo.libraryPath, remark: "photo:\(stored.id)" + (reason.map { ", \(shown($0))" } ?? ""),
+            [JSONField("photo", .integer(stored.id)), JSONField("reason", reason.map { .string($0) } ?? .null)])
+    }
+
+    func tell(_ finding: LibraryAdoption.Finding) throws {
+        switch finding {
+        case .adopted(let path): try line("recorded", path, remark: "it had no record", [])
+        case .moved(let path, let old):
+            try line("moved", path, remark: "from \(old.escaped)", JSONField.path("from", old))
+        case .sameContent(let path, let other):
+            try line("same", path, remark: "the same bytes as \(other.escaped)", JSONField.path("as", other))
+        // Told as damaged already.
+        case .differs: break
+        case .unreadable(let path, let reason):
+            try line("unreadable", path, remark: shown(reason), [JSONField("reason", .string(reason))])
+        }
+    }
+
+    private func line(_ word: String, _ path: BytePath, remark: String, _ fields: [JSONField]) throws {
+        display.clear()
+        if output.json {
+            let type = ["missing", "damaged", "unreadable"].contains(word) ? "fault" : "repair"
+            try printOut(
+                JSONValue.document(
+                    [JSONField("type", .string(type)), JSONField("what", .string(word))]
+                        + JSONField.path("path", path) + fields
+                ).compact + "\n")
+        } else {
+            let label = String(repeating: " ", count: max(0, 10 - word.utf8.count)) + word
+            try printOut("\(label)  \(path.escaped)  (\(remark))\n")
+        }
+    }
+
+    /// The sums.
+    func finish(style: TextStyle) throws {
+        if output.json {
+            try printOut(
+                JSONValue.document([
+                    JSONField("type", .string("summary")), JSONField("photos", .count(photos)),
+                    JSONField("bytes", .unsigned(bytes)), JSONField("missing", .count(missing)),
+                    JSONField("damaged", .count(damaged)), JSONField("unreadable", .count(unreadable)),
+                    JSONField("complete", .boolean(!wasStopped)),
+                    JSONField("recorded", .count(repaired?.adopted ?? 0)),
+                    JSONField("moved", .count(repaired?.moved.count ?? 0)), JSONField("struck", .count(struck)),
+                ]).compact + "\n")
+            return
+        }
+        var text = LabelledText()
+        let seen = "\(HumanText.count(photos, "photo", "photos")), \(HumanText.bytes(bytes))"
+        text.add("verified", wasStopped ? "\(seen); stopped before the end, the next run goes on" : seen)
+        let faults = [(missing, "missing"), (damaged, "damaged"), (unreadable, "unreadable")].filter { $0.0 > 0 }
+        text.add(
+            "found",
+            faults.isEmpty ? "no damage" : faults.map { "\(HumanText.count($0.0)) \($0.1)" }.joined(separator: ", "),
+            textPaint: faults.isEmpty ? .good : .bad)
+        if let repaired {
+            text.add(
+                "repaired",
+                "\(HumanText.count(repaired.adopted, "photo", "photos")) recorded, "
+                    + "\(HumanText.count(repaired.moved.count)) moved, \(HumanText.count(struck)) struck")
+        } else if missing > 0 {
+            text.add("action", "bring them back from a backup, or: photoinbox verify --repair")
+        }
+        if damaged > 0 { text.add("action", "bring them back from a backup; their records stay") }
+        try printOut(text.rendered(style))
+    }
+}
