@@ -2,12 +2,15 @@
 #include "clinux.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 int clinux_pidfd_open(int32_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0u); }
@@ -37,6 +40,31 @@ int clinux_epoll_watching(int fd, uint32_t events) {
     }
     return epoll;
 }
+
+int clinux_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
+
+int clinux_aio_setup(uint64_t *context) {
+    aio_context_t made = 0;
+    int result = (int)syscall(SYS_io_setup, 1u, &made);
+    *context = made;
+    return result;
+}
+
+int clinux_aio_poll(uint64_t context, int fd, uint32_t events, int counter) {
+    struct iocb request = {
+        .aio_lio_opcode = IOCB_CMD_POLL, .aio_fildes = (uint32_t)fd, .aio_buf = events, .aio_flags = IOCB_FLAG_RESFD,
+        .aio_resfd = (uint32_t)counter};
+    struct iocb *requests[] = {&request};
+    return (int)syscall(SYS_io_submit, (aio_context_t)context, 1L, requests);
+}
+
+int clinux_aio_reap(uint64_t context) {
+    struct io_event answer;
+    struct timespec none = {0, 0};
+    return (int)syscall(SYS_io_getevents, (aio_context_t)context, 0L, 1L, &answer, &none);
+}
+
+int clinux_aio_destroy(uint64_t context) { return (int)syscall(SYS_io_destroy, (aio_context_t)context); }
 
 int clinux_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC | O_NONBLOCK); }
 

@@ -16,6 +16,18 @@ int clinux_epoll_add(int epoll, int fd, uint32_t events);
 #define CLINUX_EPOLLPRI 0x002u
 #define CLINUX_EPOLLOUT 0x004u
 
+/* eventfd(2) with 0 in it, non-blocking and closed on exec. */
+int clinux_eventfd(void);
+/* io_setup(2) for one request at a time; `context` starts as 0. */
+int clinux_aio_setup(uint64_t *context);
+/* io_submit(2) of IOCB_CMD_POLL: asks `fd` once for `events`, now and whenever it wakes its pollers, until the answer is
+   yes, and adds 1 to `counter`, an eventfd, then. */
+int clinux_aio_poll(uint64_t context, int fd, uint32_t events, int counter);
+/* io_getevents(2): takes the answer, which makes room for the next request; does not wait. */
+int clinux_aio_reap(uint64_t context);
+/* io_destroy(2): withdraws what was asked and waits until the kernel has let go of its descriptors. */
+int clinux_aio_destroy(uint64_t context);
+
 /* timerfd_create(2), non-blocking and closed on exec; `clock` is a clockid_t. */
 int clinux_timerfd_create(int clock);
 /* timerfd_settime(2) to one absolute time; `seconds` and `nanoseconds` both 0 disarm it. */

@@ -52,18 +52,26 @@ public final class PressureMonitor: Monitor {
         let text = "\(extent.rawValue) \(threshold.wholeNanoseconds / 1_000) \(window.wholeNanoseconds / 1_000)"
         let bytes = Array(text.utf8) + [0]
         try systemCall("write", path: path) { write(raw, bytes, bytes.count) }
-        let watcher = try epollWatcher(of: trigger, [.urgent])
+        // The trigger tells once that it fired, to whoever polls it first; libdispatch would poll it twice.
+        let counter = try PollLatch.makeCounter()
+        let latch = try PollLatch(of: trigger, [.urgent], counter: counter)
+        let number = trigger.take()
         core = MonitorCore(
-            kind: "PressureMonitor", label: label, queue: queue, descriptor: trigger, watcher: watcher,
-            drain: { raw, outlet in
-                // That it fired is the news; asking the trigger again would find it taken already.
+            kind: "PressureMonitor", label: label, queue: queue, descriptor: counter,
+            drain: { _, outlet in
                 do throws(SystemCallError) {
-                    guard let reading = try PressureReading(reading: raw) else { return outlet.countDropped() }
+                    // Asked again before the reading is taken: what fires in between is told with the next event.
+                    guard try latch.take() else { return outlet.countCoalesced(1) }
+                    guard let reading = try PressureReading(reading: number) else { return outlet.countDropped() }
                     outlet.deliver(reading)
                 } catch {
                     // The control group is gone, and the trigger with it.
                     outlet.fail(error)
                 }
+            },
+            onEnd: {
+                latch.end()
+                close(number)
             }, file: file, line: line)
     }
 }
