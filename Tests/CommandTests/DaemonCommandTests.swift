@@ -40,11 +40,11 @@ import Testing
         try await photoinbox(arguments + ["--state", "state"], in: directory)
     }
 
-    private func state(problems: String = "", inHand: String = "") -> String {
+    private func state(problems: String = "", inHand: String = "", verdict: String = #""live""#) -> String {
         """
         {"format":1,"at":"2025-11-21T14:08:00.000Z","program":{"version":"0.1.0","pid":7,"started":"x",
         "uptimeSeconds":1036800,"status":"filing","phase":"running","residentBytes":1,"descriptors":2,"threads":3},
-        "inboxes":[{"name":"card","path":"\(directory.path)/inbox","mode":"move","verdict":"live","watches":1,
+        "inboxes":[{"name":"card","path":"\(directory.path)/inbox","mode":"move","verdict":\(verdict),"watches":1,
         "polledDirectories":0,"knownFiles":0,"events":5,"overflows":0,"counts":{"seen":7,"filed":4,"duplicate":1,
         "quarantined":0,"ignored":1,"withdrawn":0,"deferred":1,"inHand":0}}],
         "library":"\(directory.path)/library","libraryFreeBytes":612000000000,"inHand":[\(inHand)],"outcomes":[],
@@ -84,6 +84,24 @@ import Testing
         let json = try await run(["status", "--json"]).json()
         #expect(json["verdict"] as? String == "filing normally, up 12 days")
         #expect((json["counts"] as? [String: Any])?["seen"] as? Int == 7)
+    }
+
+    @Test(arguments: [
+        (
+            #""gone","reason":"open /srv/card: No such file or directory""#,
+            "gone, open /srv/card: No such file or directory, 1 deferred", "open /srv/card: No such file or directory"
+        ),
+        (
+            #""stalled","stalledSeconds":72.5,"reason":"no answer while listing DCIM\n""#,
+            #"stalled, no answer while listing DCIM\n for 72 s, 1 deferred"#, "no answer while listing DCIM\n"
+        ),
+    ]) func tellsWhyAnInboxIsNotWatched(verdict: String, words: String, reason: String) async throws {
+        let daemon = try await start(state(verdict: verdict))
+        defer { daemon.signal(SIGKILL) }
+        let text = try await run(["status"]).text
+        #expect(text.contains("       card  \(words)\n"), "\(text)")
+        let json = try await run(["status", "--json"]).json()
+        #expect((json["inboxes"] as? [[String: Any]])?.first?["reason"] as? String == reason)
     }
 
     @Test func tellsProblems() async throws {

@@ -65,11 +65,14 @@ package final class LiveState: Sendable {
         let log = sink.snapshot()
         let board = problems.rows(now: now)
         var counts = DaemonState.Counts()
+        let subsystems = subsystems.map { DaemonState.Subsystem($0.snapshot(), now: now) }
         let inboxes = parts.settings.inboxes.map { inbox in
             let root = watch?.roots.first { $0.id == inbox.name }
             let own = DaemonState.Counts(book.counts(of: inbox.name))
             counts += own
-            return DaemonState.Inbox(inbox, counts: own, root: root, overflows: watch?.overflows ?? 0, now: now)
+            let stalled = subsystems.first { $0.stuckSeconds != nil && $0.name == Self.scan(of: inbox.name) }
+            return DaemonState.Inbox(
+                inbox, counts: own, root: root, stalled: stalled, overflows: watch?.overflows ?? 0, now: now)
         }
         return DaemonState(
             at: now.text,
@@ -85,12 +88,15 @@ package final class LiveState: Sendable {
             inHand: book.arrivals.values.sorted { $0.firstSeen.monotonic < $1.firstSeen.monotonic }
                 .map { DaemonState.InHand($0) },
             outcomes: recent.all.map { DaemonState.Ended($0) },
-            problems: board, subsystems: subsystems.map { DaemonState.Subsystem($0.snapshot(), now: now) },
+            problems: board, subsystems: subsystems,
             monitors: MonitorRegistry.shared.descriptions().map { DaemonState.Monitor($0, now: now) },
             log: DaemonState.Log(
                 destination: log.name, queued: log.queued, sent: Int(clamping: log.sent),
                 dropped: Int(clamping: log.dropped)))
     }
+
+    /// The subsystem that looks at an inbox. (Its files are taken by another one, which waits for the library's disk, too.)
+    static func scan(of inbox: String) -> String { "scan of \(inbox)" }
 
     /// The line that the service manager shows.
     private func statusLine(_ counts: DaemonState.Counts, problems: [DaemonState.Problem]) -> String {

@@ -57,9 +57,14 @@ extension DaemonState.Ended {
 }
 
 extension DaemonState.Inbox {
-    init(_ inbox: InboxSettings, counts: DaemonState.Counts, root: RootSnapshot?, overflows: Int, now: Moment) {
+    /// `stalled` is the work on this inbox that gets no answer from its disk, if there is any.
+    init(
+        _ inbox: InboxSettings, counts: DaemonState.Counts, root: RootSnapshot?, stalled: DaemonState.Subsystem?,
+        overflows: Int, now: Moment
+    ) {
         let (verdict, polled): (String, Int) =
             switch root?.verdict {
+            case _ where stalled != nil: ("stalled", root?.polled ?? 0)
             case nil, .starting: ("starting", 0)
             case .live: ("live", 0)
             case .partlyPolled: ("partly polled", root?.polled ?? 0)
@@ -68,6 +73,7 @@ extension DaemonState.Inbox {
             }
         let reason: String? =
             switch root?.verdict {
+            case _ where stalled != nil: stalled.map { "no answer while \($0.step)" }
             case .gone(.absent(let error)): "\(error)"
             case .gone(.replaced): "another directory lies there"
             default: nil
@@ -78,7 +84,7 @@ extension DaemonState.Inbox {
             coverage: root.map { DaemonState.Coverage($0, now: now) }, knownFiles: root?.knownFiles ?? 0,
             counts: counts,
             lastReconciliation: root?.lastReconciliation?.ended.rfc3339, events: root?.notices ?? 0,
-            overflows: overflows)
+            overflows: overflows, stalledSeconds: stalled?.stuckSeconds)
     }
 }
 

@@ -60,9 +60,9 @@ package struct DaemonState: Codable, Sendable {
         package var name: String
         package var path: String
         package var mode: String
-        /// `live`, `partly polled`, `polled`, `gone`.
+        /// `starting`, `live`, `partly polled`, `polled`, `gone`, `stalled`.
         package var verdict: String
-        /// Why it is gone, if it is.
+        /// Why it is gone, or at what it does not answer.
         package var reason: String?
         package var watches: Int
         package var polledDirectories: Int
@@ -73,6 +73,8 @@ package struct DaemonState: Codable, Sendable {
         package var lastReconciliation: String?
         package var events: Int
         package var overflows: Int
+        /// For how long its disk has not answered.
+        package var stalledSeconds: Double?
     }
 
     /// What of an inbox is watched, polled, unreadable, or gone; what events missed. Fields are nil where they say nothing.

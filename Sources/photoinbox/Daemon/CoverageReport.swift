@@ -8,7 +8,10 @@ extension DaemonState.Inbox {
     func coverageWords(now: Int64) -> [String] {
         var parts: [String] = []
         let every = coverage?.intervalSeconds.map { " every \(HumanText.age(Int64(max(1, $0.rounded()))))" } ?? ""
-        if verdict == "gone", let reason = coverage?.gone {
+        if verdict == "stalled" {
+            let age = stalledSeconds.map { " for \(HumanText.age(Int64(max(0, $0))))" } ?? ""
+            parts.append(shown(reason ?? "no answer") + age)
+        } else if verdict == "gone", let reason = coverage?.gone ?? reason {
             let since = coverage?.since.flatMap { parseRFC3339($0)?.seconds }
             parts.append(since.map { "\(shown(reason)) for \(HumanText.age(max(0, now - $0)))" } ?? shown(reason))
         } else if verdict == "polled" {

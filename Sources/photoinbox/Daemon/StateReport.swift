@@ -193,6 +193,8 @@ extension DaemonState.Inbox {
         .object(
             [JSONField("name", .string(name))] + pathFields("path", path) + [
                 JSONField("mode", .string(mode)), JSONField("state", .string(verdict)),
+                JSONField("reason", reason.map { .string($0) } ?? .null),
+                JSONField("stalled_seconds", stalledSeconds.map { .number($0) } ?? .null),
                 JSONField("watches", .count(watches)), JSONField("polled_folders", .count(polledDirectories)),
                 JSONField("coverage", coverage?.json() ?? .null),
                 JSONField("counts", counts.json()), JSONField("overflows", .count(overflows)),

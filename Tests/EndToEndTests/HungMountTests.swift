@@ -1,0 +1,89 @@
+import Foundation
+import Glibc
+import Inbox
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    /// Whether a file system can be mounted whose server never answers.
+    static let canHang = canMount && access("/dev/fuse", R_OK | W_OK) == 0
+    static let withoutFUSE: Comment = "skipped: needs root and /dev/fuse"
+
+    @Suite("A disk that does not answer holds up its own inbox alone")
+    struct HungMount {
+        /// Mounts a file system that nobody serves on `$0`: whoever opens it waits. A process keeps the server's end for
+        /// two minutes at most; when that one ends, the kernel refuses all who wait.
+        private static let hang = """
+            exec 9<>/dev/fuse && mount -i -t fuse -o fd=9,rootmode=40000,user_id=0,group_id=0 hung "$0" &&
+                { sleep 120 >&- 2>&- & echo $! >"$1"; }
+            """
+
+        @Test("Told as stalled, with its step; the others go on; over when the server is gone and the place is free")
+        func hung() async throws {
+            let house = try House(running: ["/usr/bin/unshare", "-m", "--propagation", "private"])
+            try makeDirectory(house.path("card"))
+            let daemon = try await house.start(
+                configuration: """
+                    library = "@library"
+                    state = "@st"
+                    [inbox.card]
+                    path = "@card"
+                    [inbox.other]
+                    path = "@inbox"
+                    """)
+            try house.drop(try Photos.unique(1), as: "before.jpg", into: house.path("card"))
+            try await daemon.line(holding: "filed card/before.jpg")
+            let server = try mount(on: house.path("card"), noting: house.path("server"), beside: daemon)
+            defer { kill(server, SIGKILL) }
+
+            try await daemon.line(holding: "PI-105", "scan of card", within: 60)
+            try house.drop(try Photos.unique(2), as: "a.jpg")
+            try await daemon.line(holding: "filed other/a.jpg")
+            var state = try await house.state(of: daemon)
+            let card = try #require(state.inboxes.first { $0.name == "card" })
+            #expect(card.verdict == "stalled" && (card.stalledSeconds ?? 0) >= 5)
+            #expect(card.reason?.hasPrefix("no answer while ") ?? false, "\(card)")
+            #expect(state.inboxes.first { $0.name == "other" }?.verdict == "live")
+            let stuck = state.subsystems.filter { $0.stuckSeconds != nil }.map(\.name)
+            #expect(stuck == ["scan of card"], "the others turn")
+            // Asked to look at everything, too.
+            daemon.signal(SIGUSR2)
+            try house.drop(try Photos.unique(3), as: "b.jpg")
+            try await daemon.line(holding: "filed other/b.jpg")
+
+            kill(server, SIGKILL)
+            try await daemon.line(holding: "inbox card went away", within: 60)
+            try await beside(daemon, ["/bin/umount", house.path("card")])
+            try house.drop(try Photos.unique(4), as: "after.jpg", into: house.path("card"))
+            try await daemon.lines(holding: ["filed card/after.jpg", "PI-105 scan of card is over"])
+            state = try await house.state(of: daemon)
+            #expect(state.problems.isEmpty && state.inboxes.allSatisfy { $0.verdict == "live" })
+            #expect(state.inboxes.first { $0.name == "card" }?.counts.withdrawn == 0)
+            try await daemon.stop()
+        }
+
+        @Test("The daemon can be stopped meanwhile")
+        func stopped() async throws {
+            let house = try House(running: ["/usr/bin/unshare", "-m", "--propagation", "private"])
+            let daemon = try await house.start()
+            let server = try mount(on: house.inbox, noting: house.path("server"), beside: daemon)
+            defer { kill(server, SIGKILL) }
+            try await daemon.line(holding: "PI-105", "scan of inbox", within: 60)
+            try await daemon.stop()
+        }
+
+        /// Returns the process that holds the server's end.
+        private func mount(on place: String, noting file: String, beside daemon: RunningProgram) throws -> pid_t {
+            try runProgram([
+                "/usr/bin/nsenter", "-m", "-t", "\(daemon.pid)", "/bin/sh", "-c",
+                "PATH=/usr/sbin:/usr/bin:/sbin:/bin; \(Self.hang)", place, file,
+            ])
+            let text = try String(contentsOfFile: file, encoding: .utf8)
+            return try #require(pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+        }
+
+        private func beside(_ daemon: RunningProgram, _ arguments: [String]) async throws {
+            try await aside { try runProgram(["/usr/bin/nsenter", "-m", "-t", "\(daemon.pid)"] + arguments) }
+        }
+    }
+}
