@@ -36,12 +36,13 @@ extension EndToEnd {
             let server = try mount(on: house.path("card"), noting: house.path("server"), beside: daemon)
             defer { kill(server, SIGKILL) }
 
-            try await daemon.line(holding: "PI-105", "scan of card", within: 60)
+            try await daemon.line(holding: "PI-206", "card has not answered", within: 60)
             try house.drop(try Photos.unique(2), as: "a.jpg")
             try await daemon.line(holding: "filed other/a.jpg")
             var state = try await house.state(of: daemon)
             let card = try #require(state.inboxes.first { $0.name == "card" })
             #expect(card.verdict == "stalled" && (card.stalledSeconds ?? 0) >= 5)
+            #expect(state.problems.map(\.code) == ["PI-206"])
             #expect(card.reason?.hasPrefix("no answer while ") ?? false, "\(card)")
             #expect(state.inboxes.first { $0.name == "other" }?.verdict == "live")
             let stuck = state.subsystems.filter { $0.stuckSeconds != nil }.map(\.name)
@@ -55,7 +56,7 @@ extension EndToEnd {
             try await daemon.line(holding: "inbox card went away", within: 60)
             try await beside(daemon, ["/bin/umount", house.path("card")])
             try house.drop(try Photos.unique(4), as: "after.jpg", into: house.path("card"))
-            try await daemon.lines(holding: ["filed card/after.jpg", "PI-105 scan of card is over"])
+            try await daemon.lines(holding: ["filed card/after.jpg", "PI-206 card is over"])
             state = try await house.state(of: daemon)
             #expect(state.problems.isEmpty && state.inboxes.allSatisfy { $0.verdict == "live" })
             #expect(state.inboxes.first { $0.name == "card" }?.counts.withdrawn == 0)
@@ -68,7 +69,7 @@ extension EndToEnd {
             let daemon = try await house.start()
             let server = try mount(on: house.inbox, noting: house.path("server"), beside: daemon)
             defer { kill(server, SIGKILL) }
-            try await daemon.line(holding: "PI-105", "scan of inbox", within: 60)
+            try await daemon.line(holding: "PI-206", "inbox has not answered", within: 60)
             try await daemon.stop()
         }
 

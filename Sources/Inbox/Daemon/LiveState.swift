@@ -96,7 +96,12 @@ package final class LiveState: Sendable {
     }
 
     /// The subsystem that looks at an inbox. (Its files are taken by another one, which waits for the library's disk, too.)
-    static func scan(of inbox: String) -> String { "scan of \(inbox)" }
+    static func scan(of inbox: String) -> String { scanPrefix + inbox }
+    /// The inverse; nil for other subsystems.
+    static func inbox(ofScan name: String) -> String? {
+        name.hasPrefix(scanPrefix) ? String(name.dropFirst(scanPrefix.count)) : nil
+    }
+    private static let scanPrefix = "scan of "
 
     /// The line that the service manager shows.
     private func statusLine(_ counts: DaemonState.Counts, problems: [DaemonState.Problem]) -> String {

@@ -122,15 +122,20 @@ extension ProblemDesk {
     func silent(_ stuck: [Subsystem.Snapshot], of names: [String], now: Moment) {
         let byName = Dictionary(stuck.map { ($0.name, $0) }) { first, _ in first }
         for name in names {
-            let row = byName[name].map { subsystem -> [ProblemParameter: ProblemValue] in
-                [
-                    .name: .text(name), .age: .seconds(Int64(subsystem.silence(now: now) ?? 0)),
-                    .reason: .text(subsystem.step ?? "unknown"),
-                ]
+            let stuck = byName[name]
+            var (code, subject) = (ProblemCode.queueStuck, name)
+            var parameters: [ProblemParameter: ProblemValue] = [
+                .name: .text(name), .age: .seconds(Int64(stuck?.silence(now: now) ?? 0)),
+                .reason: .text(stuck?.step ?? "unknown"),
+            ]
+            if let inbox = LiveState.inbox(ofScan: name) {
+                (code, subject) = (.inboxStalled, inbox)
+                parameters[.inbox] = .text(inbox)
+                parameters[.path] = .path(desk.withLock { $0.path(of: inbox) })
             }
             // Raising anew with another age each tick would tell nothing new.
-            let isKnown = desk.withLock { $0.board.all.contains { $0.code == .queueStuck && $0.subject == name } }
-            if (row != nil) != isKnown { set(.queueStuck, subject: name, row) }
+            let isKnown = desk.withLock { $0.board.all.contains { $0.code == code && $0.subject == subject } }
+            if (stuck != nil) != isKnown { set(code, subject: subject, stuck.map { _ in parameters }) }
         }
     }
 

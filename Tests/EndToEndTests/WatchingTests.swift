@@ -1,0 +1,193 @@
+import Foundation
+import Glibc
+import Inbox
+import LinuxKernel
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    /// A user namespace of its own, in which limits can be set, entered by somebody who is not root.
+    static let ordinaryNamespace =
+        (isRoot ? asNobody : ["/usr/bin/env"]) + ["/usr/bin/unshare", "--user", "--map-root-user", "/bin/sh", "-c"]
+    static let canLimit =
+        canBeOrdinary && (try? runProgram(ordinaryNamespace + ["echo 8 > /proc/sys/user/max_inotify_watches"])) != nil
+    static let withoutLimits: Comment =
+        "skipped: needs user namespaces, and a user who is not root and may run the built daemon"
+    static let withoutOthers: Comment = "skipped: needs a user who is not root and may run the built daemon"
+
+    @Suite("How the inboxes are watched: what is lacking is told, and the photos come all the same")
+    struct Watching {
+        /// A house that belongs to somebody who is not root, who runs the daemon, after `limits` were set.
+        private static func house(limits: String? = nil) throws -> House {
+            let house: House
+            if let limits {
+                house = try House(running: ordinaryNamespace + ["\(limits) && exec \"$0\" \"$@\""])
+            } else {
+                house = try House(running: isRoot ? asNobody : ["/usr/bin/env"])
+            }
+            try own(house)
+            return house
+        }
+
+        private static func own(_ house: House) throws {
+            if isRoot { try runProgram(["/bin/chown", "-R", "65534:65534", house.root]) }
+        }
+
+        @Test(
+            "No inotify instance is left: all is polled, told with what to set", .enabled(if: canLimit, withoutLimits))
+        func noInstance() async throws {
+            let house = try Self.house(limits: "echo 0 > /proc/sys/user/max_inotify_instances")
+            let daemon = try await house.start(telling: ["PI-108"])
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try Self.own(house)
+            try await daemon.line(holding: "filed inbox/a.jpg")
+            let state = try await house.state(of: daemon)
+            #expect(state.inboxes.first?.verdict == "polled" && state.inboxes.first?.watches == 0)
+            let problem = try #require(state.problems.first)
+            #expect(state.problems.map(\.code) == ["PI-108"])
+            #expect(problem.what.contains("no inotify instance was left (0 for each user)"), "\(problem)")
+            #expect(problem.action.contains("sudo sysctl user.max_inotify_instances=128"), "\(problem)")
+            try await daemon.stop()
+        }
+
+        @Test(
+            "Watches run out: the rest is polled, told with what to set, over once it is set",
+            .enabled(if: canLimit, withoutLimits))
+        func watchLimit() async throws {
+            let house = try Self.house(limits: "echo 12 > /proc/sys/user/max_inotify_watches")
+            for number in 0..<20 { try makeDirectory("\(house.inbox)/\(number)") }
+            try Self.own(house)
+            let daemon = try await house.start(telling: ["PI-202"])
+            for number in 0..<20 {
+                try house.drop(try Photos.unique(number), as: "a.jpg", into: "\(house.inbox)/\(number)")
+            }
+            try Self.own(house)
+            try await daemon.lines(20, holding: "filed inbox/")
+            var state = try await house.state(of: daemon)
+            #expect(state.problems.map(\.code) == ["PI-202"] && state.inboxes.first?.verdict == "partly polled")
+            #expect((state.inboxes.first?.polledDirectories ?? 0) >= 9)
+            #expect(state.watchNeed?.limit == 12 && state.watchNeed?.advice == "user.max_inotify_watches=8192")
+            #expect(state.problems.first?.action.contains("sudo sysctl user.max_inotify_watches=8192") ?? false)
+            try runProgram(
+                ["/usr/bin/nsenter", "--user"] + (isRoot ? [] : ["--preserve-credentials"]) + [
+                    "-t", "\(daemon.pid)", "/bin/sh", "-c", "echo 8192 > /proc/sys/user/max_inotify_watches",
+                ])
+            try await daemon.line(holding: "PI-202 is over")
+            state = try await house.state(of: daemon)
+            #expect(state.inboxes.first?.verdict == "live" && state.inboxes.first?.watches == 21)
+            try await daemon.stop()
+        }
+
+        @Test("A folder that may not be read: told, and over when it may", .enabled(if: canBeOrdinary, withoutOthers))
+        func unreadable() async throws {
+            let house = try Self.house()
+            try makeDirectory("\(house.inbox)/closed")
+            try house.drop(try Photos.unique(1), as: "a.jpg", into: "\(house.inbox)/closed")
+            try Self.own(house)
+            #expect(chmod("\(house.inbox)/closed", 0) == 0)
+            let daemon = try await house.start(telling: ["PI-205"])
+            let state = try await house.state(of: daemon)
+            #expect(
+                state.problems.map(\.code) == ["PI-205"] && state.inboxes.first?.coverage?.unreadableDirectories == 1)
+            #expect(state.problems.first?.what.contains("inbox/closed: Permission denied") ?? false)
+            #expect(chmod("\(house.inbox)/closed", 0o755) == 0)
+            try await daemon.lines(holding: ["filed inbox/closed/a.jpg", "PI-205 inbox is over"])
+            try await daemon.stop()
+        }
+
+        @Test(
+            "fanotify is asked for and refused: told, and inotify serves", .enabled(if: canBeOrdinary, withoutOthers))
+        func marksRefused() async throws {
+            let house = try Self.house()
+            try house.configure(
+                """
+                library = "@library"
+                state = "@st"
+                [watch]
+                tier = "fanotify"
+                [inbox.card]
+                path = "@inbox"
+                """)
+            let daemon = try house.launch(["--config", house.path("photoinbox.toml"), "--log-level", "debug"])
+            try await daemon.lines(holding: ["ready: ", "PI-109"])
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try Self.own(house)
+            try await daemon.line(holding: "filed card/a.jpg")
+            let state = try await house.state(of: daemon)
+            #expect(state.problems.map(\.code) == ["PI-109"] && state.inboxes.first?.verdict == "live")
+            #expect(state.problems.first?.what.contains("Operation not permitted") ?? false, "\(state.problems)")
+            #expect(state.problems.first?.effect.contains("nothing is missed") ?? false)
+            try await daemon.stop()
+        }
+
+        /// As the kernel sees it, not as we do.
+        @Test("Trees that are left out cost no watch")
+        func excludedTrees() async throws {
+            let house = try House()
+            let kept = ["", "/day", "/day/sub"]
+            let excluded = ["/@eaDir", "/@eaDir/a.jpg", "/day/@eaDir", "/.stfolder", "/raw", "/raw/sub", "/day/x.tmp"]
+            for name in kept.dropFirst() + excluded { try makeDirectory(house.inbox + name) }
+            let daemon = try await house.start(
+                configuration: """
+                    library = "@library"
+                    state = "@st"
+                    [inbox.card]
+                    path = "@inbox"
+                    exclude = ["raw", "*.tmp"]
+                    """)
+            // Those that come later are left out, too.
+            let late = ["/late", "/late/@eaDir", "/late/raw"]
+            for name in late { try makeDirectory(house.outside + name) }
+            try house.drop(try Photos.unique(1), as: "a.jpg", into: "\(house.outside)/late")
+            try move("\(house.outside)/late", to: "\(house.inbox)/late")
+            try await daemon.line(holding: "filed card/late/a.jpg")
+            let watched = try Self.watchedInodes(of: daemon.pid)
+            for name in kept + late.prefix(1) {
+                #expect(watched.contains(try inode(of: house.inbox + name)), "\(name)")
+            }
+            for name in excluded + late.dropFirst() {
+                #expect(!watched.contains(try inode(of: house.inbox + name)), "\(name)")
+            }
+            try await daemon.stop()
+        }
+
+        @Test("Nor do they in photoinbox watch")
+        func excludedFromWatch() async throws {
+            let house = try House()
+            let kept = ["", "/day"]
+            let excluded = ["/raw", "/raw/sub", "/day/raw", "/x", "/x/sub", "/out"]
+            for name in kept.dropFirst() + excluded { try makeDirectory(house.inbox + name) }
+            let watch = try RunningProgram([
+                BuiltPrograms.path("photoinbox"), "watch", "--exclude-glob", "raw", "--exclude", "/x/",
+                house.inbox, "@\(house.inbox)/out",
+            ])
+            defer { watch.killIfRunning() }
+            try await watch.line(holding: "watching")
+            let watched = try Self.watchedInodes(of: watch.pid)
+            for name in kept { #expect(watched.contains(try inode(of: house.inbox + name)), "\(name)") }
+            for name in excluded { #expect(!watched.contains(try inode(of: house.inbox + name)), "\(name)") }
+            watch.signal(SIGTERM)
+            #expect(try await watch.ending() == .signal(SIGTERM))
+        }
+
+        /// The inodes of what a process has watches on; see proc_pid_fdinfo(5).
+        private static func watchedInodes(of process: pid_t) throws -> Set<UInt64> {
+            var found: Set<UInt64> = []
+            let directory = "/proc/\(process)/fdinfo"
+            for name in try FileManager.default.contentsOfDirectory(atPath: directory) {
+                guard let text = try? String(contentsOfFile: "\(directory)/\(name)", encoding: .utf8) else { continue }
+                for line in text.split(separator: "\n") where line.hasPrefix("inotify wd:") {
+                    let inode = line.split(separator: " ").first { $0.hasPrefix("ino:") }?.dropFirst(4)
+                    found.insert(try #require(inode.flatMap { UInt64($0, radix: 16) }))
+                }
+            }
+            return found
+        }
+
+        private func inode(of path: String) throws -> UInt64 {
+            var status = stat()
+            try systemCall("stat") { stat(path, &status) }
+            return UInt64(status.st_ino)
+        }
+    }
+}
