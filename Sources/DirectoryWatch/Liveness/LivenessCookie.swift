@@ -10,7 +10,7 @@ import SystemPackage
 /// and owes nothing.
 final class LivenessCookie: Sendable {
     private struct State {
-        var watched: (watch: Int32, inode: UInt64)?
+        var watch: Int32?
         var hasEnded = false
     }
 
@@ -52,14 +52,14 @@ final class LivenessCookie: Sendable {
     }
 
     /// The kernel dropped its watch: the next touch makes another.
-    func loseWatch() { queue.async { self.state.onQueue { $0.watched = nil } } }
+    func loseWatch() { queue.async { self.state.onQueue { $0.watch = nil } } }
 
     /// Takes file and watch away; from any thread.
     func end() {
         queue.async { [self] in
             state.onQueue { state in
-                if let watched = state.watched { instance.removeWatch(watched.watch) }
-                state = State(watched: nil, hasEnded: true)
+                if let watch = state.watch { instance.removeWatch(watch) }
+                state = State(watch: nil, hasEnded: true)
                 if let parent = try? openDirectory(directory) { try? parent.remove(Self.name) }
             }
         }
@@ -68,13 +68,12 @@ final class LivenessCookie: Sendable {
     private func touch(_ state: inout State, _ willTouch: (Int32) -> Void) throws(SystemCallError) {
         if state.hasEnded { return }
         let file = try open()
-        let inode = try FileStatus(of: file).identity.inode
-        if state.watched?.inode != inode {
-            if let old = state.watched { instance.removeWatch(old.watch) }
-            state.watched = nil
-            state.watched = (try instance.addWatch(place: file, .closedAfterWriting), inode)
-        }
-        if let watch = state.watched?.watch { willTouch(watch) }
+        // Each time: it is the same watch for the same file, and nothing else tells two files apart for certain. What is
+        // mounted over the directory may give its cookie the same inode number.
+        let watch = try instance.addWatch(place: file, .closedAfterWriting)
+        if let old = state.watch, old != watch { instance.removeWatch(old) }
+        state.watch = watch
+        willTouch(watch)
         try file.close()
     }
 

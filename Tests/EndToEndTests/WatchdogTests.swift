@@ -1,0 +1,184 @@
+import Foundation
+import Glibc
+import Inbox
+import LinuxKernel
+import SystemPackage
+import TestSupport
+import Testing
+
+/// A datagram socket in the place of the service manager's; see sd_notify(3).
+private final class NotifyReceiver: Sendable {
+    let path: String
+    private let socket: Int32
+
+    init(_ path: String) throws {
+        self.path = path
+        socket = try systemCall("socket") {
+            Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = Array(path.utf8)
+        try #require(bytes.count < MemoryLayout.size(ofValue: address.sun_path))
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let number = socket
+        try withUnsafePointer(to: &address) { address in
+            try address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                _ = try systemCall("bind") { bind(number, address, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+            }
+        }
+    }
+
+    deinit { close(socket) }
+
+    /// Pings that have come and were not counted yet.
+    func pings() -> Int {
+        var count = 0
+        while let message = receive() { count += message == "WATCHDOG=1" ? 1 : 0 }
+        return count
+    }
+
+    /// Waits for a ping that comes from now on.
+    func ping() async throws {
+        _ = pings()
+        try await aside { [self] in
+            while true {
+                var question = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+                let ready = try systemCall("poll") { poll(&question, 1, 30_000) }
+                guard ready == 1 else {
+                    throw SystemCallError("poll for a ping", .timedOut)
+                }
+                if receive() == "WATCHDOG=1" { return }
+            }
+        }
+    }
+
+    private func receive() -> String? {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        let count = recv(socket, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+        return count < 0 ? nil : String(decoding: buffer[..<count], as: UTF8.self)
+    }
+}
+
+/// Reads what is meant for another process: its inotify queue, by a descriptor taken out of it (pidfd_getfd(2)), as a
+/// debugger may, or a program that got the descriptor by mistake. The records never come to whom they are for.
+private final class Thief: Sendable {
+    private let queue: Int32
+    private let isActive = Locked(true)
+
+    init(from process: pid_t) throws {
+        let directory = "/proc/\(process)/fd"
+        let number = try FileManager.default.contentsOfDirectory(atPath: directory).first { name in
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/\(name)")) == "anon_inode:inotify"
+        }
+        let victim = try systemCall("pidfd_open") { Self.call(434, Int(process), 0, 0) }
+        defer { close(Int32(victim)) }
+        let wanted = try #require(number.flatMap { Int($0) })
+        queue = Int32(try systemCall("pidfd_getfd") { Self.call(438, victim, wanted, 0) })
+        let queue = queue
+        Thread.start { [isActive] in
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            // Does not sleep: whoever waits for the queue has to be woken first, and comes too late.
+            while isActive.withLock({ $0 }) { _ = read(queue, &buffer, buffer.count) }
+            close(queue)
+        }
+    }
+
+    func stop() { isActive.withLock { $0 = false } }
+
+    /// Why it cannot be done here; nil if it can.
+    static let refusal: String? = {
+        do {
+            let own = try systemCall("pidfd_open") { call(434, Int(getpid()), 0, 0) }
+            defer { close(Int32(own)) }
+            close(Int32(try systemCall("pidfd_getfd") { call(438, own, 0, 0) }))
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }()
+
+    /// syscall(2), which Swift does not import.
+    private static func call(_ number: Int, _ first: Int, _ second: Int, _ third: Int) -> Int {
+        typealias Call = @convention(c) (Int, Int, Int, Int) -> Int
+        guard let symbol = dlsym(nil, "syscall") else { return -1 }
+        return unsafeBitCast(symbol, to: Call.self)(number, first, second, third)
+    }
+}
+
+extension EndToEnd {
+    @Suite("The service manager is pinged as long as events arrive, and not longer")
+    struct WatchdogPings {
+        private let scratch: ScratchDirectory
+        private let receiver: NotifyReceiver
+
+        init() throws {
+            scratch = try ScratchDirectory()
+            receiver = try NotifyReceiver(scratch.appending("notify"))
+        }
+
+        /// What makes the daemon believe that a service manager waits two seconds for each ping.
+        private var service: [String] { ["/usr/bin/env", "NOTIFY_SOCKET=\(receiver.path)", "WATCHDOG_USEC=2000000"] }
+
+        @Test(
+            "Somebody else takes the events: no ping; when they arrive again, the pings do, too",
+            .enabled(if: Thief.refusal == nil, "skipped: needs pidfd_getfd(2): \(Thief.refusal ?? "")"),
+            .timeLimit(.minutes(3)))
+        func deaf() async throws {
+            let house = try House(running: service)
+            let daemon = try await house.start()
+            for _ in 0..<2 { try await receiver.ping() }
+            var state = try await house.state(of: daemon)
+            while (state.liveness?.proofs ?? 0) == 0 { state = try await house.state(of: daemon) }
+
+            let thief = try Thief(from: daemon.pid)
+            defer { thief.stop() }
+            try await daemon.line(holding: "PI-107", within: 60)
+            thief.stop()
+            _ = receiver.pings()
+            // Several ticks, which are a second apart.
+            while (state.liveness?.silentSeconds ?? 0) < 5 { state = try await house.state(of: daemon) }
+            #expect(receiver.pings() == 0)
+            #expect(state.problems.map(\.code) == ["PI-107"])
+            #expect(state.subsystems.allSatisfy { $0.stuckSeconds == nil }, "nothing else keeps the ping back")
+
+            // The event that is owed.
+            try runProgram(["/bin/sh", "-c", ": >>\"$0\"", house.path("st/run/watch.cookie")])
+            try await receiver.ping()
+            try await daemon.line(holding: "PI-107 is over")
+            try await receiver.ping()
+            try await daemon.stop()
+        }
+
+        @Test(
+            "A file system over the runtime directory, whose cookie has the same inode number: the pings go on",
+            .enabled(if: canMount, withoutMounts), .timeLimit(.minutes(3)))
+        func covered() async throws {
+            let house = try House(
+                running: service + [
+                    "/usr/bin/unshare", "-m", "--propagation", "private", "/bin/sh", "-c",
+                    "run=${2%/inbox}/st/run; mkdir -p $run && /bin/mount -t tmpfs tmpfs $run && exec \"$0\" \"$@\"",
+                ])
+            let daemon = try await house.start()
+            try await receiver.ping()
+            let cookie = "/proc/\(daemon.pid)/root\(house.path("st/run/watch.cookie"))"
+            var before = stat()
+            while stat(cookie, &before) != 0 { try await receiver.ping() }
+            // As it gives numbers one after the other, a file with that number can be made.
+            try runProgram([
+                "/usr/bin/nsenter", "-m", "-t", "\(daemon.pid)", "/bin/sh", "-c",
+                """
+                PATH=/usr/sbin:/usr/bin:/sbin:/bin; mount -t tmpfs tmpfs "$0" && cd "$0" && for n in $(seq 1000); do
+                    : >$n; if [ "$(stat -c %i $n)" = \(before.st_ino) ]; then mv $n watch.cookie; exit; fi
+                done; exit 1
+                """, house.path("st/run"),
+            ])
+            var after = stat()
+            try systemCall("stat") { stat(cookie, &after) }
+            #expect(after.st_ino == before.st_ino && after.st_dev != before.st_dev)
+            for _ in 0..<5 { try await receiver.ping() }
+            #expect(daemon.count(of: "PI-107") == 0)
+            try await daemon.stop()
+        }
+    }
+}
