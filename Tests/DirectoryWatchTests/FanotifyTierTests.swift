@@ -116,7 +116,7 @@ struct FanotifyTierTests {
         "A directory's own end and moves are told of itself; when it carried the sentinel, another is asked for again",
         .enabled(if: Watched.fanotifyRefusal == nil, "skipped: \(Watched.fanotifyRefusal ?? "")"))
     func ends() throws {
-        let scratch = try ScratchDirectory()
+        let scratch = try ScratchDirectory(below: ScratchDirectory.quiet)
         for name in ["a", "b"] { mkdir(scratch.appending(name), 0o755) }
         let tier = try Tier()
         let a = try tier.add(scratch.appending("a"))
@@ -201,7 +201,7 @@ struct FanotifyMountTests {
         "An unmount ends all watches there, and a new mount is marked anew",
         .enabled(if: isInside, "skipped: runs in the process that the other test starts"))
     func unmount() throws {
-        let scratch = try ScratchDirectory()
+        let scratch = try ScratchDirectory(below: ScratchDirectory.quiet)
         let place = scratch.appending("mount")
         mkdir(place, 0o755)
         try runProgram(["/bin/mount", "-t", "tmpfs", "photos", place])
@@ -293,7 +293,7 @@ struct FanotifyMountTests {
             if: isInside && access("/sbin/mkfs.ext4", X_OK) == 0,
             "skipped: needs mkfs.ext4, in the process that the other test starts"))
     func copies() throws {
-        let scratch = try ScratchDirectory()
+        let scratch = try ScratchDirectory(below: ScratchDirectory.quiet)
         try runProgram(["/sbin/mkfs.ext4", "-q", scratch.appending("one.img"), "4m"])
         try runProgram(["/bin/cp", scratch.appending("one.img"), scratch.appending("two.img")])
         for name in ["one", "two"] {

@@ -22,7 +22,8 @@ final class Watched: Sendable {
         in scratch: ScratchDirectory? = nil, memory: WatchMemory = WatchMemory(),
         exclude: @escaping @Sendable (BytePath, FileKind) -> Bool = { _, _ in false }
     ) throws {
-        let scratch = try scratch ?? ScratchDirectory(below: parent)
+        let scratch =
+            try scratch ?? ScratchDirectory(below: parent ?? (tier == .fanotify ? ScratchDirectory.quiet : nil))
         self.scratch = scratch
         queue = MonitorQueue(label: "test.watch")
         rootQueues = roots.map { MonitorQueue(label: "test.root.\($0)") }
@@ -42,7 +43,7 @@ final class Watched: Sendable {
     /// Why a file system can't be marked here.
     static let fanotifyRefusal: String? = {
         do {
-            let scratch = try ScratchDirectory()
+            let scratch = try ScratchDirectory(below: ScratchDirectory.quiet)
             try FanotifyGroup().mark(fileSystemOf: try openDirectory(scratch.bytePath), .renamed)
             return nil
         } catch {

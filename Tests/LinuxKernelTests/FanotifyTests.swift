@@ -133,7 +133,7 @@ struct FanotifyGroupTests {
     /// Why a file system can't be marked here.
     static let refusal: String? = {
         do {
-            let scratch = try ScratchDirectory()
+            let scratch = try ScratchDirectory(below: ScratchDirectory.quiet)
             try FanotifyGroup().mark(fileSystemOf: try openDirectory(scratch.bytePath), all)
             return nil
         } catch {
@@ -195,7 +195,7 @@ struct FanotifyGroupTests {
 
     @Test("Another directory on the same inode has another handle")
     func handles() throws {
-        let scratch = try ScratchDirectory()
+        let scratch = try ScratchDirectory(below: ScratchDirectory.quiet)
         var seen: [UInt64: Set<DirectoryHandle>] = [:]
         for _ in 0..<50 {
             mkdir(scratch.appending("sub"), 0o755)

@@ -15,7 +15,7 @@ struct FanotifyMonitorTests {
     /// Why a file system can't be marked here.
     static let refusal: String? = {
         do {
-            let scratch = try ScratchDirectory()
+            let scratch = try ScratchDirectory(below: ScratchDirectory.quiet)
             try FanotifyGroup().mark(fileSystemOf: try openDirectory(scratch.bytePath), mask)
             return nil
         } catch {
@@ -27,7 +27,7 @@ struct FanotifyMonitorTests {
         "More than one read holds is read on, in order, each with the process that did it",
         .enabled(if: refusal == nil, "skipped: \(refusal ?? "")"))
     func manyRecords() async throws {
-        let scratch = try ScratchDirectory()
+        let scratch = try ScratchDirectory(below: ScratchDirectory.quiet)
         let monitor = try FanotifyMonitor(label: "scratch", queue: queue)
         let directory = try openDirectory(scratch.bytePath)
         let handle = try DirectoryHandle(of: directory)
