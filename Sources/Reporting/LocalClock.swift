@@ -1,3 +1,5 @@
+import FileValues
+
 /// Moments as texts, for one offset from universal time. Pure: the caller asks the system for the offset, since it
 /// changes with the season; see localtime(3).
 package struct LocalClock: Hashable, Sendable {
@@ -66,16 +68,7 @@ struct CivilTime: Equatable {
         let local = Int(seconds) + Int(offset)
         let days = (local >= 0 ? local : local - 86_399) / 86_400
         let rest = local - days * 86_400
-        // Counted in eras of 400 years that begin in March, so that the leap day comes last.
-        let shifted = days + 719_468
-        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shiftedMonth = (5 * dayOfYear + 2) / 153
-        day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
-        month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        (year, month, day) = CivilCalendar.day(days)
         hour = rest / 3600
         minute = rest % 3600 / 60
         second = rest % 60
