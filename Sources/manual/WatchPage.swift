@@ -89,7 +89,10 @@ private let losses: [(String, String)] = [
     ("Links", "Are never followed below DIR, as with -P."),
     ("--daemon", "Use systemd-run(1), or nohup(1) with --outfile."),
     ("--syslog", "Use logger(1) or systemd-cat(1) on standard error."),
-    ("--fanotify, --filesystem", "It uses inotify(7), which needs no privilege. Name the mount point."),
+    (
+        "--fanotify, --filesystem",
+        "It uses inotify(7), which needs no privilege; --tier fanotify marks file systems. Name the mount point."
+    ),
     ("-e isdir, -e oneshot", "Are no events of the kernel's queue, and are refused."),
     ("Abbreviated options", "--recurs for --recursive is refused."),
     (

@@ -1,4 +1,5 @@
 import ArgumentParser
+import DirectoryWatch
 import FileValues
 import Glibc
 import LinuxKernel
@@ -30,6 +31,10 @@ struct WatchCommand: ParsableCommand {
         file is told once it has its own name. A finished file that gets another name
         is told again, unless "renamed" is asked for too. Lost events (an overflow, a
         moved tree) are made up for by comparing with what is there.
+
+        With --tier fanotify it marks the file systems that the directories lie on,
+        instead of watching each directory: no limit, and --json tells the process that
+        wrote ("writer"; it may have ended). It needs CAP_SYS_ADMIN and Linux 5.17.
 
         With --state FILE it goes on where the last run with that file ended: first it
         tells what was finished, renamed or vanished since. What was there at the
@@ -113,6 +118,9 @@ struct WatchCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Tell what changed since the last run with it.", valueName: "file"))
     var state: RawArgument?
 
+    @Option(help: ArgumentHelp("inotify; or fanotify, for root: whole file systems.", valueName: "tier"))
+    var tier: TierOption = .inotify
+
     @OptionGroup var refused: WatchRefusedOptions
 
     @Argument(help: ArgumentHelp("Directories to watch; @DIR to leave out.", valueName: "dir"))
@@ -127,6 +135,9 @@ struct WatchCommand: ParsableCommand {
         if directories.isEmpty, paths.fromfile == nil { throw ValidationError("Name a directory to watch.") }
         if case .raw = try watchEvents(), state != nil {
             throw ValidationError("--state goes with finished and the other kinds, not with the kernel's events.")
+        }
+        if case .raw = try watchEvents(), tier != .inotify {
+            throw ValidationError("--tier goes with finished and the other kinds, not with the kernel's events.")
         }
         _ = try shape.format(showsKind: true, isTerminal: false)
         _ = try paths.filter()
@@ -154,6 +165,7 @@ struct WatchCommand: ParsableCommand {
             }
         let isRaw = if case .raw = events { true } else { false }
         let format = try shape.format(showsKind: showsKind, isRaw: isRaw, isTerminal: Terminal.isOutput)
+        if tier == .fanotify { try Self.checkMarks(on: roots) }
         let known = try state.map { try KnownFiles(at: $0.path, roots: roots) }
         let session = try WatchSession(
             report: WatchReport(format: format, limit: count, isSilent: quiet > 1), manner: manner)
@@ -165,7 +177,7 @@ struct WatchCommand: ParsableCommand {
                     session: session, roots: roots,
                     selection: NoticeSource.Selection(
                         kinds: kinds, includesExisting: existing, includesUnfinished: unfinished), filter: filter,
-                    known: known)
+                    known: known, tier: tier.tier)
             case .raw(let mask):
                 source = try RawSource(
                     session: session, roots: roots, mask: mask, includesExisting: existing, filter: filter)
@@ -187,6 +199,28 @@ struct WatchCommand: ParsableCommand {
             manner.ready = "Watches established."
         }
         return manner
+    }
+
+    /// Whoever asks for marks wants to know that there are none, before anything is missed. What a single file system
+    /// cannot do is no failure: inotify serves there.
+    private static func checkMarks(on roots: [BytePath]) throws(CommandFailure) {
+        do throws(SystemCallError) {
+            let group = try FanotifyGroup()
+            defer { group.end() }
+            for root in roots { try group.mark(fileSystemOf: try openDirectory(root), .renamed) }
+        } catch {
+            guard error.call.hasPrefix("fanotify") else { throw CommandFailure(error) }
+            switch error.code {
+            case .notPermitted, .permissionDenied:
+                throw CommandFailure(
+                    .permission, "--tier fanotify needs CAP_SYS_ADMIN",
+                    action: "Use sudo, or leave it out: inotify needs no privilege.")
+            case .noFunction, .invalidArgument:
+                throw CommandFailure(
+                    .failed, "--tier fanotify needs Linux 5.17", action: "Leave it out: inotify serves, too.")
+            default: return
+            }
+        }
     }
 
     private func appendOutput(to path: BytePath) throws(CommandFailure) {
@@ -224,4 +258,16 @@ func realPath(_ path: BytePath) throws(SystemCallError) -> BytePath {
     }
     defer { free(text) }
     return BytePath(UnsafeBufferPointer(start: text, count: strlen(text)).map { UInt8(bitPattern: $0) })
+}
+
+/// How `--tier` names the tiers.
+enum TierOption: String, CaseIterable, ExpressibleByArgument {
+    case inotify, fanotify
+
+    var tier: WatchTier {
+        switch self {
+        case .inotify: .inotify
+        case .fanotify: .fanotify
+        }
+    }
 }

@@ -51,7 +51,8 @@ final class NoticeSource: EventSource {
     }
 
     init(
-        session: WatchSession, roots: [BytePath], selection: Selection, filter: PathFilter, known: KnownFiles?
+        session: WatchSession, roots: [BytePath], selection: Selection, filter: PathFilter, known: KnownFiles?,
+        tier: WatchTier = .inotify
     ) throws(SystemCallError) {
         self.known = known
         self.session = session
@@ -67,7 +68,8 @@ final class NoticeSource: EventSource {
         // hangs may hold up itself, but no other.
         watch = try DirectoryWatch(
             label: "watch", queue: session.queue, roots: watched, memory: known?.memory ?? WatchMemory(),
-            reportsChanges: selection.kinds.contains(.changed), waiting: .driver, isolatesRoots: roots.count > 1)
+            reportsChanges: selection.kinds.contains(.changed), tier: tier, waiting: .driver,
+            isolatesRoots: roots.count > 1)
         state = QueueBound(State(), queue: session.queue)
     }
 
@@ -76,6 +78,9 @@ final class NoticeSource: EventSource {
         watch.setHandler { [self] notices in take(notices) }
         watch.activate(onReconciled: { [self] reports in
             state.onQueue { $0.isReconciled = true }
+            if let refusal = watch.snapshot().tier?.refusal {
+                session.remark("fanotify is refused for a part (\(refusal)); inotify serves there")
+            }
             onReady(reports.reduce(0) { $0 + $1.directories })
         })
     }
@@ -149,7 +154,7 @@ final class NoticeSource: EventSource {
 
     private func remark(on notice: WatchNotice) -> (text: String, isIncomplete: Bool)? {
         switch notice.kind {
-        case .unreadable, .rootGone, .rootBack, .overflow, .healed: break
+        case .unreadable, .rootGone, .rootBack, .treeGone, .treeBack, .overflow, .healed: break
         default: return nil
         }
         let path = displayed(notice)
