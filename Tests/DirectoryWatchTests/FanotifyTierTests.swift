@@ -36,7 +36,9 @@ private final class Tier {
 
     var counts: [Int] { [tier.snapshot.directories, tier.snapshot.marks] }
 
-    func add(_ path: String) throws -> Int32 { try tier.addWatch(directory: try openDirectory(BytePath(path))) }
+    func add(_ path: String) throws -> Int32 {
+        try tier.addWatch(directory: try openDirectory(BytePath(path)), by: nil)
+    }
 
     /// All that is queued now: first of the marks, then of the watches.
     func read() throws -> [Seen] {

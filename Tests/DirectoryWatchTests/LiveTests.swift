@@ -27,6 +27,46 @@ struct LiveTests {
         await watched.end()
     }
 
+    private static func firstLine(of path: String) -> String {
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        defer { close(file) }
+        let count = read(file, &bytes, bytes.count)
+        return String(decoding: bytes.prefix(max(0, count)).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    }
+
+    @Test("A large tree is gone through on a thread of its own, and the rule is asked where the program is")
+    func largeTree() async throws {
+        let asked = Locked<(threads: Set<String>, places: Set<String>)>(([], []))
+        let watched = try Watched(exclude: { _, _ in
+            let name = Self.firstLine(of: "/proc/thread-self/comm")
+            let place = realpath("/proc/thread-self/cwd", nil)
+            defer { free(place) }
+            asked.withLock { asked in
+                asked.threads.insert(name)
+                asked.places.insert(place.map { String(cString: $0) } ?? "?")
+            }
+            return false
+        })
+        for year in 0..<4 {
+            mkdir(watched.path("\(year)"), 0o755)
+            for day in 0..<400 { mkdir(watched.path("\(year)/\(day)"), 0o755) }
+        }
+        await watched.start()
+        #expect(watched.takeLines().count == 1604)
+        #expect(watched.watch.snapshot().roots[0].watches == 1605)
+        let (threads, places) = asked.withLock { $0 }
+        #expect(threads.contains("inbox"))
+        #expect(places.count == 1)
+        // It has ended, and the next large survey gets another.
+        mkdir(watched.scratch.appending("more"), 0o755)
+        for day in 0..<400 { mkdir(watched.scratch.appending("more/\(day)"), 0o755) }
+        rename(watched.scratch.appending("more"), watched.path("more"))
+        try await watched.settle()
+        #expect(watched.takeLines().filter { $0.hasSuffix(" directoryAppeared") }.count == 401)
+        await watched.end()
+    }
+
     @Test(
         "A file written slowly is told when it is made and when it is closed, and not in between",
         arguments: Watched.tiers)

@@ -11,4 +11,5 @@
 #include "clinux_events.h"
 #include "clinux_fanotify.h"
 #include "clinux_files.h"
+#include "clinux_threads.h"
 #endif

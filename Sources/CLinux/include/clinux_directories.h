@@ -4,7 +4,8 @@
 #include <stdint.h>
 
 int64_t clinux_getdents64(int directory, void *buffer, uint64_t size);          /* getdents64(2) */
-/* inotify_add_watch(2) for an open directory, by its entry in /proc/self/fd: the only way to watch by descriptor. */
+/* inotify_add_watch(2) for an open directory, by its entry in /proc/self/fd: the only way to watch by descriptor that
+   any thread has. */
 int clinux_inotify_watch_directory(int inotify, int directory, uint32_t mask);
 /* statx(2) of `name` in a directory, or with "" of itself: the inode, and whether it is the root of a mount. */
 int clinux_statx_directory(int directory, const char *name, uint64_t *inode, int *is_mount_root);

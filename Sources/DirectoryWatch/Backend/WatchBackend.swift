@@ -4,8 +4,8 @@ import LinuxKernel
 protocol WatchBackend: Sendable {
     /// Watches an open directory, whatever its path is by now, and returns the number that its records will carry. The
     /// same directory has one number, as with inotify_add_watch(2). Throws where it can't be watched: the directory is
-    /// polled then.
-    func addWatch(directory: borrowing OwnedDescriptor) throws(SystemCallError) -> Int32
+    /// polled then. `place` is the calling thread's own, which saves time where there is one.
+    func addWatch(directory: borrowing OwnedDescriptor, by place: ThreadDirectory?) throws(SystemCallError) -> Int32
     /// Gives a watch up; a record `ignored` may follow. False if there is none by that number any more.
     @discardableResult
     func removeWatch(_ watch: Int32) -> Bool
@@ -18,7 +18,10 @@ struct NoWatches: WatchBackend {
     let reason: SystemCallError
     let hasQueuedRecords = false
 
-    func addWatch(directory: borrowing OwnedDescriptor) throws(SystemCallError) -> Int32 { throw reason }
+    func addWatch(directory: borrowing OwnedDescriptor, by place: ThreadDirectory?) throws(SystemCallError) -> Int32 {
+        throw reason
+    }
+
     func removeWatch(_ watch: Int32) -> Bool { false }
 }
 
@@ -27,8 +30,8 @@ struct InotifyBackend: WatchBackend {
     let instance: InotifyInstance
     let mask: InotifyMask
 
-    func addWatch(directory: borrowing OwnedDescriptor) throws(SystemCallError) -> Int32 {
-        try instance.addWatch(directory: directory, mask)
+    func addWatch(directory: borrowing OwnedDescriptor, by place: ThreadDirectory?) throws(SystemCallError) -> Int32 {
+        try instance.addWatch(directory: directory, mask, by: place)
     }
 
     func removeWatch(_ watch: Int32) -> Bool { instance.removeWatch(watch) }

@@ -42,7 +42,7 @@ final class FanotifyTier: WatchBackend {
             refusal: refused.withLock { $0 })
     }
 
-    /// Whether a number that ``addWatch(directory:)`` gave is one of a mark.
+    /// Whether a number that ``addWatch(directory:by:)`` gave is one of a mark.
     static func isMarked(_ watch: Int32) -> Bool { watch >= WatchTable.firstMarked }
 
     // Where it can't be asked, nothing is assumed.
@@ -50,12 +50,12 @@ final class FanotifyTier: WatchBackend {
 
     /// The number of a directory, the same each time until it is removed. Marks its file system, again each time: after
     /// an unmount and a mount the kernel has forgotten the mark, and asking for it again costs a microsecond.
-    func addWatch(directory: borrowing OwnedDescriptor) throws(SystemCallError) -> Int32 {
+    func addWatch(directory: borrowing OwnedDescriptor, by place: ThreadDirectory?) throws(SystemCallError) -> Int32 {
         do throws(SystemCallError) {
             return try addMarked(directory)
         } catch {
             if error.code != .badFileDescriptor { refused.withLock { $0 = error } }
-            return try addInotify(directory)
+            return try addInotify(directory, place)
         }
     }
 
@@ -76,8 +76,10 @@ final class FanotifyTier: WatchBackend {
         }
     }
 
-    private func addInotify(_ directory: borrowing OwnedDescriptor) throws(SystemCallError) -> Int32 {
-        let watch = try inotify.addWatch(directory: directory, inotifyMask)
+    private func addInotify(
+        _ directory: borrowing OwnedDescriptor, _ place: ThreadDirectory?
+    ) throws(SystemCallError) -> Int32 {
+        let watch = try inotify.addWatch(directory: directory, inotifyMask, by: place)
         table.withLock { $0.endSentinel(watch) }
         guard !Self.isMarked(watch) else {
             inotify.removeWatch(watch)

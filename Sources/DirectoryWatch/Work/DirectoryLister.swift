@@ -10,6 +10,8 @@ final class DirectoryLister {
     private let probe = WriterGuess()
     /// Whether leases mean anything where the root is.
     var asksForWriters = false
+    /// The working directory of the thread that runs now, where it has its own.
+    var place: ThreadDirectory?
 
     init(backend: any WatchBackend, exclude: (@Sendable (BytePath, FileKind) -> Bool)?) {
         self.backend = backend
@@ -19,7 +21,9 @@ final class DirectoryLister {
     /// A watch on an open directory, or the negative of whatever stands against it (ENOSPC:
     /// `fs.inotify.max_user_watches` are in use; ENOMEM; a file system that can't): the directory is polled then.
     func watch(_ directory: borrowing OwnedDescriptor) -> Int32 {
-        do throws(SystemCallError) { return try backend.addWatch(directory: directory) } catch {
+        // The rule, which is asked next, is the caller's code, and may go by its working directory.
+        defer { if exclude != nil { place?.leave() } }
+        do throws(SystemCallError) { return try backend.addWatch(directory: directory, by: place) } catch {
             return -max(1, error.code.rawValue)
         }
     }
@@ -29,8 +33,8 @@ final class DirectoryLister {
     /// Whether the rule leaves a directory out, for those that an event told and no listing.
     func excludesDirectory(_ path: BytePath) -> Bool { exclude?(path, .directory) ?? false }
 
-    /// Adds what is in a directory and not left out by the rule, and calls `enter` with each directory's name. `path` is
-    /// asked for where there is a rule.
+    /// Adds what is in a directory, which was just opened, and not left out by the rule, and calls `enter` with each
+    /// directory's name. `path` is asked for where there is a rule.
     func list(
         _ directory: borrowing OwnedDescriptor, _ path: () -> BytePath, to findings: inout Findings,
         enter: (UnsafeRawBufferPointer) -> Void
@@ -40,7 +44,7 @@ final class DirectoryLister {
         var kinds: [(name: Range<Int>, inode: UInt64, isDirectory: Bool)] = []
         var names: [UInt8] = []
         let now = WriterGuess.now
-        try reader.readInPlace(directory) { name, inode, kind in
+        try reader.readInPlace(directory, isAtStart: true) { name, inode, kind in
             let start = names.count
             names.append(contentsOf: name)
             names.append(0)

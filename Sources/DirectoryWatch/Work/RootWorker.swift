@@ -14,6 +14,8 @@ final class RootWorker: Sendable {
         var adopted: RootIdentity?
         var epoch: UInt32 = 0
         var surveys: [SurveyRun] = []
+        /// Whether a thread carries the surveys on.
+        var hasThread = false
         let lister: DirectoryLister
         let open: OpenDirectories
         var isClosing = false
@@ -27,6 +29,10 @@ final class RootWorker: Sendable {
 
     /// How long a survey goes on before looks get their turn.
     private static let slice: UInt64 = 10_000_000
+
+    /// How long it goes on before it may get a thread of its own, and how many directories must wait for it then.
+    private static let firstSlice: UInt64 = 1_000_000
+    private static let large = 64
 
     /// So many names in one request are part of a burst.
     private static let burst = 16
@@ -89,10 +95,10 @@ final class RootWorker: Sendable {
             let isFirst = state.onQueue { state -> Bool? in
                 guard state.adopted != nil, state.epoch == epoch else { return nil }
                 state.surveys.append(SurveyRun(request, epoch: epoch, lister: state.lister, deliver: deliver))
-                return state.surveys.count == 1
+                return state.surveys.count == 1 && !state.hasThread
             }
             guard let isFirst else { return deliver(nil, true) }
-            if isFirst { advanceSurvey() }
+            if isFirst { survey(for: Self.firstSlice) }
         }
     }
 
@@ -112,24 +118,6 @@ final class RootWorker: Sendable {
             }
         }
         deliver(result, true)
-    }
-
-    /// One slice of the survey whose turn it is, then the next in line behind what else waits on the queue.
-    private func advanceSurvey() {
-        guard let run = state.onQueue({ $0.surveys.first }) else { return }
-        publish("listing", run.path)
-        defer { publish("idle") }
-        let lost = inRoot(run.epoch) { state, descriptor in
-            let deadline = monotonicNanoseconds() + Self.slice
-            while let run = state.surveys.first {
-                guard run.advance(in: descriptor, until: deadline) else { break }
-                state.surveys.removeFirst()
-                if monotonicNanoseconds() >= deadline { break }
-            }
-            return nil
-        }
-        if let lost { return run.deliver(lost, false) }
-        if state.onQueue({ !$0.surveys.isEmpty }) { root.queue.async { self.advanceSurvey() } }
     }
 
     /// Gives `body` the opened root, if it is the one that was adopted in this epoch. A request from before a loss comes
@@ -175,6 +163,68 @@ final class RootWorker: Sendable {
         let step = WatchStep(
             name: path.map { "\(name) \($0.isEmpty ? "." : $0.escaped)" } ?? name, since: monotonicNanoseconds())
         published.withLock { $0 = step }
+    }
+}
+
+// MARK: - Surveys
+
+extension RootWorker {
+    /// A slice, then the next in line behind what else waits on the queue; what turns out to be large goes on in a thread.
+    private func survey(for slice: UInt64) {
+        guard advanceSurvey(for: slice), !startSurveyThread() else { return }
+        root.queue.async { self.survey(for: Self.slice) }
+    }
+
+    /// Whether a thread carries the surveys on from here.
+    private func startSurveyThread() -> Bool {
+        let (hasThread, isLarge) = state.onQueue { state in
+            (state.hasThread, state.surveys.contains { $0.waiting >= Self.large })
+        }
+        guard isLarge, !hasThread else { return hasThread }
+        // Where there is none to be had, it goes on without.
+        guard (try? startThread(named: root.id) { self.surveyOnOwnThread() }) != nil else { return false }
+        state.onQueue { $0.hasThread = true }
+        return true
+    }
+
+    /// Carries on slice by slice, each in line behind what else waits on the queue, until there is nothing left to be
+    /// surveyed. On a thread of its own, which is on the queue when its turn comes: only there can a working directory
+    /// belong to a thread, and with one a watch costs half.
+    private func surveyOnOwnThread() {
+        // Where that is refused, watches are asked for in the way that always works.
+        let place = try? ThreadDirectory()
+        var isLeft = true
+        while isLeft {
+            isLeft = root.queue.sync {
+                let isLeft = advanceSurvey(by: place, for: Self.slice)
+                state.onQueue { $0.hasThread = isLeft }
+                return isLeft
+            }
+        }
+    }
+
+    /// One slice of the survey whose turn it is, of so many nanoseconds. Returns whether something is left.
+    private func advanceSurvey(by place: ThreadDirectory? = nil, for slice: UInt64) -> Bool {
+        guard let run = state.onQueue({ $0.surveys.first }) else { return false }
+        publish("listing", run.path)
+        defer { publish("idle") }
+        let lost = inRoot(run.epoch) { state, descriptor in
+            state.lister.place = place
+            defer {
+                // Nothing is held between two slices, so that the root can be unmounted.
+                state.lister.place = nil
+                place?.leave()
+            }
+            let deadline = monotonicNanoseconds() + slice
+            while let run = state.surveys.first {
+                guard run.advance(in: descriptor, until: deadline) else { break }
+                state.surveys.removeFirst()
+                if monotonicNanoseconds() >= deadline { break }
+            }
+            return nil
+        }
+        if let lost { run.deliver(lost, false) }
+        return state.onQueue { !$0.surveys.isEmpty }
     }
 }
 

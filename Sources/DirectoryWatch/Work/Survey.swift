@@ -70,6 +70,9 @@ final class SurveyRun {
         frames.isEmpty ? request.path : frames.reduce("") { $0.appending($1.name) }
     }
 
+    /// How many directories are known to be there and were not yet surveyed.
+    var waiting: Int { frames.reduce(deferred.count) { $0 + $1.names.starts.count - $1.next } }
+
     /// Goes on until the deadline (CLOCK_MONOTONIC, nanoseconds), at least one directory far, and delivers what it
     /// found. Returns whether it is complete.
     func advance(in root: borrowing OwnedDescriptor, until deadline: UInt64) -> Bool {

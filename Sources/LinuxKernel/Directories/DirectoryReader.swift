@@ -45,12 +45,14 @@ public final class DirectoryReader {
         }
     }
 
-    /// The same without a copy of each name: its bytes, which a NUL follows, are valid in the call alone.
+    /// The same without a copy of each name: its bytes, which a NUL follows, are valid in the call alone. One that was
+    /// just opened, and not read from yet, is at its start already.
     package func readInPlace(
-        _ directory: borrowing OwnedDescriptor, _ body: (UnsafeRawBufferPointer, UInt64, FileKind) -> Void
+        _ directory: borrowing OwnedDescriptor, isAtStart: Bool = false,
+        _ body: (UnsafeRawBufferPointer, UInt64, FileKind) -> Void
     ) throws(SystemCallError) {
         let descriptor = directory.raw
-        try systemCall("lseek") { lseek(descriptor, 0, SEEK_SET) }
+        if !isAtStart { try systemCall("lseek") { lseek(descriptor, 0, SEEK_SET) } }
         while true {
             let count = try systemCall("getdents64") {
                 clinux_getdents64(descriptor, buffer.baseAddress, UInt64(buffer.count))

@@ -35,14 +35,22 @@ public final class InotifyInstance: Sendable {
 
     /// The same for an open directory, whatever its path is by now; the descriptor may be closed afterwards.
     ///
-    /// Goes through `/proc/self/fd`, the only way to watch by descriptor, so /proc must be mounted.
+    /// A watch can't be asked for by descriptor. So the directory becomes the working directory of a thread that has one
+    /// of its own, or it is found through `/proc/self/fd`, which must be mounted then, and which costs a quarter more.
+    ///
+    /// - Parameter place: The calling thread's own.
     public func addWatch(
-        directory: borrowing OwnedDescriptor, _ mask: InotifyMask
+        directory: borrowing OwnedDescriptor, _ mask: InotifyMask, by place: ThreadDirectory? = nil
     ) throws(SystemCallError) -> Int32 {
-        // The entry is a link that must be followed, hence no IN_DONT_FOLLOW.
-        let mask = mask.subtracting(.dontFollow).union(.onlyDirectory)
+        let isThere = place?.enter(directory) ?? false
         return try descriptor.inUse("inotify_add_watch") { number throws(SystemCallError) in
-            try systemCall("inotify_add_watch", path: BytePath("/proc/self/fd/\(directory.raw)")) {
+            if isThere {
+                let mask = mask.union(.onlyDirectory)
+                return try systemCall("inotify_add_watch") { inotify_add_watch(number, ".", mask.rawValue) }
+            }
+            // The entry is a link that must be followed, hence no IN_DONT_FOLLOW.
+            let mask = mask.subtracting(.dontFollow).union(.onlyDirectory)
+            return try systemCall("inotify_add_watch", path: BytePath("/proc/self/fd/\(directory.raw)")) {
                 clinux_inotify_watch_directory(number, directory.raw, mask.rawValue)
             }
         }

@@ -40,8 +40,8 @@ struct PathFilter: Sendable {
     }
 
     /// The rule for a watched root at `prefix`, a path without a slash at its end unless it is nothing else.
-    func rule(for prefix: BytePath) -> @Sendable (BytePath, FileKind) -> Bool {
-        guard !isEmpty else { return { _, _ in false } }
+    func rule(for prefix: BytePath) -> (@Sendable (BytePath, FileKind) -> Bool)? {
+        guard !isEmpty else { return nil }
         let start = prefix.printedAsDirectory
         return { path, kind in
             let entry = start.bytes + path.bytes

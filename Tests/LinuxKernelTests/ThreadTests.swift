@@ -1,0 +1,101 @@
+import FileValues
+import Glibc
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import LinuxKernel
+
+@Suite("A thread of its own", .timeLimit(.minutes(1)))
+struct ThreadTests {
+    /// What `body` makes of it on a new thread.
+    private func onThread<R: Sendable>(
+        named name: String = "test", _ body: @escaping @Sendable () throws -> R
+    ) async throws -> R {
+        try await withCheckedThrowingContinuation { continuation in
+            do {
+                try startThread(named: name) { continuation.resume(with: Result { try body() }) }
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+
+    private static func link(_ path: BytePath) throws -> BytePath {
+        var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let count = try systemCall("readlink", path: path) { path.withCString { readlink($0, &bytes, bytes.count) } }
+        return BytePath(bytes[..<count])
+    }
+
+    /// Nil where unshare(2) is refused.
+    private static func ownDirectory() throws -> ThreadDirectory? {
+        do { return try ThreadDirectory() } catch {
+            guard error.code == .notPermitted else { throw error }
+            return nil
+        }
+    }
+
+    @Test("It has its name, cut to what the kernel keeps, and no signal comes to it but of its own faults")
+    func threads() async throws {
+        let (name, signals) = try await onThread(named: "a name that is too long") {
+            let file = try descriptorCall("open") { open("/proc/thread-self/comm", O_RDONLY | O_CLOEXEC) }
+            var bytes = [UInt8](repeating: 0, count: 64)
+            let count = try systemCall("read") { read(file.raw, &bytes, bytes.count) }
+            var blocked = sigset_t()
+            pthread_sigmask(SIG_BLOCK, nil, &blocked)
+            let unblocked = (1..<32).filter { sigismember(&blocked, $0) == 0 && ![SIGKILL, SIGSTOP].contains($0) }
+            return (String(decoding: bytes[..<count], as: UTF8.self), unblocked)
+        }
+        #expect(name == "a name that is \n")
+        #expect(Set(signals) == [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS])
+    }
+
+    @Test("Its working directory is nobody else's, and it leaves it")
+    func ownDirectory() async throws {
+        let scratch = try ScratchDirectory()
+        let path = try Self.link("/proc/self/cwd")
+        let seen = try await onThread { () -> [BytePath]? in
+            guard let place = try Self.ownDirectory() else { return nil }
+            let isThere = place.enter(try openDirectory(scratch.bytePath))
+            let inside = try [Self.link("/proc/thread-self/cwd"), Self.link("/proc/self/cwd")]
+            place.leave()
+            return isThere ? try inside + [Self.link("/proc/thread-self/cwd")] : []
+        }
+        #expect(try Self.link("/proc/self/cwd") == path)
+        if let seen { #expect(try seen == [openDirectory(scratch.bytePath).currentPath(), path, path]) }
+    }
+
+    @Test("A watch by way of it is on the directory that is open, wherever that is by now")
+    func watches() async throws {
+        let scratch = try ScratchDirectory()
+        for name in ["a", "a/in"] { mkdir(scratch.appending(name), 0o755) }
+        let isSame = try await onThread {
+            let instance = try InotifyInstance()
+            let directory = try openDirectory(BytePath(scratch.appending("a/in")))
+            rename(scratch.appending("a"), scratch.appending("b"))
+            for name in ["a", "a/in"] { mkdir(scratch.appending(name), 0o755) }
+            let place = try Self.ownDirectory()
+            let watch = try instance.addWatch(directory: directory, [.created], by: place)
+            // One inode has one watch, however it was found.
+            let isSame = try instance.addWatch(directory: directory, [.created]) == watch
+            let other = try openDirectory(BytePath(scratch.appending("a/in")))
+            return try isSame && instance.addWatch(directory: other, [.created], by: place) != watch
+        }
+        #expect(isSame)
+    }
+
+    @Test(
+        "What may be listed and not searched is watched all the same",
+        .enabled(if: getuid() != 0, "skipped: needs an ordinary user, root may search all"))
+    func unsearchable() async throws {
+        let scratch = try ScratchDirectory()
+        mkdir(scratch.appending("closed"), 0o400)
+        let isThere = try await onThread {
+            let directory = try openDirectory(BytePath(scratch.appending("closed")))
+            let place = try Self.ownDirectory()
+            _ = try InotifyInstance().addWatch(directory: directory, [.created], by: place)
+            return place?.enter(directory) ?? false
+        }
+        #expect(!isThere)
+    }
+}
