@@ -11,33 +11,54 @@ struct DirtyNames {
         var hints: Hints
     }
 
-    private var places: [Key: Int] = [:]
     private(set) var items: [Item] = []
+    private var index = EntryIndex()
+    /// Room that the last ones needed.
+    private var usual = 0
 
     var isEmpty: Bool { items.isEmpty }
     var count: Int { items.count }
 
-    subscript(directory: NodeID, name: NameID) -> Hints? {
-        places[Key(directory: directory, name: name)].map { items[$0].hints }
-    }
+    subscript(directory: NodeID, name: NameID) -> Hints? { find(directory, name).map { items[$0].hints } }
 
     mutating func add(_ directory: NodeID, _ name: NameID, _ more: Hints) {
-        let place = places[Key(directory: directory, name: name), default: items.count]
-        if place < items.count {
+        // Records of one file follow each other.
+        if let last = items.last, last.name == name, last.directory == directory {
+            items[items.count - 1].hints.merge(more)
+        } else if let place = find(directory, name) {
             items[place].hints.merge(more)
         } else {
-            places[Key(directory: directory, name: name)] = place
+            if items.isEmpty { items.reserveCapacity(usual) }
             items.append(Item(directory: directory, name: name, hints: more))
+            if index.isFull { rebuildIndex() } else { insert(items.count - 1) }
         }
     }
 
     /// Gives all and starts anew.
     mutating func takeAll() -> [Item] {
         defer {
-            items = []
             // Its room is kept for the next burst, unless it is out of proportion.
-            if places.count < 4096 { places.removeAll(keepingCapacity: true) } else { places = [:] }
+            usual = min(items.count, Self.mostKept)
+            items = []
+            if index.size <= 2 * Self.mostKept { index.removeAll() } else { index = EntryIndex() }
         }
         return items
+    }
+
+    private static let mostKept = 4096
+
+    private func find(_ directory: NodeID, _ name: NameID) -> Int? {
+        index.find(hash: EntryIndex.hash(directory.index, name)) { place in
+            items[Int(place)].name == name && items[Int(place)].directory == directory
+        }.map(Int.init)
+    }
+
+    private mutating func insert(_ place: Int) {
+        index.insert(hash: EntryIndex.hash(items[place].directory.index, items[place].name), Int32(place))
+    }
+
+    private mutating func rebuildIndex() {
+        index = EntryIndex(capacity: items.count * 2)
+        for place in items.indices { insert(place) }
     }
 }

@@ -15,7 +15,7 @@ struct FileTable {
 
     private var entries: [Entry] = []
     private var free: [Int32] = []
-    private var index = EntryIndex()
+    private var index = EntryIndex(hasTags: true)
 
     subscript(_ directory: NodeID, _ name: NameID) -> KnownFile? {
         find(directory.index, name).map { entries[Int($0)].file }
@@ -27,6 +27,12 @@ struct FileTable {
             defer { entries[Int(place)].file = file }
             return entries[Int(place)].file
         }
+        insert(file, directory, name, head: &head)
+        return nil
+    }
+
+    /// Notes a file under a name of which nothing is known.
+    mutating func insert(_ file: KnownFile, _ directory: NodeID, _ name: NameID, head: inout Int32) {
         let entry = Entry(file: file, directory: directory.index, name: name, next: head, previous: -1)
         let place: Int32
         if let reused = free.popLast() {
@@ -39,7 +45,6 @@ struct FileTable {
         if head >= 0 { entries[Int(head)].previous = place }
         head = place
         if index.isFull { rebuildIndex() } else { index.insert(hash: EntryIndex.hash(directory.index, name), place) }
-        return nil
     }
 
     /// Forgets a file; returns what was known.
@@ -78,7 +83,7 @@ struct FileTable {
     }
 
     private mutating func rebuildIndex() {
-        index = EntryIndex(capacity: entries.count - free.count)
+        index = EntryIndex(capacity: entries.count - free.count, hasTags: true)
         for place in entries.indices where entries[place].directory >= 0 {
             index.insert(hash: EntryIndex.hash(entries[place].directory, entries[place].name), Int32(place))
         }

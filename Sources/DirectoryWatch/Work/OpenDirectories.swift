@@ -11,7 +11,8 @@ final class OpenDirectories {
     /// How long one is kept without a look, in nanoseconds.
     static let patience: UInt64 = 100_000_000
 
-    private let capacity: Int
+    /// How many it keeps open at most.
+    let capacity: Int
     private var root: SharedDescriptor?
     private var held: [NodeID: SharedDescriptor] = [:]
     /// CLOCK_MONOTONIC of the last look, in nanoseconds.
@@ -28,24 +29,23 @@ final class OpenDirectories {
 
     func noteUse(at time: UInt64) { lastUse = time }
 
-    /// Gives `body` the directory, opened beneath the root if need be; nil if it is not where it should be. `open` opens
-    /// the root, and throws if that is lost.
-    func with<R, E: Error>(
-        _ wanted: LookRequest.Directory, open: () throws(E) -> OwnedDescriptor,
-        _ body: (borrowing OwnedDescriptor) -> R
-    ) throws(E) -> R? {
-        if let held = held[wanted.node] { return body(held.descriptor) }
+    /// The directory, opened beneath the root if need be; nil if it is not where it should be. `openRoot` opens the root,
+    /// and throws if that is lost.
+    func open<E: Error>(
+        _ wanted: LookRequest.Directory, openRoot: () throws(E) -> OwnedDescriptor
+    ) throws(E) -> SharedDescriptor? {
+        if let held = held[wanted.node] { return held }
         let top: SharedDescriptor
         if let root {
             top = root
         } else {
-            top = SharedDescriptor(try open())
+            top = SharedDescriptor(try openRoot())
             root = top
         }
         guard let directory = Self.open(wanted, beneath: top) else { return nil }
         if held.count >= capacity { held = [:] }
         held[wanted.node] = directory
-        return body(directory.descriptor)
+        return directory
     }
 
     private static func open(

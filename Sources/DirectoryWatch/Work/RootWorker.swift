@@ -256,24 +256,32 @@ extension RootWorker {
     ) throws(WatchNotice.Loss) -> [Observation] {
         var observations: [Observation] = []
         observations.reserveCapacity(request.items.count)
+        // Those of a burst lie in few directories, in any order: each is looked up once, where so many may be open.
+        var opened = [SharedDescriptor?](
+            repeating: nil, count: request.directories.count <= open.capacity ? request.directories.count : 0)
         var first = 0
         while first < request.items.count {
-            // Items of one directory that follow each other, as they come in a burst.
-            let place = request.items[first].directory
-            let end = request.items[first...].firstIndex { $0.directory != place } ?? request.items.count
-            let directory = request.directories[Int(place)]
-            let isReached: Void? = try open.with(directory) { () throws(WatchNotice.Loss) in
-                try self.open(adopted)
-            } _: { descriptor in
+            // Items of one directory that follow each other.
+            let place = Int(request.items[first].directory)
+            var end = first + 1
+            while end < request.items.count, request.items[end].directory == request.items[first].directory { end += 1 }
+            let directory = request.directories[place]
+            var found = opened.isEmpty ? nil : opened[place]
+            if found == nil {
+                found = try open.open(directory) { () throws(WatchNotice.Loss) in try self.open(adopted) }
+            }
+            if let found {
+                if !opened.isEmpty { opened[place] = found }
                 request.names.withUnsafeBytes { names in
                     for item in request.items[first..<end] {
                         let range = Int(item.name.lowerBound)..<Int(item.name.upperBound)
                         let name = UnsafeRawBufferPointer(rebasing: names[range])
-                        observations.append(lister.look(name, in: descriptor, directory.path))
+                        observations.append(lister.look(name, in: found.descriptor, directory.path))
                     }
                 }
+            } else {
+                observations.append(contentsOf: repeatElement(.unreached, count: end - first))
             }
-            if isReached == nil { observations.append(contentsOf: repeatElement(.unreached, count: end - first)) }
             first = end
         }
         return observations
