@@ -58,7 +58,8 @@ final class WatchEngine: Sendable {
     init(
         label: String, queue: MonitorQueue, roots: [WatchRoot], memory: WatchMemory, backend: any WatchBackend,
         instance: InotifyInstance?,
-        tier: FanotifyTier? = nil, refusal: SystemCallError? = nil, reportsChanges: Bool, isolatesRoots: Bool,
+        tier: FanotifyTier? = nil, refusal: SystemCallError? = nil, reportsChanges: Bool, identifiesFiles: Bool,
+        isolatesRoots: Bool,
         policy: ComparePolicy, cookie: LivenessCookie?
     ) {
         recalled = memory
@@ -75,8 +76,13 @@ final class WatchEngine: Sendable {
             RootWorker(
                 $0, backend: tier ?? backend, instance: instance, openDirectories: share, keepsOpen: !isolatesRoots)
         }
-        var core = TreeCore(roots: roots.map(\.id), reportsChanges: reportsChanges, policy: policy)
-        for (place, root) in roots.enumerated() { core.roots[place].memories = memory.roots[root.id] ?? [] }
+        var core = TreeCore(
+            roots: roots.map(\.id), reportsChanges: reportsChanges, identifiesFiles: identifiesFiles || tier != nil,
+            policy: policy)
+        for (place, root) in roots.enumerated() {
+            core.roots[place].memories = memory.roots[root.id] ?? []
+            core.roots[place].hasNoRule = root.exclude == nil
+        }
         let idle = WatchStep(name: "idle", since: monotonicNanoseconds())
         published = Locked(
             WatchSnapshot(
@@ -130,8 +136,10 @@ final class WatchEngine: Sendable {
     }
 
     func take(_ events: DirectoryEvents) {
+        let readAt = wallTime()
         takeRecords { core in
             var records = 0
+            core.beginRead(at: readAt, isAll: events.isAll)
             if let tier {
                 tier.forEach(events) {
                     core.take($0)
@@ -346,4 +354,12 @@ final class WatchEngine: Sendable {
         }
         published.withLock { $0 = snapshot }
     }
+}
+
+/// Not CLOCK_REALTIME_COARSE: since Linux 6.13 a file's times may be ahead of that one by up to a tick, because no file
+/// is given an earlier time than another that was given a fine one.
+private func wallTime() -> FileTime {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return FileTime(seconds: Int64(time.tv_sec), nanoseconds: UInt32(time.tv_nsec))
 }

@@ -38,7 +38,7 @@ struct FakeKernel {
     private var lastInode: UInt64 = 100
     private var lastWatch: Int32 = 0
     private var lastCookie: UInt32 = 0
-    private var clock: Int64 = 1_000
+    private(set) var clock: Int64 = 1_000
 
     init() {
         for top in Self.tops + [Self.outside] { inodes[top] = Inode(isDirectory: true) }
@@ -89,7 +89,7 @@ struct FakeKernel {
         let inode = inodes[number] ?? Inode(isDirectory: false)
         return FileIdentity(
             inode: number, size: inode.size, modified: FileTime(seconds: inode.modified, nanoseconds: 0),
-            changed: FileTime(seconds: inode.changed, nanoseconds: 0))
+            changed: FileTime(seconds: inode.changed, nanoseconds: 1))
     }
 
     // MARK: What programs do

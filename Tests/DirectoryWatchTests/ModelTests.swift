@@ -24,13 +24,19 @@ struct ModelStep: CustomStringConvertible {
 /// The core over the fake kernel, step by step.
 struct Model {
     var kernel = FakeKernel()
-    var core = TreeCore(roots: ["x", "y"])
+    var core: TreeCore
     var workers = [FakeWorker(root: 0), FakeWorker(root: 1)]
     var receiver = Receiver()
     var lastReports: [Reconciliation] = []
     var ticks = 0
+    /// Notices without an identity.
+    var heard = 0
 
-    init() {
+    /// - Parameter identifiesFiles: Otherwise the receiver looks at files itself, and even a burst of one may be told by events alone.
+    init(identifiesFiles: Bool = true) {
+        core = TreeCore(roots: ["x", "y"], identifiesFiles: identifiesFiles)
+        core.burst = 1
+        for root in core.roots.indices { core.roots[root].hasNoRule = true }
         core.start(ticket: nil)
         pump()
     }
@@ -38,9 +44,33 @@ struct Model {
     mutating func pump() {
         core.flush()
         for (root, epoch, request) in core.output.work { workers[root].submit(request, epoch: epoch) }
-        for notice in core.output.notices { receiver.take(notice) }
+        for notice in core.output.notices { receiver.take(identified(notice)) }
         lastReports += core.output.reconciled.map(\.outcome)
         core.output = TreeCore.Output()
+    }
+
+    /// What was told without a look, the receiver looks at; what is gone again, or closed later, events tell of.
+    private mutating func identified(_ notice: WatchNotice) -> WatchNotice {
+        switch notice.kind {
+        case .finished, .renamed: break
+        default: return notice
+        }
+        guard notice.identity == nil, let root = core.roots.firstIndex(where: { $0.id == notice.root }) else {
+            return notice
+        }
+        heard += 1
+        let identity = kernel.find(FakeKernel.tops[root], notice.path).map { kernel.identity($0) }
+        return WatchNotice(
+            root: notice.root, path: notice.path, kind: notice.kind,
+            identity: identity
+                ?? FileIdentity(
+                    inode: 0, size: 0, modified: FileTime(seconds: 0, nanoseconds: 0),
+                    changed: FileTime(seconds: 0, nanoseconds: 0)))
+    }
+
+    private mutating func take(_ records: some Collection<EventRecord>) {
+        core.beginRead(at: FileTime(seconds: kernel.clock, nanoseconds: 1), isAll: records.count == kernel.queue.count)
+        for record in records { core.take(record) }
     }
 
     private func directory(_ number: Int) -> UInt64 {
@@ -97,7 +127,7 @@ struct Model {
             }
         case .events, .events2:
             let count = min(kernel.queue.count, 1 + step.a % 6)
-            for record in kernel.queue.prefix(count) { core.take(record) }
+            take(kernel.queue.prefix(count))
             kernel.queue.removeFirst(count)
             pump()
         case .work, .work2, .work3:
@@ -139,7 +169,7 @@ struct Model {
                 pump()
                 continue
             }
-            for record in kernel.queue { core.take(record) }
+            take(kernel.queue)
             kernel.queue = []
             pump()
             for root in workers.indices {
@@ -200,8 +230,8 @@ struct Model {
     }
 
     /// What is wrong after a sequence; empty if nothing.
-    static func run(_ steps: [ModelStep]) -> [String] {
-        var model = Model()
+    static func run(_ steps: [ModelStep], identifiesFiles: Bool = true) -> [String] {
+        var model = Model(identifiesFiles: identifiesFiles)
         for step in steps { model.perform(step) }
         guard model.drain() else { return ["never comes to rest"] }
         let faults = model.faults()
@@ -218,7 +248,7 @@ struct Model {
     }
 
     /// The same fault with as few steps as can be found by leaving out.
-    static func shrink(_ steps: [ModelStep]) -> [ModelStep] {
+    static func shrink(_ steps: [ModelStep], identifiesFiles: Bool = true) -> [ModelStep] {
         var best = steps
         var size = max(1, best.count / 2)
         while true {
@@ -226,7 +256,7 @@ struct Model {
             while start < best.count {
                 var shorter = best
                 shorter.removeSubrange(start..<min(start + size, best.count))
-                if run(shorter).isEmpty { start += size } else { best = shorter }
+                if run(shorter, identifiesFiles: identifiesFiles).isEmpty { start += size } else { best = shorter }
             }
             if size == 1 { return best }
             size = max(1, size / 2)
@@ -259,9 +289,12 @@ struct ModelTests {
                 kind: ModelStep.Kind.allCases.randomElement(using: &numbers) ?? .create,
                 a: Int.random(in: 0..<1000, using: &numbers), b: Int.random(in: 0..<1000, using: &numbers))
         }
-        let faults = Model.run(steps)
-        guard !faults.isEmpty else { return }
-        let least = Model.shrink(steps)
-        Issue.record("seed \(seed): \(Model.run(least).joined(separator: "; "))\nof \(least)")
+        for identifiesFiles in [true, false] {
+            let faults = Model.run(steps, identifiesFiles: identifiesFiles)
+            if faults.isEmpty { continue }
+            let least = Model.shrink(steps, identifiesFiles: identifiesFiles)
+            let leastFaults = Model.run(least, identifiesFiles: identifiesFiles).joined(separator: "; ")
+            Issue.record("seed \(seed)\(identifiesFiles ? "" : " without identities"): \(leastFaults)\nof \(least)")
+        }
     }
 }

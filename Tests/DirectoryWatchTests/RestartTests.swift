@@ -137,8 +137,10 @@ struct RestartTests {
         #expect(second.map(\.path) == ["card two"])
         _ = end(watched, acknowledging: second)
         // Back within this life.
-        insert("one")
-        try await watched.wait({ $0.kind == .rootBack }) { watched.queue.sync { watched.watch.checkNow() } }
+        try await watched.wait({ $0.kind == .rootBack }) {
+            insert("one")
+            watched.queue.sync { watched.watch.checkNow() }
+        }
         _ = await watched.reconcile()
         #expect(watched.take().allSatisfy { $0.path.isEmpty })
         for card in ["one", "two", "one"] {

@@ -17,7 +17,8 @@ final class Watched: Sendable {
 
     /// Watches the directory `inbox` in a scratch directory, which may be that of an earlier one.
     init(
-        tier: WatchTier = .inotify, reportsChanges: Bool = false, policy: ComparePolicy = ComparePolicy(),
+        tier: WatchTier = .inotify, reportsChanges: Bool = false, identifiesFiles: Bool = true,
+        policy: ComparePolicy = ComparePolicy(),
         livenessDirectory: BytePath? = nil, roots: [String] = ["inbox"], below parent: String? = nil,
         in scratch: ScratchDirectory? = nil, memory: WatchMemory = WatchMemory(),
         exclude: @escaping @Sendable (BytePath, FileKind) -> Bool = { _, _ in false }
@@ -31,8 +32,10 @@ final class Watched: Sendable {
             label: "test", queue: queue,
             roots: zip(roots, rootQueues).map { name, queue in
                 WatchRoot(
-                    id: name, path: scratch.bytePath.appending(BytePath(name)), queue: queue, exclude: exclude)
-            }, memory: memory, reportsChanges: reportsChanges, tick: nil, tier: tier, policy: policy,
+                    id: name, path: scratch.bytePath.appending(BytePath(name)), queue: queue,
+                    exclude: identifiesFiles ? exclude : nil)
+            }, memory: memory, reportsChanges: reportsChanges, identifiesFiles: identifiesFiles, tick: nil, tier: tier,
+            policy: policy,
             livenessDirectory: livenessDirectory)
         for name in roots { mkdir(scratch.appending(name), 0o755) }
     }

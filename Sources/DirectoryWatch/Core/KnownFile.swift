@@ -6,6 +6,9 @@ struct KnownFile: Hashable, Sendable {
     enum State: Hashable, Sendable {
         /// Told as finished with this identity.
         case reported
+        /// Told as finished by what events said, without a look: the identity holds no more than when, as
+        /// ``FileIdentity/changed``. The file is unchanged if it has not changed since.
+        case heard
         /// Told as created; its end is still to come.
         case writing
         /// The same, and a tick saw it with this identity: unchanged at the next one, it counts as found.
@@ -18,6 +21,19 @@ struct KnownFile: Hashable, Sendable {
     var state: State
     /// The receiver has taken care of it as it is: it need not be told again in another life.
     var isAcknowledged = false
+
+    /// One that was told without a look, by events that had come by `time`. Change times lag behind by a tick at most, so
+    /// one in the tick before is in doubt, which begins at ``FileIdentity/modified``.
+    static func heard(by time: FileTime) -> KnownFile {
+        let doubt =
+            time.nanoseconds >= longestTick
+            ? FileTime(seconds: time.seconds, nanoseconds: time.nanoseconds - longestTick)
+            : FileTime(seconds: time.seconds - 1, nanoseconds: time.nanoseconds + 1_000_000_000 - longestTick)
+        return KnownFile(identity: FileIdentity(inode: 0, size: 0, modified: doubt, changed: time), state: .heard)
+    }
+
+    /// In nanoseconds, at 100 Hz.
+    private static let longestTick: UInt32 = 10_000_000
 }
 
 /// What a look at a name saw. Holds no memory of its own, so that many are cheap.
@@ -35,6 +51,8 @@ enum Observation: Hashable, Sendable {
     case failed
     /// The directory that it should be in was not found under its path.
     case unreached
+
+    var isUnreached: Bool { if case .unreached = self { true } else { false } }
 }
 
 /// Where a renamed entry was: in which directory, under which name, and as which directory if it was one.
@@ -42,6 +60,8 @@ struct MoveSource: Hashable, Sendable {
     let directory: NodeID
     let name: NameID
     let child: NodeID?
+    /// Whether it was a file that was told without a look, of which nothing was heard since: what was renamed is that one.
+    var isHeard = false
 }
 
 /// What events said about a name since it was last looked at.
@@ -74,6 +94,7 @@ struct Hints: Hashable, Sendable {
         mask.formUnion(other.mask)
         if other.writer != 0 { writer = other.writer }
         tries = max(tries, other.tries)
+        if other.sources.isEmpty { return }
         for source in other.sources where !sources.contains(source) { sources.append(source) }
     }
 }

@@ -67,6 +67,12 @@ struct RootState {
     var dirty = DirtyNames()
     /// The looks under way: what was asked, with the hints kept here.
     var looking: [DirtyNames.Item]?
+    /// Whether no rule leaves out any of its entries.
+    var hasNoRule = false
+    /// Whether a change time was seen that is finer than a second, as where each change leaves a new one.
+    var hasFineTimes = false
+    /// Whether a FIFO or a device was seen: what is closed after writing may be another one.
+    var hasSpecials = false
     /// Whether events told of directories since the last looks.
     var mayHaveMoved = false
     var looks: UInt64 = 0

@@ -58,7 +58,9 @@ extension TreeCore {
                     suspect(node, name)
                     continue
                 }
-                if known.identity.inode != identity.inode {
+                if known.state == .heard {
+                    if identity.changed > known.identity.changed { suspect(node, name) }
+                } else if known.identity.inode != identity.inode {
                     suspect(node, name)
                 } else if known.state == .reported, known.identity.size != identity.size {
                     roots[root].ledger.doubt(key(node, name))

@@ -124,6 +124,8 @@ extension TreeCore {
         switch file.state {
         case .reported:
             notify(root, new, .renamed(from: old), identity: file.identity)
+        case .heard:
+            notify(root, new, .renamed(from: old))
         case .writing, .resting:
             notify(root, old, .vanished)
             notify(root, new, .created, identity: file.identity)

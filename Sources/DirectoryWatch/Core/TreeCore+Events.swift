@@ -105,7 +105,9 @@ extension TreeCore {
     ) {
         guard isWorthALook(name, in: node) else { return }
         let root = Int(table[node].root)
-        let source = MoveSource(directory: node, name: name, child: table.child(of: node, named: name))
+        var source = MoveSource(directory: node, name: name, child: table.child(of: node, named: name))
+        source.isHeard =
+            files[node, name]?.state == .heard && !roots[root].isObserving && roots[root].dirty[node, name] == nil
         // Renamed again before anybody looked: where it was before that may be the name that was told.
         let earlier = roots[root].dirty[node, name]?.sources ?? []
         if let stale = held.removeValue(forKey: cookie) { expire(stale) }

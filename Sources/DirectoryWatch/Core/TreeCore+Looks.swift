@@ -5,7 +5,11 @@ import LinuxKernel
 extension TreeCore {
     /// Sends all names that are due; those of directories that are gone, or in limbo, have nothing to be looked at.
     mutating func sendLooks(_ root: Int) {
-        let items = roots[root].dirty.takeAll().filter { table.isValid($0.directory) && isAttached($0.directory) }
+        var items = roots[root].dirty.takeAll()
+        if !items.allSatisfy({ table.isValid($0.directory) && isAttached($0.directory) }) {
+            items.removeAll { !table.isValid($0.directory) || !isAttached($0.directory) }
+        }
+        if canHear(root, count: items.count) { items.removeAll { tellHeard($0) } }
         if items.isEmpty {
             // Counted all the same: a reconciliation may wait for it.
             roots[root].looks += 1
@@ -16,27 +20,79 @@ extension TreeCore {
         roots[root].mayHaveMoved = false
     }
 
+    /// Whether files that were made and closed may be told by their events alone: where the caller wants no identities,
+    /// many came at once, and nothing is in doubt but what the events say. What they cannot say is kept to a minimum:
+    /// a FIFO or a device that was made, opened and closed within a burst is told as a file, once in a tree.
+    private func canHear(_ root: Int, count: Int) -> Bool {
+        if identifiesFiles || count < burst || !hasReadAll { return false }
+        let state = roots[root]
+        guard state.hasNoRule, state.hasFineTimes, !state.hasSpecials, !state.mayHaveMoved, !state.isObserving,
+            !state.isChecking, !state.isDoubted, !state.isTracing, state.identity?.fileSystem.kind.leases == .decides
+        else { return false }
+        return held.isEmpty && limbo.isEmpty && shelf.isEmpty && mounts.isEmpty
+    }
+
+    /// Tells a file that was made and closed by its events, if they are all that there is to it; whether it did.
+    private mutating func tellHeard(_ item: DirtyNames.Item) -> Bool {
+        let signs = item.hints.signs
+        guard signs.isSuperset(of: [.created, .closed]), signs.isSubset(of: [.created, .closed, .modified]),
+            item.hints.sources.isEmpty, item.hints.tries == 0, files[item.directory, item.name] == nil,
+            table.child(of: item.directory, named: item.name) == nil
+        else { return false }
+        addKnown(item.directory, item.name, .heard(by: readAt))
+        notify(
+            Int(table[item.directory].root), path(item.directory, item.name), .finished(.closeWrite),
+            hints: item.hints)
+        return true
+    }
+
+    /// A file that was told without a look is seen for the first time: what is known of it now.
+    private mutating func identify(
+        _ directory: NodeID, _ name: NameID, _ known: KnownFile, as identity: FileIdentity, _ hints: Hints
+    ) -> KnownFile {
+        // Whatever happened to it later gave it a later time, or one in the same tick, if an event tells of more.
+        let isUnchanged =
+            identity.changed < known.identity.modified
+            || identity.changed <= known.identity.changed && hints.signs.isSubset(of: [.surveyed, .settle])
+        guard isUnchanged, !hints.signs.contains(.movedIn) else { return known }
+        let seen = KnownFile(identity: identity, state: .reported)
+        setKnown(directory, name, seen)
+        return seen
+    }
+
     private func lookRequest(_ items: [DirtyNames.Item], mayHaveMoved: Bool) -> LookRequest {
         var request = LookRequest()
         request.mayHaveMoved = mayHaveMoved
         request.items.reserveCapacity(items.count)
-        var places: [NodeID: Int32] = [:]
+        request.names.reserveCapacity(items.reduce(0) { $0 + table.names.length($1.name) + 1 })
+        var places = EntryIndex()
         var last: (node: NodeID, place: Int32) = (.none, -1)
         for item in items {
             if item.directory != last.node {
-                let place = places[item.directory, default: Int32(request.directories.count)]
-                if place == request.directories.count {
-                    places[item.directory] = place
-                    request.directories.append(
-                        LookRequest.Directory(
-                            node: item.directory, path: table.path(of: item.directory),
-                            inode: table[item.directory].inode))
-                }
-                last = (item.directory, place)
+                last = (item.directory, place(of: item.directory, in: &request, &places))
             }
             request.add(table.names[item.name], in: last.place)
         }
         return request
+    }
+
+    /// The place of a directory in a request, in which it stands once.
+    private func place(of node: NodeID, in request: inout LookRequest, _ places: inout EntryIndex) -> Int32 {
+        let hash = EntryIndex.hash(node.index, table[node].name)
+        if let place = places.find(hash: hash, where: { request.directories[Int($0)].node == node }) { return place }
+        let place = Int32(request.directories.count)
+        request.directories.append(
+            LookRequest.Directory(node: node, path: table.path(of: node), inode: table[node].inode))
+        if places.isFull {
+            places = EntryIndex(capacity: 2 * request.directories.count)
+            for (place, directory) in request.directories.enumerated() {
+                places.insert(
+                    hash: EntryIndex.hash(directory.node.index, table[directory.node].name), Int32(place))
+            }
+        } else {
+            places.insert(hash: hash, place)
+        }
+        return place
     }
 
     mutating func takeLooks(_ root: Int, _ observations: [Observation]) {
@@ -50,7 +106,7 @@ extension TreeCore {
                 observe(items[place].directory, items[place].name, observations[place], items[place].hints)
             }
         }
-        let unreached = items.indices.filter { observations[$0] == .unreached }
+        let unreached = items.indices.filter { observations[$0].isUnreached }
         if !unreached.isEmpty { lookAgain(unreached.map { items[$0] }) }
     }
 
@@ -83,6 +139,7 @@ extension TreeCore {
             enterDirectory(directory, name, inode: inode, isMountRoot: true, hints)
         case .file(let kind, let identity, let links):
             leaveDirectory(directory, name, hints)
+            if identity.changed.nanoseconds != 0 { roots[Int(table[directory].root)].hasFineTimes = true }
             if kind == .regular {
                 observeFile(directory, name, identity, links: links, hints)
             } else {
@@ -106,6 +163,7 @@ extension TreeCore {
     private mutating func observeSpecial(
         _ directory: NodeID, _ name: NameID, _ kind: FileKind, _ identity: FileIdentity, _ hints: Hints
     ) {
+        if kind != .symbolicLink, kind != .socket { roots[Int(table[directory].root)].hasSpecials = true }
         if let known = files[directory, name] {
             if known.state == .special(kind), isSameInode(known.identity, identity, directory) { return }
             tellVanished(directory, name, hints)
@@ -118,12 +176,23 @@ extension TreeCore {
         _ directory: NodeID, _ name: NameID, _ identity: FileIdentity, links: UInt64, _ hints: Hints
     ) {
         var known = files[directory, name]
+        if known == nil, hints.sources.isEmpty, hints.signs.contains(.closed) {
+            // What most events come to: a file that was made and written.
+            addKnown(directory, name, KnownFile(identity: identity, state: .reported))
+            notify(
+                Int(table[directory].root), path(directory, name), .finished(.closeWrite), identity: identity,
+                hints: hints)
+            return
+        }
         if case .special = known?.state {
             tellVanished(directory, name, hints)
             known = nil
         }
+        if let before = known, before.state == .heard {
+            known = identify(directory, name, before, as: identity, hints)
+        }
         if let known, known.state == .reported, isSame(known.identity, identity, directory, name) { return }
-        if let old = takeSource(of: identity, among: hints.sources, to: directory, name) {
+        if let old = takeSource(of: identity, among: hints.sources, hints.signs, to: directory, name) {
             tell(directory, name, identity, .renamed(from: old), hints)
         } else if hints.signs.contains(.closed) {
             tell(directory, name, identity, .finished(.closeWrite), hints)
@@ -131,7 +200,7 @@ extension TreeCore {
             tell(directory, name, identity, .finished(.movedIn), hints)
         } else if hints.signs.contains(.surveyed) {
             tell(directory, name, identity, .finished(.found), hints)
-        } else if let known, known.state != .reported {
+        } else if let known, known.state == .writing || known.state == .resting {
             observeWriting(directory, name, known, identity, hints)
         } else if hints.signs.isDisjoint(with: [.created, .modified]) {
             tell(directory, name, identity, .finished(.found), hints)
@@ -151,6 +220,9 @@ extension TreeCore {
         if case .special = known?.state {
             tellVanished(directory, name, hints)
             known = nil
+        }
+        if let before = known, before.state == .heard {
+            known = identify(directory, name, before, as: identity, hints)
         }
         if known?.identity != identity { awaitClose(directory, name, known, identity, hints) }
     }
@@ -194,13 +266,20 @@ extension TreeCore {
 
     /// The path under which a renamed file was told; it is not known there any more.
     private mutating func takeSource(
-        of identity: FileIdentity, among sources: [MoveSource], to directory: NodeID, _ name: NameID
+        of identity: FileIdentity, among sources: [MoveSource], _ signs: Hints.Signs, to directory: NodeID,
+        _ name: NameID
     ) -> BytePath? {
         for source in sources where table.isValid(source.directory) && isAttached(source.directory) {
             if source.directory == directory, source.name == name { continue }
-            guard let known = files[source.directory, source.name], known.identity.inode == identity.inode
+            guard let known = files[source.directory, source.name],
+                known.identity.inode == identity.inode || known.state == .heard
             else { continue }
             switch known.state {
+            case .heard:
+                // Nothing but its rename was heard of it, and of its new name nothing else.
+                guard source.isHeard, sources.count == 1, signs == .movedIn else { continue }
+                setKnown(source.directory, source.name, nil)
+                return path(source.directory, source.name)
             case .reported:
                 setKnown(source.directory, source.name, nil)
                 return path(source.directory, source.name)
@@ -212,6 +291,12 @@ extension TreeCore {
     }
 
     func path(_ directory: NodeID, _ name: NameID) -> BytePath { table.path(of: directory, name) }
+
+    /// A file that is finished, under a name of which nothing is known.
+    private mutating func addKnown(_ directory: NodeID, _ name: NameID, _ file: KnownFile) {
+        files.insert(file, directory, name, head: &table[directory].firstFile)
+        roots[Int(table[directory].root)].knownFiles += 1
+    }
 
     /// Every change of what is known of files, so that the counts agree. Returns what was known before.
     @discardableResult

@@ -16,7 +16,8 @@ extension TreeCore {
         case .reported:
             guard let identity, rule(root).isSame(known.identity, identity) else { return }
         case .special: guard identity == nil else { return }
-        case .writing, .resting: return
+        // What was told without a look has no identity that could be kept.
+        case .writing, .resting, .heard: return
         }
         known.isAcknowledged = true
         setKnown(directory, name, known)

@@ -91,15 +91,37 @@ struct TreeCore {
 
     /// Whether changes of files that are being written are told.
     let reportsChanges: Bool
+    /// Whether every finished file is looked at before it is told.
+    let identifiesFiles: Bool
+    /// So many names in one turn are a burst.
+    var burst = 16
+    /// The wall clock (CLOCK_REALTIME) after events were last read: no change before has a later time.
+    private(set) var readAt = FileTime(seconds: 0, nanoseconds: 0)
+    /// Whether this turn has read all that the kernel's queue held, so that it can't be about to overflow.
+    private(set) var hasReadAll = false
 
     init(
-        roots identifiers: [String], reportsChanges: Bool = false, policy: ComparePolicy = ComparePolicy()
+        roots identifiers: [String], reportsChanges: Bool = false, identifiesFiles: Bool = true,
+        policy: ComparePolicy = ComparePolicy()
     ) {
         self.reportsChanges = reportsChanges
+        self.identifiesFiles = identifiesFiles
         self.policy = policy
         for (place, identifier) in identifiers.enumerated() {
             let top = table.insert(root: UInt16(place), parent: nil, name: table.names.intern(BytePath(identifier)))
             roots.append(RootState(id: identifier, top: top))
+        }
+    }
+
+    /// Events are about to be taken that were read just before this time; `isAll` if there were no more.
+    mutating func beginRead(at time: FileTime, isAll: Bool) {
+        hasReadAll = isAll
+        let isBack = time < readAt
+        readAt = time
+        guard isBack, !identifiesFiles else { return }
+        // The clock was set back, so a later change may have an earlier time: what was told without a look is looked at now.
+        for root in roots.indices where roots[root].isLive && roots[root].wanted == nil {
+            roots[root].wanted = Reconciliation(began: now)
         }
     }
 
@@ -112,6 +134,7 @@ struct TreeCore {
             if roots[root].looking == nil, !roots[root].dirty.isEmpty { sendLooks(root) }
             advanceReconciliation(root)
         }
+        hasReadAll = false
         if surveys.isEmpty { counters.strayEvents += watches.settle() }
         if !shelf.isEmpty { sweepShelf() }
         if table.names.isWasteful { sweepNames() }

@@ -5,9 +5,14 @@ import SystemPackage
 /// Records of an inotify queue in the order in which the kernel put them there, as one read gave them.
 public struct DirectoryEvents: Sendable {
     private let bytes: [UInt8]
+    /// Whether the read had room for more, so that the kernel's queue was empty after it.
+    public let isAll: Bool
 
     /// Whole records as read(2) gave them; see inotify(7).
-    public init(bytes: [UInt8]) { self.bytes = bytes }
+    public init(bytes: [UInt8], isAll: Bool = false) {
+        self.bytes = bytes
+        self.isAll = isAll
+    }
 
     /// Calls `body` with each record. A record and its name point into the batch: they are valid in the call alone, and
     /// whoever keeps a name copies it (``InotifyRecord/copiedName``).
@@ -102,10 +107,11 @@ public final class DirectoryMonitor: Monitor {
                 if failure != 0, failure != EAGAIN { outlet.fail(SystemCallError("read", Errno(rawValue: failure))) }
                 return hasDelivered
             }
-            outlet.deliver(DirectoryEvents(bytes: bytes))
+            let isAll = bytes.count < readSize - InotifyInstance.smallestBuffer
+            outlet.deliver(DirectoryEvents(bytes: bytes, isAll: isAll))
             hasDelivered = true
             // A read that left room took all there was. And nobody waits longer than a turn: the source fires again.
-            if bytes.count < readSize - InotifyInstance.smallestBuffer { break }
+            if isAll { break }
             if nanoseconds(of: CLOCK_MONOTONIC) - start > UInt64(max(0, turn.wholeNanoseconds)) { break }
         }
         return hasDelivered

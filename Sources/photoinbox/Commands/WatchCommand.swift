@@ -177,7 +177,8 @@ struct WatchCommand: ParsableCommand {
                     session: session, roots: roots,
                     selection: NoticeSource.Selection(
                         kinds: kinds, includesExisting: existing, includesUnfinished: unfinished), filter: filter,
-                    known: known, tier: tier.tier)
+                    // Only who is told no more than names can do without a look at each file.
+                    identifiesFiles: shape.json || kinds.contains(.special), known: known, tier: tier.tier)
             case .raw(let mask):
                 source = try RawSource(
                     session: session, roots: roots, mask: mask, includesExisting: existing, filter: filter)

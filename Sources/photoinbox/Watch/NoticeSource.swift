@@ -51,8 +51,8 @@ final class NoticeSource: EventSource {
     }
 
     init(
-        session: WatchSession, roots: [BytePath], selection: Selection, filter: PathFilter, known: KnownFiles?,
-        tier: WatchTier = .inotify
+        session: WatchSession, roots: [BytePath], selection: Selection, filter: PathFilter, identifiesFiles: Bool,
+        known: KnownFiles?, tier: WatchTier = .inotify
     ) throws(SystemCallError) {
         self.known = known
         self.session = session
@@ -62,14 +62,14 @@ final class NoticeSource: EventSource {
         let watched = roots.enumerated().map { index, root in
             WatchRoot(
                 id: String(index), path: root, queue: MonitorQueue(label: "photoinbox.files.\(index)"),
-                exclude: filter.rule(for: root))
+                exclude: filter.isEmpty ? nil : filter.rule(for: root))
         }
         // The main thread waits for events, so that a file is told one thread change after it was closed. A root that
         // hangs may hold up itself, but no other.
         watch = try DirectoryWatch(
             label: "watch", queue: session.queue, roots: watched, memory: known?.memory ?? WatchMemory(),
-            reportsChanges: selection.kinds.contains(.changed), tier: tier, waiting: .driver,
-            isolatesRoots: roots.count > 1)
+            reportsChanges: selection.kinds.contains(.changed), identifiesFiles: identifiesFiles || known != nil,
+            tier: tier, waiting: .driver, isolatesRoots: roots.count > 1)
         state = QueueBound(State(), queue: session.queue)
     }
 
