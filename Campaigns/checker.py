@@ -1,0 +1,476 @@
+#!/usr/bin/python3
+"""Says whether any photo was lost, doubled, damaged or left half done. Trusts nothing of photo-inbox: it knows what was
+put in from a manifest of SHA-256s that was made before, walks the directories, and reads a copy of the catalogue.
+
+usage: checker.py manifest PLACES [--stays | --may-stay]        prints a manifest of what lies in the inboxes now
+       checker.py check PLACES MANIFEST [--crashed]             prints violations; status 1 if there is one
+       checker.py snapshot PLACES                               prints the whole state, to be compared
+       checker.py compare SNAPSHOT SNAPSHOT                     prints what differs; status 1 if anything does
+
+PLACES is a JSON file:
+  {"inboxes": {"card": "/a/card"}, "library": "/a/library", "duplicates": "/a/duplicates", "quarantine": "/a/quarantine",
+   "state": "/a/st", "catalogue": "/a/st/catalogue.sqlite", "around": ["/a"]}
+`catalogue` may be left out. What lies in the trees of `around`, outside the places, is the canary.
+
+MANIFEST is a JSON file:
+  {"photos": {SHA256: {"size": N, "count": N, "stays": "no" | "may" | "must", "ends": ["library", ...]}},
+   "sets": [[SHA256, ...], ...], "around": {PATH: [...]}}
+`count` files of that content were put in. `stays` says whether a filed one stays in its inbox: by policy ("must"), or
+where it cannot be removed ("may"). `ends`, if given, are the only places where it may come to rest. Members of a set
+are filed all or not at all, in one directory, under one stem.
+
+As a module: check(places, manifest) -> [violation], Places, Manifest, snapshot, compare, resources.
+"""
+import argparse
+import collections
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import sqlite3
+import stat
+import sys
+import tempfile
+
+# Names that photo-inbox gives for a moment: in the places, and in its state directory.
+TEMPORARY = re.compile(rb"^\.photo-inbox-")
+HALF_WRITTEN = re.compile(rb"\.part$")
+REASON = re.compile(rb"\.reason(-[0-9]+)?\.txt$")
+
+
+class Places:
+    """Where everything is. Paths are bytes from here on."""
+
+    def __init__(self, inboxes, library, duplicates, quarantine, state, catalogue=None, around=()):
+        self.inboxes = {name: os.fsencode(path) for name, path in inboxes.items()}
+        self.library = os.fsencode(library)
+        self.duplicates = os.fsencode(duplicates)
+        self.quarantine = os.fsencode(quarantine)
+        self.state = os.fsencode(state)
+        self.catalogue = os.fsencode(catalogue) if catalogue else os.path.join(self.state, b"catalogue.sqlite")
+        self.around = [os.fsencode(path) for path in around]
+
+    @classmethod
+    def load(cls, file):
+        with open(file, encoding="utf-8") as text:
+            return cls(**json.load(text))
+
+    def save(self, file):
+        text = {name: os.fsdecode(getattr(self, name))
+                for name in ("library", "duplicates", "quarantine", "state", "catalogue")}
+        text["inboxes"] = {name: os.fsdecode(path) for name, path in self.inboxes.items()}
+        text["around"] = [os.fsdecode(path) for path in self.around]
+        with open(file, "w", encoding="utf-8") as out:
+            json.dump(text, out, indent=1)
+
+    @property
+    def roots(self):
+        """(kind, path) of every place that photos may be in."""
+        return [("inbox", path) for path in self.inboxes.values()] + [
+            ("library", self.library), ("duplicates", self.duplicates), ("quarantine", self.quarantine)]
+
+    def is_inside(self, path):
+        return any(path == root or path.startswith(root + b"/")
+                   for root in [path for _, path in self.roots] + [self.state])
+
+
+class Manifest:
+    """What was put in, and what lay around it. Made before the trial; `add` while files are put in."""
+
+    def __init__(self, photos=None, sets=None, around=None):
+        self.photos = photos or {}
+        self.sets = sets or []
+        self.around = around or {}
+
+    @classmethod
+    def load(cls, file):
+        with open(file, encoding="utf-8") as text:
+            value = json.load(text)
+        return cls(value["photos"], value.get("sets"), value.get("around"))
+
+    def save(self, file):
+        with open(file, "w", encoding="utf-8") as out:
+            out.write(self.text())
+
+    def text(self):
+        return json.dumps({"photos": self.photos, "sets": self.sets, "around": self.around}, indent=1)
+
+    def add(self, content, stays="no", ends=None):
+        """One more file of this content; its hash."""
+        digest = hashlib.sha256(content).hexdigest()
+        entry = self.photos.setdefault(digest, {"size": len(content), "count": 0, "stays": stays})
+        entry["count"] += 1
+        if ends:
+            entry["ends"] = list(ends)
+        return digest
+
+    @classmethod
+    def of_inboxes(cls, places, stays="no"):
+        manifest = cls(around=canary(places))
+        for path in places.inboxes.values():
+            for file in walk(path):
+                if file.is_regular:
+                    with open(file.path, "rb") as content:
+                        manifest.add(content.read(), stays)
+        return manifest
+
+
+Found = collections.namedtuple("Found", "path relative status is_regular")
+
+
+def walk(root):
+    """Everything below a directory that is no directory itself, and nothing if that is not there. Follows no link."""
+    try:
+        entries = sorted(os.scandir(root), key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for entry in entries:
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            continue
+        if stat.S_ISDIR(status.st_mode):
+            for below in walk(entry.path):
+                yield below._replace(relative=entry.name + b"/" + below.relative)
+        else:
+            yield Found(entry.path, entry.name, status, stat.S_ISREG(status.st_mode))
+
+
+def file_hash(path):
+    """SHA-256 of a file, in hexadecimal; None if it is gone."""
+    digest = hashlib.sha256()
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
+    try:
+        while block := os.read(file, 1 << 20):
+            digest.update(block)
+    finally:
+        os.close(file)
+    return digest.hexdigest()
+
+
+def canary(places):
+    """What lies around the places: path → [mode, size, time of last write, content]."""
+    listing = {}
+    todo = list(places.around)
+    while todo:
+        directory = todo.pop()
+        for entry in os.scandir(directory):
+            if places.is_inside(entry.path):
+                continue
+            status = entry.stat(follow_symlinks=False)
+            kind = stat.S_IFMT(status.st_mode)
+            if kind == stat.S_IFDIR:
+                # Its time changes with the roots in it, which may be made in it; its entries are listed.
+                todo.append(entry.path)
+                listing[os.fsdecode(entry.path)] = [oct(status.st_mode), 0, 0, ""]
+                continue
+            content = ""
+            if kind == stat.S_IFREG:
+                content = file_hash(entry.path)
+            elif kind == stat.S_IFLNK:
+                content = os.fsdecode(os.readlink(entry.path))
+            listing[os.fsdecode(entry.path)] = [oct(status.st_mode), status.st_size, status.st_mtime_ns, content]
+    return listing
+
+
+@contextlib.contextmanager
+def catalogue_copy(places):
+    """A connection to a copy of the catalogue as it lies there, log included; the original is not even locked."""
+    directory = tempfile.mkdtemp(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+    try:
+        copy = os.path.join(os.fsencode(directory), b"copy.sqlite")
+        shutil.copyfile(places.catalogue, copy)
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copyfile(places.catalogue + b"-wal", copy + b"-wal")
+        connection = sqlite3.connect(os.fsdecode(copy))
+        connection.row_factory = sqlite3.Row
+        try:
+            yield connection
+        finally:
+            connection.close()
+    finally:
+        shutil.rmtree(directory)
+
+
+class Rows:
+    """The catalogue's rows, as far as they are needed."""
+
+    def __init__(self, places):
+        self.photos, self.intents, self.outcomes, self.kept, self.faults = [], [], [], [], []
+        if not os.path.exists(places.catalogue):
+            return
+        with catalogue_copy(places) as catalogue:
+            try:
+                verdict = [row[0] for row in catalogue.execute("PRAGMA integrity_check")]
+                tables = {row[0] for row in catalogue.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+                if verdict != ["ok"]:
+                    self.faults.append(f"the catalogue is damaged: {'; '.join(verdict)}")
+                if list(catalogue.execute("PRAGMA foreign_key_check")):
+                    self.faults.append("the catalogue has rows that lead nowhere")
+                for name, attribute in (("photo", "photos"), ("intent", "intents"), ("outcome", "outcomes"),
+                                        ("kept_source", "kept")):
+                    if name in tables:
+                        setattr(self, attribute, [dict(row) for row in catalogue.execute(f"SELECT * FROM {name}")])
+            except sqlite3.DatabaseError as error:
+                self.faults.append(f"the catalogue cannot be read: {error}")
+
+
+def shown(path):
+    return os.fsdecode(path).encode("utf-8", "backslashreplace").decode()
+
+
+def check(places, manifest, crashed=False, rows=None):
+    """What is wrong, as sentences; nothing if all is well.
+
+    With `crashed` the state is one in the middle of something: then only what must hold at every instant is asked, that
+    of each photo there is a whole copy somewhere, nothing partial stands under a final name, and nothing lies outside.
+    """
+    wrong = []
+    found = collections.defaultdict(lambda: collections.defaultdict(list))  # hash → kind of place → files
+    for kind, root in places.roots:
+        for file in walk(root):
+            name = file.relative.rsplit(b"/", 1)[-1]
+            where = f"{kind}: {shown(file.relative)}"
+            if not file.is_regular:
+                wrong.append(f"{where} is no regular file")
+                continue
+            is_temporary = bool(TEMPORARY.search(name))
+            if is_temporary and not crashed:
+                wrong.append(f"a temporary is left in {where}")
+            digest = file_hash(file.path)
+            if digest in manifest.photos:
+                found[digest][kind].append(file)
+                continue
+            if is_temporary and crashed:
+                continue
+            if kind == "quarantine" and REASON.search(name):
+                continue
+            if digest is not None:
+                wrong.append(f"{where} has bytes that nobody put in ({file.status.st_size} of them)")
+    wrong += [f"outside the roots: {difference}" for difference in differences(manifest.around, canary(places))]
+    rows = rows or Rows(places)
+    for digest, photo in manifest.photos.items():
+        if not found[digest]:
+            wrong.append(f"LOST: {digest[:12]}, {photo['size']} bytes: no whole copy of it exists anywhere")
+    if crashed:
+        return wrong + rows.faults
+    wrong += rows.faults
+    wrong += check_places(places, manifest, found, rows)
+    wrong += check_rows(places, rows, found)
+    wrong += check_sets(manifest, found)
+    wrong += check_state(places)
+    return wrong
+
+
+def check_places(places, manifest, found, rows):
+    """Each photo in exactly one place, but for filed ones that stay."""
+    wrong = []
+    kept = {(row["inbox"], bytes(row["path"])) for row in rows.kept}
+    names = {path: name for name, path in places.inboxes.items()}
+    for digest, photo in manifest.photos.items():
+        files = {kind: list(some) for kind, some in found[digest].items()}
+        if not files:
+            continue
+        counts = {kind: len(some) for kind, some in files.items()}
+        what = f"{digest[:12]} ({photo['count']} put in; " + ", ".join(
+            f"{kind}: {' '.join(shown(file.relative) for file in some)}" for kind, some in sorted(files.items())) + ")"
+        in_library = counts.get("library", 0)
+        if in_library > 1:
+            wrong.append(f"filed {in_library} times: {what}")
+        if counts.get("duplicates") and not in_library:
+            wrong.append(f"a duplicate of nothing: {what}")
+        staying = 0
+        for file in files.get("inbox", []):
+            root = file.path[:len(file.path) - len(file.relative) - 1]
+            if (names.get(root), file.relative) in kept:
+                staying += 1
+        stays = photo.get("stays", "no")
+        if staying and stays == "no":
+            wrong.append(f"its source was kept: {what}")
+        total = sum(counts.values())
+        if stays == "must":
+            if counts.get("inbox", 0) != photo["count"]:
+                wrong.append(f"not all of it stayed: {what}")
+            if total - counts.get("inbox", 0) > 1:
+                wrong.append(f"in too many places: {what}")
+        elif stays == "may":
+            # A kept source counts beside the library's copy, and beside nothing else.
+            if not photo["count"] <= total <= photo["count"] + (1 if staying and in_library else 0):
+                wrong.append(f"in {total} places: {what}")
+        elif total != photo["count"]:
+            wrong.append(f"in {total} places: {what}")
+        for kind in photo.get("ends") and counts or ():
+            if kind not in photo["ends"] and not (kind == "inbox" and stays != "no"):
+                wrong.append(f"came to rest in {kind}, not in {' or '.join(photo['ends'])}: {what}")
+        if photo.get("ends") == ["library"] and not in_library:
+            wrong.append(f"not filed: {what}")
+    return wrong
+
+
+def check_rows(places, rows, found):
+    """Rows and files one to one, with equal hashes; no intent left."""
+    wrong = [f"an intent is left open: {row['step']}, {shown(row['source_path'])}" for row in rows.intents]
+    files = {}
+    for digest, kinds in found.items():
+        for kind in ("library", "duplicates", "quarantine"):
+            for file in kinds.get(kind, []):
+                files[file.path] = (digest, kind, file.status.st_size)
+    recorded = {}
+    for row in rows.photos:
+        if row["superseded_at"] is not None:
+            continue
+        path = os.path.join(bytes(row["library"]), bytes(row["library_path"]))
+        if path in recorded:
+            wrong.append(f"two rows for one file: {shown(path)}")
+        recorded[path] = row
+        digest, kind, size = files.get(path, (None, None, None))
+        if kind != "library":
+            wrong.append(f"photo {row['id']} is recorded, its file is missing: {shown(path)}")
+        elif digest != bytes(row["sha256"]).hex() or size != row["size"]:
+            wrong.append(f"photo {row['id']} is not what its row says: {shown(path)}")
+    operations = collections.Counter(row["photo_id"] for row in rows.outcomes if row["outcome"] == "filed")
+    for row in rows.photos:
+        if operations[row["id"]] != 1:
+            wrong.append(f"photo {row['id']} was filed by {operations[row['id']]} operations")
+    destinations = collections.Counter()
+    for row in rows.outcomes:
+        if row["outcome"] in ("duplicate", "quarantined") and row["destination"] is not None:
+            destinations[bytes(row["destination"])] += 1
+    for path, (digest, kind, _) in files.items():
+        if kind == "library" and path not in recorded:
+            wrong.append(f"not recorded: {kind}: {shown(path)}")
+        if kind != "library" and destinations[path] != 1:
+            wrong.append(f"{destinations[path]} rows for {kind}: {shown(path)}")
+    for path in destinations:
+        if path not in files:
+            wrong.append(f"a row says that a file went to {shown(path)}, where it is not")
+    return wrong
+
+
+def check_sets(manifest, found):
+    wrong = []
+    for members in manifest.sets:
+        homes = [found[member].get("library", []) for member in members]
+        filed = [home for home in homes if home]
+        if filed and len(filed) != len(homes):
+            wrong.append(f"a set is torn apart: {len(filed)} of {len(homes)} are filed ({members[0][:12]} …)")
+        elif filed:
+            places = {(os.path.dirname(home[0].path), os.path.basename(home[0].path).split(b".")[0]) for home in filed}
+            if len(places) != 1:
+                wrong.append(f"a set has {len(places)} names: {sorted(shown(b'/'.join(place)) for place in places)}")
+    return wrong
+
+
+def check_state(places):
+    """Nothing half-written in the state directory."""
+    wrong = []
+    for file in walk(places.state):
+        name = file.relative.rsplit(b"/", 1)[-1]
+        if HALF_WRITTEN.search(name) and file.is_regular:
+            wrong.append(f"a temporary is left in the state directory: {shown(file.relative)}")
+    return wrong
+
+
+def differences(before, after):
+    """What differs between two mappings, as sentences."""
+    wrong = []
+    for name in sorted(before.keys() | after.keys()):
+        if before.get(name) != after.get(name):
+            wrong.append(f"{name!r} was {before.get(name)}, is {after.get(name)}")
+    return wrong
+
+
+def snapshot(places):
+    """Everything that a second recovery must leave as it is: trees with times and hashes, and the catalogue's rows."""
+    tree = {}
+    for kind, root in places.roots:
+        if not os.path.isdir(root):
+            continue
+        for directory, _, _ in os.walk(root):
+            status = os.stat(directory)
+            tree[f"{kind}:{shown(directory)}"] = [oct(status.st_mode), status.st_mtime_ns]
+        for file in walk(root):
+            tree[f"{kind}:{shown(file.path)}"] = [
+                oct(file.status.st_mode), file.status.st_ino, file.status.st_nlink, file.status.st_size,
+                file.status.st_mtime_ns, file_hash(file.path) if file.is_regular else ""]
+    rows = Rows(places)
+    for name, some in (("photo", rows.photos), ("intent", rows.intents), ("outcome", rows.outcomes),
+                       ("kept_source", rows.kept)):
+        for row in some:
+            tree[f"row:{name}:{row['id']}"] = {
+                key: value.hex() if isinstance(value, bytes) else value for key, value in row.items()}
+    return tree
+
+
+def compare(before, after):
+    """What a second recovery changed."""
+    return [f"a second recovery changed something: {difference}" for difference in differences(before, after)]
+
+
+def resources(pid):
+    """What a process holds: descriptors by what they lead to, numbers of watches and children."""
+    descriptors, watches = collections.Counter(), 0
+    for number in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            descriptors[re.sub(r"(socket|pipe):\[[0-9]+\]", r"\1", os.readlink(f"/proc/{pid}/fd/{number}"))] += 1
+            with open(f"/proc/{pid}/fdinfo/{number}", encoding="ascii", errors="replace") as info:
+                watches += sum(line.startswith("inotify ") for line in info)
+    children = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(FileNotFoundError), open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as some:
+            children += len(some.read().split())
+    return {"descriptors": dict(descriptors), "watches": watches, "children": children}
+
+
+def check_resources(places, pid, base):
+    """Whether a process holds no more than before: the roots that it keeps open are no leak, what lies in them is."""
+    now = resources(pid)
+    roots = {os.fsdecode(os.path.realpath(path)) for _, path in places.roots}
+    wrong = []
+    for target, count in now["descriptors"].items():
+        if target.startswith("/") and target not in roots:
+            before = base["descriptors"].get(target, 0)
+        elif target in roots:
+            before = max(1, base["descriptors"].get(target, 0))
+        else:
+            before = base["descriptors"].get(target, 0)
+        if count > before:
+            wrong.append(f"{count} descriptors for {target}, not {before}")
+    for what in ("watches", "children"):
+        if now[what] != base[what]:
+            wrong.append(f"{now[what]} {what}, not {base[what]}")
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__, add_help=True)
+    parser.add_argument("do", choices=("manifest", "check", "snapshot", "compare"))
+    parser.add_argument("files", nargs="+")
+    parser.add_argument("--stays", action="store_true")
+    parser.add_argument("--may-stay", action="store_true")
+    parser.add_argument("--crashed", action="store_true")
+    options = parser.parse_args()
+    if options.do == "compare":
+        before, after = (json.load(open(file, encoding="utf-8")) for file in options.files)
+        wrong = compare(before, after)
+    else:
+        places = Places.load(options.files[0])
+        if options.do == "manifest":
+            print(Manifest.of_inboxes(places, "must" if options.stays else "may" if options.may_stay else "no").text())
+            return 0
+        if options.do == "snapshot":
+            print(json.dumps(snapshot(places), indent=1))
+            return 0
+        wrong = check(places, Manifest.load(options.files[1]), options.crashed)
+    for line in wrong:
+        print(line)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
