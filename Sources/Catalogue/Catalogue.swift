@@ -18,7 +18,9 @@ package final class Catalogue: Sendable {
     /// A damaged file that opening found and set aside, with what was wrong with it; its -wal and -shm lie beside it.
     package let setAside: SetAside?
 
-    private let database: DatabaseQueue
+    private let isWriter: Bool
+    /// The connection; nil after it was given up.
+    private let connection: Locked<DatabaseQueue?>
 
     /// A damaged catalogue file, moved out of the way.
     package struct SetAside: Hashable, Sendable {
@@ -57,13 +59,16 @@ package final class Catalogue: Sendable {
 
     /// Closes the file; the object is not to be used after. Without it the file is closed when the object goes.
     package func close() throws(CatalogueError) {
-        do { try database.close() } catch { throw CatalogueError(error, "closing the catalogue") }
+        do { try connection.withLock { try $0?.close() } } catch {
+            throw CatalogueError(error, "closing the catalogue")
+        }
     }
 
     /// Closes the file with all that was committed in it, and nothing beside it: for one that is to be moved.
     package func closeWhole() throws(CatalogueError) {
         let operation = "closing the catalogue"
         do {
+            let database = try database(operation)
             try database.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
                 try db.execute(sql: "PRAGMA journal_mode = DELETE")
@@ -80,21 +85,11 @@ package final class Catalogue: Sendable {
     private init(writing path: String, setAside: SetAside?) throws(CatalogueError) {
         self.path = path
         self.setAside = setAside
+        isWriter = true
         let operation = "opening the catalogue \(path)"
         do {
-            var configuration = Configuration()
-            configuration.label = "photo-inbox.catalogue"
-            configuration.journalMode = .wal
-            configuration.busyMode = .timeout(Self.busyTimeout)
-            configuration.prepareDatabase { db in try keepLogFile(db) }
-            database = try DatabaseQueue(path: path, configuration: configuration)
-            try database.writeWithoutTransaction { db in
-                // GRDB sets NORMAL with WAL, which may lose the last commits in a power cut.
-                try db.execute(sql: "PRAGMA synchronous = FULL")
-                guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2 else {
-                    throw CatalogueError(.other, operation, "synchronous=FULL was not accepted")
-                }
-            }
+            let database = try Self.connect(path, operation)
+            connection = Locked(database)
             try database.read { db in
                 try Self.refuseNewer(db, operation)
                 let findings = try String.fetchAll(db, sql: "PRAGMA quick_check(3)")
@@ -112,6 +107,7 @@ package final class Catalogue: Sendable {
     private init(reading path: String) throws(CatalogueError) {
         self.path = path
         setAside = nil
+        isWriter = false
         let operation = "reading the catalogue \(path)"
         do {
             do { _ = try FileStatus(at: BytePath(path), followingLinks: true) } catch {
@@ -121,7 +117,8 @@ package final class Catalogue: Sendable {
             var configuration = Configuration()
             configuration.readonly = true
             configuration.busyMode = .timeout(Self.busyTimeout)
-            database = try DatabaseQueue(path: path, configuration: configuration)
+            let database = try DatabaseQueue(path: path, configuration: configuration)
+            connection = Locked(database)
             try database.read { db in
                 try Self.refuseNewer(db, operation)
                 guard try Schema.migrator.hasCompletedMigrations(db) else {
@@ -150,20 +147,60 @@ package final class Catalogue: Sendable {
         try directory.sync()
     }
 
+    /// A connection that writes, durably.
+    private static func connect(_ path: String, _ operation: String) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.label = "photo-inbox.catalogue"
+        configuration.journalMode = .wal
+        configuration.busyMode = .timeout(Self.busyTimeout)
+        configuration.prepareDatabase { db in try keepLogFile(db) }
+        let database = try DatabaseQueue(path: path, configuration: configuration)
+        try database.writeWithoutTransaction { db in
+            // GRDB sets NORMAL with WAL, which may lose the last commits in a power cut.
+            try db.execute(sql: "PRAGMA synchronous = FULL")
+            guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2 else {
+                throw CatalogueError(.other, operation, "synchronous=FULL was not accepted")
+            }
+        }
+        return database
+    }
+
     private static func refuseNewer(_ db: Database, _ operation: String) throws {
         if try Schema.migrator.hasBeenSuperseded(db) {
             throw CatalogueError(.newerSchema, operation, "it was written by a newer photoinboxd")
         }
     }
 
+    /// The connection, made anew where the last one was given up.
+    private func database(_ operation: String) throws -> DatabaseQueue {
+        try connection.withLock { connection in
+            if let connection { return connection }
+            let another = try Self.connect(path, operation)
+            connection = another
+            return another
+        }
+    }
+
     /// Runs `body` in one read transaction.
     func read<Value>(_ operation: String, _ body: (Database) throws -> Value) throws(CatalogueError) -> Value {
-        do { return try database.read(body) } catch { throw CatalogueError(error, operation) }
+        do { return try database(operation).read(body) } catch { throw CatalogueError(error, operation) }
     }
 
     /// Runs `body` in one write transaction, rolled back if it throws.
     func write<Value>(_ operation: String, _ body: (Database) throws -> Value) throws(CatalogueError) -> Value {
-        do { return try database.write(body) } catch { throw CatalogueError(error, operation) }
+        let failure: CatalogueError
+        do { return try database(operation).write(body) } catch { failure = CatalogueError(error, operation) }
+        // Where SQLite may not open one of its files for writing at that moment, it opens it for reading and says so
+        // for ever after. Only another connection asks again, and only when the last one is closed.
+        guard isWriter, failure.code == .readOnly else { throw failure }
+        do {
+            try connection.withLock { connection in
+                let last = connection
+                connection = nil
+                try last?.close()
+            }
+            return try database(operation).write(body)
+        } catch { throw CatalogueError(error, operation) }
     }
 }
 

@@ -16,6 +16,7 @@ enum Schema {
         migrator.registerMigration("5 libraries") { db in
             try db.execute(sql: libraries)
         }
+        migrator.registerMigration("6 moves under way") { db in try db.execute(sql: moves) }
         return migrator
     }()
 
@@ -42,6 +43,30 @@ enum Schema {
         source_modified_ns INTEGER NOT NULL,
         source_changed INTEGER NOT NULL,
         source_changed_ns INTEGER NOT NULL
+        """
+
+    /// A file on its way to quarantine or duplicates: written before it is moved, gone when its outcome is recorded.
+    private static let moves = """
+        CREATE TABLE move (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            token TEXT NOT NULL UNIQUE,
+            since INTEGER NOT NULL,
+            inbox TEXT NOT NULL,
+            path BLOB NOT NULL,
+            -- The root as configured, and the name in it, which was free.
+            root BLOB NOT NULL,
+            destination BLOB NOT NULL,
+            outcome TEXT NOT NULL,
+            reason TEXT NOT NULL,
+            sha256 BLOB NOT NULL CHECK (length(sha256) = 32),
+            photo_id INTEGER REFERENCES photo (id),
+            inode INTEGER NOT NULL,
+            size INTEGER NOT NULL,
+            modified INTEGER NOT NULL,
+            modified_ns INTEGER NOT NULL,
+            changed INTEGER NOT NULL,
+            changed_ns INTEGER NOT NULL
+        ) STRICT;
         """
 
     private static let first = """

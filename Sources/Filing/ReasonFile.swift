@@ -51,12 +51,21 @@ private func utcText(_ time: FileTime) -> String {
 }
 
 /// Writes `note` beside the quarantined file `path` of `root`, durably, and returns its path. Throws with nothing left;
-/// the quarantined file itself is never touched.
+/// the quarantined file itself is never touched. `again` if a crash may have left one that is not whole.
+@discardableResult
 package func writeReason(
-    _ note: QuarantineNote, besides path: BytePath, in root: DestinationRoot, work: FileWork = FileWork()
+    _ note: QuarantineNote, besides path: BytePath, in root: DestinationRoot, again: Bool = false,
+    work: FileWork = FileWork()
 ) throws(FilingError) -> BytePath {
     work.willEnter(.writeReason)
     let directory = try root.openDirectory(path.parent)
+    if again {
+        do { try directory.remove(FileNames.reason(for: path.name, attempt: 0)) } catch {
+            if error.code != .noSuchFileOrDirectory {
+                throw FilingError(.writeReason, .destination, .system(error), path: path)
+            }
+        }
+    }
     for attempt in 0..<StagedFile.attempts {
         let name = FileNames.reason(for: path.name, attempt: attempt)
         let file: OwnedDescriptor

@@ -61,25 +61,26 @@ package struct Recovery: Sendable {
         work: FileWork = FileWork()
     ) throws(FilingError) -> Recovered {
         work.willEnter(.recover)
-        try removeTemporary(of: pending, in: library)
+        try removeTemporary(pending.token, beside: pending.destination, in: library)
         guard pending.isRecorded else {
-            try bringBackSource(of: pending, in: inbox)
+            try bringBack(pending.source, pending.token, in: inbox)
             guard let path = try findCopy(of: pending, in: library, work) else { return .undone }
             return .placed(path)
         }
         guard try isWhole(pending, in: library, work) else {
-            try bringBackSource(of: pending, in: inbox)
+            try bringBack(pending.source, pending.token, in: inbox)
             return .copyDamaged
         }
         // Under its own name again, so that one way of removing serves all cases.
-        try bringBackSource(of: pending, in: inbox)
+        try bringBack(pending.source, pending.token, in: inbox)
         return try removeSource(of: pending, in: inbox, work)
     }
 
-    private func removeTemporary(of pending: PendingFiling, in library: DestinationRoot) throws(FilingError) {
-        let path = pending.destination
-        guard let directory = try openParent(of: path, in: library.descriptor, .destination) else { return }
-        do { try directory.remove(FileNames.temporary(pending.token)) } catch {
+    func removeTemporary(
+        _ token: String, beside path: BytePath, in root: DestinationRoot
+    ) throws(FilingError) {
+        guard let directory = try openParent(of: path, in: root.descriptor, .destination) else { return }
+        do { try directory.remove(FileNames.temporary(token)) } catch {
             // The usual case: the temporary had no name.
             if error.code == .noSuchFileOrDirectory { return }
             throw FilingError(.recover, .destination, .system(error), path: path)
@@ -88,15 +89,17 @@ package struct Recovery: Sendable {
     }
 
     /// Whatever stands under the aside name gets its old name back: it may be another file than the one that was filed.
-    private func bringBackSource(of pending: PendingFiling, in inbox: borrowing OwnedDescriptor) throws(FilingError) {
-        let aside = FileNames.aside(pending.token)
-        guard let directory = try openParent(of: pending.source, in: inbox, .source) else { return }
+    func bringBack(
+        _ source: BytePath, _ token: String, in inbox: borrowing OwnedDescriptor
+    ) throws(FilingError) {
+        let aside = FileNames.aside(token)
+        guard let directory = try openParent(of: source, in: inbox, .source) else { return }
         do { _ = try FileStatus(of: aside, in: directory) } catch {
             if error.code == .noSuchFileOrDirectory { return }
-            throw FilingError(.recover, .source, .system(error), path: pending.source)
+            throw FilingError(.recover, .source, .system(error), path: source)
         }
-        try restore(aside, to: pending.source.name, in: directory, .recover, pending.source)
-        try filing(.recover, .source, pending.source) { () throws(SystemCallError) in try directory.sync() }
+        try restore(aside, to: source.name, in: directory, .recover, source)
+        try filing(.recover, .source, source) { () throws(SystemCallError) in try directory.sync() }
     }
 
     /// How many free names in a row end the search: names that were taken when the copy got its own may be free now.
@@ -173,7 +176,7 @@ package struct Recovery: Sendable {
     }
 
     /// The directory that holds `path`'s name; nil if there is no way of plain directories to it any more.
-    private func openParent(
+    func openParent(
         of path: BytePath, in root: borrowing OwnedDescriptor, _ side: FilingError.Side
     ) throws(FilingError) -> OwnedDescriptor? {
         do { return try root.openDirectoryBeneath(path.parent) } catch {

@@ -12,29 +12,33 @@ package enum Relocation: Hashable, Sendable {
 
 extension SourceFile {
     /// Moves the file, unchanged, into `subdirectory` of `root`: by a rename that replaces nothing where both lie on one
-    /// mount, else by a verified copy and a removal. A taken name gets a suffix. Durable when it returns.
+    /// mount, else by a verified copy and a removal. A taken name gets a suffix, or is ``FilingError/Cause/noFreeName``
+    /// if it must be `only`. Durable when it returns; what an error or a crash leaves is for ``Recovery``, which needs
+    /// to know `token` and `only`.
     package func move(
-        to root: DestinationRoot, subdirectory: BytePath = "", token: String = FileNames.makeToken(),
-        probe: WriterProbe, work: FileWork = FileWork()
+        to root: DestinationRoot, subdirectory: BytePath = "", as only: BytePath? = nil,
+        token: String = FileNames.makeToken(), probe: WriterProbe, work: FileWork = FileWork()
     ) throws(FilingError) -> Relocation {
         work.willEnter(.openDestination)
         let destination = try root.openDirectory(subdirectory)
         work.willEnter(.move)
         try requireUnchanged(.move)
-        if let moved = try rename(to: destination) {
+        if let moved = try rename(to: destination, only) {
             work.willEnter(.syncDestination)
             try filing(.syncDestination, .destination, path) { () throws(SystemCallError) in try destination.sync() }
             work.willEnter(.syncSource)
             try syncDirectory()
             return .moved(subdirectory.appending(moved))
         }
-        return try copyAndRemove(to: root, subdirectory, token, probe, work)
+        return try copyAndRemove(to: root, subdirectory, only, token, probe, work)
     }
 
     /// The name it got; nil if a rename can't do it.
-    private func rename(to destination: borrowing OwnedDescriptor) throws(FilingError) -> BytePath? {
-        for attempt in 0..<StagedFile.attempts {
-            let candidate = FileNames.candidate(name, attempt: attempt)
+    private func rename(
+        to destination: borrowing OwnedDescriptor, _ only: BytePath?
+    ) throws(FilingError) -> BytePath? {
+        for attempt in 0..<(only == nil ? StagedFile.attempts : 1) {
+            let candidate = only ?? FileNames.candidate(name, attempt: attempt)
             do {
                 try directory.rename(name, to: destination, as: candidate)
             } catch {
@@ -74,9 +78,11 @@ extension SourceFile {
     }
 
     private func copyAndRemove(
-        to root: DestinationRoot, _ subdirectory: BytePath, _ token: String, _ probe: WriterProbe, _ work: FileWork
+        to root: DestinationRoot, _ subdirectory: BytePath, _ only: BytePath?, _ token: String, _ probe: WriterProbe,
+        _ work: FileWork
     ) throws(FilingError) -> Relocation {
-        let plan = PlacementPlan(token: token, directory: subdirectory, name: name, hash: try hash(work))
+        let plan = PlacementPlan(
+            token: token, directory: subdirectory, name: only ?? name, isExact: only != nil, hash: try hash(work))
         let placed = try place(self, by: plan, in: root, work: work)
         let failure: FilingError
         do {
@@ -86,7 +92,7 @@ extension SourceFile {
             }
         } catch { failure = error }
         // One file, one place: the copy goes again, if it is ours and the source is certainly there.
-        if !placed.wasThere, (try? requireUnchanged(.move)) != nil {
+        if !placed.wasThere, (try? requireStanding(.move)) != nil {
             let parent = try root.openDirectory(subdirectory)
             try filing(.move, .destination, placed.path) { () throws(SystemCallError) in
                 try parent.remove(placed.path.name)

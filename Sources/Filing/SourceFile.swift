@@ -96,6 +96,17 @@ package final class SourceFile: Sendable {
         }
     }
 
+    /// The same, but its attributes may have changed, and its name for a while: whether its content stands under its
+    /// own name.
+    package func requireStanding(_ step: FilingStep) throws(FilingError) {
+        let named = try filing(step, .source, path) { () throws(SystemCallError) in
+            try FileStatus(of: name, in: directory)
+        }
+        guard named.device == status.device, named.identity.hasSameContent(as: identity) else {
+            throw FilingError(step, .source, .sourceChanged("its name leads to another file"), path: path)
+        }
+    }
+
     private func require(_ now: FileStatus, _ step: FilingStep) throws(FilingError) {
         let difference: String? =
             if now.identity.size != identity.size {

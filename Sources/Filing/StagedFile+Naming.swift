@@ -24,7 +24,7 @@ extension StagedFile {
         let inode = try filing(.nameCopy, .destination, plan.path) { () throws(SystemCallError) in
             try FileStatus(of: content).identity.inode
         }
-        for attempt in 0..<Self.attempts {
+        for attempt in 0..<(plan.isExact ? 1 : Self.attempts) {
             let name = FileNames.candidate(plan.name, attempt: attempt)
             let path = plan.directory.appending(name)
             switch try tryName(name) {
@@ -76,8 +76,11 @@ extension StagedFile {
             } catch  where [.notPermitted, .noFunction, .notSupported].contains(error.code) {
                 throw FilingError(.nameCopy, .destination, .cannotNameSafely(error), path: plan.path)
             } catch { throw failed(error, name) }
-            // Two names now; the photo stands even if the first one can't be removed, which recovery tries again.
-            try? directory.remove(temporaryName)
+            do { try directory.remove(temporaryName) } catch {
+                // Two names now, and that of the photo is the one to go: another try then finds nothing in its way.
+                try? directory.remove(name)
+                throw failed(error, temporaryName)
+            }
             return .named
         }
         let reason = refusal ?? SystemCallError("renameat2", .notSupported, path: name)

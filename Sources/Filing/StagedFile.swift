@@ -10,14 +10,20 @@ package struct PlacementPlan: Sendable {
     package let directory: BytePath
     /// The wanted name.
     package let name: BytePath
+    /// No other name will do, should that one be taken.
+    package let isExact: Bool
     /// The source's hash, which the copy must have.
     package let hash: ContentHash
 
-    package init(token: String = FileNames.makeToken(), directory: BytePath, name: BytePath, hash: ContentHash) {
+    package init(
+        token: String = FileNames.makeToken(), directory: BytePath, name: BytePath, isExact: Bool = false,
+        hash: ContentHash
+    ) {
         precondition(FileNames.isToken(token), "not a token: \(escapeForDisplay(Array(token.utf8)))")
         self.token = token
         self.directory = directory
         self.name = name
+        self.isExact = isExact
         self.hash = hash
     }
 }

@@ -80,6 +80,8 @@ package actor Daemon {
         self.exit = exit
         runtime = launch.settings.runtime
         lock = try StateLock(launch.settings.state)
+        RuntimeFile.removeHalfWritten([RuntimeFile.state.name, RuntimeFile.pid.name], in: runtime)
+        RuntimeFile.removeHalfWritten([SettledFiles.name], in: launch.settings.state)
         catalogue = try Catalogue.openForWriting(
             String(decoding: launch.settings.catalogue.bytes, as: UTF8.self), now: Moment.now.wall)
         libraryGuard = LibraryGuard(catalogue)

@@ -109,7 +109,8 @@ final class Generation: Sendable {
             LiveState.Parts(
                 settings: settings, watch: watch, pipeline: pipeline,
                 inboxSubsystems: [subsystem, watchSubsystem] + scans + workers.map { $0.subsystem },
-                tick: { [watchQueue, watch, settled = surroundings.settled] in
+                tick: { [watchQueue, watch, pipeline, settled = surroundings.settled] in
+                    pipeline.tick()
                     watchQueue.async {
                         watch.tick()
                         settled.saveNowAndThen(watch)

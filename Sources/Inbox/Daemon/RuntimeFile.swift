@@ -31,6 +31,16 @@ struct RuntimeFile: Sendable {
         return directory.appending(name)
     }
 
+    /// Takes away what a crash has left half-written of files called `name` in `directory`; for whoever alone may write
+    /// them.
+    static func removeHalfWritten(_ names: [BytePath], in directory: BytePath) {
+        guard let parent = try? openDirectory(directory), let entries = try? parent.entries() else { return }
+        let beginnings = names.map { $0.bytes + [UInt8(ascii: ".")] }
+        for entry in entries where entry.name.bytes.suffix(5) == ArraySlice(".part".utf8) {
+            if beginnings.contains(where: { entry.name.bytes.starts(with: $0) }) { try? parent.remove(entry.name) }
+        }
+    }
+
     /// Takes it away; it is no harm if it is not there.
     func remove(from directory: BytePath) {
         guard let parent = try? openDirectory(directory) else { return }

@@ -39,6 +39,9 @@ final class SettledFiles: Sendable {
         }
     }
 
+    /// Its name in the state directory.
+    static let name: BytePath = "settled-files"
+
     let subsystem: Subsystem
     private let file: WatchMemoryFile
     private let catalogue: Catalogue
@@ -51,7 +54,7 @@ final class SettledFiles: Sendable {
     private static let interval = 300.0
 
     init(in state: BytePath, catalogue: Catalogue, version: String, log: InboxLog) {
-        file = WatchMemoryFile(state.appending("settled-files"))
+        file = WatchMemoryFile(state.appending(Self.name))
         subsystem = Subsystem(
             name: "settled files", queue: MonitorQueue(label: "photo-inbox.settled"), isVital: false)
         self.catalogue = catalogue

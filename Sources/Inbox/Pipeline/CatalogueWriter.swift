@@ -81,12 +81,16 @@ actor CatalogueWriter {
         return ids.outcome
     }
 
-    /// The filing is complete: nothing of it has to be recovered. `kept` says why its source stays, if it does.
-    func close(_ intent: OpenIntent, operation: Int64, kept reason: String?) throws(CatalogueError) {
+    /// The filing is complete: nothing of it has to be recovered. `kept` says why its source stays, if it does, and in
+    /// which state.
+    func close(
+        _ intent: OpenIntent, operation: Int64, kept reason: String?, identity: FileIdentity?
+    ) throws(CatalogueError) {
         let photo = intent.planned.photo
         let kept = reason.map {
             KeptSource(
-                inbox: photo.inbox, path: photo.sourcePath, identity: photo.sourceIdentity, since: Moment.now.wall,
+                inbox: photo.inbox, path: photo.sourcePath, identity: identity ?? photo.sourceIdentity,
+                since: Moment.now.wall,
                 why: $0, sha256: photo.sha256, outcomeID: operation)
         }
         try perform("closing an intent") { () throws(CatalogueError) in
@@ -127,16 +131,57 @@ actor CatalogueWriter {
         }
     }
 
-    /// Forgets an intent of an earlier life.
-    func close(recovered intent: StoredIntent, kept reason: String?) throws(CatalogueError) {
+    /// Whether the photo that lies at `path` of `inbox` is filed, and still to be removed or remembered as kept.
+    func isOwed(_ path: BytePath, inbox: String) throws(CatalogueError) -> Bool {
+        try pendingIntents(inbox: inbox).contains { $0.photo.sourcePath == path && $0.step == .recorded }
+    }
+
+    /// Forgets an intent of an earlier life, or one that this life could not finish. `identity` is the state in which
+    /// its source stays, if it does.
+    func close(
+        recovered intent: StoredIntent, kept reason: String?, identity: FileIdentity? = nil
+    ) throws(CatalogueError) {
         let kept = reason.map {
             KeptSource(
-                inbox: intent.photo.inbox, path: intent.photo.sourcePath, identity: intent.photo.sourceIdentity,
+                inbox: intent.photo.inbox, path: intent.photo.sourcePath,
+                identity: identity ?? intent.photo.sourceIdentity,
                 since: Moment.now.wall, why: $0, sha256: intent.photo.sha256)
         }
         try perform("closing a recovered intent") { () throws(CatalogueError) in
             try catalogue.closeIntents([intent.id], kept: kept.map { [$0] } ?? [])
         }
+    }
+
+    /// Writes down what is about to leave its inbox without being filed, before it is moved.
+    func begin(_ move: MoveRecord) throws(CatalogueError) -> StoredMove {
+        try perform("recording a move") { () throws(CatalogueError) in try catalogue.beginMove(move) }
+    }
+
+    /// Forgets a move and records what came of it; the operation's number. `kept` is the identity of a file that stays
+    /// in its inbox; nil for both if nothing came of it.
+    func finish(
+        _ move: StoredMove, destination: BytePath?, kept: FileIdentity?
+    ) throws(CatalogueError) -> Int64? {
+        let record = move.move
+        var outcome: OutcomeRecord?
+        if destination != nil || kept != nil {
+            outcome = OutcomeRecord(
+                at: Moment.now.wall, inbox: record.inbox, path: record.path, outcome: record.outcome,
+                reason: record.reason, sha256: record.sha256, photoID: record.photoID, destination: destination)
+        }
+        let source = kept.map {
+            KeptSource(
+                inbox: record.inbox, path: record.path, identity: $0, since: Moment.now.wall, why: record.reason,
+                sha256: record.sha256)
+        }
+        return try perform("recording a move's end") { () throws(CatalogueError) in
+            try catalogue.finishMove(move.id, outcome: outcome, kept: source)
+        }
+    }
+
+    /// What an earlier life left half-way out of an inbox, oldest first.
+    func pendingMoves(inbox: String) throws(CatalogueError) -> [StoredMove] {
+        try perform("reading moves") { () throws(CatalogueError) in try catalogue.pendingMoves(inbox: inbox) }
     }
 
     /// Records an outcome other than filed; its number. `kept` is the identity of a file that stays in its inbox.

@@ -14,12 +14,21 @@ extension InboxWorker {
         case .sidecar(let kind): return leave(arrival, "a sidecar (\(kind.rawValue)); it stays where it is")
         case .take: break
         }
-        let source = try open(path)
+        let source: SourceFile
+        do { source = try open(path) } catch {
+            // Gone, for it was moved: by a move whose end could not be recorded then.
+            if let late = lateOutcome(of: arrival) { return late }
+            throw error
+        }
+        movedLate[path] = nil
         if try await catalogue.isKept(source.identity, inbox: spec.name) {
             // It was told in an earlier life, or a moment ago: now it is only counted.
             var conclusion = Conclusion(.ended(.ignored))
             conclusion.settled = .opened(source.identity)
             return conclusion
+        }
+        if owed.withLock({ $0.isOwed }), try await catalogue.isOwed(path, inbox: spec.name) {
+            return postponed("it is filed, and still to be removed")
         }
         let now = ContinuousClock.now
         var quiet = arrival.quiet ?? QuietCheck(source.identity, at: now)

@@ -40,11 +40,15 @@ extension InboxWorker {
         let photo = PhotoRecord(
             arrival.key, source, report, date: date.chosen, proof: proof, hash: hash, library: places.library,
             path: wanted)
+        underWay.updateValue(nil, forKey: plan.token)
+        defer { underWay[plan.token] = nil }
         let intent = try await catalogue.begin(
             PlannedFiling(key: arrival.key, plan: plan, photo: photo, superseding: damaged))
         let placed: PlacedFile
         do { placed = try Filing.place(source, by: plan, in: library, work: work) } catch {
-            await catalogue.abandon(intent)
+            // Its intent stays until recovery has seen that nothing of it is left, which the failure may have kept us
+            // from taking away.
+            owed.withLock { $0.owe() }
             throw error
         }
         work.willEnter(.record)
@@ -54,13 +58,27 @@ extension InboxWorker {
             operation = try await commit(intent, at: placed.path, reason: date.words, &symptoms)
         } catch {
             // Unrecorded, it must not stay: the next try would find its name taken by nobody's photo. The source is whole.
-            try? withdraw(placed, from: library)
+            do { try withdraw(placed, from: library) } catch let failure {
+                // Then the intent stays, so that recovery finds the copy.
+                owed.withLock { $0.owe() }
+                throw failure
+            }
             await catalogue.abandon(intent)
             throw error
         }
         // From here on the photo is filed, whatever becomes of its source.
-        let kept = spec.removesSources ? remove(source, plan.token, work) : .kept("mode = \"copy\"")
-        try await catalogue.close(intent, operation: operation, kept: kept.reason)
+        let kept = spec.removesSources ? remove(source, plan.token, work) : .kept("mode = \"copy\"", source.identity)
+        do {
+            if case .owed = kept {
+                // Its intent says so until recovery has done it.
+                owed.withLock { $0.owe() }
+            } else {
+                try await catalogue.close(intent, operation: operation, kept: kept.reason, identity: kept.identity)
+            }
+        } catch {
+            owed.withLock { $0.owe() }
+            symptoms.append(.catalogue(failure: error))
+        }
 
         var ended = EndedArrival(
             key: arrival.key, outcome: .filed, reason: date.words, ended: .now, firstSeen: arrival.firstSeen)
@@ -70,7 +88,7 @@ extension InboxWorker {
         ended.proof = proof
         ended.operation = operation
         var conclusion = Conclusion(.ended(.filed), ended)
-        conclusion.settled = kept.reason.map { _ in .opened(source.identity) }
+        conclusion.settled = kept.identity.map { .opened($0) }
         if spec.removesSources, let reason = kept.reason {
             symptoms.append(.sourceKept(inbox: spec.name, reason: reason))
         }
@@ -99,10 +117,18 @@ extension InboxWorker {
         case removed
         /// Something else lies there now; it is an arrival of its own.
         case replaced
-        case kept(String)
+        /// It stays, in this state.
+        case kept(String, FileIdentity)
+        /// It is still to be removed: what failed may work another time.
+        case owed
 
         var reason: String? {
-            if case .kept(let reason) = self { return reason }
+            if case .kept(let reason, _) = self { return reason }
+            return nil
+        }
+
+        var identity: FileIdentity? {
+            if case .kept(_, let identity) = self { return identity }
             return nil
         }
     }
@@ -111,11 +137,14 @@ extension InboxWorker {
         do throws(FilingError) {
             switch try source.remove(token: token, probe: probe, work: work) {
             case .removed: return .removed
-            case .kept(let error): return .kept("it cannot be removed: \(error)")
+            case .kept(let error):
+                // Not as it was opened: a name that was given back has another time of change.
+                guard let now = try? FileStatus(of: source.content) else { return .owed }
+                return .kept("it cannot be removed: \(error)", now.identity)
             }
         } catch {
             if case .sourceChanged = error.cause { return .replaced }
-            return .kept("it could not be removed: \(error)")
+            return .owed
         }
     }
 }

@@ -5,26 +5,50 @@ import LinuxKernel
 
 /// What an earlier life left under way.
 extension InboxWorker {
-    /// Finishes or undoes each filing of this inbox that was interrupted, before anything new is taken. Doing it twice
-    /// changes nothing. What cannot be finished now keeps its intent, and is tried at the next start.
+    /// Finishes or undoes each filing and each move of this inbox that was interrupted, before anything new is taken.
+    /// Doing it twice changes nothing. What cannot be finished now keeps its row, holds up none of the others, and is
+    /// tried again (``owed``).
     func recover() async -> [Symptom] {
-        defer { subsystem.idle() }
-        var symptoms: [Symptom] = []
-        do {
-            for intent in try await catalogue.pendingIntents(inbox: spec.name) {
-                subsystem.enter("recovering \(spec.name)/\(intent.photo.sourcePath.escaped)")
-                symptoms += try await recover(intent)
-            }
-        } catch let failure as CatalogueError {
-            symptoms.append(.catalogue(failure: failure))
-        } catch let refusal as LibraryGuard.Refusal {
-            symptoms.append(.library(failure: .replaced("\(refusal)")))
-        } catch let error as FilingError {
-            if let failure = libraryFailure(error) { symptoms.append(.library(failure: failure)) }
-        } catch {
-            symptoms.append(.inboxUnreadable(inbox: spec.name, reason: "\(error)"))
+        if isRecovering { return [] }
+        isRecovering = true
+        defer {
+            isRecovering = false
+            owed.withLock { $0.end(now: .now) }
+            subsystem.idle()
         }
-        return symptoms
+        owed.withLock { $0.begin() }
+        return await attempt {
+            var symptoms: [Symptom] = []
+            for intent in try await catalogue.pendingIntents(inbox: spec.name) where !isUnderWay(intent.token) {
+                subsystem.enter("recovering \(spec.name)/\(intent.photo.sourcePath.escaped)")
+                symptoms += await attempt { try await recover(intent) }
+            }
+            for move in try await catalogue.pendingMoves(inbox: spec.name) where !isUnderWay(move.move.token) {
+                subsystem.enter("recovering \(spec.name)/\(move.move.path.escaped)")
+                symptoms += await attempt {
+                    try await recover(move)
+                    return []
+                }
+            }
+            return symptoms
+        }
+    }
+
+    private func isUnderWay(_ token: String) -> Bool { underWay.keys.contains(token) }
+
+    /// What failed is a symptom, and owed.
+    private func attempt(_ body: () async throws -> [Symptom]) async -> [Symptom] {
+        do { return try await body() } catch {
+            owed.withLock { $0.owe() }
+            switch error {
+            case let failure as CatalogueError: return [.catalogue(failure: failure)]
+            case let refusal as LibraryGuard.Refusal: return [.library(failure: .replaced("\(refusal)"))]
+            case let error as FilingError:
+                forgetRoots()
+                return libraryFailure(error).map { [.library(failure: $0)] } ?? []
+            default: return [.inboxUnreadable(inbox: spec.name, reason: "\(error)")]
+            }
+        }
     }
 
     private func recover(_ intent: StoredIntent) async throws -> [Symptom] {
@@ -51,7 +75,9 @@ extension InboxWorker {
                 try await catalogue.close(recovered: intent, kept: nil)
                 return []
             case .sourceKept(let error):
-                try await catalogue.close(recovered: intent, kept: "it cannot be removed: \(error)")
+                let now = try? FileStatus(of: intent.photo.sourcePath, beneath: inbox.descriptor)
+                try await catalogue.close(
+                    recovered: intent, kept: "it cannot be removed: \(error)", identity: now?.identity)
                 return [.sourceKept(inbox: spec.name, reason: "\(error)")]
             case .copyDamaged:
                 try await catalogue.close(recovered: intent, kept: nil)

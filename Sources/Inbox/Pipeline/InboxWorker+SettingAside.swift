@@ -1,7 +1,10 @@
+import Catalogue
 import FileValues
 import Filing
+import LinuxKernel
 
-/// Outcomes that move a file out of its inbox without filing it.
+/// Outcomes that move a file out of its inbox without filing it. A move is written down before it is made, so that a
+/// crash at any moment leaves one file with one row.
 extension InboxWorker {
     /// The library has these bytes, as was seen by reading them again.
     func setAsideDuplicate(
@@ -15,11 +18,11 @@ extension InboxWorker {
         ended.bytes = source.identity.size
         var kept: FileIdentity?
         if spec.removesSources {
-            kept = try move(source, to: places.duplicates, &ended, work)
+            kept = try await move(source, hash, to: places.duplicates, &ended, duplicateOf: known.id, work)
         } else {
             kept = source.identity
+            ended.operation = try await catalogue.record(ended, photo: known.id, sha256: hash, kept: kept)
         }
-        ended.operation = try await catalogue.record(ended, photo: known.id, sha256: hash, kept: kept)
         var conclusion = Conclusion(.ended(.duplicate), ended)
         conclusion.settled = kept.map { .opened($0) }
         return conclusion
@@ -32,30 +35,108 @@ extension InboxWorker {
         var ended = EndedArrival(
             key: arrival.key, outcome: .quarantined, reason: reason, ended: .now, firstSeen: arrival.firstSeen)
         ended.bytes = source.identity.size
-        let kept = try move(source, to: places.quarantine, &ended, work)
-        if let path = ended.destination?.relative(to: places.quarantine) {
-            let note = QuarantineNote(
-                what: "set aside by photo-inbox, unchanged", why: reason, when: Moment.now.wall,
-                origin: spec.path.appending(arrival.key.path),
-                advice: "copy it again from where it came; this one can then be deleted")
-            _ = try writeReason(note, besides: path, in: try root(places.quarantine), work: work)
-        }
-        ended.operation = try await catalogue.record(ended, photo: nil, sha256: nil, kept: kept)
+        let hash = try source.hash(work)
+        let kept = try await move(source, hash, to: places.quarantine, &ended, duplicateOf: nil, work)
         var conclusion = Conclusion(.ended(.quarantined), ended)
         conclusion.settled = kept.map { .opened($0) }
         return conclusion
     }
 
-    /// The identity of a file that could not be moved, and so stays.
+    /// Moves `source` below `place` and records that; the identity of a file that could not be moved, and so stays. On
+    /// an error its row stays, and ``recover()`` finds out how far it came.
     private func move(
-        _ source: SourceFile, to place: BytePath, _ ended: inout EndedArrival, _ work: FileWork
-    ) throws -> FileIdentity? {
-        let name = BytePath(spec.name)
-        switch try source.move(to: try root(place), subdirectory: name, probe: probe, work: work) {
-        case .moved(let path):
-            ended.destination = place.appending(path)
-            return nil
-        case .kept: return source.identity
+        _ source: SourceFile, _ hash: ContentHash, to place: BytePath, _ ended: inout EndedArrival,
+        duplicateOf photo: Int64?, _ work: FileWork
+    ) async throws -> FileIdentity? {
+        let subdirectory = BytePath(spec.name)
+        while true {
+            let root = try root(place)
+            let name = try root.freeName(like: source.name, in: subdirectory, butNot: names(inUseBelow: place))
+            let token = FileNames.makeToken()
+            let record = MoveRecord(
+                token: token, since: Moment.now.wall, inbox: spec.name, path: source.path, root: place,
+                destination: subdirectory.appending(name), outcome: OutcomeKind(ended.outcome), reason: ended.reason,
+                sha256: hash.bytes, photoID: photo, identity: source.identity)
+            underWay[token] = record
+            defer { underWay[token] = nil }
+            let begun = try await catalogue.begin(record)
+            var kept: FileIdentity?
+            do throws(FilingError) {
+                switch try source.move(
+                    to: root, subdirectory: subdirectory, as: name, token: token, probe: probe, work: work)
+                {
+                case .moved(let path):
+                    ended.destination = place.appending(path)
+                    try writeNote(on: record, in: root, work: work)
+                case .kept: kept = source.identity
+                }
+            } catch {
+                owed.withLock { $0.owe() }
+                // Somebody took the name meanwhile: the row is dropped by recovery, and another name found.
+                if case .noFreeName = error.cause { continue }
+                throw error
+            }
+            do {
+                ended.operation = try await catalogue.finish(begun, destination: ended.destination, kept: kept)
+            } catch {
+                owed.withLock { $0.owe() }
+                throw error
+            }
+            return kept
         }
     }
+
+    /// Names below `place` that moves of this life are about to take: a plan must be the only one for its name.
+    private func names(inUseBelow place: BytePath) -> Set<BytePath> {
+        Set(underWay.values.compactMap { $0 }.filter { $0.root == place }.map(\.destination.name))
+    }
+
+    /// Why it needs a person, beside what was quarantined.
+    private func writeNote(
+        on move: MoveRecord, in root: DestinationRoot, again: Bool = false, work: FileWork = FileWork()
+    ) throws(FilingError) {
+        guard move.outcome == .quarantined else { return }
+        let note = QuarantineNote(
+            what: "set aside by photo-inbox, unchanged", why: move.reason, when: Moment.now.wall,
+            origin: spec.path.appending(move.path),
+            advice: "copy it again from where it came; this one can then be deleted")
+        try writeReason(note, besides: move.destination, in: root, again: again, work: work)
+    }
+
+    /// Finds out how far a move came that nobody works on any more, and finishes or undoes it.
+    func recover(_ move: StoredMove) async throws {
+        guard let hash = ContentHash(move.move.sha256) else { return }
+        let root = try root(move.move.root)
+        let inbox = try openInbox()
+        let pending = PendingMove(
+            token: move.move.token, source: move.move.path, identity: move.move.identity, hash: hash,
+            destination: move.move.destination)
+        switch try Recovery(probe: probe).recover(pending, inbox: inbox.descriptor, root: root) {
+        case .undone, .vanished: _ = try await catalogue.finish(move, destination: nil, kept: nil)
+        case .moved:
+            try writeNote(on: move.move, in: root, again: true)
+            let destination = move.move.root.appending(move.move.destination)
+            let operation = try await catalogue.finish(move, destination: destination, kept: nil)
+            movedLate[move.move.path] = LateMove(move: move.move, destination: destination, operation: operation)
+        }
+    }
+
+    /// The outcome of an arrival whose move was finished after it had failed half-way; nil for any other.
+    func lateOutcome(of arrival: Arrival) -> Conclusion? {
+        guard let late = movedLate.removeValue(forKey: arrival.key.path) else { return nil }
+        let outcome: Outcome = late.move.outcome == .duplicate ? .duplicate : .quarantined
+        var ended = EndedArrival(
+            key: arrival.key, outcome: outcome, reason: late.move.reason, ended: .now, firstSeen: arrival.firstSeen)
+        ended.destination = late.destination
+        ended.operation = late.operation
+        ended.bytes = late.move.identity.size
+        return Conclusion(.ended(outcome), ended)
+    }
+}
+
+/// A move that was finished by recovery in the life that began it.
+struct LateMove: Sendable {
+    let move: MoveRecord
+    let destination: BytePath
+    let operation: Int64?
 }

@@ -23,6 +23,16 @@ actor InboxWorker {
     private nonisolated let executor: QueueExecutor
     private nonisolated let stopping = Locked(false)
 
+    /// Something is half done that nobody works on: a step of an earlier life, or of this one, failed. Told to the
+    /// pipeline, which has ``recover()`` tried again.
+    nonisolated let owed = Locked(OwedRecovery())
+    /// One at a time: two could both find what one has finished.
+    var isRecovering = false
+    /// By their tokens, filings and moves that this life works on, which recovery must leave alone; with their plan, if
+    /// they are moves.
+    var underWay: [String: MoveRecord?] = [:]
+    /// Moves that recovery finished, until their arrivals are looked at again.
+    var movedLate: [BytePath: LateMove] = [:]
     /// The inbox could not be opened at the last try.
     private var isInboxAway = false
     // Opened when first needed and again after a failure, so that a root that comes back is found.
@@ -55,8 +65,11 @@ actor InboxWorker {
             stopping.withLock { $0 }
         }
         defer { subsystem.idle() }
+        var late: [Symptom] = []
         do {
+            if owed.withLock({ $0.isDue(now: .now) }) { late = await recover() }
             var conclusion = try await takeOn(arrival, work)
+            conclusion.symptoms += late
             if isInboxAway {
                 isInboxAway = false
                 conclusion.symptoms.append(.inboxUnreadable(inbox: spec.name, reason: nil))

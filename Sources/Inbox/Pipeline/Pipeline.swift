@@ -25,8 +25,8 @@ package actor Pipeline {
     package nonisolated let busy: BusyMonitor
     private nonisolated let executor: QueueExecutor
     private nonisolated let wakeTimer: TimerMonitor
-    private let workers: [String: InboxWorker]
-    private let listener: Listener
+    private nonisolated let workers: [String: InboxWorker]
+    private nonisolated let listener: Listener
     private var running: [String: Int] = [:]
     private var isAdmitting = false
     private var isStopped = false
@@ -96,6 +96,15 @@ package actor Pipeline {
     func retryAll() {
         book.withLock { _ = $0.wake(now: .now, all: true) }
         pump()
+    }
+
+    /// Tries again what recovery could not finish; from any thread, on each tick.
+    nonisolated func tick() {
+        let owing = workers.values.filter { $0.owed.withLock { $0.isDue(now: .now) } }
+        guard !owing.isEmpty else { return }
+        TaskQueue.start { [listener] in
+            for worker in owing { for symptom in await worker.recover() { listener.symptom(symptom) } }
+        }
     }
 
     /// Takes nothing more into work and returns when what is in work has ended; if `hurrying`, long steps end early.

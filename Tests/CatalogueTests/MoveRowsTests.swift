@@ -1,0 +1,46 @@
+import Catalogue
+import FileValues
+import Testing
+
+@Suite("Moves that are under way have a row")
+struct MoveRowsTests {
+    private let record = MoveRecord(
+        token: "t", since: noon, inbox: "card", path: hostileName, root: "/srv/quarantine",
+        destination: BytePath("card").appending(hostileName), outcome: .quarantined, reason: "cut short",
+        sha256: Array(repeating: 7, count: 32), photoID: nil, identity: identity(9))
+
+    @Test func readAsWritten() throws {
+        let place = try Place()
+        let catalogue = try place.open()
+        let begun = try catalogue.beginMove(record)
+        #expect(try catalogue.pendingMoves(inbox: "card") == [begun])
+        #expect(begun.move == record)
+        #expect(try catalogue.pendingMoves(inbox: "other").isEmpty)
+    }
+
+    @Test("Finished once, however often it is asked: one outcome, and its kept source")
+    func finishedOnce() throws {
+        let place = try Place()
+        let catalogue = try place.open()
+        let begun = try catalogue.beginMove(record)
+        let outcome = OutcomeRecord(
+            at: noon, inbox: "card", path: hostileName, outcome: .quarantined, reason: "cut short",
+            destination: "/srv/quarantine/card/a.jpg")
+        let kept = KeptSource(inbox: "card", path: hostileName, identity: identity(9), since: noon, why: "cut short")
+        let operation = try catalogue.finishMove(begun.id, outcome: outcome, kept: kept)
+        #expect(operation != nil)
+        #expect(try catalogue.finishMove(begun.id, outcome: outcome, kept: kept) == nil)
+        #expect(try catalogue.pendingMoves(inbox: "card").isEmpty)
+        #expect(try catalogue.recentOutcomes(limit: 5).map(\.id) == [operation])
+        #expect(try catalogue.keptSources(inbox: "card").map(\.outcomeID) == [operation])
+    }
+
+    @Test func undoneLeavesNothing() throws {
+        let place = try Place()
+        let catalogue = try place.open()
+        let begun = try catalogue.beginMove(record)
+        #expect(try catalogue.finishMove(begun.id, outcome: nil) == nil)
+        #expect(try catalogue.pendingMoves(inbox: "card").isEmpty)
+        #expect(try catalogue.recentOutcomes(limit: 5).isEmpty)
+    }
+}
