@@ -1,0 +1,446 @@
+/*
+ * Runs a program and strikes at the Nth of its system calls that touch given directories: kills the whole process, or
+ * makes the call fail.
+ *
+ * usage: fault [--at N] [--kill | --errno NAME|NUMBER [--lasting]] [--under DIRECTORY]... [--calls NAME,...|changes|all]
+ *              [--refuse NAME,...] [--report FD] [--trace] -- PROGRAM [ARGUMENT]...
+ *
+ * Calls are counted over all threads of the process and its children. `--calls` says which: those that change something
+ * (the default), all that this program knows, or those named. `--under` counts only those whose descriptor or path lies
+ * in one of the directories. The Nth is struck before it is carried out. With --lasting every later one fails as well,
+ * until SIGUSR1 heals. `--refuse` makes some calls fail always, uncounted, as a file system would that cannot do them:
+ * tmpfile, copy_file_range, clone, linkat, renameat2.
+ *
+ * A seccomp filter stops the program at calls of these kinds alone; everything else runs at full speed. SIGTERM,
+ * SIGUSR2 and SIGHUP are handed on. To descriptor FD are written, one a line: "pid N", "call N NAME PATH" (--trace),
+ * "fired N NAME PATH", "healed N", and at the end "end COUNT exited|killed STATUS STRUCK". Its own status: that of the
+ * program, 128 + signal; 125 where it may not trace.
+ *
+ * See ptrace(2), PTRACE_EVENT_SECCOMP, and seccomp(2).
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/fs.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if !defined(__x86_64__) && !defined(__aarch64__)
+#error "knows the registers of x86-64 and arm64"
+#endif
+
+/* O_TMPFILE without the O_DIRECTORY in it. */
+#define ANONYMOUS 020000000
+
+/* Where a call says which file it is about: the number of an argument, or none. */
+#define NONE (-1)
+#define HERE (-2) /* a path without a descriptor */
+
+struct call {
+    const char *name;
+    long number;
+    bool changes;
+    int descriptor; /* which argument, NONE or HERE */
+    int path;       /* which argument, or NONE */
+    int flags;      /* which argument decides whether an open changes something, or NONE */
+};
+
+#define FILE_CALL(n, changes, fd) {#n, SYS_##n, changes, fd, NONE, NONE}
+#define NAME_CALL(n, changes, fd, path) {#n, SYS_##n, changes, fd, path, NONE}
+
+static const struct call calls[] = {
+    FILE_CALL(write, true, 0), FILE_CALL(pwrite64, true, 0), FILE_CALL(writev, true, 0), FILE_CALL(pwritev, true, 0),
+    FILE_CALL(pwritev2, true, 0), FILE_CALL(copy_file_range, true, 2), FILE_CALL(sendfile, true, 0),
+    FILE_CALL(ftruncate, true, 0), FILE_CALL(fallocate, true, 0), FILE_CALL(fsync, true, 0),
+    FILE_CALL(fdatasync, true, 0), FILE_CALL(sync_file_range, true, 0), FILE_CALL(syncfs, true, 0),
+    FILE_CALL(fchmod, true, 0), FILE_CALL(fchown, true, 0), FILE_CALL(fsetxattr, true, 0),
+    FILE_CALL(fremovexattr, true, 0), {"clone", SYS_ioctl, true, 0, NONE, NONE},
+    {"openat", SYS_openat, true, 0, 1, 2},
+    NAME_CALL(utimensat, true, 0, 1), NAME_CALL(fchmodat, true, 0, 1), NAME_CALL(fchownat, true, 0, 1),
+    NAME_CALL(mkdirat, true, 0, 1), NAME_CALL(mknodat, true, 0, 1), NAME_CALL(unlinkat, true, 0, 1),
+    NAME_CALL(linkat, true, 2, 3), NAME_CALL(renameat2, true, 0, 1), NAME_CALL(symlinkat, true, 1, 2),
+    NAME_CALL(truncate, true, HERE, 0),
+#ifdef SYS_open
+    {"open", SYS_open, true, HERE, 0, 1}, NAME_CALL(creat, true, HERE, 0), NAME_CALL(mkdir, true, HERE, 0),
+    NAME_CALL(rmdir, true, HERE, 0), NAME_CALL(unlink, true, HERE, 0), NAME_CALL(rename, true, HERE, 0),
+    NAME_CALL(link, true, HERE, 1), NAME_CALL(symlink, true, HERE, 1), NAME_CALL(chmod, true, HERE, 0),
+    NAME_CALL(chown, true, HERE, 0), NAME_CALL(renameat, true, 0, 1), NAME_CALL(stat, false, HERE, 0),
+    NAME_CALL(lstat, false, HERE, 0), NAME_CALL(access, false, HERE, 0),
+#endif
+    FILE_CALL(read, false, 0), FILE_CALL(pread64, false, 0), FILE_CALL(fstat, false, 0), FILE_CALL(fstatfs, false, 0),
+    FILE_CALL(getdents64, false, 0), FILE_CALL(flock, false, 0), {"fcntl", SYS_fcntl, false, 0, NONE, NONE},
+    NAME_CALL(newfstatat, false, 0, 1), NAME_CALL(statx, false, 0, 1), NAME_CALL(faccessat, false, 0, 1),
+    NAME_CALL(readlinkat, false, 0, 1), NAME_CALL(openat2, false, 0, 1), NAME_CALL(statfs, false, HERE, 0),
+    NAME_CALL(inotify_add_watch, false, NONE, 1),
+};
+#define CALLS (sizeof calls / sizeof *calls)
+
+static struct {
+    long at;
+    bool kills, lasting, traces, all;
+    int error;
+    const char *under[32];
+    int unders;
+    const char *chosen; /* names, or NULL for those that change something */
+    const char *refused;
+    int report;
+} option = {.report = -1};
+
+static pid_t program;
+static long counted, struck;
+static bool healed;
+static volatile sig_atomic_t heal_asked;
+
+static void report(const char *format, ...)
+{
+    char line[PATH_MAX + 256];
+    va_list arguments;
+    if (option.report < 0)
+        return;
+    va_start(arguments, format);
+    int length = vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    if (length >= (int)sizeof line)
+        length = sizeof line - 1;
+    if (write(option.report, line, length) < 0)
+        option.report = -1;
+}
+
+static bool is_listed(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = list; at && *at;) {
+        const char *comma = strchrnul(at, ',');
+        if ((size_t)(comma - at) == length && !strncmp(at, name, length))
+            return true;
+        at = *comma ? comma + 1 : comma;
+    }
+    return false;
+}
+
+static bool is_chosen(const struct call *call)
+{
+    if (!option.chosen)
+        return option.all || call->changes;
+    /* "create" is the open that makes something, "openat" any. */
+    if (call->flags != NONE)
+        return is_listed(option.chosen, "openat") || is_listed(option.chosen, "create");
+    return is_listed(option.chosen, call->name);
+}
+
+static bool is_refusable(const struct call *call)
+{
+    if (call->flags != NONE && is_listed(option.refused, "tmpfile"))
+        return true;
+    return is_listed(option.refused, call->name);
+}
+
+/* --- the program's side --- */
+
+static void install_filter(void)
+{
+    struct sock_filter filter[4 * CALLS + 16];
+    size_t n = 0;
+    filter[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    for (size_t i = 0; i < CALLS; i++) {
+        if (!is_chosen(&calls[i]) && !is_refusable(&calls[i]))
+            continue;
+        filter[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i].number, 0, 1);
+        filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE);
+    }
+    filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    struct sock_fprog all = {.len = n, .filter = filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &all)) {
+        perror("fault: seccomp");
+        _exit(125);
+    }
+}
+
+/* --- looking at a stopped thread --- */
+
+static bool read_string(pid_t thread, uint64_t address, char *buffer, size_t size)
+{
+    size_t done = 0;
+    /* In pieces that end with a page, since the next one need not be there. */
+    while (done + 1 < size) {
+        size_t piece = 4096 - (address + done) % 4096;
+        if (piece > size - 1 - done)
+            piece = size - 1 - done;
+        struct iovec ours = {buffer + done, piece}, theirs = {(void *)(address + done), piece};
+        ssize_t count = process_vm_readv(thread, &ours, 1, &theirs, 1, 0);
+        if (count <= 0)
+            return false;
+        if (memchr(buffer + done, 0, count))
+            return true;
+        done += count;
+    }
+    buffer[done] = 0;
+    return true;
+}
+
+static bool descriptor_path(pid_t thread, int64_t descriptor, char *buffer, size_t size)
+{
+    char link[64];
+    if ((int)descriptor == AT_FDCWD)
+        snprintf(link, sizeof link, "/proc/%d/cwd", thread);
+    else
+        snprintf(link, sizeof link, "/proc/%d/fd/%d", thread, (int)descriptor);
+    ssize_t length = readlink(link, buffer, size - 1);
+    if (length < 0)
+        return false;
+    buffer[length] = 0;
+    return true;
+}
+
+/* The path that a call is about; false if it is about no file. */
+static bool path_of(pid_t thread, const struct call *call, const uint64_t *arguments, char *path, size_t size)
+{
+    char name[PATH_MAX];
+    path[0] = 0;
+    if (call->path != NONE) {
+        if (!arguments[call->path])
+            return call->descriptor >= 0 && descriptor_path(thread, arguments[call->descriptor], path, size);
+        if (!read_string(thread, arguments[call->path], name, sizeof name))
+            return false;
+        if (name[0] == '/') {
+            snprintf(path, size, "%s", name);
+            return true;
+        }
+        char base[PATH_MAX];
+        int64_t directory = call->descriptor >= 0 ? (int64_t)(int)arguments[call->descriptor] : AT_FDCWD;
+        if (!descriptor_path(thread, directory, base, sizeof base))
+            return false;
+        snprintf(path, size, *name ? "%s/%s" : "%s%s", base, name);
+        return true;
+    }
+    return descriptor_path(thread, arguments[call->descriptor], path, size) && path[0] == '/';
+}
+
+static bool is_under(const char *path)
+{
+    if (!option.unders)
+        return true;
+    for (int i = 0; i < option.unders; i++) {
+        size_t length = strlen(option.under[i]);
+        if (!strncmp(path, option.under[i], length) && (!path[length] || path[length] == '/'))
+            return true;
+    }
+    return false;
+}
+
+/* Makes the call that a thread is about to do return an error instead. */
+static void fail_call(pid_t thread, int error)
+{
+#if defined(__x86_64__)
+    struct user_regs_struct registers;
+    if (ptrace(PTRACE_GETREGS, thread, 0, &registers))
+        return;
+    registers.orig_rax = -1;
+    registers.rax = -error;
+    ptrace(PTRACE_SETREGS, thread, 0, &registers);
+#else
+    int none = -1;
+    struct iovec number = {&none, sizeof none};
+    struct user_regs_struct registers;
+    struct iovec all = {&registers, sizeof registers};
+    if (ptrace(PTRACE_GETREGSET, thread, 1 /* NT_PRSTATUS */, &all))
+        return;
+    registers.regs[0] = -error;
+    ptrace(PTRACE_SETREGSET, thread, 0x404 /* NT_ARM_SYSTEM_CALL */, &number);
+    ptrace(PTRACE_SETREGSET, thread, 1, &all);
+#endif
+}
+
+static bool opens_to_change(const struct call *call, const uint64_t *arguments)
+{
+    return call->flags == NONE || arguments[call->flags] & (O_CREAT | O_TRUNC | ANONYMOUS);
+}
+
+/* A thread is about to do one of the calls. */
+static void about_to_call(pid_t thread)
+{
+    struct __ptrace_syscall_info info;
+    if (ptrace(PTRACE_GET_SYSCALL_INFO, thread, sizeof info, &info) <= 0 || info.op != PTRACE_SYSCALL_INFO_SECCOMP)
+        return;
+    uint64_t *arguments = (uint64_t *)info.seccomp.args;
+    const struct call *call = NULL;
+    for (size_t i = 0; i < CALLS && !call; i++)
+        if ((uint64_t)calls[i].number == info.seccomp.nr)
+            call = &calls[i];
+    if (!call)
+        return;
+    if (call->number == SYS_ioctl && arguments[1] != FICLONE && arguments[1] != FICLONERANGE)
+        return;
+    if (call->number == SYS_fcntl && arguments[1] != F_SETLEASE)
+        return;
+    char path[2 * PATH_MAX];
+    if (!path_of(thread, call, arguments, path, sizeof path) || !is_under(path))
+        return;
+    if (is_refusable(call)) {
+        bool is_anonymous = call->flags != NONE && arguments[call->flags] & ANONYMOUS;
+        if (call->flags == NONE || is_anonymous) {
+            fail_call(thread, call->number == SYS_renameat2 ? EINVAL : call->number == SYS_linkat ? EPERM : EOPNOTSUPP);
+            return;
+        }
+    }
+    if (!is_chosen(call))
+        return;
+    /* Unless any open was asked for, those that only open are let through. */
+    if (!opens_to_change(call, arguments) && !option.all && !is_listed(option.chosen, "openat"))
+        return;
+    counted++;
+    if (option.traces)
+        report("call %ld %s %s\n", counted, call->name, path);
+    if (!option.at || counted < option.at)
+        return;
+    if (option.kills) {
+        if (counted == option.at) {
+            struck++;
+            report("fired %ld %s %s\n", counted, call->name, path);
+            kill(program, SIGKILL);
+        }
+    } else if (option.error && (counted == option.at || (option.lasting && !healed))) {
+        if (!struck++)
+            report("fired %ld %s %s\n", counted, call->name, path);
+        fail_call(thread, option.error);
+    }
+}
+
+/* --- the command line --- */
+
+static const struct { const char *name; int number; } errors[] = {
+#define E(n) {#n, n}
+    E(ENOSPC), E(EDQUOT), E(EROFS), E(EIO), E(EACCES), E(EPERM), E(EMFILE), E(ENFILE), E(ENOENT), E(ENOMEM), E(EINTR),
+    E(EBUSY), E(ESTALE), E(EAGAIN), E(EFBIG), E(ENOLCK), E(ETXTBSY), E(EXDEV), E(EOPNOTSUPP), E(EINVAL), E(ENOTDIR),
+    E(ELOOP), E(ENXIO), E(ENODEV), E(ETIMEDOUT), E(EMLINK), E(ENAMETOOLONG), E(EHOSTDOWN), E(ENOTCONN), E(ENOSYS),
+#undef E
+};
+
+static int error_number(const char *text)
+{
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (!strcmp(errors[i].name, text))
+            return errors[i].number;
+    int number = atoi(text);
+    if (number < 1 || number > 4095) {
+        fprintf(stderr, "fault: no error is called %s\n", text);
+        exit(125);
+    }
+    return number;
+}
+
+static char **parse(int count, char **arguments)
+{
+    for (int i = 1; i < count; i++) {
+        const char *flag = arguments[i];
+        if (!strcmp(flag, "--") && i + 1 < count)
+            return arguments + i + 1;
+        if (!strcmp(flag, "--kill")) option.kills = true;
+        else if (!strcmp(flag, "--lasting")) option.lasting = true;
+        else if (!strcmp(flag, "--trace")) option.traces = true;
+        else if (i + 1 == count) break;
+        else if (!strcmp(flag, "--at")) option.at = atol(arguments[++i]);
+        else if (!strcmp(flag, "--errno")) option.error = error_number(arguments[++i]);
+        else if (!strcmp(flag, "--refuse")) option.refused = arguments[++i];
+        else if (!strcmp(flag, "--report")) option.report = atoi(arguments[++i]);
+        else if (!strcmp(flag, "--under") && option.unders < 32) option.under[option.unders++] = arguments[++i];
+        else if (!strcmp(flag, "--calls")) {
+            option.chosen = arguments[++i];
+            option.all = !strcmp(option.chosen, "all");
+            if (option.all || !strcmp(option.chosen, "changes")) option.chosen = NULL;
+        } else break;
+    }
+    fprintf(stderr, "fault: see the top of fault.c for its usage\n");
+    exit(125);
+}
+
+static void hand_on(int number) { if (program > 0) kill(program, number); }
+static void ask_to_heal(int number) { (void)number; heal_asked = 1; }
+
+int main(int count, char **arguments)
+{
+    char **command = parse(count, arguments);
+    if (option.report >= 0)
+        fcntl(option.report, F_SETFD, FD_CLOEXEC);
+    program = fork();
+    if (program < 0) {
+        perror("fault: fork");
+        return 125;
+    }
+    if (program == 0) {
+        raise(SIGSTOP); /* until it is traced: without a tracer the filter's calls would fail */
+        install_filter();
+        execvp(command[0], command);
+        perror(command[0]);
+        _exit(127);
+    }
+    int status;
+    waitpid(program, &status, WUNTRACED);
+    long wanted = PTRACE_O_TRACESECCOMP | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK
+        | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
+    if (ptrace(PTRACE_SEIZE, program, 0, wanted)) {
+        perror("fault: ptrace");
+        kill(program, SIGKILL);
+        return 125;
+    }
+    struct sigaction pass = {.sa_handler = hand_on}, heal = {.sa_handler = ask_to_heal};
+    sigaction(SIGTERM, &pass, NULL);
+    sigaction(SIGUSR2, &pass, NULL);
+    sigaction(SIGHUP, &pass, NULL);
+    sigaction(SIGUSR1, &heal, NULL);
+    report("pid %d\n", program);
+    kill(program, SIGCONT);
+    for (;;) {
+        /* The handlers have no SA_RESTART, so that a wish to heal is seen at once. */
+        pid_t thread = waitpid(-1, &status, __WALL);
+        if (heal_asked && !healed) {
+            healed = true;
+            report("healed %ld\n", counted);
+        }
+        if (thread < 0) {
+            if (errno == EINTR)
+                continue;
+            break;
+        }
+        if (WIFEXITED(status) || WIFSIGNALED(status)) {
+            if (thread != program)
+                continue;
+            bool exited = WIFEXITED(status);
+            int code = exited ? WEXITSTATUS(status) : WTERMSIG(status);
+            report("end %ld %s %d %ld\n", counted, exited ? "exited" : "killed", code, struck);
+            return exited ? code : 128 + code;
+        }
+        if (!WIFSTOPPED(status))
+            continue;
+        int event = status >> 16, signal = WSTOPSIG(status);
+        if (event == PTRACE_EVENT_SECCOMP) {
+            about_to_call(thread);
+            signal = 0;
+        } else if (event == PTRACE_EVENT_STOP && (signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN
+                                                    || signal == SIGTTOU)) {
+            ptrace(PTRACE_LISTEN, thread, 0, 0);
+            continue;
+        } else if (event)
+            signal = 0;
+        ptrace(PTRACE_CONT, thread, 0, signal);
+    }
+    return 125;
+}

@@ -1,0 +1,387 @@
+"""A house to try things in: inboxes, a library, a canary around them, photos whose hashes are known beforehand, and the
+daemon in it, alone or under the fault tool. For the campaigns; run nothing here by itself."""
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+import checker
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+FIXTURES = ROOT / "Tests" / "Fixtures"
+PATIENCE = 60  # seconds for anything that must come; what is wanted as healing is 60 s too
+NOBODY = 65534
+
+
+class Failed(Exception):
+    """The daemon did not do what was waited for; violations in words."""
+
+
+def program(name="photoinboxd", given=None):
+    """The daemon under test: given, or in $PHOTOINBOX_PROGRAMS, or built here, for use before for debugging."""
+    if given:
+        return str(pathlib.Path(given).resolve())
+    places = [os.environ.get("PHOTOINBOX_PROGRAMS"), ROOT / ".build/release", ROOT / ".build/debug"]
+    for place in filter(None, places):
+        if os.access(pathlib.Path(place) / name, os.X_OK):
+            return str(pathlib.Path(place) / name)
+    raise SystemExit(f"{name} is not built: make release")
+
+
+def fault_tool():
+    """The fault tool, compiled when its source is newer."""
+    source = HERE / "fault.c"
+    directory = pathlib.Path(os.environ.get("PHOTOINBOX_CAMPAIGN_TOOLS", ROOT / ".build/campaigns"))
+    tool = directory / "fault"
+    if not tool.exists() or tool.stat().st_mtime < source.stat().st_mtime:
+        directory.mkdir(parents=True, exist_ok=True)
+        compiler = next(filter(shutil.which, ("cc", "gcc", "clang")), None)
+        if not compiler:
+            raise SystemExit("skipped: no C compiler")
+        part = tool.with_suffix(f".{os.getpid()}")
+        subprocess.run([compiler, "-O2", "-Wall", "-Wextra", "-Werror", "-o", part, source], check=True)
+        part.rename(tool)
+    return str(tool)
+
+
+def why_not_traceable():
+    """Why the fault tool cannot work here; None if it can."""
+    read, write = os.pipe()
+    os.set_inheritable(write, True)
+    run = subprocess.run([fault_tool(), "--report", str(write), "--", "/bin/true"], pass_fds=[write],
+                         stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    said = os.read(read, 4096)
+    os.close(read)
+    if run.returncode == 0 and b"exited 0" in said:
+        return None
+    return f"ptrace is refused ({run.stderr.decode().strip() or run.returncode})"
+
+
+# --- photos ---
+
+def jpeg(seed, size=6_000, base="exif.jpg"):
+    """A whole JPEG that no other seed gives: a fixture with comments of its own, of about `size` bytes."""
+    content = (FIXTURES / base).read_bytes()
+    numbers = random.Random(seed)
+    comments = b""
+    left = max(16, size - len(content))
+    while left > 0:
+        length = min(left, 60_000)
+        comments += b"\xff\xfe" + (length + 2).to_bytes(2, "big") + numbers.randbytes(length)
+        left -= length
+    return content[:2] + comments + content[2:]
+
+
+def cut_jpeg(seed, size=6_000):
+    """A JPEG that lacks its end."""
+    return jpeg(seed, size)[:-400]
+
+
+# --- faults ---
+
+@dataclasses.dataclass
+class Fault:
+    """Where the fault tool strikes; see fault.c."""
+    at: int = 0
+    kill: bool = False
+    error: str = ""
+    lasting: bool = False
+    calls: str = "changes"
+    under: tuple = ()
+    refuse: tuple = ()
+    traces: bool = False
+
+    def arguments(self, under):
+        words = ["--at", str(self.at), "--calls", self.calls]
+        words += ["--kill"] if self.kill else []
+        words += ["--errno", self.error] if self.error else []
+        words += ["--lasting"] if self.lasting else []
+        words += ["--trace"] if self.traces else []
+        words += ["--refuse", ",".join(self.refuse)] if self.refuse else []
+        for path in self.under or under:
+            words += ["--under", str(path)]
+        return words
+
+
+class Daemon:
+    """A daemon that runs, with what it tells its service manager and what the fault tool reports."""
+
+    def __init__(self, house, command, fault=None):
+        self.house = house
+        self.notices = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+        self.notices.bind("\0photo-inbox-campaign-" + os.urandom(8).hex())
+        environment = {"PATH": os.environ["PATH"], "TZ": "UTC", "LANG": "C.UTF-8",
+                       "NOTIFY_SOCKET": "@" + self.notices.getsockname()[1:].decode()}
+        self.is_ready = self.is_closed = False
+        self.reports, self.text = [], b""
+        self.read_end = None
+        pass_fds = []
+        if fault:
+            self.read_end, write_end = os.pipe()
+            os.set_blocking(self.read_end, False)
+            pass_fds = [write_end]
+            command = [fault_tool(), "--report", str(write_end)] + fault.arguments(house.under) + ["--"] + command
+        self.log = open(house.path("own/log"), "ab")
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env=environment, pass_fds=pass_fds,
+            start_new_session=True, cwd="/")
+        for end in pass_fds:
+            os.close(end)
+        self.own_pid = None if fault else self.process.pid
+
+    def read(self):
+        """Takes in what it said since."""
+        if self.is_closed:
+            return
+        with contextlib.suppress(BlockingIOError):
+            while notice := self.notices.recv(4096, socket.MSG_DONTWAIT):
+                self.is_ready = self.is_ready or b"READY=1" in notice.split(b"\n")
+        if self.read_end is not None:
+            with contextlib.suppress(BlockingIOError):
+                while data := os.read(self.read_end, 65536):
+                    self.text += data
+            *lines, self.text = self.text.split(b"\n")
+            for line in lines:
+                words = line.decode("utf-8", "backslashreplace").split(" ", 3)
+                self.reports.append(words)
+                if words[0] == "pid":
+                    self.own_pid = int(words[1])
+
+    def has_ended(self):
+        return self.process.poll() is not None
+
+    def wait_for(self, what, is_done, seconds=None):
+        """False if it ended first; raises if neither comes in time."""
+        deadline = time.monotonic() + (seconds or PATIENCE)
+        pause = 0.001
+        while True:
+            self.read()
+            if is_done():
+                return True
+            if self.has_ended():
+                self.read()
+                return is_done()
+            if time.monotonic() > deadline:
+                raise Failed(f"no {what} within {seconds or PATIENCE} s")
+            time.sleep(pause)
+            pause = min(0.02, pause * 1.3)
+
+    def wait_ready(self, seconds=None):
+        return self.wait_for("READY", lambda: self.is_ready, seconds)
+
+    def fired(self):
+        """The call that was struck, as (number, name, path); None so far."""
+        self.read()
+        for words in self.reports:
+            if words[0] == "fired":
+                return int(words[1]), words[2], words[3] if len(words) > 3 else ""
+        return None
+
+    def heal(self):
+        self.process.send_signal(signal.SIGUSR1)
+
+    def kill(self):
+        """SIGKILL to the daemon, and its end."""
+        self.read()
+        if self.own_pid and not self.has_ended():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.own_pid, signal.SIGKILL)
+        elif not self.has_ended():
+            self.process.kill()
+        self.end()
+
+    def stop(self):
+        """SIGTERM, and its end in good order."""
+        self.process.send_signal(signal.SIGTERM)
+        status = self.end()
+        if status != 0:
+            raise Failed(f"it ended with status {status} after SIGTERM")
+
+    def end(self, seconds=None):
+        """Waits for its end; its status, -9 for one that was killed."""
+        try:
+            status = self.process.wait(seconds or PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise Failed(f"it did not end within {seconds or PATIENCE} s") from None
+        self.read()
+        self.close()
+        return -(status - 128) if self.read_end is not None and status > 128 else status
+
+    def close(self):
+        if self.is_closed:
+            return
+        self.is_closed = True
+        self.notices.close()
+        self.log.close()
+        if self.read_end is not None:
+            with contextlib.suppress(OSError):
+                os.close(self.read_end)
+
+    def abandon(self):
+        """Whatever state it is in, it runs no longer."""
+        if not self.has_ended():
+            if self.own_pid:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self.own_pid, signal.SIGKILL)
+            self.process.kill()
+            self.process.wait()
+        self.close()
+
+
+class House:
+    """Directories for a trial. `library_base` puts all but the inbox on another file system."""
+
+    def __init__(self, daemon=None, base=None, library_base=None, arguments=(), fault=None, ordinary=False):
+        self.program = program(given=daemon)
+        self.base = tempfile.mkdtemp(prefix="photo-inbox-campaign-", dir=base or default_base())
+        self.far = tempfile.mkdtemp(prefix="photo-inbox-campaign-", dir=library_base) if library_base else self.base
+        self.arguments = list(arguments)
+        # Refusals that every life under the fault tool has, so that the file system seems another one.
+        self.standing = fault
+        self.ordinary = ordinary and os.geteuid() == 0
+        os.chmod(self.base, 0o755)
+        os.chmod(self.far, 0o755)
+        for name in ("inbox", "outside", "canary"):
+            os.mkdir(self.path(name))
+        os.mkdir(os.path.join(self.far, "library"))
+        os.mkdir(os.path.join(self.far, "near-canary"))
+        self.library = os.path.join(self.far, "library")
+        for directory in (self.path("canary"), os.path.join(self.far, "near-canary")):
+            pathlib.Path(directory, "a.jpg").write_bytes(b"canary")
+            os.symlink("a.jpg", os.path.join(directory, "link.jpg"))
+        # What is written all the time lies where no canary is looked for.
+        os.mkdir(self.path("own"))
+        self.places = checker.Places(
+            {"inbox": self.path("inbox")}, self.library, os.path.join(self.far, "duplicates"),
+            os.path.join(self.far, "quarantine"), self.path("st"),
+            around=sorted({self.path("canary"), os.path.join(self.far, "near-canary")}))
+        self.under = [self.path("inbox"), self.path("st"), self.far if library_base else self.path("library"),
+                      self.path("duplicates"), self.path("quarantine")]
+        self.manifest = checker.Manifest(around=checker.canary(self.places))
+        self.number = 0
+        if self.ordinary:
+            for directory in {self.base, self.far, self.path("inbox"), self.library}:
+                os.chown(directory, NOBODY, NOBODY)
+
+    def path(self, name):
+        return os.path.join(self.base, name)
+
+    def remove(self):
+        for directory in {self.base, self.far}:
+            for below, _, _ in os.walk(directory):
+                with contextlib.suppress(OSError):
+                    os.chmod(below, 0o755)
+            shutil.rmtree(directory, ignore_errors=True)
+
+    def drop(self, name, content, stays="no", ends=None):
+        """Puts a file into the inbox at once, after it was entered in the manifest."""
+        self.manifest.add(content, stays, ends)
+        target = os.path.join(self.path("inbox"), name)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        self.number += 1
+        aside = os.path.join(self.path("outside"), str(self.number))
+        with open(aside, "wb") as file:
+            file.write(content)
+        if self.ordinary:
+            os.chown(aside, NOBODY, NOBODY)
+        os.rename(aside, target)
+
+    def start(self, fault=None, arguments=()):
+        command = [self.program, "--inbox", f"inbox={self.path('inbox')}", "--library", self.library,
+                   "--state", self.path("st"), "--log", "console", "--log-level", "debug"]
+        command += self.arguments + list(arguments)
+        if self.ordinary:
+            command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"] + command
+        if self.standing:
+            fault = dataclasses.replace(fault, refuse=self.standing.refuse) if fault else self.standing
+        return Daemon(self, command, fault)
+
+    def violations(self, crashed=False):
+        return checker.check(self.places, self.manifest, crashed)
+
+    def has_settled(self):
+        """Whether the inbox looks finished: cheap, and asked before the checker is."""
+        staying = any(photo["stays"] == "must" for photo in self.manifest.photos.values())
+        if staying or any("inbox" in photo.get("ends", ()) for photo in self.manifest.photos.values()):
+            return True
+        lying = next(checker.walk(os.fsencode(self.path("inbox"))), None)
+        return lying is None or any(photo["stays"] == "may" for photo in self.manifest.photos.values())
+
+    def settle(self, daemon, seconds=None):
+        """Waits until the checker finds nothing wrong; its findings if that does not come. False if the daemon ended."""
+        deadline = time.monotonic() + (seconds or PATIENCE)
+        pause = 0.002
+        while True:
+            if daemon.has_ended():
+                return False
+            # The look that finds everything in order is the one that counts; files move while the others are taken.
+            if self.has_settled() and not (wrong := self.looked()):
+                return True
+            if time.monotonic() > deadline:
+                raise Failed("; ".join(self.looked() or ["it did not settle"]))
+            time.sleep(pause)
+            pause = min(0.05, pause * 1.5)
+
+    def looked(self):
+        try:
+            return self.violations()
+        except OSError as error:
+            return [str(error)]
+
+    def wait_idle(self, daemon, seconds=None):
+        """Waits until the daemon says in its state dump that nothing is in hand: it is believed in when to stop, in
+        nothing else. False if it ended."""
+        deadline = time.monotonic() + (seconds or PATIENCE)
+        while True:
+            if daemon.has_ended():
+                return False
+            file = pathlib.Path(self.path("st/run/state.json"))
+            file.unlink(missing_ok=True)
+            os.kill(daemon.own_pid, signal.SIGUSR1)
+            with contextlib.suppress(Failed):
+                daemon.wait_for("state dump", file.exists, 5)
+            with contextlib.suppress(OSError, ValueError):
+                if is_idle(json.loads(file.read_text())):
+                    return True
+            if time.monotonic() > deadline:
+                raise Failed("it is never idle")
+            time.sleep(0.005)
+
+    def tail(self, lines=40):
+        text = pathlib.Path(self.path("own/log")).read_text(errors="backslashreplace").splitlines()
+        return "\n".join("    " + line for line in text[-lines:])
+
+
+def is_idle(state):
+    """Whether a state dump tells of nothing under way."""
+    return (state["program"]["phase"] == "running"
+            and all(inbox["verdict"] != "live" or inbox.get("lastReconciliation") for inbox in state["inboxes"])
+            and all(inbox["counts"]["inHand"] == 0 for inbox in state["inboxes"])
+            and all(subsystem["step"] == "idle" for subsystem in state["subsystems"]))
+
+
+def default_base():
+    return os.environ.get("TMPDIR") or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else "/tmp")
+
+
+def other_file_system():
+    """A directory on another file system than the default one; None if there is none."""
+    here = os.stat(default_base()).st_dev
+    for place in ("/tmp", "/var/tmp", "/dev/shm", str(ROOT / ".build")):
+        with contextlib.suppress(OSError):
+            if os.stat(place).st_dev != here and os.access(place, os.W_OK):
+                return place
+    return None

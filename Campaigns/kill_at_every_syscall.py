@@ -1,0 +1,228 @@
+#!/usr/bin/python3
+"""SIGKILL at every state-changing system call of the daemon, counted over all its threads, in each scenario; then, from a
+crash at each step of filing, at every such call of the recovery. After each: the checker, a life that recovers, the
+checker, and one life more that must change nothing.
+
+usage: Campaigns/kill_at_every_syscall.py [--scenario NAME]... [--recovery | --no-recovery] [--sample N] [--seed N]
+                                          [--at N] [--jobs N] [--patience SECONDS] [--daemon FILE]
+
+  --scenario  only these (all of Campaigns/scenarios.py)
+  --sample    in each scenario, and in recovery, only so many points, drawn from --seed
+  --at        only this point; prints what the daemon logged
+  --jobs      how many trials at once (2)
+  --patience  how long anything may take that must come (60)
+  --daemon    what is tested (.build/release/photoinboxd)
+
+Prints a line for each scenario and each violation, and exits with 1 if there was one.
+"""
+import argparse
+import collections
+import concurrent.futures
+import itertools
+import random
+import sys
+import time
+
+import checker
+import house as houses
+import scenarios
+from house import Failed, Fault
+
+
+def struck_life(scenario, house, fault):
+    """One life that is struck, if it gets so far; its daemon, ended."""
+    if not scenario.live:
+        scenario.drops(house)
+    daemon = house.start(fault)
+    try:
+        is_up = daemon.wait_ready()
+        if scenario.live:
+            scenario.drops(house)
+        if is_up and house.settle(daemon) and house.wait_idle(daemon):
+            daemon.process.terminate()
+        daemon.end()
+        return daemon
+    finally:
+        daemon.abandon()
+
+
+def judged(house, body):
+    """The violations of `body`, with the daemon's own words if there are any."""
+    try:
+        wrong = body()
+    except Failed as failure:
+        wrong = [str(failure)]
+    return wrong, house.tail() if wrong else ""
+
+
+def trial(scenario, at, options):
+    """(call that was struck or None, violations, log)"""
+    house = scenario.build(options.daemon)
+    try:
+        fired = None
+
+        def body():
+            nonlocal fired
+            daemon = struck_life(scenario, house, Fault(at=at, kill=True))
+            fired = daemon.fired()
+            wrong = house.violations(crashed=True) if fired else []
+            return wrong + scenarios.recover(house)
+
+        wrong, log = judged(house, body)
+        return fired, wrong, log
+    finally:
+        house.remove()
+
+
+def recovery_trial(scenario, crash, at, options):
+    """The same, where the life that is struck begins with what a crash at call `crash` has left."""
+    house = scenario.build(options.daemon)
+    try:
+        fired = None
+
+        def body():
+            nonlocal fired
+            if not struck_life(scenario, house, Fault(at=crash, kill=True)).fired():
+                return [f"call {crash} was not reached"]
+            daemon = house.start(Fault(at=at, kill=True))
+            try:
+                if daemon.wait_ready() and house.settle(daemon) and house.wait_idle(daemon):
+                    daemon.process.terminate()
+                daemon.end()
+            finally:
+                daemon.abandon()
+            fired = daemon.fired()
+            wrong = house.violations(crashed=True) if fired else []
+            return wrong + scenarios.recover(house)
+
+        wrong, log = judged(house, body)
+        return fired, wrong, log
+    finally:
+        house.remove()
+
+
+def calls_of(scenario, options):
+    """The calls of a life that nobody strikes, as (number, name, path)."""
+    house = scenario.build(options.daemon)
+    try:
+        daemon = struck_life(scenario, house, Fault(traces=True))
+        return [(int(words[1]), words[2], words[3]) for words in daemon.reports if words[0] == "call"], house
+    finally:
+        house.remove()
+
+
+def steps_of(calls, house):
+    """One call for each step of a filing: the first of each name in each place, and the last of each there."""
+    steps = {}
+    for number, name, path in calls:
+        place = next((kind for kind, root in house.places.roots if path.encode().startswith(root)), "catalogue")
+        if "/st/run" in path:
+            continue
+        steps.setdefault((name, place, "first"), number)
+        steps[name, place, "last"] = number
+    return sorted(set(steps.values()))
+
+
+class Tally:
+    def __init__(self):
+        self.fired = self.trials = self.wrong = 0
+        self.names = collections.Counter()
+
+    def take(self, label, at, fired, wrong, log):
+        self.trials += 1
+        if fired:
+            self.fired += 1
+            self.names[fired[1]] += 1
+        if wrong:
+            self.wrong += 1
+            where = f"{fired[1]} {fired[2]}" if fired else "not struck"
+            print(f"VIOLATION {label}, call {at} ({where}):", flush=True)
+            for line in wrong:
+                print(f"  {line}")
+            print(log, flush=True)
+
+
+def run(label, points, attempt, tally, options):
+    """Tries `points` in order, several at once, until three in a row are not reached."""
+    missed = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        waiting = collections.deque()
+        points = iter(points)
+        while True:
+            while missed < 3 and len(waiting) < options.jobs and (at := next(points, None)) is not None:
+                waiting.append((at, pool.submit(attempt, at)))
+            if not waiting:
+                return
+            at, future = waiting.popleft()
+            fired, wrong, log = future.result()
+            missed = 0 if fired else missed + 1
+            tally.take(label, at, fired, wrong, log)
+            if options.at:
+                print(log or "no violation")
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--scenario", action="append")
+    parser.add_argument("--recovery", action="store_true")
+    parser.add_argument("--no-recovery", action="store_true")
+    parser.add_argument("--sample", type=int)
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+    parser.add_argument("--at", type=int)
+    parser.add_argument("--crash", type=int)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--patience", type=float, default=60)
+    parser.add_argument("--daemon")
+    options = parser.parse_args()
+    houses.PATIENCE = options.patience
+    if reason := houses.why_not_traceable():
+        print(f"skipped: {reason}")
+        return 0
+    options.daemon = houses.program(given=options.daemon)
+    numbers = random.Random(options.seed)
+    chosen = [each for each in scenarios.ALL if not options.scenario or each.name in options.scenario]
+    print(f"kill at every system call: seed {options.seed}, {options.daemon}", flush=True)
+    total = Tally()
+
+    def work(label, points, attempt):
+        tally, began = Tally(), time.monotonic()
+        run(label, points, attempt, tally, options)
+        print(f"{label}: {tally.trials} trials, killed at {tally.fired} points, {tally.wrong} violations, "
+              f"{time.monotonic() - began:.0f} s", flush=True)
+        total.trials += tally.trials
+        total.fired += tally.fired
+        total.wrong += tally.wrong
+
+    def points_up_to(count):
+        if options.at:
+            return [options.at]
+        if options.sample:
+            return sorted(numbers.sample(range(1, count + 1), min(options.sample, count)))
+        return itertools.count(1)
+
+    for scenario in chosen:
+        if reason := scenario.needs():
+            print(f"{scenario.name}: skipped: {reason}")
+            continue
+        if options.crash is None and not options.recovery:
+            count = len(calls_of(scenario, options)[0]) if options.sample else 0
+            work(f"{scenario.name} ({scenario.words})", points_up_to(count),
+                 lambda at, scenario=scenario: trial(scenario, at, options))
+    for scenario in chosen:
+        if options.no_recovery or scenario.needs() or scenario.name not in ("lone", "collision", "named", "across"):
+            continue
+        calls, house = calls_of(scenario, options)
+        crashes = [options.crash] if options.crash else steps_of(calls, house)
+        if options.sample:
+            crashes = sorted(numbers.sample(crashes, min(options.sample, len(crashes))))
+        names = {number: f"{name} {path.rsplit('/', 1)[-1]}" for number, name, path in calls}
+        for crash in crashes:
+            points = [numbers.randrange(1, 60)] if options.sample and not options.at else points_up_to(60)
+            work(f"recovery of {scenario.name} from {crash} ({names.get(crash)})", points,
+                 lambda at, scenario=scenario, crash=crash: recovery_trial(scenario, crash, at, options))
+    print(f"{total.trials} trials, {total.fired} kills, {total.wrong} violations")
+    return 1 if total.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,133 @@
+"""What is tried in the campaigns: ways of photos into the library, and the one way to judge how they ended."""
+import dataclasses
+import os
+import typing
+
+import checker
+from house import Fault, House, cut_jpeg, jpeg, other_file_system
+
+
+@dataclasses.dataclass
+class Scenario:
+    """`earlier` puts in what an earlier life files in peace; `drops` what the life that is struck finds, or, if `live`,
+    gets while it runs."""
+    name: str
+    words: str
+    drops: typing.Callable
+    earlier: typing.Callable = None
+    live: bool = False
+    begins: bool = True  # whether an earlier life has made the catalogue and the directories
+    house: dict = dataclasses.field(default_factory=dict)
+    needs: typing.Callable = lambda: None  # why it cannot be tried here; None if it can
+
+    def build(self, daemon, **more):
+        house = House(daemon, **{**{key: value() if callable(value) else value for key, value in self.house.items()},
+                                 **more})
+        try:
+            if self.begins:
+                if self.earlier:
+                    self.earlier(house)
+                live(house)
+            return house
+        except BaseException:
+            house.remove()
+            raise
+
+
+def live(house, look=True):
+    """One whole life in peace: everything that lies there is settled; what the process held at the end."""
+    daemon = house.start()
+    try:
+        if not daemon.wait_ready() or not house.settle(daemon) or not house.wait_idle(daemon):
+            raise RuntimeError("it ended by itself")
+        held = checker.steady_resources(daemon.own_pid) if look else None
+        daemon.stop()
+        return held
+    finally:
+        daemon.abandon()
+
+
+def recover(house):
+    """What is wrong after a crash: a life that recovers, then one more, which must change nothing."""
+    held = live(house)
+    wrong = house.violations()
+    before = checker.snapshot(house.places)
+    daemon = house.start()
+    try:
+        if not daemon.wait_ready() or not house.wait_idle(daemon):
+            return wrong + ["it ended by itself"]
+        base = checker.steady_resources(daemon.own_pid)
+        daemon.stop()
+    finally:
+        daemon.abandon()
+    wrong += checker.compare(before, checker.snapshot(house.places))
+    return wrong + checker.check_resources(house.places, held, base)
+
+
+# --- the scenarios ---
+
+def one(house):
+    house.drop("IMG_0001.JPG", jpeg("one", 20_000), ends=["library"])
+
+
+def five(house):
+    for number in range(5):
+        house.drop(f"IMG_100{number}.JPG", jpeg(f"five {number}"), ends=["library"])
+
+
+def known(house):
+    house.drop("KNOWN.JPG", jpeg("known"), ends=["library"])
+
+
+def known_again(house):
+    house.drop("AGAIN.JPG", jpeg("known"), ends=["library", "duplicates"])
+
+
+def broken(house):
+    house.drop("BROKEN.JPG", cut_jpeg("broken"), ends=["quarantine"])
+
+
+def same_names(house):
+    house.drop("a/IMG_0001.JPG", jpeg("same a"), ends=["library"])
+    house.drop("b/IMG_0001.JPG", jpeg("same b"), ends=["library"])
+
+
+def staying(house):
+    for number in range(2):
+        house.drop(f"IMG_200{number}.JPG", jpeg(f"staying {number}"), stays="must", ends=["library"])
+
+
+def locked(house):
+    staying(house)
+    os.chmod(house.path("inbox"), 0o555)
+
+
+def mixed(house):
+    one(house)
+    known_again(house)
+    broken(house)
+
+
+def no_other_file_system():
+    return None if other_file_system() else "there is no second file system to write to"
+
+
+IMPATIENT = ("--patience", "1ms")
+
+ALL = [
+    Scenario("first", "the first start of all, one photo waiting", one, begins=False),
+    Scenario("lone", "one photo", one, live=True),
+    Scenario("burst", "five photos at once", five, live=True),
+    Scenario("duplicate", "a photo that is in the library", known_again, known),
+    Scenario("quarantine", "a photo that lacks its end", broken, house={"arguments": IMPATIENT}),
+    Scenario("collision", "three photos of one name and day", same_names, one),
+    Scenario("copy", "mode = copy: sources stay", staying, house={"arguments": ("--mode", "copy")}),
+    Scenario("kept", "sources that cannot be removed", locked, house={"ordinary": True}),
+    Scenario("across", "library on another file system: photo, duplicate, broken one", mixed, known,
+             house={"library_base": other_file_system, "arguments": IMPATIENT}, needs=no_other_file_system),
+    Scenario("named", "a file system without O_TMPFILE", five, house={"fault": Fault(refuse=("tmpfile",))}),
+    Scenario("plain", "across file systems, one without O_TMPFILE, clones and RENAME_NOREPLACE", mixed, known,
+             house={"library_base": other_file_system, "arguments": IMPATIENT,
+                    "fault": Fault(refuse=("tmpfile", "clone", "copy_file_range", "renameat2"))},
+             needs=no_other_file_system),
+]
