@@ -37,6 +37,10 @@ extension TreeCore {
             }
             if isWayUncertain(root) { trace(root) }
             checkRoot(root)
+            // It was away for a moment when it was to be listed, and is back as what it was.
+            if table[roots[root].top].coverage == .unwatched, !roots[root].isObserving {
+                reconcile(root, ticket: nil)
+            }
             for key in roots[root].unsettled { note(key.directory, key.name, Hints(signs: .settle)) }
             compareWhatIsDue(root, isPaced: isPaced)
         }

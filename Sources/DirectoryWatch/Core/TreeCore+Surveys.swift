@@ -43,6 +43,8 @@ extension TreeCore {
         case .absent:
             if table[node].coverage == .pending { setCoverage(node, .unwatched) }
             doubt(node)
+            // Looked for at least: if the root is there all the same, the next tick has it surveyed again.
+            if isTop(node) { roots[survey.root].hasBegun = true }
         case .unreadable(let code):
             roots[survey.root].unreadableReason = code
             if table[node].coverage != .unreadable {
