@@ -14,7 +14,8 @@ DESTDIR     ?=
 
 release := .build/release
 
-.PHONY: help deps test-deps build release test test-release tsan lint format config man bench campaign-overflow run install uninstall clean
+.PHONY: help deps test-deps build release test test-release tsan lint format config man bench campaign-overflow \
+    campaign-kill campaign-random-kill campaign-errno campaign-seeded-bugs run install uninstall clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | sort | column -t -s "$$(printf '\t')"
@@ -33,7 +34,7 @@ release: deps ## build for use, with Swift's runtime linked in
 	swift build -c release --static-swift-stdlib --product photoinbox
 
 # Storms, models and mounts keep both hands of a small machine busy, so they come after the others.
-HEAVY := RealModel|ShrinkingTests|StormTests|DirectoryWatchTests.*Mount|Fanotify|RestartModel|ModelTests
+HEAVY := CampaignTests|RealModel|ShrinkingTests|StormTests|DirectoryWatchTests.*Mount|Fanotify|RestartModel|ModelTests
 
 test: test-deps lint ## build and run every test, the lifecycle rules in a release build too
 	swift build --build-tests
@@ -76,6 +77,18 @@ bench: release ## measure, beside the peers that are installed, and print ratios
 
 campaign-overflow: release ## storms of files while the watcher is stopped: ROUNDS of FILES, or STORM=1 for a million
 	scripts/campaign-overflow $(if $(STORM),--storm,$(ROUNDS:%=--rounds %) $(FILES:%=--files %)) $(SEED:%=--seed %)
+
+campaign-kill: release ## SIGKILL at every system call of each scenario, and of recovery: SCENARIO, SEED
+	Campaigns/kill_at_every_syscall.py $(SCENARIO:%=--scenario %) $(SEED:%=--seed %)
+
+campaign-random-kill: release ## SIGKILL at random moments under load: TRIALS (10,000), SEED
+	Campaigns/random_kill.py $(TRIALS:%=--trials %) $(SEED:%=--seed %)
+
+campaign-errno: release ## each errno at the Nth system call, once and lasting: FAULTS (2,000), SEED
+	Campaigns/each_errno.py $(FAULTS:%=--faults %) $(SEED:%=--seed %)
+
+campaign-seeded-bugs: ## faults put into a copy of the source, which the campaigns must catch: BUG
+	Campaigns/seeded_bugs.py $(BUG:%=--bug %)
 
 run: ## build and start in the foreground: drop photos into ./inbox, find them in ./library
 	@scripts/deps build

@@ -122,6 +122,7 @@ let package = Package(
             ["Catalogue", "DirectoryWatch", "Inbox", "Reporting", "Settings", "photoinbox", "photoinboxd", arguments]),
         tests("ManualTests", ["manual", "photoinbox", "photoinboxd"]),
         tests("ExamplesTests", ["watch-things"]),
+        tests("CampaignTests", ["photoinboxd"]),
         tests("ServiceTests", [], exclude: ["Scripts"]),
     ]
 )

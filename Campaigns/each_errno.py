@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Lets the Nth system call that touches the places fail with each errno that it may have, once, or from then on until it
-is healed; the daemon must come to a state in which the checker finds nothing, by itself, within 60 s of the healing.
+is healed, or lets a copy be made that was not; the daemon must come to a state in which the checker finds nothing, by itself, within 60 s of the healing.
 
 usage: Campaigns/each_errno.py [--faults N] [--errno NAME]... [--scenario NAME]... [--lasting | --once] [--at N]
                                [--seed N] [--jobs N] [--patience SECONDS] [--daemon FILE]
@@ -49,17 +49,19 @@ TABLE = {
     "ENFILE": OPEN,
     "ENOMEM": ",".join((CREATE, WRITE, REMOVE, OPEN, LOOK, READ)),
     "EINTR": ",".join((WRITE, SYNC, OPEN, READ)),
-    "ENOENT": ",".join((CREATE, REMOVE)),
+    "ENOENT": "create,mkdirat,mkdir,linkat,link",
     "EBUSY": ",".join((CREATE, REMOVE)),
     "ESTALE": ",".join((CREATE, SYNC, REMOVE, CHANGE, OPEN, LOOK)),
     "ENOLCK": "fcntl",
     "EAGAIN": "fcntl",
     "EINVAL": "renameat2,copy_file_range,clone",
     "EXDEV": "renameat2,linkat,copy_file_range,clone",
+    # Not an errno: the call says that it was done, and was not.
+    "LIE": "copy_file_range,clone,pwrite64",
     "EOPNOTSUPP": "create,copy_file_range,clone,fallocate,linkat",
 }
-# Says itself that the next try may succeed: a kernel that says so for ever is none.
-PASSING = ("EINTR",)
+# Never for long: it says itself that the next try may succeed, or nothing could be done about it.
+PASSING = ("EINTR", "LIE")
 SCENARIOS = ("lone", "collision", "duplicate", "quarantine", "across", "named")
 
 
@@ -77,6 +79,9 @@ def trial(scenario, error, lasting, at, options):
     result = Result()
     try:
         fault = Fault(at=at, error=error, lasting=lasting, calls=TABLE[error])
+        if error == "LIE":
+            # Of the catalogue nothing can be asked when its device lies.
+            fault = Fault(at=at, lies=True, calls=TABLE[error], under=(house.places.library.decode(),))
         try:
             strike(scenario, house, fault, result)
         except (Failed, RuntimeError) as failure:
@@ -196,6 +201,9 @@ def main():
             for future in done:
                 point = waiting.pop(future)
                 take(point, future.result(), tally, over, options)
+                if sum(tally.fired.values()) % 200 == 0:
+                    print(f"  {sum(tally.fired.values())} fired, {tally.wrong} violations, "
+                          f"{time.monotonic() - began:.0f} s", flush=True)
     for error in TABLE:
         if tally.fired[error]:
             print(f"{error}: {tally.fired[error]} fired, {tally.healed[error]} healed, "

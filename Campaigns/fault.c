@@ -2,13 +2,13 @@
  * Runs a program and strikes at the Nth of its system calls that touch given directories: kills the whole process, or
  * makes the call fail.
  *
- * usage: fault [--at N] [--kill | --errno NAME|NUMBER [--lasting]] [--under DIRECTORY]... [--calls NAME,...|changes|all]
+ * usage: fault [--at N] [--kill | --lie | --errno NAME|NUMBER [--lasting]] [--under DIRECTORY]... [--calls NAME,...|changes|all]
  *              [--refuse NAME,...] [--report FD] [--trace] -- PROGRAM [ARGUMENT]...
  *
  * Calls are counted over all threads of the process and its children. `--calls` says which: those that change something
  * (the default), all that this program knows, or those named. `--under` counts only those whose descriptor or path lies
  * in one of the directories. The Nth is struck before it is carried out. With --lasting every later one fails as well,
- * until SIGUSR1 heals. `--refuse` makes some calls fail always, uncounted, as a file system would that cannot do them:
+ * until SIGUSR1 heals. With --lie it is not carried out, and says that it was. `--refuse` makes some calls fail always, uncounted, as a file system would that cannot do them:
  * tmpfile, copy_file_range, clone, linkat, renameat2.
  *
  * A seccomp filter stops the program at calls of these kinds alone; everything else runs at full speed. SIGTERM,
@@ -95,7 +95,7 @@ static const struct call calls[] = {
 
 static struct {
     long at;
-    bool kills, lasting, traces, all;
+    bool kills, lies, lasting, traces, all;
     int error;
     const char *under[32];
     int unders;
@@ -246,15 +246,15 @@ static bool is_under(const char *path)
     return false;
 }
 
-/* Makes the call that a thread is about to do return an error instead. */
-static void fail_call(pid_t thread, int error)
+/* Makes the call that a thread is about to do return something instead. */
+static void answer_call(pid_t thread, long answer)
 {
 #if defined(__x86_64__)
     struct user_regs_struct registers;
     if (ptrace(PTRACE_GETREGS, thread, 0, &registers))
         return;
     registers.orig_rax = -1;
-    registers.rax = -error;
+    registers.rax = answer;
     ptrace(PTRACE_SETREGS, thread, 0, &registers);
 #else
     int none = -1;
@@ -263,10 +263,20 @@ static void fail_call(pid_t thread, int error)
     struct iovec all = {&registers, sizeof registers};
     if (ptrace(PTRACE_GETREGSET, thread, 1 /* NT_PRSTATUS */, &all))
         return;
-    registers.regs[0] = -error;
+    registers.regs[0] = answer;
     ptrace(PTRACE_SETREGSET, thread, 0x404 /* NT_ARM_SYSTEM_CALL */, &number);
     ptrace(PTRACE_SETREGSET, thread, 1, &all);
 #endif
+}
+
+/* What a call returns that did all that it was asked for. */
+static long success(const struct call *call, const uint64_t *arguments)
+{
+    switch (call->number) {
+    case SYS_write: case SYS_pwrite64: return arguments[2];
+    case SYS_copy_file_range: return arguments[4];
+    default: return 0;
+    }
 }
 
 static bool opens_to_change(const struct call *call, const uint64_t *arguments)
@@ -297,7 +307,8 @@ static void about_to_call(pid_t thread)
     if (is_refusable(call)) {
         bool is_anonymous = call->flags != NONE && arguments[call->flags] & ANONYMOUS;
         if (call->flags == NONE || is_anonymous) {
-            fail_call(thread, call->number == SYS_renameat2 ? EINVAL : call->number == SYS_linkat ? EPERM : EOPNOTSUPP);
+            int error = call->number == SYS_renameat2 ? EINVAL : call->number == SYS_linkat ? EPERM : EOPNOTSUPP;
+            answer_call(thread, -error);
             return;
         }
     }
@@ -317,10 +328,10 @@ static void about_to_call(pid_t thread)
             report("fired %ld %s %s\n", counted, call->name, path);
             kill(program, SIGKILL);
         }
-    } else if (option.error && (counted == option.at || (option.lasting && !healed))) {
+    } else if ((option.error || option.lies) && (counted == option.at || (option.lasting && !healed))) {
         if (!struck++)
             report("fired %ld %s %s\n", counted, call->name, path);
-        fail_call(thread, option.error);
+        answer_call(thread, option.lies ? success(call, arguments) : -option.error);
     }
 }
 
@@ -354,6 +365,7 @@ static char **parse(int count, char **arguments)
         if (!strcmp(flag, "--") && i + 1 < count)
             return arguments + i + 1;
         if (!strcmp(flag, "--kill")) option.kills = true;
+        else if (!strcmp(flag, "--lie")) option.lies = true;
         else if (!strcmp(flag, "--lasting")) option.lasting = true;
         else if (!strcmp(flag, "--trace")) option.traces = true;
         else if (i + 1 == count) break;

@@ -2,6 +2,7 @@
 daemon in it, alone or under the fault tool. For the campaigns; run nothing here by itself."""
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import json
 import os
@@ -38,8 +39,9 @@ def program(name="photoinboxd", given=None):
     raise SystemExit(f"{name} is not built: make release")
 
 
+@functools.cache
 def fault_tool():
-    """The fault tool, compiled when its source is newer."""
+    """The fault tool, compiled when its source is newer. To be asked for first before there are threads."""
     source = HERE / "fault.c"
     directory = pathlib.Path(os.environ.get("PHOTOINBOX_CAMPAIGN_TOOLS", ROOT / ".build/campaigns"))
     tool = directory / "fault"
@@ -96,6 +98,7 @@ class Fault:
     at: int = 0
     kill: bool = False
     error: str = ""
+    lies: bool = False
     lasting: bool = False
     calls: str = "changes"
     under: tuple = ()
@@ -106,6 +109,7 @@ class Fault:
         words = ["--at", str(self.at), "--calls", self.calls]
         words += ["--kill"] if self.kill else []
         words += ["--errno", self.error] if self.error else []
+        words += ["--lie"] if self.lies else []
         words += ["--lasting"] if self.lasting else []
         words += ["--trace"] if self.traces else []
         words += ["--refuse", ",".join(self.refuse)] if self.refuse else []

@@ -181,6 +181,8 @@ def main():
     options.daemon = houses.program(given=options.daemon)
     numbers = random.Random(options.seed)
     chosen = [each for each in scenarios.ALL if not options.scenario or each.name in options.scenario]
+    # Those where the moment counts are only lived through.
+    chosen += [each for each in scenarios.TIMED if each.name in (options.scenario or ())]
     print(f"kill at every system call: seed {options.seed}, {options.daemon}", flush=True)
     total = Tally()
 

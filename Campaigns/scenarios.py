@@ -1,6 +1,7 @@
 """What is tried in the campaigns: ways of photos into the library, and the one way to judge how they ended."""
 import dataclasses
 import os
+import threading
 import typing
 
 import checker
@@ -112,6 +113,37 @@ def no_other_file_system():
     return None if other_file_system() else "there is no second file system to write to"
 
 
+def gone(house):
+    """A filed photo is taken out of the library behind the daemon's back, and comes once more."""
+    for file in list(checker.walk(house.places.library)):
+        os.unlink(file.path)
+    house.manifest.photos.clear()
+    house.drop("AGAIN.JPG", jpeg("known"), ends=["library"])
+
+
+def unfinished(house):
+    """A whole JPEG, to which its writer, who has it open, adds something a moment later."""
+    start, more = jpeg("unfinished"), b"and more" * 100
+    path = house.path("inbox/OPEN.JPG")
+    file = open(path, "wb")
+    file.write(start)
+    file.flush()
+    house.manifest.add(start + more, ends=["library"])
+
+    def finish():
+        file.write(more)
+        file.close()
+
+    threading.Timer(0.5, finish).start()
+
+
+def found_again(house):
+    one(house)
+    same_names(house)
+    for folder in "ab":
+        house.drop(f"{folder}/BROKEN.JPG", cut_jpeg(folder), ends=["quarantine"])
+
+
 IMPATIENT = ("--patience", "1ms")
 
 ALL = [
@@ -126,8 +158,16 @@ ALL = [
     Scenario("across", "library on another file system: photo, duplicate, broken one", mixed, known,
              house={"library_base": other_file_system, "arguments": IMPATIENT}, needs=no_other_file_system),
     Scenario("named", "a file system without O_TMPFILE", five, house={"fault": Fault(refuse=("tmpfile",))}),
+    Scenario("names", "photos and broken ones of one name, without O_TMPFILE", found_again,
+             house={"fault": Fault(refuse=("tmpfile",)), "arguments": IMPATIENT}),
+    Scenario("gone", "a photo comes again whose copy is gone from the library", gone, known),
     Scenario("plain", "across file systems, one without O_TMPFILE, clones and RENAME_NOREPLACE", mixed, known,
              house={"library_base": other_file_system, "arguments": IMPATIENT,
                     "fault": Fault(refuse=("tmpfile", "clone", "copy_file_range", "renameat2"))},
              needs=no_other_file_system),
+]
+
+# Where the moment counts, so that a life that is killed may end before it comes.
+TIMED = [
+    Scenario("unfinished", "a photo whose writer is not done when the daemon starts", unfinished),
 ]

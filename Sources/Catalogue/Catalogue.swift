@@ -1,4 +1,5 @@
 package import FileValues
+import Foundation
 import GRDB
 import GRDBSQLite
 import LinuxKernel
@@ -94,7 +95,7 @@ package final class Catalogue: Sendable {
                 try Self.refuseNewer(db, operation)
                 let findings = try String.fetchAll(db, sql: "PRAGMA quick_check(3)")
                 guard findings == ["ok"] else {
-                    throw CatalogueError(.corrupt, operation, findings.joined(separator: "; "))
+                    throw CatalogueError(Self.code(of: findings), operation, findings.joined(separator: "; "))
                 }
             }
             try Self.keepBackup(of: database, at: path)
@@ -163,6 +164,19 @@ package final class Catalogue: Sendable {
             }
         }
         return database
+    }
+
+    /// What findings of `PRAGMA quick_check` say. A page that could not be read just now is told as one of them, and is
+    /// no reason to part with a catalogue.
+    static func code(of findings: [String]) -> CatalogueError.Code {
+        let beginning = "unable to get the page. error code="
+        let codes = findings.flatMap { $0.split(separator: "\n") }.compactMap { line -> CatalogueError.Code? in
+            guard let found = line.range(of: beginning) else { return nil }
+            // The extended code's lowest byte is the code itself.
+            return Int32(line[found.upperBound...].prefix { $0.isNumber })
+                .map { CatalogueError.Code(ResultCode(rawValue: $0 & 0xFF)) }
+        }
+        return codes.contains(.inputOutput) || codes.contains(.other) ? .inputOutput : .corrupt
     }
 
     private static func refuseNewer(_ db: Database, _ operation: String) throws {

@@ -164,14 +164,10 @@ package struct Recovery: Sendable {
         guard source.identity.hasSameContent(as: pending.identity), try source.hash(work) == pending.hash else {
             return .sourceReplaced
         }
-        do throws(FilingError) {
-            switch try source.remove(token: pending.token, probe: probe, work: work) {
-            case .removed: return .finished
-            case .kept(let reason): return .sourceKept(reason)
-            }
-        } catch {
-            if case .sourceChanged = error.cause { return .sourceReplaced }
-            throw error
+        // Changed or opened since it was read: the next try compares again, and tells.
+        switch try source.remove(token: pending.token, probe: probe, work: work) {
+        case .removed: return .finished
+        case .kept(let reason): return .sourceKept(reason)
         }
     }
 

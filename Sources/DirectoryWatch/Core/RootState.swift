@@ -108,6 +108,8 @@ struct RootState {
     var audits = 0
     var missed = 0
     var lastMissed = 0
+    /// Directories with names that could not be looked at (EIO, ESTALE …).
+    var failed: Set<NodeID> = []
     /// Files that are being written, as far as is known.
     var unsettled: Set<DirtyNames.Key> = []
 

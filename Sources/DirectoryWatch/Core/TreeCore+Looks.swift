@@ -148,8 +148,11 @@ extension TreeCore {
         case .writing(let identity):
             leaveDirectory(directory, name, hints)
             observeOpen(directory, name, identity, hints)
-        case .failed, .unreached:
-            // Nothing is known, so nothing is said; the next event or reconciliation asks again.
+        case .failed:
+            // Nothing is known, so nothing is said, and no event needs to come: the next ticks ask again.
+            roots[Int(table[directory].root)].failed.insert(directory)
+        case .unreached:
+            // Looked at again already, or its directory is listed.
             break
         }
     }

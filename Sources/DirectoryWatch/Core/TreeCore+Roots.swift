@@ -41,10 +41,17 @@ extension TreeCore {
             if table[roots[root].top].coverage == .unwatched, !roots[root].isObserving {
                 reconcile(root, ticket: nil)
             }
+            for directory in roots[root].failed.prefix(Self.failuresAtOnce) {
+                roots[root].failed.remove(directory)
+                if table.isValid(directory), isAttached(directory) { survey(directory, isRecursive: false) }
+            }
             for key in roots[root].unsettled { note(key.directory, key.name, Hints(signs: .settle)) }
             compareWhatIsDue(root, isPaced: isPaced)
         }
     }
+
+    /// Directories that are listed again on one tick because names in them could not be looked at.
+    private static let failuresAtOnce = 16
 
     /// Asks for a root to be compared with what is known; its outcome carries the tickets given.
     mutating func reconcile(_ root: Int, ticket: UInt64?) {
@@ -203,6 +210,7 @@ extension TreeCore {
         roots[root].isChecking = false
         roots[root].isDoubted = false
         roots[root].hasBegun = false
+        roots[root].failed = []
         held = held.filter { $0.value.root != root }
         returnFromLimbo(root)
         roots[root].ledger.void()

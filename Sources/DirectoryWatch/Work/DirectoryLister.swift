@@ -61,12 +61,12 @@ final class DirectoryLister {
                         look(name, in: directory, above)
                     }
                 switch observation {
-                case .absent, .excluded, .failed, .unreached: continue
+                case .absent, .excluded, .unreached: continue
                 case .directory, .mountRoot: enter(name)
                 case .file(.regular, let identity, _)
                 where asksForWriters && probe.hasWriter(name, identity, in: directory, now: now):
                     observation = .writing(identity)
-                case .file, .writing: break
+                case .file, .writing, .failed: break
                 }
                 findings.add(entry: name, observation)
             }

@@ -115,8 +115,6 @@ extension InboxWorker {
     /// What became of the source of a filed photo.
     private enum SourceEnd {
         case removed
-        /// Something else lies there now; it is an arrival of its own.
-        case replaced
         /// It stays, in this state.
         case kept(String, FileIdentity)
         /// It is still to be removed: what failed may work another time.
@@ -143,7 +141,8 @@ extension InboxWorker {
                 return .kept("it cannot be removed: \(error)", now.identity)
             }
         } catch {
-            if case .sourceChanged = error.cause { return .replaced }
+            // Recovery tells whether something else lies there now, which is an arrival of its own, or whether the same
+            // photo does, opened by somebody for a moment.
             return .owed
         }
     }

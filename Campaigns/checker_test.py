@@ -1,0 +1,105 @@
+#!/usr/bin/python3
+"""Shows that the checker sees each kind of damage: a house in which all is well is damaged in one way after the other.
+
+usage: Campaigns/checker_test.py [--daemon FILE]
+"""
+import argparse
+import concurrent.futures
+import os
+import sqlite3
+import sys
+
+import checker
+import house as houses
+import scenarios
+from house import House, cut_jpeg, jpeg
+
+
+def settled(daemon):
+    house = House(daemon, arguments=scenarios.IMPATIENT)
+    house.drop("A.JPG", jpeg("a"), ends=["library"])
+    house.drop("K.JPG", jpeg("k"), ends=["library", "duplicates"])
+    scenarios.live(house)
+    house.drop("B.JPG", jpeg("k"), ends=["library", "duplicates"])
+    house.drop("C.JPG", cut_jpeg("c"), ends=["quarantine"])
+    scenarios.live(house)
+    return house
+
+
+def sql(house, *statements):
+    with sqlite3.connect(os.fsdecode(house.places.catalogue)) as catalogue:
+        for statement in statements:
+            catalogue.execute(statement)
+    catalogue.close()
+
+
+def path(house, kind, name):
+    root = dict(house.places.roots)[kind]
+    return next(file.path for file in checker.walk(root) if file.relative.endswith(name))
+
+
+def write(place, content, mode="wb"):
+    with open(place, mode) as file:
+        file.write(content)
+
+
+def garble(house):
+    """Its log could repair it, so that goes."""
+    os.unlink(house.places.catalogue + b"-wal")
+    write(house.places.catalogue, b"garbage" * 1000)
+
+
+DAMAGES = [
+    ("a photo is gone", "LOST", lambda h: os.unlink(path(h, "library", b"A.JPG"))),
+    ("a byte more", "nobody put in", lambda h: write(path(h, "library", b"A.JPG"), b".", "ab")),
+    ("two copies", "in 2 places", lambda h: write(h.path("inbox/A.JPG"), jpeg("a"))),
+    ("in the wrong place", "came to rest", lambda h: os.rename(
+        path(h, "quarantine", b"C.JPG"), h.path("inbox/C.JPG"))),
+    ("a temporary", "a temporary is left", lambda h: write(h.path("inbox/.photo-inbox-1.part"), b"")),
+    ("half-written state", "state directory", lambda h: write(h.path("st/settled-files.1.part"), b"")),
+    ("a file outside", "outside the roots", lambda h: write(h.path("canary/new"), b"")),
+    ("the canary", "outside the roots", lambda h: write(h.path("canary/a.jpg"), b"x")),
+    ("a link in the library", "no regular file", lambda h: os.symlink("x", os.path.join(h.library, "link"))),
+    ("moved in the library", "its file is missing", lambda h: os.rename(
+        path(h, "library", b"A.JPG"), path(h, "library", b"A.JPG") + b"x")),
+    ("a row is gone", "not recorded", lambda h: sql(h, "DELETE FROM outcome", "DELETE FROM photo")),
+    ("another hash in a row", "not what its row says", lambda h: sql(
+        h, "UPDATE photo SET sha256 = zeroblob(32) WHERE original_name = CAST('A.JPG' AS BLOB)")),
+    ("an outcome is gone", "0 rows for duplicates", lambda h: sql(
+        h, "DELETE FROM outcome WHERE outcome = 'duplicate'")),
+    ("filed by nobody", "0 operations", lambda h: sql(h, "DELETE FROM outcome WHERE outcome = 'filed'")),
+    ("a destination that is not there", "where it is not", lambda h: os.unlink(path(h, "duplicates", b"B.JPG"))),
+    ("a damaged catalogue", "catalogue", garble),
+]
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--daemon")
+    options = parser.parse_args()
+    daemon = houses.program(given=options.daemon)
+
+    def is_missed(words, expected, damage):
+        house = settled(daemon)
+        try:
+            before = checker.snapshot(house.places)
+            damage(house)
+            wrong = house.violations()
+            is_seen = any(expected in line for line in wrong) if expected else not wrong
+            if expected and expected not in ("state directory", "outside the roots"):
+                is_seen = is_seen and bool(checker.compare(before, checker.snapshot(house.places)))
+            if not is_seen:
+                print(f"{words}: not seen; {wrong}")
+            return not is_seen
+        finally:
+            house.remove()
+
+    # Each house takes a second, most of which is waiting.
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        missed = sum(pool.map(lambda each: is_missed(*each), [("nothing", None, lambda h: None)] + DAMAGES))
+    print(f"{len(DAMAGES)} kinds of damage, {missed} not seen")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
