@@ -431,14 +431,14 @@ def compare(before, after):
 
 
 def resources(pid):
-    """What a process holds: descriptors by what they lead to, numbers of watches and children."""
-    descriptors, watches = collections.Counter(), 0
+    """What a process holds: descriptors by what they lead to, inodes that it watches, number of children."""
+    descriptors, watches = collections.Counter(), []
     for number in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(FileNotFoundError):
             target = os.readlink(f"/proc/{pid}/fd/{number}").replace(f"/proc/{pid}/", "/proc/self/")
             descriptors[re.sub(r"(socket|pipe):\[[0-9]+\]", r"\1", target)] += 1
             with open(f"/proc/{pid}/fdinfo/{number}", encoding="ascii", errors="replace") as info:
-                watches += sum(line.startswith("inotify ") for line in info)
+                watches += [int(line.split("ino:")[1].split()[0], 16) for line in info if line.startswith("inotify ")]
     children = 0
     for task in os.listdir(f"/proc/{pid}/task"):
         with contextlib.suppress(FileNotFoundError), open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as some:
@@ -466,17 +466,20 @@ def check_resources(places, now, base):
     roots = {os.fsdecode(os.path.realpath(path)) for _, path in places.roots}
     wrong = []
     # A user has few inotify instances; a daemon that got none compares its inboxes instead.
-    if not now["watches"]:
-        now = {**now, "watches": base["watches"]}
-    if not base["watches"]:
-        base = {**base, "watches": now["watches"], "descriptors": {**base["descriptors"], "anon_inode:inotify": 2}}
+    has_none = not now["watches"] or not base["watches"]
+    if has_none:
+        base = {**base, "descriptors": {**base["descriptors"], "anon_inode:inotify": 2}}
+    # Those on the ways to the roots come and go with mounts anywhere.
+    inboxes = {os.stat(directory).st_ino for root in places.inboxes.values() for directory, _, _ in os.walk(root)}
+    before, after = (sum(inode in inboxes for inode in look["watches"]) for look in (base, now))
+    if before != after and not has_none:
+        wrong.append(f"{after} watches in the inboxes, not {before}")
     for target, count in now["descriptors"].items():
         allowed = max(base["descriptors"].get(target, 0), 1 if target in roots else 0)
         if count > allowed:
             wrong.append(f"{count} descriptors for {target}, not {allowed}")
-    for what in ("watches", "children"):
-        if now[what] != base[what]:
-            wrong.append(f"{now[what]} {what}, not {base[what]}")
+    if now["children"] != base["children"]:
+        wrong.append(f"{now['children']} children, not {base['children']}")
     return wrong
 
 

@@ -3,12 +3,13 @@
 is healed, or lets a copy be made that was not; the daemon must come to a state in which the checker finds nothing, by itself, within 60 s of the healing.
 
 usage: Campaigns/each_errno.py [--faults N] [--errno NAME]... [--scenario NAME]... [--lasting | --once] [--at N]
-                               [--seed N] [--jobs N] [--patience SECONDS] [--daemon FILE]
+                               [--seed N] [--jobs N] [--first] [--patience SECONDS] [--daemon FILE]
 
   --faults   how many are to fire (2,000)
   --errno    only these
   --at       only this call; prints what the daemon logged
   --jobs     how many daemons at once (24): most of them wait most of the time
+  --first    ends at the first violation
   --patience seconds until healed (60)
 
 Which calls an errno may strike is in the table of this file. A lasting one is healed after a second. Prints for each
@@ -170,6 +171,7 @@ def main():
     parser.add_argument("--lasting", action="store_true")
     parser.add_argument("--once", action="store_true")
     parser.add_argument("--at", type=int)
+    parser.add_argument("--first", action="store_true")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     parser.add_argument("--jobs", type=int, default=24)
     parser.add_argument("--patience", type=float, default=60)
@@ -190,6 +192,7 @@ def main():
         waiting = {}
         exhausted = False
         while True:
+            exhausted = exhausted or options.first and tally.wrong > 0
             while not exhausted and len(waiting) < options.jobs and sum(tally.fired.values()) < options.faults:
                 point = next(points, None)
                 exhausted = point is None

@@ -4,12 +4,13 @@ crash at each step of filing, at every such call of the recovery. After each: th
 checker, and one life more that must change nothing.
 
 usage: Campaigns/kill_at_every_syscall.py [--scenario NAME]... [--recovery | --no-recovery] [--sample N] [--seed N]
-                                          [--at N] [--jobs N] [--patience SECONDS] [--daemon FILE]
+                                          [--at N] [--jobs N] [--first] [--patience SECONDS] [--daemon FILE]
 
   --scenario  only these (all of Campaigns/scenarios.py)
   --sample    in each scenario, and in recovery, only so many points, drawn from --seed
   --at        only this point; prints what the daemon logged
   --jobs      how many trials at once (2)
+  --first     ends at the first violation
   --patience  how long anything may take that must come (60)
   --daemon    what is tested (.build/release/photoinboxd)
 
@@ -149,6 +150,8 @@ def run(label, points, attempt, tally, options):
         waiting = collections.deque()
         points = iter(points)
         while True:
+            if options.first and tally.wrong:
+                points = iter(())
             while missed < 3 and len(waiting) < options.jobs and (at := next(points, None)) is not None:
                 waiting.append((at, pool.submit(attempt, at)))
             if not waiting:
@@ -169,6 +172,7 @@ def main():
     parser.add_argument("--sample", type=int)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     parser.add_argument("--at", type=int)
+    parser.add_argument("--first", action="store_true")
     parser.add_argument("--crash", type=int)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--patience", type=float, default=60)
@@ -203,6 +207,8 @@ def main():
         return itertools.count(1)
 
     for scenario in chosen:
+        if options.first and total.wrong:
+            return 1
         if reason := scenario.needs():
             print(f"{scenario.name}: skipped: {reason}")
             continue

@@ -37,12 +37,12 @@ class Bug:
 
 
 def kill(*names):
-    return "kill_at_every_syscall.py --no-recovery --patience 10 " + " ".join(f"--scenario {name}" for name in names)
+    return "kill_at_every_syscall.py --no-recovery --first --patience 10 " + " ".join(f"--scenario {name}" for name in names)
 
 
 def errno(names, *scenarios, faults=40):
     words = " ".join(f"--errno {name}" for name in names.split())
-    return (f"each_errno.py --faults {faults} --patience 20 --jobs 8 --seed 1 {words} "
+    return (f"each_errno.py --first --faults {faults} --patience 20 --jobs 8 --seed 1 {words} "
             + " ".join(f"--scenario {name}" for name in scenarios))
 
 
@@ -84,7 +84,9 @@ BUGS = [
           "            return try await setAsideDuplicate(arrival, source, hash, of: known, work)\n        }\n"
           "        if known.library == places.library,")], (life("gone"),)),
     Bug("writer-ignored", "a file that somebody writes to is taken",
-        [("Filing/WriterProbe.swift", "case .refusedForWriter: .writerOpen", "case .refusedForWriter: .noWriter")],
+        [("Filing/WriterProbe.swift", "case .refusedForWriter: .writerOpen", "case .refusedForWriter: .noWriter"),
+         ("DirectoryWatch/Work/WriterGuess.swift", "return file.askForReadLease() == .refusedForWriter",
+          "return false")],
         (life("unfinished"),)),
     Bug("no-recovery", "an earlier life's filings are not looked for",
         [("Catalogue/Catalogue+Filing.swift", "ORDER BY id\").map { try StoredIntent($0) }",

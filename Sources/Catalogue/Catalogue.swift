@@ -168,7 +168,7 @@ package final class Catalogue: Sendable {
 
     /// What findings of `PRAGMA quick_check` say. A page that could not be read just now is told as one of them, and is
     /// no reason to part with a catalogue.
-    static func code(of findings: [String]) -> CatalogueError.Code {
+    package static func code(of findings: [String]) -> CatalogueError.Code {
         let beginning = "unable to get the page. error code="
         let codes = findings.flatMap { $0.split(separator: "\n") }.compactMap { line -> CatalogueError.Code? in
             guard let found = line.range(of: beginning) else { return nil }

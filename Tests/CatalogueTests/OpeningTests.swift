@@ -38,6 +38,18 @@ struct OpeningTests {
         #expect(try place.open().totals().photos == 1)
     }
 
+    @Test("A page that could not be read just now is no damage")
+    func unreadablePage() throws {
+        #expect(
+            Catalogue.code(of: ["*** in database main ***\nPage 5: unable to get the page. error code=8458"])
+                == .inputOutput)
+        #expect(
+            Catalogue.code(of: ["*** in database main ***\nPage 7: unable to get the page. error code=7"])
+                == .inputOutput)
+        #expect(Catalogue.code(of: ["*** in database main ***\nPage 7: never used"]) == .corrupt)
+        #expect(Catalogue.code(of: ["Page 5: unable to get the page. error code=11"]) == .corrupt)
+    }
+
     @Test("Before a migration a whole copy is kept; one whose migrations are done needs none")
     func backup() throws {
         let place = try Place()

@@ -131,9 +131,11 @@ actor CatalogueWriter {
         }
     }
 
-    /// Whether the photo that lies at `path` of `inbox` is filed, and still to be removed or remembered as kept.
+    /// Whether the photo that lies at `path` of `inbox` is filed, and still to be removed or remembered as kept, or a
+    /// move of it is to be finished or undone.
     func isOwed(_ path: BytePath, inbox: String) throws(CatalogueError) -> Bool {
-        try pendingIntents(inbox: inbox).contains { $0.photo.sourcePath == path && $0.step == .recorded }
+        if try pendingMoves(inbox: inbox).contains(where: { $0.move.path == path }) { return true }
+        return try pendingIntents(inbox: inbox).contains { $0.photo.sourcePath == path && $0.step == .recorded }
     }
 
     /// Forgets an intent of an earlier life, or one that this life could not finish. `identity` is the state in which

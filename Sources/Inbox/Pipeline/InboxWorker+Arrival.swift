@@ -28,7 +28,7 @@ extension InboxWorker {
             return conclusion
         }
         if owed.withLock({ $0.isOwed }), try await catalogue.isOwed(path, inbox: spec.name) {
-            return postponed("it is filed, and still to be removed")
+            return postponed("it is filed or set aside, and that is still to be finished")
         }
         let now = ContinuousClock.now
         var quiet = arrival.quiet ?? QuietCheck(source.identity, at: now)

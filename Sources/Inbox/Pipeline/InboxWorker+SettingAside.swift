@@ -50,8 +50,11 @@ extension InboxWorker {
     ) async throws -> FileIdentity? {
         let subdirectory = BytePath(spec.name)
         while true {
+            let left = owed.withLock { $0.isOwed } ? try await catalogue.pendingMoves(inbox: spec.name) : []
+            // No suspension from here on until the name is ours.
             let root = try root(place)
-            let name = try root.freeName(like: source.name, in: subdirectory, butNot: names(inUseBelow: place))
+            let name = try root.freeName(
+                like: source.name, in: subdirectory, butNot: names(inUseBelow: place, left.map(\.move)))
             let token = FileNames.makeToken()
             let record = MoveRecord(
                 token: token, since: Moment.now.wall, inbox: spec.name, path: source.path, root: place,
@@ -86,9 +89,10 @@ extension InboxWorker {
         }
     }
 
-    /// Names below `place` that moves of this life are about to take: a plan must be the only one for its name.
-    private func names(inUseBelow place: BytePath) -> Set<BytePath> {
-        Set(underWay.values.compactMap { $0 }.filter { $0.root == place }.map(\.destination.name))
+    /// Names below `place` that moves are about to take, or may have taken (`left`): a plan must be the only one for its
+    /// name.
+    private func names(inUseBelow place: BytePath, _ left: [MoveRecord]) -> Set<BytePath> {
+        Set((underWay.values.compactMap { $0 } + left).filter { $0.root == place }.map(\.destination.name))
     }
 
     /// Why it needs a person, beside what was quarantined.
