@@ -84,11 +84,14 @@ extension SourceFile {
         let plan = PlacementPlan(
             token: token, directory: subdirectory, name: only ?? name, isExact: only != nil, hash: try hash(work))
         let placed = try place(self, by: plan, in: root, work: work)
+        var kept: Relocation?
         let failure: FilingError
         do {
             switch try remove(token: token, probe: probe, work: work) {
             case .removed: return .moved(placed.path)
-            case .kept(let reason): failure = reason
+            case .kept(let reason):
+                kept = .kept(reason)
+                failure = reason
             }
         } catch { failure = error }
         // One file, one place: the copy goes again, if it is ours and the source is certainly there.
@@ -99,7 +102,8 @@ extension SourceFile {
                 try parent.sync()
             }
         }
-        if failure.kind == .permission || failure.kind == .readOnly { return .kept(failure) }
+        // Whatever was thrown may have left the source under its aside name: that is no file that stays.
+        if let kept { return kept }
         throw failure
     }
 }

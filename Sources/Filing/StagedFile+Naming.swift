@@ -132,12 +132,18 @@ func holds(
         return true
     } catch {
         switch error.kind {
-        case .gone, .permission, .other: return false
+        // A name that leads to nothing that we can read is not ours; of a photo that was filed, that is no answer.
+        case .gone, .permission, .other:
+            if step == .nameCopy || isMissing(error.code) { return false } else { throw error }
         // Reading a damaged file; a sync that failed must not be taken for one.
         case .inputOutput where error.code == .ioError && !error.isSync: return false
         default: throw error
         }
     }
+}
+
+private func isMissing(_ code: Errno?) -> Bool {
+    [.noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels].contains(code)
 }
 
 private func openRegular(
