@@ -66,17 +66,41 @@ package final class SourceFile: Sendable {
     package init(_ path: BytePath, beneath root: borrowing OwnedDescriptor) throws(FilingError) {
         self.path = path
         do { directory = try root.openDirectoryBeneath(path.parent) } catch { throw FilingError(opening: path, error) }
-        // Looked at by name first: merely opening a device can have effects.
-        let seen: FileStatus
-        do { seen = try FileStatus(of: path.name, in: directory) } catch { throw FilingError(opening: path, error) }
-        if let refusal = SourceRefusal(seen.kind) { throw FilingError(refusal, path) }
-        do {
-            content = try directory.openBeneath(path.name, [.read, .nonBlocking])
-            status = try FileStatus(of: content)
-        } catch { throw FilingError(opening: path, error) }
-        if let refusal = SourceRefusal(status.kind) { throw FilingError(refusal, path) }
+        let opened = try Self.open(path, in: directory)
+        status = opened.status
+        content = opened.content
         if status.links == 0 { throw FilingError(.gone, path) }
         if status.links > 1 { throw FilingError(.hardLinks(status.links), path) }
+    }
+
+    private struct Opened: ~Copyable {
+        let content: OwnedDescriptor
+        let status: FileStatus
+    }
+
+    /// Looked at by name first, since merely opening a device can have effects; then opened; and what was seen by name must
+    /// be what is open. One name that is there, and no other: the count alone would also be one if the name that we came
+    /// by had just been taken away, and the file were somebody else's. Adding and removing names changes the time of
+    /// change.
+    private static func open(
+        _ path: BytePath, in directory: borrowing OwnedDescriptor
+    ) throws(FilingError) -> Opened {
+        // A writer at work changes times as well, so it is given some chances.
+        for _ in 0..<8 {
+            let seen: FileStatus
+            do { seen = try FileStatus(of: path.name, in: directory) } catch { throw FilingError(opening: path, error) }
+            if let refusal = SourceRefusal(seen.kind) { throw FilingError(refusal, path) }
+            do {
+                let content = try directory.openBeneath(path.name, [.read, .nonBlocking])
+                let status = try FileStatus(of: content)
+                if status.device == seen.device, status.links == seen.links,
+                    status.identity.inode == seen.identity.inode, status.identity.changed == seen.identity.changed
+                {
+                    return Opened(content: content, status: status)
+                }
+            } catch { throw FilingError(opening: path, error) }
+        }
+        throw FilingError(.openSource, .source, .sourceChanged("while it was opened"), path: path)
     }
 
     /// Throws ``FilingError/Cause/sourceChanged(_:)`` unless the name still leads to this file and nothing about it
