@@ -1,6 +1,7 @@
 import GRDB
 
-/// Why the catalogue could not do something. Nothing of that operation was kept: each is one transaction.
+/// Why the catalogue could not do something. Each operation is one transaction; where ``leavesNothing`` says so, nothing
+/// of it was kept.
 package struct CatalogueError: Error, Hashable, Sendable {
     /// What kind of failure; each wants its own words from the problem table.
     package enum Code: Hashable, Sendable {
@@ -55,6 +56,15 @@ package struct CatalogueError: Error, Hashable, Sendable {
                 Code(error.resultCode), operation, resultCode: error.extendedResultCode.rawValue,
                 error.message ?? "result code \(error.extendedResultCode.rawValue)")
         default: self.init(.other, operation, String(describing: error))
+        }
+    }
+
+    /// Whether certainly nothing was kept. An error of the disk in the middle of a commit leaves that open: what was
+    /// written may stand in the log, and count, when the database is opened again.
+    package var leavesNothing: Bool {
+        switch code {
+        case .alreadyRecorded, .pathTaken, .beingFiled, .noSuchIntent, .busy: true
+        case .missing, .newerSchema, .olderSchema, .diskFull, .corrupt, .readOnly, .permission, .inputOutput, .other: false
         }
     }
 

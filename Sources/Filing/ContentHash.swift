@@ -27,6 +27,27 @@ struct HashedContent: Hashable {
     let size: UInt64
 }
 
+/// What reading a file through has shown.
+package struct SourceContent: Hashable, Sendable {
+    package let hash: ContentHash
+    /// Whether some block of it holds nothing but zeros: room that was made before there were bytes for it, maybe.
+    package let hasEmptyBlocks: Bool
+}
+
+/// What a file system fills at once, when room is made.
+private let pageSize = 4096
+
+/// Whether one of the whole pages in `buffer`, which begins at a page of the file, is all zeros. Almost every page is
+/// decided by its first eight bytes.
+private func hasEmptyPage(_ buffer: UnsafeRawBufferPointer) -> Bool {
+    for page in 0..<buffer.count / pageSize
+    where buffer.loadUnaligned(fromByteOffset: page * pageSize, as: UInt64.self) == 0 {
+        let words = stride(from: page * pageSize, to: (page + 1) * pageSize, by: 8)
+        if words.allSatisfy({ buffer.loadUnaligned(fromByteOffset: $0, as: UInt64.self) == 0 }) { return true }
+    }
+    return false
+}
+
 /// The size of the pieces in which files are read.
 let blockSize = 1 << 20
 
@@ -34,7 +55,8 @@ let blockSize = 1 << 20
 /// the reading, and its size then tells.
 func hashContent(
     of file: borrowing OwnedDescriptor, expectedSize: UInt64, work: FileWork,
-    _ step: FilingStep, _ side: FilingError.Side, path: BytePath
+    _ step: FilingStep, _ side: FilingError.Side, path: BytePath,
+    look: (UnsafeRawBufferPointer) -> Void = { _ in }
 ) throws(FilingError) -> HashedContent {
     let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: Int(min(UInt64(blockSize), expectedSize + 1)), alignment: 4096)
@@ -49,7 +71,9 @@ func hashContent(
             throw FilingError(step, side, .system(error), path: path)
         }
         if count == 0 { break }
-        hasher.update(bufferPointer: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        let read = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+        hasher.update(bufferPointer: read)
+        look(read)
         size += UInt64(count)
     }
     return HashedContent(hash: ContentHash(hasher.finalize()), size: size)
@@ -58,13 +82,23 @@ func hashContent(
 extension SourceFile {
     /// The SHA-256 of the content, which must stay unchanged meanwhile.
     package func hash(_ work: FileWork = FileWork()) throws(FilingError) -> ContentHash {
+        try read(work).hash
+    }
+
+    /// The same, and whether there are blocks of zeros.
+    package func read(_ work: FileWork = FileWork()) throws(FilingError) -> SourceContent {
         work.willEnter(.hashSource)
+        var hasEmptyBlocks = false
         let result = try hashContent(
-            of: content, expectedSize: identity.size, work: work, .hashSource, .source, path: path)
+            of: content, expectedSize: identity.size, work: work, .hashSource, .source, path: path
+        ) { bytes in
+            // A short read shifts the pages of the rest: then some are not seen, which only costs caution.
+            if !hasEmptyBlocks { hasEmptyBlocks = hasEmptyPage(bytes) }
+        }
         guard result.size == identity.size else {
             throw FilingError(.hashSource, .source, .sourceChanged("its size"), path: path)
         }
         try requireUnchanged(.hashSource)
-        return result.hash
+        return SourceContent(hash: result.hash, hasEmptyBlocks: hasEmptyBlocks)
     }
 }

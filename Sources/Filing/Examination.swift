@@ -13,6 +13,9 @@ package struct Examination: Sendable {
     package let report: PhotoReport
     /// Whether parts of it have no data on the medium.
     package let hasHoles: Bool
+    /// Whether whole blocks of it are zeros. Some programs make room by writing them, and close the file in between; a
+    /// structure that can be walked past them shows nothing then. Known once it was read through.
+    package var hasEmptyBlocks = false
 
     package init(identity: FileIdentity, writer: WriterVerdict, report: PhotoReport, hasHoles: Bool) {
         self.identity = identity
@@ -103,6 +106,7 @@ extension Examination {
         if case .cannotTell(let doubt) = writer { doubts.append(doubt.description) }
         if case .weak(let reason) = report.completeness { doubts.append(reason) }
         if hasHoles { doubts.append("parts of it are not written") }
+        if hasEmptyBlocks { doubts.append("whole blocks of it are zeros") }
         return doubts
     }
 
@@ -126,6 +130,7 @@ extension Examination {
         }
         words.append(structure)
         if hasHoles { words.append("with holes") }
+        if hasEmptyBlocks { words.append("with blocks of zeros") }
         if needsQuiet { words.append("unchanged for \(window)") }
         return words.joined(separator: ", ")
     }

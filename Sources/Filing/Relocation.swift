@@ -81,13 +81,14 @@ extension SourceFile {
         to root: DestinationRoot, _ subdirectory: BytePath, _ only: BytePath?, _ token: String, _ probe: WriterProbe,
         _ work: FileWork
     ) throws(FilingError) -> Relocation {
+        let hash = try hash(work)
         let plan = PlacementPlan(
-            token: token, directory: subdirectory, name: only ?? name, isExact: only != nil, hash: try hash(work))
+            token: token, directory: subdirectory, name: only ?? name, isExact: only != nil, hash: hash)
         let placed = try place(self, by: plan, in: root, work: work)
         var kept: Relocation?
         let failure: FilingError
         do {
-            switch try remove(token: token, probe: probe, work: work) {
+            switch try remove(token: token, hash: hash, probe: probe, work: work) {
             case .removed: return .moved(placed.path)
             case .kept(let reason):
                 kept = .kept(reason)

@@ -17,9 +17,13 @@ extension SourceFile {
     /// with what was filed, and asked for writers once more, since from now on it can't be opened by its old name;
     /// then it is unlinked. If it is another file or was written to, it gets its name back, and the error says so.
     ///
+    /// With `hash`, that of what was filed, the bytes are read again where times may hide a change; see
+    /// ``ChangeTimes``.
+    ///
     /// Throws ``FilingError/Cause/sourceChanged(_:)``; a source that is gone counts as changed.
     package func remove(
-        token: String, probe: WriterProbe, work: FileWork = FileWork()
+        token: String, hash: ContentHash? = nil, probe: WriterProbe, work: FileWork = FileWork(),
+        timesTellEverything: Bool? = nil
     ) throws(FilingError) -> Removal {
         work.willEnter(.setSourceAside)
         try requireUnchanged(.setSourceAside)
@@ -31,7 +35,10 @@ extension SourceFile {
         }
         work.willEnter(.checkSourceAgain)
         if standsAside {
-            do { try requireSame(under: aside, probe) } catch {
+            do {
+                try requireSame(under: aside, probe)
+                try requireSameBytes(hash, timesTellEverything, work)
+            } catch {
                 try putBack(aside)
                 throw error
             }
@@ -91,6 +98,21 @@ extension SourceFile {
             }
         if let difference {
             throw FilingError(.checkSourceAgain, .source, .sourceChanged(difference), path: path)
+        }
+    }
+
+    /// Reads the file once more, where a write right after it was read the first time may have left its times alone.
+    /// Nobody can open it by its old name now, and nobody has it open for writing.
+    private func requireSameBytes(
+        _ hash: ContentHash?, _ timesTellEverything: Bool?, _ work: FileWork
+    ) throws(FilingError) {
+        guard let hash else { return }
+        let kind = try? FileSystemStatus(of: content).kind
+        if timesTellEverything ?? (kind.map { ChangeTimes.tellEverything(on: $0) } ?? false) { return }
+        let read = try hashContent(
+            of: content, expectedSize: identity.size, work: work, .checkSourceAgain, .source, path: path)
+        if read != HashedContent(hash: hash, size: identity.size) {
+            throw FilingError(.checkSourceAgain, .source, .sourceChanged("its bytes are others"), path: path)
         }
     }
 

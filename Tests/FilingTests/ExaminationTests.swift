@@ -118,3 +118,81 @@ struct ExaminationTests {
         #expect(try Examination(of: stage.source("a.jpg"), probe: stage.probe).hasHoles)
     }
 }
+
+@Suite("Where only quiet tells, it is as long as the writers' pauses ask for")
+struct QuietPaceTests {
+    private func written(_ seconds: Int64, inode: UInt64 = 1) -> FileIdentity {
+        let time = FileTime(seconds: seconds, nanoseconds: 500_000_000)
+        return FileIdentity(inode: inode, size: UInt64(seconds), modified: time, changed: time)
+    }
+
+    @Test func withoutPausesTheWindowIsAsConfigured() {
+        #expect(QuietPace().window(.seconds(5)) == .seconds(5))
+        var pace = QuietPace()
+        pace.changed(from: written(1), to: written(2))
+        #expect(pace.window(.seconds(5)) == .seconds(5))
+    }
+
+    @Test func aLongPauseMakesItTwiceAsLongForThisInbox() {
+        var pace = QuietPace()
+        pace.changed(from: written(1), to: written(21))
+        #expect(pace.window(.seconds(5)) == .seconds(40))
+        #expect(QuietWindows().adapted(to: pace).remote == .seconds(40))
+        #expect(QuietWindows(remote: .seconds(50)).adapted(to: pace).remote == .seconds(50))
+    }
+
+    @Test func itHasABoundAndForgets() {
+        var pace = QuietPace()
+        pace.changed(from: written(1), to: written(101))
+        #expect(pace.window(.seconds(5)) == .seconds(120))
+        for _ in 0..<64 { pace.changed(from: written(1), to: written(2)) }
+        #expect(pace.window(.seconds(5)) == .seconds(5))
+    }
+
+    @Test("Other files, times set back, and days in between say nothing of pauses")
+    func strangeTimes() {
+        var pace = QuietPace()
+        pace.changed(from: written(1), to: written(61, inode: 2))
+        pace.changed(from: written(100), to: written(1))
+        pace.changed(from: written(1), to: written(500))
+        #expect(pace.window(.seconds(5)) == .seconds(5))
+    }
+}
+
+@Suite("Room that was made before there were bytes for it")
+struct EmptyBlockTests {
+    @Test(
+        "A whole block of zeros is seen, wherever it lies",
+        arguments: [0, 1 << 20, (1 << 20) + 4096 * 3, (2 << 20) - 4096])
+    func zeros(place: Int) throws {
+        let stage = try Stage()
+        var bytes = someBytes(2 << 20)
+        bytes.replaceSubrange(place..<(place + 4096), with: Array(repeating: 0, count: 4096))
+        try stage.drop("a.jpg", bytes)
+        #expect(try stage.source("a.jpg").read().hasEmptyBlocks)
+        bytes[place + 4095] = 1
+        try stage.drop("b.jpg", bytes)
+        let content = try stage.source("b.jpg").read()
+        #expect(!content.hasEmptyBlocks)
+        #expect(try content.hash == stage.source("b.jpg").hash())
+    }
+
+    @Test func itAsksForQuiet() {
+        var examination = examined(.noWriter, whole)
+        examination.hasEmptyBlocks = true
+        let check = QuietCheck(identity, at: start)
+        guard case .wait(let reason, _) = examination.decide(check, windows: QuietWindows(), at: start) else {
+            Issue.record("it did not wait")
+            return
+        }
+        #expect(reason.hasPrefix("whole blocks of it are zeros"))
+        guard
+            case .complete(let evidence) = examination.decide(
+                check, windows: QuietWindows(), at: start + .seconds(5))
+        else {
+            Issue.record("it waited for ever")
+            return
+        }
+        #expect(evidence.contains("with blocks of zeros, unchanged for"))
+    }
+}

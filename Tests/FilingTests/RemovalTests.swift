@@ -71,6 +71,40 @@ struct RemovalTests {
         #expect(try stage.files("inbox") == ["a.jpg": [8]])
     }
 
+    @Test("A write that no time tells of is seen where times can hide one")
+    func hiddenWrite() throws {
+        let stage = try Stage()
+        try stage.drop("a.jpg", someBytes())
+        let source = try stage.source("a.jpg")
+        let hash = try source.hash()
+        var writer: OwnedDescriptor? = try stage.inbox.openBeneath("a.jpg", .write)
+        let work = FileWork(willEnter: { step in
+            guard step == .checkSourceAgain, let file = writer.take() else { return }
+            try? file.write([7, 7, 7], at: 100)
+            try? file.setModified(source.identity.modified)
+        })
+        let failed = try changed {
+            try source.remove(token: "t", hash: hash, probe: stage.probe, work: work, timesTellEverything: false)
+        }
+        #expect(failed == "its bytes are others")
+        var bytes = someBytes()
+        bytes.replaceSubrange(100..<103, with: [7, 7, 7])
+        #expect(try stage.files("inbox") == ["a.jpg": bytes])
+        // What was not written to goes, read again or not.
+        let again = try stage.source("a.jpg")
+        #expect(
+            try again.remove(token: "t", hash: again.hash(), probe: stage.probe, timesTellEverything: false) == .removed
+        )
+    }
+
+    @Test(arguments: [
+        ("6.1.0-18-amd64", UInt32(0xEF53), false), ("6.12.9", 0xEF53, false), ("6.13.0", 0xEF53, true),
+        ("7.0-rc1", 0x0102_1994, true), ("6.18.44", 0xF2F5_2010, false), ("", 0xEF53, false),
+    ])
+    func timesTellEverythingOnlyOnNewKernels(release: String, magic: UInt32, expected: Bool) {
+        #expect(ChangeTimes.tellEverything(on: FileSystemKind(magic: magic), release: release) == expected)
+    }
+
     @Test("A read-only inbox keeps its source", .enabled(if: isRoot, "skipped: needs root to mount"))
     func readOnlyInbox() throws {
         let mounted = try MountedScratch(size: "4m")

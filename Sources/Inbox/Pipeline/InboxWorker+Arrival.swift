@@ -32,13 +32,24 @@ extension InboxWorker {
         }
         let now = ContinuousClock.now
         var quiet = arrival.quiet ?? QuietCheck(source.identity, at: now)
+        if quiet.identity != source.identity { pace.changed(from: quiet.identity, to: source.identity) }
         quiet.observe(source.identity, at: now)
         work.willEnter(.openSource)
-        let examination = try Examination(of: source, probe: probe)
+        var examination = try Examination(of: source, probe: probe)
+        let windows = spec.quiet.adapted(to: pace)
+        var proof = examination.decide(quiet, windows: windows, at: now)
+        var content: SourceContent?
+        if case .complete = proof {
+            let read = try source.read(work)
+            examination.hasEmptyBlocks = read.hasEmptyBlocks
+            proof = examination.decide(quiet, windows: windows, at: now)
+            content = read
+        }
         var conclusion: Conclusion
-        switch examination.decide(quiet, windows: spec.quiet, at: now) {
+        switch proof {
         case .complete(let evidence):
-            conclusion = try await file(arrival, source, examination.report, proof: evidence, work)
+            let hash = try content?.hash ?? source.hash(work)
+            conclusion = try await file(arrival, source, examination.report, hash, proof: evidence, work)
         case .wait(let reason, let wait):
             conclusion = Conclusion(.settle(reason: reason, seconds: wait / .seconds(1)))
         case .incomplete(let reason), .damaged(let reason):

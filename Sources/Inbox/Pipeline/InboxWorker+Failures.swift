@@ -9,6 +9,10 @@ extension InboxWorker {
         case .gone: ended(arrival, .withdrawn, "gone before it was filed")
         case .leased: postponed("\(refusal)")
         case .symbolicLink: leave(arrival, "it is a symbolic link, which is never followed")
+        // Some programs give a file its final name as a second one, and take the first away a moment later, of which no
+        // event tells here.
+        case .hardLinks where Moment.now.seconds(since: arrival.firstSeen) < spec.patience / .seconds(1):
+            postponed("\(refusal)")
         case .hardLinks, .fifo, .socket, .device, .directory: leave(arrival, "\(refusal)")
         }
     }

@@ -6,11 +6,11 @@ import PhotoModel
 
 /// The way of a proven arrival into the library, in the order that the promise depends on: see ARCHITECTURE.md.
 extension InboxWorker {
-    /// Hash, known?, intent, copy, name, sync, commit, look again, remove.
+    /// Known?, intent, copy, name, sync, commit, look again, remove.
     func file(
-        _ arrival: Arrival, _ source: SourceFile, _ report: PhotoReport, proof: String, _ work: FileWork
+        _ arrival: Arrival, _ source: SourceFile, _ report: PhotoReport, _ hash: ContentHash, proof: String,
+        _ work: FileWork
     ) async throws -> Conclusion {
-        let hash = try source.hash(work)
         let library = try root(places.library)
         guard let known = try await catalogue.photo(withHash: hash) else {
             return try await place(arrival, source, report, hash, proof: proof, library, replacing: nil, work)
@@ -56,6 +56,10 @@ extension InboxWorker {
         var symptoms: [Symptom] = [.library(failure: nil), .catalogue(failure: nil)]
         do {
             operation = try await commit(intent, at: placed.path, reason: date.words, &symptoms)
+        } catch let error as CatalogueError where !error.leavesNothing {
+            // It may be recorded for all that. Only reading the catalogue again can tell, so the copy stays until then.
+            owed.withLock { $0.owe() }
+            throw error
         } catch {
             // Unrecorded, it must not stay: the next try would find its name taken by nobody's photo. The source is whole.
             do { try withdraw(placed, from: library) } catch let failure {
@@ -67,7 +71,7 @@ extension InboxWorker {
             throw error
         }
         // From here on the photo is filed, whatever becomes of its source.
-        let kept = spec.removesSources ? remove(source, plan.token, work) : .kept("mode = \"copy\"", source.identity)
+        let kept = spec.removesSources ? remove(source, plan, work) : .kept("mode = \"copy\"", source.identity)
         do {
             if case .owed = kept {
                 // Its intent says so until recovery has done it.
@@ -131,9 +135,9 @@ extension InboxWorker {
         }
     }
 
-    private func remove(_ source: SourceFile, _ token: String, _ work: FileWork) -> SourceEnd {
+    private func remove(_ source: SourceFile, _ plan: PlacementPlan, _ work: FileWork) -> SourceEnd {
         do throws(FilingError) {
-            switch try source.remove(token: token, probe: probe, work: work) {
+            switch try source.remove(token: plan.token, hash: plan.hash, probe: probe, work: work) {
             case .removed: return .removed
             case .kept(let error):
                 // Not as it was opened: a name that was given back has another time of change.

@@ -33,6 +33,8 @@ actor InboxWorker {
     var underWay: [String: MoveRecord?] = [:]
     /// Moves that recovery finished, until their arrivals are looked at again.
     var movedLate: [BytePath: LateMove] = [:]
+    /// How long this inbox's writers were seen to pause.
+    var pace = QuietPace()
     /// The inbox could not be opened at the last try.
     private var isInboxAway = false
     // Opened when first needed and again after a failure, so that a root that comes back is found.
