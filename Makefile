@@ -15,7 +15,8 @@ DESTDIR     ?=
 release := .build/release
 
 .PHONY: help deps test-deps build release test test-release tsan lint format config man bench campaign-overflow \
-    campaign-kill campaign-random-kill campaign-errno campaign-seeded-bugs run install uninstall clean
+    campaign-kill campaign-random-kill campaign-errno campaign-power campaign-full-disk campaign-race \
+    campaign-writers campaign-seeded-bugs run install uninstall clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | sort | column -t -s "$$(printf '\t')"
@@ -86,6 +87,18 @@ campaign-random-kill: release ## SIGKILL at random moments under load: TRIALS (1
 
 campaign-errno: release ## each errno at the Nth system call, once and lasting: FAULTS (2,000), SEED
 	Campaigns/each_errno.py $(FAULTS:%=--faults %) $(SEED:%=--seed %)
+
+campaign-power: release ## power cuts of ext4 in three journal modes, as root: CYCLES (2,100), SEED
+	Campaigns/power.py $(CYCLES:%=--cycles %) $(SEED:%=--seed %)
+
+campaign-full-disk: release ## small disks filled and freed under load, as root: ROUNDS (200), SEED
+	Campaigns/fulldisk.py $(ROUNDS:%=--rounds %) $(SEED:%=--seed %)
+
+campaign-race: release ## names, links and directories swapped while photos are filed, as root: SWAPS (100,000), SEED
+	Campaigns/race.py $(SWAPS:%=--swaps %) $(SEED:%=--seed %)
+
+campaign-writers: release ## slow and hostile writers of every style: ROUNDS (20), SEED
+	Campaigns/writers.py $(ROUNDS:%=--rounds %) $(SEED:%=--seed %)
 
 campaign-seeded-bugs: ## faults put into a copy of the source, which the campaigns must catch: BUG
 	Campaigns/seeded_bugs.py $(BUG:%=--bug %)
