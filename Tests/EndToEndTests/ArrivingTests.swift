@@ -162,7 +162,7 @@ extension EndToEnd {
             // A photo with two names is left alone; that it has one again, no event of the inbox says.
             try write(try Photos.unique(1), to: "\(house.outside)/linked.jpg")
             #expect(link("\(house.outside)/linked.jpg", "\(house.inbox)/linked.jpg") == 0)
-            let daemon = try await house.start(telling: ["ignored inbox/linked.jpg"])
+            let daemon = try await house.start("--patience", "1s", telling: ["ignored inbox/linked.jpg"])
             unlink("\(house.outside)/linked.jpg")
             daemon.signal(SIGUSR2)
             try await daemon.line(holding: "filed inbox/linked.jpg as ")

@@ -137,7 +137,7 @@ extension EndToEnd {
         @Test("What is no regular file with one name: a FIFO, a link to a photo, a photo with two names")
         func noRegularFiles() async throws {
             let house = try House()
-            let daemon = try await house.start()
+            let daemon = try await house.start("--patience", "1s")
             #expect(mkfifo("\(house.inbox)/pipe.jpg", 0o666) == 0)
             try write(try Photos.unique(1), to: "\(house.outside)/secret.jpg")
             #expect(symlink("\(house.outside)/secret.jpg", "\(house.inbox)/symbolic.jpg") == 0)
