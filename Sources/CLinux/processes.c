@@ -66,3 +66,8 @@ int clinux_epoll_forget(int epoll, int fd) {
     struct epoll_event unused = {0};
     return epoll_ctl(epoll, EPOLL_CTL_DEL, fd, &unused);
 }
+
+int clinux_epoll_change(int epoll, int fd, uint32_t events) {
+    struct epoll_event event = {.events = events, .data = {.fd = fd}};
+    return epoll_ctl(epoll, EPOLL_CTL_MOD, fd, &event);
+}

@@ -19,6 +19,8 @@ func churn(_ kind: String) -> Never {
         case "SignalMonitor": round = { try useSignals($0, all, queue) }
         case "pipe": round = { try usePipes($0, queue) }
         case "DirectoryMonitor": round = { try useDirectories($0, queue) }
+        case "ListenerMonitor": round = { try useListeners($0, queue) }
+        case "ConnectionMonitor": round = { try useConnections($0, queue) }
         case "FanotifyMonitor": round = { try useFileSystems($0, queue) }
         default: exit(64)
         }
@@ -231,5 +233,36 @@ private func usePipes(_ count: Int, _ queue: MonitorQueue) throws {
         try PipeMonitor(queue: queue)
     } poke: { monitor, _ in
         monitor.writeAndHangUp()
+    }
+}
+
+/// One connection each, which nobody takes.
+private func useListeners(_ count: Int, _ queue: MonitorQueue) throws {
+    try withScratch { directory, file in
+        try use(count, batch: 20, queue) { index in
+            let path = BytePath("\(file)-\(index % 20)")
+            return try ListenerMonitor(owning: try listen(at: path, mode: 0o600), label: "l", queue: queue)
+        } poke: { _, index in
+            _ = try? connect(to: BytePath("\(file)-\(index % 20)"), patience: .seconds(5))
+        }
+        for index in 0..<20 { unlink("\(file)-\(index)") }
+    }
+}
+
+/// Bytes both ways, then a hang-up.
+private func useConnections(_ count: Int, _ queue: MonitorQueue) throws {
+    let others = Locked<[Int: Int32]>([:])
+    try use(count, queue) { index in
+        var ends: [Int32] = [0, 0]
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+            exit(1)
+        }
+        others.withLock { $0[index] = ends[1] }
+        return try ConnectionMonitor(owning: OwnedDescriptor(taking: ends[0]), label: "n", queue: queue)
+    } poke: { monitor, index in
+        guard let other = others.withLock({ $0.removeValue(forKey: index) }) else { exit(1) }
+        _ = monitor.send([1, 2, 3])
+        _ = write(other, "x", 1)
+        close(other)
     }
 }

@@ -90,7 +90,10 @@ struct ChurnTests {
     @Test(
         "Descriptors, threads, memory and the registry are as before",
         .timeLimit(.minutes(5)),
-        arguments: ["CounterMonitor", "TimerMonitor", "ClockMonitor", "SignalMonitor", "pipe", "DirectoryMonitor"])
+        arguments: [
+            "CounterMonitor", "TimerMonitor", "ClockMonitor", "SignalMonitor", "pipe", "DirectoryMonitor",
+            "ListenerMonitor", "ConnectionMonitor",
+        ])
     func leavesNothing(kind: String) async throws { try await check(kind) }
 
     @Test(

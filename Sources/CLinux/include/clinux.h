@@ -12,4 +12,5 @@
 #include "clinux_fanotify.h"
 #include "clinux_files.h"
 #include "clinux_threads.h"
+#include "clinux_sockets.h"
 #endif

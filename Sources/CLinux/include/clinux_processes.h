@@ -17,4 +17,6 @@ int clinux_wait_pidfd(int pidfd, int peek, int32_t *code, int32_t *status);
 
 /* epoll_ctl(2), EPOLL_CTL_DEL. */
 int clinux_epoll_forget(int epoll, int fd);
+/* epoll_ctl(2), EPOLL_CTL_MOD. */
+int clinux_epoll_change(int epoll, int fd, uint32_t events);
 #endif

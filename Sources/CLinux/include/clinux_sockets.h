@@ -1,0 +1,17 @@
+/* Local stream sockets: what wants structures that Swift's Glibc module does not have, or cannot lay out. */
+#ifndef CLINUX_SOCKETS_H
+#define CLINUX_SOCKETS_H
+#include <stdint.h>
+
+int clinux_unix_stream(void);                              /* socket(2): AF_UNIX, SOCK_STREAM, closed on exec */
+int clinux_unix_bind(int fd, const char *path);            /* bind(2); ENAMETOOLONG where `path` has no room */
+int clinux_unix_connect(int fd, const char *path);         /* connect(2), likewise */
+int clinux_accept(int listener);                           /* accept4(2), non-blocking and closed on exec */
+int clinux_is_listening(int fd);                           /* SO_ACCEPTCONN of socket(7): 1 or 0 */
+/* SO_PEERCRED of unix(7): who made the connection, as of then. */
+int clinux_peer(int fd, int32_t *process, uint32_t *user, uint32_t *group);
+/* SO_PEERGROUPS: their other groups; fills at most `*count`, sets it to how many there are, ERANGE if too many. */
+int clinux_peer_groups(int fd, uint32_t *groups, uint32_t *count);
+/* SO_RCVTIMEO and SO_SNDTIMEO of socket(7). */
+int clinux_socket_patience(int fd, int64_t milliseconds);
+#endif

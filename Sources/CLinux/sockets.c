@@ -1,0 +1,70 @@
+#define _GNU_SOURCE
+#include "clinux_sockets.h"
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+
+#ifndef SO_PEERGROUPS
+#define SO_PEERGROUPS 59
+#endif
+
+int clinux_unix_stream(void) { return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); }
+
+static int set_path(struct sockaddr_un *address, const char *path) {
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    if (strlen(path) >= sizeof address->sun_path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    strcpy(address->sun_path, path);
+    return 0;
+}
+
+int clinux_unix_bind(int fd, const char *path) {
+    struct sockaddr_un address;
+    if (set_path(&address, path) < 0) return -1;
+    return bind(fd, (struct sockaddr *)&address, sizeof address);
+}
+
+int clinux_unix_connect(int fd, const char *path) {
+    struct sockaddr_un address;
+    if (set_path(&address, path) < 0) return -1;
+    return connect(fd, (struct sockaddr *)&address, sizeof address);
+}
+
+int clinux_accept(int listener) { return accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC); }
+
+int clinux_is_listening(int fd) {
+    int listens = 0;
+    socklen_t size = sizeof listens;
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) < 0) return -1;
+    return listens != 0;
+}
+
+int clinux_peer(int fd, int32_t *process, uint32_t *user, uint32_t *group) {
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0) return -1;
+    *process = peer.pid;
+    *user = peer.uid;
+    *group = peer.gid;
+    return 0;
+}
+
+int clinux_peer_groups(int fd, uint32_t *groups, uint32_t *count) {
+    _Static_assert(sizeof(gid_t) == sizeof(uint32_t), "gid_t");
+    socklen_t size = *count * sizeof *groups;
+    int result = getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size);
+    *count = size / sizeof *groups;
+    return result;
+}
+
+int clinux_socket_patience(int fd, int64_t milliseconds) {
+    struct timeval time = {.tv_sec = milliseconds / 1000, .tv_usec = milliseconds % 1000 * 1000};
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time) < 0) return -1;
+    return setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
+}

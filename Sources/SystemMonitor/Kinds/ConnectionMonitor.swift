@@ -1,0 +1,199 @@
+import CLinux
+import Glibc
+public import LinuxKernel
+public import SystemPackage
+
+/// What happens on a connection.
+public enum ConnectionEvent: Hashable, Sendable {
+    /// Bytes came.
+    case received([UInt8])
+    /// The other side sends nothing more, and may still listen. Comes once.
+    case finished
+    /// All that waited to be sent is with the kernel.
+    case sent
+    /// The other side is gone; with the reason, where it is an error. No event comes after it.
+    case ended(Errno?)
+}
+
+/// Receives from a connected stream socket and sends on it, waiting for nobody.
+///
+/// What the other side does not take yet waits here, up to a limit. While nobody wants to read (``setReading(_:file:line:)``)
+/// what comes waits in the kernel, which makes the other side wait in turn; that it went is noticed all the same.
+public final class ConnectionMonitor: Monitor {
+    /// What became of bytes that were to be sent.
+    public enum Sending: String, Hashable, Sendable {
+        /// The kernel has them all.
+        case done
+        /// Some wait; ``ConnectionEvent/sent`` tells when they are gone.
+        case waiting
+        /// None were taken: too many wait already, or the connection is over.
+        case refused
+    }
+
+    /// See ``Monitor/core``.
+    public let core: MonitorCore<ConnectionEvent>
+
+    private let traffic: QueueBound<Traffic>
+    /// Used on the queue, and only while the descriptor is open.
+    private let epoll: Int32
+
+    /// Watches a connected socket that the monitor owns from now on; it is closed when the invalidation has finished, or
+    /// at once if this throws. At most `limit` bytes wait to be sent. From any thread.
+    public init(
+        owning connection: consuming OwnedDescriptor, limit: Int = 1 << 20, label: String, queue: MonitorQueue,
+        file: StaticString = #fileID, line: UInt = #line
+    ) throws(SystemCallError) {
+        let raw = connection.raw
+        try systemCall("fcntl") { fcntl(raw, F_SETFL, fcntl(raw, F_GETFL) | O_NONBLOCK) }
+        let watcher = try epollWatcher(of: connection, [.read])
+        let epoll = watcher.raw
+        let traffic = QueueBound(Traffic(limit: limit), queue: queue)
+        self.epoll = epoll
+        self.traffic = traffic
+        core = MonitorCore(
+            kind: "ConnectionMonitor", label: label, queue: queue, descriptor: connection, watcher: watcher,
+            drain: { raw, outlet in
+                for event in traffic.confined({ $0.turn(raw, epoll) }) { outlet.deliver(event) }
+            }, file: file, line: line)
+    }
+
+    /// Sends `bytes` after what waits already. On the queue.
+    public func send(
+        _ bytes: [UInt8], file: StaticString = #fileID, line: UInt = #line
+    ) -> Sending {
+        core.withDescriptor(file: file, line: line) { raw in
+            traffic.confined { $0.send(bytes, raw, epoll) }
+        } ?? .refused
+    }
+
+    /// Whether what comes is received; at first it is. On the queue.
+    public func setReading(_ reads: Bool, file: StaticString = #fileID, line: UInt = #line) {
+        core.withDescriptor(file: file, line: line) { raw in
+            traffic.confined { traffic in
+                traffic.reads = reads
+                traffic.updateInterest(raw, epoll)
+            }
+        }
+    }
+}
+
+/// What waits to be sent, and what epoll was told to look for.
+private struct Traffic: Sendable {
+    var reads = true
+    private let limit: Int
+    private var waiting: [UInt8] = []
+    private var isFinished = false
+    private var hasEnded = false
+    private var interest = Readiness.read
+
+    /// How much is received at one go: other monitors of the queue want their turn too.
+    private static let block = 16 << 10
+
+    init(limit: Int) { self.limit = limit }
+
+    mutating func send(_ bytes: [UInt8], _ raw: Int32, _ epoll: Int32) -> ConnectionMonitor.Sending {
+        guard !hasEnded, bytes.count <= limit - waiting.count else { return .refused }
+        let wasEmpty = waiting.isEmpty
+        waiting += bytes
+        // A failure is found again in the next turn, which tells it: a broken connection is always ready.
+        if wasEmpty { _ = flush(raw) }
+        updateInterest(raw, epoll)
+        return waiting.isEmpty ? .done : .waiting
+    }
+
+    /// The socket is ready for something, or was.
+    mutating func turn(_ raw: Int32, _ epoll: Int32) -> [ConnectionEvent] {
+        guard !hasEnded else { return [] }
+        var events: [ConnectionEvent] = []
+        var failure: Errno?
+        let hadWaiting = !waiting.isEmpty
+        failure = flush(raw)
+        if failure == nil, hadWaiting, waiting.isEmpty { events.append(.sent) }
+        var isOver = failure != nil
+        if reads, !isFinished {
+            switch receive(raw) {
+            case .bytes(let bytes):
+                events.append(.received(bytes))
+                // There may be more, and the end comes after the last.
+                isOver = false
+            case .nothing: break
+            case .end:
+                isFinished = true
+                if !isHungUp(raw) { events.append(.finished) }
+            case .failure(let code):
+                failure = code
+                isOver = true
+            }
+        }
+        if !isOver, !reads || isFinished, isHungUp(raw) { isOver = true }
+        if isOver {
+            hasEnded = true
+            waiting = []
+            // An error or a hang-up does not go away, and would be told for ever.
+            _ = clinux_epoll_forget(epoll, raw)
+            // Whoever hung up with something unread of ours is gone, not broken.
+            events.append(.ended(failure == .brokenPipe ? nil : failure))
+        } else {
+            updateInterest(raw, epoll)
+        }
+        return events
+    }
+
+    mutating func updateInterest(_ raw: Int32, _ epoll: Int32) {
+        var wanted: Readiness = []
+        if reads, !isFinished { wanted.insert(.read) }
+        if !waiting.isEmpty { wanted.insert(.write) }
+        guard wanted != interest, !hasEnded, clinux_epoll_change(epoll, raw, wanted.rawValue) == 0 else { return }
+        interest = wanted
+    }
+
+    /// Sends what the kernel takes; the reason why no more will ever go.
+    private mutating func flush(_ raw: Int32) -> Errno? {
+        var sent = 0
+        defer { waiting.removeFirst(sent) }
+        while sent < waiting.count {
+            let count = waiting.withUnsafeBytes { buffer in
+                let rest = UnsafeRawBufferPointer(rebasing: buffer[sent...])
+                return Glibc.send(raw, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
+            }
+            if count >= 0 {
+                sent += count
+                continue
+            }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN: return nil
+            default: return Errno(rawValue: errno)
+            }
+        }
+        return nil
+    }
+
+    private enum Received {
+        case bytes([UInt8])
+        case nothing, end
+        case failure(Errno)
+    }
+
+    private func receive(_ raw: Int32) -> Received {
+        while true {
+            var count = 0
+            let bytes = [UInt8](unsafeUninitializedCapacity: Self.block) { buffer, initialized in
+                count = recv(raw, buffer.baseAddress, buffer.count, 0)
+                initialized = max(0, count)
+            }
+            if count > 0 { return .bytes(bytes) }
+            if count == 0 { return .end }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN: return .nothing
+            default: return .failure(Errno(rawValue: errno))
+            }
+        }
+    }
+
+    private func isHungUp(_ raw: Int32) -> Bool {
+        var state = pollfd(fd: raw, events: 0, revents: 0)
+        return poll(&state, 1, 0) == 1 && state.revents & Int16(POLLHUP | POLLERR) != 0
+    }
+}

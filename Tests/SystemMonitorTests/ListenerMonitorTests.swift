@@ -1,0 +1,137 @@
+import FileValues
+import Glibc
+import LinuxKernel
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import SystemMonitor
+
+@Suite("Listener monitors report connections and who made them", .timeLimit(.minutes(1)))
+struct ListenerMonitorTests {
+    private let queue = MonitorQueue(label: "test.listener")
+    private let scratch: ScratchDirectory
+
+    init() throws { scratch = try ScratchDirectory() }
+
+    private func path(_ name: String) -> BytePath { BytePath(scratch.appending(name)) }
+
+    private func listener(_ name: String = "control", mode: UInt32 = 0o660) throws -> ListenerMonitor {
+        try ListenerMonitor(owning: try listen(at: path(name), mode: mode), label: "test", queue: queue)
+    }
+
+    @Test func tellsWhoConnects() async throws {
+        var observed = await Observed(try listener())
+        for _ in 0..<3 {
+            let client = try connect(to: path("control"), patience: .seconds(5))
+            let incoming = try await observed.next()
+            #expect(incoming.peer.user == geteuid() && incoming.peer.group == getegid())
+            #expect(incoming.peer.process == getpid() && incoming.peer.isIn(group: getegid()))
+            guard let connection = incoming.take() else {
+                Issue.record("a connection that nobody took before is there")
+                continue
+            }
+            let isGone = incoming.take() == nil
+            #expect(isGone)
+            // Non-blocking, whatever the listener was.
+            #expect(fcntl(connection.raw, F_GETFL) & O_NONBLOCK != 0)
+            try send("hello", to: connection.raw)
+            #expect(try receive(from: client.raw) == "hello")
+        }
+        await observed.end()
+    }
+
+    @Test func takesAFloodInTurnsAndEndsWhatNobodyTakes() async throws {
+        var observed = await Observed(try listener())
+        var clients: [Int32] = []
+        for _ in 0..<100 { clients.append(try connect(to: path("control"), patience: .seconds(5)).take()) }
+        for _ in 0..<100 { _ = try await observed.next() }
+        // The handles are gone, and nobody took what was in them.
+        for client in clients {
+            #expect(try receiveAll(from: client).isEmpty)
+            close(client)
+        }
+        #expect(observed.monitor.describe().delivered == 100)
+        await observed.end()
+    }
+
+    @Test("Permissions and group of the socket are those that were asked for, whatever lay there")
+    func permissions() async throws {
+        // A socket that a process left behind, and a temporary of one that died in between.
+        for name in ["control", "control.\(getpid()).part"] {
+            _ = try listen(at: path(name), mode: 0o600)
+        }
+        let monitor = try listener(mode: 0o660)
+        let status = try FileStatus(at: path("control"), followingLinks: false)
+        #expect(status.kind == .socket && status.mode & 0o777 == 0o660)
+        var observed = await Observed(monitor)
+        let client = try connect(to: path("control"), patience: .seconds(5))
+        _ = try await observed.next()
+        _ = consume client
+        await observed.end()
+        #expect(throws: SystemCallError.self) { _ = try connect(to: path("control"), patience: .seconds(5)) }
+    }
+
+    @Test("A path that no socket address has room for")
+    func longPath() async throws {
+        let deep = String(repeating: "d", count: 200)
+        try #require(mkdir(scratch.appending(deep), 0o700) == 0)
+        var observed = await Observed(try listener("\(deep)/control"))
+        let client = try connect(to: path("\(deep)/control"), patience: .seconds(5))
+        _ = try await observed.next()
+        _ = consume client
+        await observed.end()
+    }
+
+    @Test func refusesWhatDoesNotListen() throws {
+        let ends = try makeSocketPair()
+        let error = #expect(throws: SystemCallError.self) {
+            try ListenerMonitor(owning: OwnedDescriptor(taking: ends.one), label: "test", queue: queue)
+        }
+        #expect(error?.code == .invalidArgument)
+        close(ends.other)
+    }
+
+    @Test("Without a descriptor left, connections are ended and counted, and nothing spins")
+    func exhaustion() async throws {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            let scratch = try ScratchDirectory()
+            let path = BytePath(scratch.appending("control"))
+            let queue = MonitorQueue(label: "test.exhausted")
+            let monitor = try ListenerMonitor(
+                owning: try listen(at: path, mode: 0o600), label: "test", queue: queue)
+            var observed = await Observed(monitor)
+            // Connected first, since that takes descriptors too.
+            monitor.queue.sync { monitor.suspend() }
+            let clients = try (0..<2).map { _ in try connect(to: path, patience: .seconds(5)).take() }
+            var hoard: [Int32] = []
+            var limit = rlimit(rlim_cur: 64, rlim_max: 64)
+            setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            while case let number = open("/dev/null", O_RDONLY), number >= 0 { hoard.append(number) }
+            monitor.queue.sync { monitor.resume() }
+            for client in clients {
+                var byte: UInt8 = 0
+                precondition(read(client, &byte, 1) <= 0, "ended by us")
+            }
+            let told = monitor.describe()
+            precondition(told.dropped == 2 && told.delivered == 0 && told.errors == 0, "\(told)")
+            for number in hoard { close(number) }
+            let late = try connect(to: path, patience: .seconds(5))
+            _ = try await observed.next()
+            _ = consume late
+            await observed.end()
+        }
+        #expect(result != nil)
+    }
+
+    @Test func releasedWithoutInvalidationTraps() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let scratch = try ScratchDirectory()
+            let queue = MonitorQueue(label: "test.rules")
+            let path = BytePath(scratch.appending("control"))
+            _ = try ListenerMonitor(owning: try listen(at: path, mode: 0o600), label: "card", queue: queue)
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains("monitor ListenerMonitor \"card\" (queue test.rules) is set up; rule: "))
+    }
+}
