@@ -61,11 +61,12 @@ let package = Package(
         module("Catalogue", ["FileValues", "LinuxKernel", database, databaseC, system]),
         module("Settings", ["FileValues", "LinuxKernel", "PhotoModel", system, toml]),
         module("Reporting", ["FileValues"]),
+        module("ControlProtocol", ["FileValues"]),
         module(
             "Inbox",
             [
-                "Catalogue", "DirectoryWatch", "FileValues", "Filing", "LinuxKernel", "PhotoModel", "Reporting",
-                "Settings", "SystemMonitor", "Systemd", logging, system,
+                "Catalogue", "ControlProtocol", "DirectoryWatch", "FileValues", "Filing", "LinuxKernel", "PhotoModel",
+                "Reporting", "Settings", "SystemMonitor", "Systemd", logging, system,
             ]),
         // Programs.
         .executableTarget(
@@ -77,9 +78,8 @@ let package = Package(
         .executableTarget(
             name: "photoinbox",
             dependencies: [
-                "Catalogue", "DirectoryWatch", "FileValues", "Filing", "Inbox", "LinuxKernel", "PhotoModel",
-                "Reporting",
-                "Settings", "SystemMonitor", arguments, system,
+                "Catalogue", "ControlProtocol", "DirectoryWatch", "FileValues", "Filing", "Inbox", "LinuxKernel",
+                "PhotoModel", "Reporting", "Settings", "SystemMonitor", arguments, system,
             ], swiftSettings: swiftSettings),
         .executableTarget(
             name: "watch-things", dependencies: ["FileValues", "LinuxKernel", "SystemMonitor"],
@@ -113,10 +113,14 @@ let package = Package(
         tests("CatalogueTests", ["Catalogue", database]),
         tests("SettingsTests", ["Settings"]),
         tests("ReportingTests", ["Reporting"]),
+        tests("ControlProtocolTests", ["ControlProtocol"]),
         tests(
             "InboxTests",
-            ["Filing", "Inbox", "PhotoModel", "Reporting", "Settings", "SystemMonitor", "Systemd", logging]),
-        tests("EndToEndTests", ["Catalogue", "Inbox", "photoinbox", "photoinboxd"]),
+            [
+                "Catalogue", "ControlProtocol", "Filing", "Inbox", "PhotoModel", "Reporting", "Settings",
+                "SystemMonitor", "Systemd", logging,
+            ]),
+        tests("EndToEndTests", ["Catalogue", "ControlProtocol", "Inbox", "photoinbox", "photoinboxd"]),
         tests(
             "CommandTests",
             ["Catalogue", "DirectoryWatch", "Inbox", "Reporting", "Settings", "photoinbox", "photoinboxd", arguments]),

@@ -1,0 +1,136 @@
+package import FileValues
+import Foundation
+
+/// What the daemon answers: {"version":1,"id":7,"status":0,"message":"…","items":[…]}
+package struct ControlAnswer: Hashable, Sendable {
+    /// One file or inbox that something was done with, or would be.
+    package struct Item: Hashable, Sendable {
+        /// What was done: `paused`, `released`, `discarded`, `undone`, `retried`, `rescanned` …
+        package var did: String
+        package var inbox: String?
+        /// Its path in the inbox.
+        package var file: BytePath?
+        /// The outcome that it is about.
+        package var operation: Int64?
+        /// The number under which the catalogue keeps this request.
+        package var request: Int64?
+        /// Where it lay and where it lies now, absolute.
+        package var from: BytePath?
+        package var to: BytePath?
+        /// How many, where several were meant.
+        package var count: Int?
+
+        package init(_ did: String, inbox: String? = nil, file: BytePath? = nil) {
+            self.did = did
+            self.inbox = inbox
+            self.file = file
+        }
+    }
+
+    /// The longest that is sent, in bytes.
+    package static let limit = 4 << 20
+
+    package var id: Int64 = 0
+    /// What a command line ends with; see photoinbox(1). 0 is well.
+    package var status: Int32
+    /// One sentence or clause for people, without a final stop.
+    package var message: String
+    /// What to do, where something can be done.
+    package var action: String?
+    package var items: [Item]
+    /// The state's JSON, where that was asked for.
+    package var state: [UInt8]?
+
+    package init(status: Int32 = 0, _ message: String, action: String? = nil, items: [Item] = []) {
+        self.status = status
+        self.message = message
+        self.action = action
+        self.items = items
+    }
+}
+
+/// As it stands there.
+private struct Fields: Codable {
+    struct Item: Codable {
+        var did: String
+        var inbox: String?
+        var file: String?
+        var fileBase64: String?
+        var operation: Int64?
+        var request: Int64?
+        var from: String?
+        var fromBase64: String?
+        var to: String?
+        var toBase64: String?
+        var count: Int?
+
+        enum CodingKeys: String, CodingKey {
+            case did, inbox, file, operation, request, from, to, count
+            case fileBase64 = "file_base64"
+            case fromBase64 = "from_base64"
+            case toBase64 = "to_base64"
+        }
+    }
+
+    var version: Int
+    var id: Int64
+    var status: Int32
+    var message: String
+    var action: String?
+    var items: [Item]?
+}
+
+extension ControlAnswer {
+    /// The answer's bytes.
+    package func json() -> [UInt8] {
+        let bytes = encoded(
+            Fields(
+                version: ControlRequest.version, id: id, status: status, message: message, action: action,
+                items: items.isEmpty ? nil : items.map { Fields.Item($0) }))
+        guard let state else { return bytes }
+        // The state is JSON already, and large.
+        return bytes.dropLast() + Array(",\"state\":".utf8) + state + [UInt8(ascii: "}")]
+    }
+
+    /// Reads an answer; nil if the bytes are none of a version that is spoken here. ``state`` is left out: whoever wants
+    /// it reads the field of that name.
+    package init?(json bytes: [UInt8]) {
+        guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(bytes)),
+            fields.version == ControlRequest.version
+        else { return nil }
+        self.init(status: fields.status, fields.message, action: fields.action)
+        id = fields.id
+        items = (fields.items ?? []).map { Item($0) }
+    }
+}
+
+extension Fields.Item {
+    fileprivate init(_ item: ControlAnswer.Item) {
+        self.init(did: item.did, inbox: item.inbox, operation: item.operation, request: item.request)
+        (file, fileBase64) = Self.fields(item.file)
+        (from, fromBase64) = Self.fields(item.from)
+        (to, toBase64) = Self.fields(item.to)
+        count = item.count
+    }
+
+    private static func fields(_ path: BytePath?) -> (String?, String?) {
+        guard let path else { return (nil, nil) }
+        let (text, base64) = PathText.fields(path)
+        return (text, base64)
+    }
+}
+
+extension ControlAnswer.Item {
+    fileprivate init(_ item: Fields.Item) {
+        self.init(item.did, inbox: item.inbox, file: Self.path(item.file, item.fileBase64))
+        operation = item.operation
+        request = item.request
+        from = Self.path(item.from, item.fromBase64)
+        to = Self.path(item.to, item.toBase64)
+        count = item.count
+    }
+
+    private static func path(_ text: String?, _ base64: String?) -> BytePath? {
+        (try? PathText.path(text, base64, 0)) ?? nil
+    }
+}

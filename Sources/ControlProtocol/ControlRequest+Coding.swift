@@ -1,0 +1,141 @@
+import FileValues
+import Foundation
+
+// Requests as JSON: {"version":1,"id":7,"do":"release","operation":8839,"as_is":true}
+
+/// Its fields as they stand there.
+private struct Fields: Codable {
+    var version: Int?
+    var id: Int64?
+    var `do`: String?
+    var inbox: String?
+    var file: String?
+    var fileBase64: String?
+    var all: Bool?
+    var operation: Int64?
+    var asIs: Bool?
+    var dryRun: Bool?
+
+    enum CodingKeys: String, CodingKey {
+        case version, id, `do`, inbox, file, all, operation
+        case fileBase64 = "file_base64"
+        case asIs = "as_is"
+        case dryRun = "dry_run"
+    }
+}
+
+extension ControlRequest {
+    /// Reads a request; whatever the bytes are, the answer is a request or a mistake.
+    package init(json bytes: [UInt8]) throws(RequestMistake) {
+        let fields: Fields
+        do { fields = try JSONDecoder().decode(Fields.self, from: Data(bytes)) } catch {
+            throw RequestMistake(message: "this is no request: \(Self.words(error))", id: 0)
+        }
+        let id = fields.id ?? 0
+        guard let version = fields.version else { throw RequestMistake(message: "\"version\" is missing", id: id) }
+        guard version == Self.version else {
+            throw RequestMistake(
+                message: "version \(version) is not spoken here; this is version \(Self.version)", id: id)
+        }
+        self.init(id: id, try fields.command(id), isDryRun: fields.dryRun ?? false)
+    }
+
+    /// The request's bytes.
+    package func json() -> [UInt8] {
+        var fields = Fields(version: Self.version, id: id, do: command.verb)
+        if isDryRun { fields.dryRun = true }
+        switch command {
+        case .hello, .state: break
+        case .pause(let inbox), .resume(let inbox): fields.inbox = inbox
+        case .rescan(let subject), .retry(let subject): fields.set(subject)
+        case .release(let operation, let asIs):
+            fields.operation = operation
+            if asIs { fields.asIs = true }
+        case .discard(let operation), .undo(let operation): fields.operation = operation
+        }
+        return encoded(fields)
+    }
+
+    private static func words(_ error: any Error) -> String {
+        switch error as? DecodingError {
+        case .typeMismatch(_, let context) where !context.codingPath.isEmpty,
+            .valueNotFound(_, let context) where !context.codingPath.isEmpty:
+            "\"\(context.codingPath.last?.stringValue ?? "")\" is of the wrong kind"
+        case .keyNotFound(let key, _): "\"\(key.stringValue)\" is missing"
+        default: "it is not the JSON of an object"
+        }
+    }
+}
+
+extension Fields {
+    fileprivate func command(_ id: Int64) throws(RequestMistake) -> ControlCommand {
+        switch self.do {
+        case "hello": return .hello
+        case "state": return .state
+        case "pause": return .pause(inbox: try need(inbox, "inbox", id))
+        case "resume": return .resume(inbox: try need(inbox, "inbox", id))
+        case "rescan": return .rescan(try subject(id))
+        case "retry": return .retry(try subject(id))
+        case "release": return .release(operation: try need(operation, "operation", id), asIs: asIs ?? false)
+        case "discard": return .discard(operation: try need(operation, "operation", id))
+        case "undo": return .undo(operation: try need(operation, "operation", id))
+        case nil: throw RequestMistake(message: "\"do\" is missing", id: id)
+        case let verb?:
+            throw RequestMistake(message: "there is no command \"\(escapeForDisplay(verb.utf8.prefix(64)))\"", id: id)
+        }
+    }
+
+    private func need<Value>(_ value: Value?, _ name: String, _ id: Int64) throws(RequestMistake) -> Value {
+        guard let value else { throw RequestMistake(message: "\"\(name)\" is missing", id: id) }
+        return value
+    }
+
+    private func subject(_ id: Int64) throws(RequestMistake) -> ControlSubject {
+        guard let inbox else {
+            guard all == true else {
+                throw RequestMistake(message: "neither \"inbox\" nor \"all\" says what is meant", id: id)
+            }
+            return .everything
+        }
+        guard let path = try PathText.path(file, fileBase64, id) else { return .inbox(inbox) }
+        guard path.isSafeBeneath else {
+            throw RequestMistake(message: "\"file\" is no path within an inbox", id: id)
+        }
+        return .file(inbox: inbox, path)
+    }
+
+    fileprivate mutating func set(_ subject: ControlSubject) {
+        switch subject {
+        case .everything: all = true
+        case .inbox(let name): inbox = name
+        case .file(let name, let path):
+            inbox = name
+            (file, fileBase64) = PathText.fields(path)
+        }
+    }
+}
+
+/// Paths in JSON: text, and the bytes besides where they are no text.
+enum PathText {
+    static func fields(_ path: BytePath) -> (text: String, base64: String?) {
+        if let text = String(validating: path.bytes, as: UTF8.self) { return (text, nil) }
+        return (String(decoding: path.bytes, as: UTF8.self), Data(path.bytes).base64EncodedString())
+    }
+
+    static func path(_ text: String?, _ base64: String?, _ id: Int64) throws(RequestMistake) -> BytePath? {
+        guard let base64 else { return text.map { BytePath($0) } }
+        guard let data = Data(base64Encoded: base64) else {
+            throw RequestMistake(message: "\"file_base64\" is not base64", id: id)
+        }
+        return BytePath(Array(data))
+    }
+}
+
+/// The JSON of a value that always has one.
+func encoded(_ value: some Encodable) -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    do { return Array(try encoder.encode(value)) } catch {
+        preconditionFailure("a value of ours cannot be written as JSON: \(error)")
+    }
+}
