@@ -67,7 +67,8 @@ man: build ## write docs/man anew, after a key, a problem or an option was added
 	.build/debug/manual photoinbox-problems.7 > docs/man/photoinbox-problems.7
 	.build/debug/photoinboxd --help < /dev/null | .build/debug/manual photoinboxd.8 > docs/man/photoinboxd.8
 	{ .build/debug/photoinbox --help; \
-	    for command in status explain list show verify adopt rebuild dump; do \
+	    for command in status explain list show pause resume rescan retry release discard undo verify adopt \
+	        rebuild dump; do \
 	        printf '\f%s\n' "$$command"; .build/debug/photoinbox "$$command" --help; \
 	    done; } < /dev/null | .build/debug/manual photoinbox.1 > docs/man/photoinbox.1
 	.build/debug/photoinbox watch --help < /dev/null | .build/debug/manual photoinbox-watch.1 > docs/man/photoinbox-watch.1
@@ -116,9 +117,11 @@ install: ## install the programs and units (after make release); DESTDIR and pre
 	install -D -m 0644 units/photoinboxd.tmpfiles $(DESTDIR)$(tmpfilesdir)/photoinboxd.conf
 	install -d $(DESTDIR)$(unitdir)
 	sed 's#@sbindir@#$(sbindir)#g' units/photoinboxd.service > $(DESTDIR)$(unitdir)/photoinboxd.service
+	install -D -m 0644 units/photoinboxd.socket $(DESTDIR)$(unitdir)/photoinboxd.socket
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man1 docs/man/photoinbox.1 docs/man/photoinbox-watch.1
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man5 docs/man/photoinbox.toml.5
-	install -D -m 0644 -t $(DESTDIR)$(mandir)/man7 docs/man/photoinbox-problems.7 docs/man/photoinbox-json.7
+	install -D -m 0644 -t $(DESTDIR)$(mandir)/man7 docs/man/photoinbox-problems.7 docs/man/photoinbox-json.7 \
+	    docs/man/photoinbox-control.7
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man8 docs/man/photoinboxd.8
 	@test -e $(DESTDIR)$(sysconfdir)/photoinbox/photoinbox.toml || \
 	    install -D -m 0644 units/photoinbox.toml $(DESTDIR)$(sysconfdir)/photoinbox/photoinbox.toml
@@ -126,9 +129,9 @@ install: ## install the programs and units (after make release); DESTDIR and pre
 uninstall: ## remove what install put there; configuration, catalogue and photos stay
 	rm -f $(DESTDIR)$(sbindir)/photoinboxd $(DESTDIR)$(bindir)/photoinbox
 	rm -f $(DESTDIR)$(sysusersdir)/photoinboxd.conf $(DESTDIR)$(tmpfilesdir)/photoinboxd.conf
-	rm -f $(DESTDIR)$(unitdir)/photoinboxd.service
+	rm -f $(DESTDIR)$(unitdir)/photoinboxd.service $(DESTDIR)$(unitdir)/photoinboxd.socket
 	rm -f $(DESTDIR)$(mandir)/man1/photoinbox{,-watch}.1 $(DESTDIR)$(mandir)/man5/photoinbox.toml.5
-	rm -f $(DESTDIR)$(mandir)/man7/photoinbox-{problems,json}.7 $(DESTDIR)$(mandir)/man8/photoinboxd.8
+	rm -f $(DESTDIR)$(mandir)/man7/photoinbox-{problems,json,control}.7 $(DESTDIR)$(mandir)/man8/photoinboxd.8
 
 clean: ## remove what was built; never a photo
 	rm -rf .build .build-tsan .build-release-tests

@@ -48,6 +48,10 @@ package struct CatalogueError: Error, Hashable, Sendable {
         self.message = message
     }
 
+    /// What a photo is while it is being taken back out of the library: to be asked for again.
+    package static let beingTakenBack = CatalogueError(
+        .busy, "looking up a hash", "this photo is being taken back out of the library just now")
+
     init(_ error: any Error, _ operation: String) {
         switch error {
         case let error as CatalogueError: self = error
@@ -64,7 +68,8 @@ package struct CatalogueError: Error, Hashable, Sendable {
     package var leavesNothing: Bool {
         switch code {
         case .alreadyRecorded, .pathTaken, .beingFiled, .noSuchIntent, .busy: true
-        case .missing, .newerSchema, .olderSchema, .diskFull, .corrupt, .readOnly, .permission, .inputOutput, .other: false
+        case .missing, .newerSchema, .olderSchema, .diskFull, .corrupt, .readOnly, .permission, .inputOutput, .other:
+            false
         }
     }
 

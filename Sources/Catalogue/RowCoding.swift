@@ -111,7 +111,8 @@ extension StoredPhoto {
         let superseded: Int64? = try row.optional("superseded_at")
         self.init(
             id: try row.value("id"), filedAt: try row.time("filed_at"), sourceKept: try row.value("source_kept"),
-            supersededAt: superseded.map { FileTime(nanosecondsSince1970: $0) }, photo: try PhotoRecord(row))
+            supersededAt: superseded.map { FileTime(nanosecondsSince1970: $0) },
+            undoneBy: try row.optional("undone_by"), photo: try PhotoRecord(row))
     }
 }
 

@@ -10,6 +10,9 @@ enum Schema {
         migrator.registerMigration("1 photos, intents, outcomes, kept sources") { db in
             try db.execute(sql: first)
         }
+        migrator.registerMigration("3 operations") { db in
+            try db.execute(sql: requests)
+        }
         migrator.registerMigration("4 tasks to be finished") { db in
             try db.execute(sql: tasks)
         }
@@ -67,6 +70,45 @@ enum Schema {
             changed INTEGER NOT NULL,
             changed_ns INTEGER NOT NULL
         ) STRICT;
+        """
+
+    /// What people asked for. A request that moves a file is written down before it does, and ended after.
+    private static let requests = """
+        CREATE TABLE request (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            at INTEGER NOT NULL,
+            ended_at INTEGER,
+            -- 'expired': done, and what it had put into the trash is deleted.
+            step TEXT NOT NULL CHECK (step IN ('begun', 'done', 'undone', 'expired')),
+            what TEXT NOT NULL,
+            user INTEGER NOT NULL,
+            user_name TEXT,
+            inbox TEXT,
+            path BLOB,
+            outcome_id INTEGER REFERENCES outcome (id),
+            photo_id INTEGER REFERENCES photo (id),
+            as_is INTEGER NOT NULL CHECK (as_is IN (0, 1)),
+            note TEXT,
+            -- The move: nothing of it where no file was moved.
+            token TEXT UNIQUE,
+            source_root BLOB,
+            source_path BLOB,
+            destination_root BLOB,
+            destination_path BLOB,
+            sha256 BLOB,
+            inode INTEGER,
+            size INTEGER,
+            modified INTEGER,
+            modified_ns INTEGER,
+            changed INTEGER,
+            changed_ns INTEGER
+        ) STRICT;
+        CREATE INDEX request_outcome ON request (outcome_id);
+        CREATE INDEX request_photo ON request (photo_id);
+        CREATE INDEX request_step ON request (step, what) WHERE step <> 'expired';
+        CREATE INDEX request_as_is ON request (inbox, size) WHERE as_is = 1;
+        -- The request that took the photo back out of the library; superseded_at says when.
+        ALTER TABLE photo ADD COLUMN undone_by INTEGER REFERENCES request (id);
         """
 
     private static let first = """

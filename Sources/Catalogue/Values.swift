@@ -79,6 +79,8 @@ package struct StoredPhoto: Hashable, Sendable {
     package let sourceKept: Bool
     /// When another row took its place, because the library's copy was missing or damaged.
     package let supersededAt: FileTime?
+    /// The request that took it back out of the library, if it was that.
+    package var undoneBy: Int64?
     package let photo: PhotoRecord
 }
 

@@ -1,6 +1,6 @@
 package import FileValues
 import Glibc
-import LinuxKernel
+package import LinuxKernel
 import SystemPackage
 
 /// What stands in the text file beside a quarantined one. Each part is one line; paths are escaped.
@@ -85,4 +85,18 @@ package func writeReason(
         return path.parent.appending(name)
     }
     throw FilingError(.writeReason, .destination, .noFreeName, path: path)
+}
+
+/// Removes the note beside a file that leaves the quarantine, if it is one of ours. What cannot be removed stays: it is a
+/// note, and nothing depends on it.
+package func removeReason(besides path: BytePath, in root: borrowing OwnedDescriptor) {
+    let name = FileNames.reason(for: path.name, attempt: 0)
+    guard let directory = try? root.openDirectoryBeneath(path.parent),
+        let note = try? directory.openBeneath(name, [.read, .nonBlocking]),
+        let status = try? FileStatus(of: note), status.kind == .regular, status.links == 1
+    else { return }
+    var beginning = [UInt8](repeating: 0, count: 256)
+    let count = (try? beginning.withUnsafeMutableBytes { try note.read(into: $0, at: 0) }) ?? 0
+    guard beginning.prefix(count).starts(with: Array("what  ".utf8)) else { return }
+    try? directory.remove(name)
 }

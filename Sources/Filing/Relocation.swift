@@ -12,33 +12,34 @@ package enum Relocation: Hashable, Sendable {
 
 extension SourceFile {
     /// Moves the file, unchanged, into `subdirectory` of `root`: by a rename that replaces nothing where both lie on one
-    /// mount, else by a verified copy and a removal. A taken name gets a suffix, or is ``FilingError/Cause/noFreeName``
-    /// if it must be `only`. Durable when it returns; what an error or a crash leaves is for ``Recovery``, which needs
-    /// to know `token` and `only`.
+    /// mount, else by a verified copy and a removal. It gets `newName`, its own by default; a taken name gets a suffix, or
+    /// is ``FilingError/Cause/noFreeName`` if it must be `only`. Durable when it returns; what an error or a crash leaves
+    /// is for ``Recovery``, which needs to know `token` and `only`.
     package func move(
-        to root: DestinationRoot, subdirectory: BytePath = "", as only: BytePath? = nil,
+        to root: DestinationRoot, subdirectory: BytePath = "", as newName: BytePath? = nil, only: BytePath? = nil,
         token: String = FileNames.makeToken(), probe: WriterProbe, work: FileWork = FileWork()
     ) throws(FilingError) -> Relocation {
+        let wanted = newName ?? name
         work.willEnter(.openDestination)
         let destination = try root.openDirectory(subdirectory)
         work.willEnter(.move)
         try requireUnchanged(.move)
-        if let moved = try rename(to: destination, only) {
+        if let moved = try rename(to: destination, as: wanted, only) {
             work.willEnter(.syncDestination)
             try filing(.syncDestination, .destination, path) { () throws(SystemCallError) in try destination.sync() }
             work.willEnter(.syncSource)
             try syncDirectory()
             return .moved(subdirectory.appending(moved))
         }
-        return try copyAndRemove(to: root, subdirectory, only, token, probe, work)
+        return try copyAndRemove(to: root, subdirectory, wanted, only, token, probe, work)
     }
 
     /// The name it got; nil if a rename can't do it.
     private func rename(
-        to destination: borrowing OwnedDescriptor, _ only: BytePath?
+        to destination: borrowing OwnedDescriptor, as wanted: BytePath, _ only: BytePath?
     ) throws(FilingError) -> BytePath? {
         for attempt in 0..<(only == nil ? StagedFile.attempts : 1) {
-            let candidate = only ?? FileNames.candidate(name, attempt: attempt)
+            let candidate = only ?? FileNames.candidate(wanted, attempt: attempt)
             do {
                 try directory.rename(name, to: destination, as: candidate)
             } catch {
@@ -78,12 +79,12 @@ extension SourceFile {
     }
 
     private func copyAndRemove(
-        to root: DestinationRoot, _ subdirectory: BytePath, _ only: BytePath?, _ token: String, _ probe: WriterProbe,
-        _ work: FileWork
+        to root: DestinationRoot, _ subdirectory: BytePath, _ wanted: BytePath, _ only: BytePath?, _ token: String,
+        _ probe: WriterProbe, _ work: FileWork
     ) throws(FilingError) -> Relocation {
         let hash = try hash(work)
         let plan = PlacementPlan(
-            token: token, directory: subdirectory, name: only ?? name, isExact: only != nil, hash: hash)
+            token: token, directory: subdirectory, name: only ?? wanted, isExact: only != nil, hash: hash)
         let placed = try place(self, by: plan, in: root, work: work)
         var kept: Relocation?
         let failure: FilingError

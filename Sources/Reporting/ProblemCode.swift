@@ -42,6 +42,7 @@ package enum ProblemCode: String, CaseIterable, Hashable, Comparable, Sendable {
     case inboxStalled = "PI-206"
     case sourceKept = "PI-207"
     case eventsMissed = "PI-209"
+    case inboxPaused = "PI-210"
 
     case photosDeferred = "PI-310"
     case photosQuarantined = "PI-311"

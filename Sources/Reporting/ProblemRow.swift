@@ -53,7 +53,7 @@ extension ProblemCode {
             .noWatchInstance:
             daemonRow
         case .inboxPolled, .watchLimit, .inboxMissing, .inboxGone, .directoryUnreadable, .inboxStalled, .sourceKept,
-            .eventsMissed:
+            .eventsMissed, .inboxPaused:
             inboxRow
         case .marksRefused: daemonRow
         case .photosDeferred, .photosQuarantined: photoRow

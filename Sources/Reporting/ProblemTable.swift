@@ -89,6 +89,11 @@ extension ProblemCode {
                     sudo sysctl {sysctl}; to keep it, put {sysctl} into /etc/sysctl.d/photoinbox.conf; no restart \
                     is needed; or, where CAP_SYS_ADMIN may be given, set tier = "fanotify" under [watch]
                     """, see: manual)
+        case .inboxPaused:
+            ProblemRow(
+                .notice, title: "inbox {inbox} is paused, by {name} at {next}",
+                effect: "what comes is seen and waits untouched: {count|file|files} now; none is lost",
+                action: "photoinbox resume {inbox'}", see: manual)
         case .eventsMissed:
             ProblemRow(
                 .warning,
@@ -144,7 +149,9 @@ extension ProblemCode {
             ProblemRow(
                 .warning, title: "{count|photo|photos} deferred for {age}: {path}",
                 effect: "other photos continue; next try {next}", action: "photoinbox explain {path'}",
-                hiddenBy: everythingStopped + inboxAway + [.init(code: .inboxStalled, scope: .sameSubject)])
+                hiddenBy: everythingStopped + inboxAway + [
+                    .init(code: .inboxStalled, scope: .sameSubject), .init(code: .inboxPaused, scope: .sameSubject),
+                ])
         }
     }
 

@@ -102,6 +102,15 @@ extension Settings {
             example: "\"/srv/photos/duplicates\"",
             "Where files go whose equal is in the library, read again and compared, already."),
         key(
+            .top, "returned", .path, fallback: .words("\"returned\" beside the quarantine"),
+            example: "\"/srv/photos/returned\"",
+            "Where photos go that \"photoinbox undo\" takes back out of the library. No inbox, or they would be filed again."
+        ),
+        key(
+            .top, "trash", .path, fallback: .words("\"trash\" beside the quarantine"),
+            example: "\"/srv/photos/trash\"",
+            "Where files go that \"photoinbox discard\" throws away, until they expire: see trash in [filing]."),
+        key(
             .top, "state", .path,
             fallback: .words("\"/var/lib/photoinbox\" for a configuration in /etc, else \"state\" beside the library"),
             example: "\"/var/lib/photoinbox\"",
@@ -114,6 +123,11 @@ extension Settings {
             .top, "runtime", .path,
             fallback: .words("\"/run/photoinbox\" for the state directory /var/lib/photoinbox, else \"run\" in it"),
             example: "\"/run/photoinbox\"", "What need not outlive a restart: the state dump, and the control socket."),
+        key(
+            .top, "operators", .account, fallback: .words("the group that photoinboxd runs as"),
+            example: "\"photo-operators\"",
+            "The group whose members may pause, release, discard, undo and so on by the control socket, as root may. They "
+                + "must be able to enter the runtime directory."),
     ]
 
     private static let inboxKeys: [KeyDescription] = [
@@ -164,6 +178,9 @@ extension Settings {
         key(
             .filing, "mode", .fileMode, fallback: .text("0640"), example: "\"0640\"",
             "The permissions of filed photos. Directories can be searched by whoever may read."),
+        key(
+            .filing, "trash", .span(least: .seconds(1), most: .seconds(3_650 * 86_400)), fallback: .text("30d"),
+            example: "\"30d\"", "How long what was discarded lies in the trash before it is deleted."),
         key(
             .filing, "min-free", .size, fallback: .text("0"), example: "\"2G\"",
             "What filing leaves free in the library's file system: with less, photos wait in their inboxes, and that is "

@@ -3,7 +3,7 @@ import FileValues
 /// A directory of the configuration, and what it is for.
 struct NamedPlace {
     enum Role: Hashable {
-        case library, quarantine, duplicates, state, runtime, catalogue
+        case library, quarantine, duplicates, returned, trash, state, runtime, catalogue
         case inbox(String)
     }
 
@@ -17,6 +17,8 @@ struct NamedPlace {
         case .library: "the library"
         case .quarantine: "the quarantine"
         case .duplicates: "the directory of duplicates"
+        case .returned: "the directory of returned photos"
+        case .trash: "the trash"
         case .state: "the state directory"
         case .runtime: "the runtime directory"
         case .catalogue: "the catalogue"
@@ -40,6 +42,8 @@ func namedPlaces(in assignments: Assignments) -> [NamedPlace] {
     add(.library, SettingsKey(.top, "library"))
     add(.quarantine, SettingsKey(.top, "quarantine"))
     add(.duplicates, SettingsKey(.top, "duplicates"))
+    add(.returned, SettingsKey(.top, "returned"))
+    add(.trash, SettingsKey(.top, "trash"))
     add(.state, SettingsKey(.top, "state"))
     add(.runtime, SettingsKey(.top, "runtime"))
     add(.catalogue, SettingsKey(.top, "catalogue"))
@@ -89,10 +93,14 @@ struct Overlap {
     private static func isForbidden(_ first: NamedPlace, _ second: NamedPlace, firstInside: Bool) -> Bool {
         switch (first.role, second.role) {
         case (.inbox, .inbox): true
-        case (.library, .inbox), (.quarantine, .inbox), (.duplicates, .inbox): true
+        case (.library, .inbox), (.quarantine, .inbox), (.duplicates, .inbox), (.returned, .inbox), (.trash, .inbox):
+            true
         // An inbox below the state directory harms nobody; the daemon's own files in an inbox would be taken.
         case (.state, .inbox), (.runtime, .inbox), (.catalogue, .inbox): firstInside
-        case (.library, .quarantine), (.library, .duplicates), (.quarantine, .duplicates): true
+        case (.library, .quarantine), (.library, .duplicates), (.quarantine, .duplicates), (.library, .returned),
+            (.quarantine, .returned), (.duplicates, .returned), (.library, .trash), (.quarantine, .trash),
+            (.duplicates, .trash), (.returned, .trash):
+            true
         default: false
         }
     }

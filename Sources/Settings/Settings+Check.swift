@@ -30,9 +30,17 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
             checkDirectory(library.path, .library, key: "library", isMade: false, mustBeWritable: true)
             checkDirectory(library.quarantine, .quarantine, key: "quarantine", isMade: true, mustBeWritable: true)
             checkDirectory(library.duplicates, .duplicates, key: "duplicates", isMade: true, mustBeWritable: true)
+            // Made when they are first needed: that nobody can make them is no reason not to file.
+            for (path, role, key) in [
+                (library.returned, NamedPlace.Role.returned, "returned"), (library.trash, .trash, "trash"),
+            ] {
+                if case .missing = facts.entry(at: path) { continue }
+                checkDirectory(path, role, key: key, isMade: true, mustBeWritable: false)
+            }
             if let owner = library.owner, !facts.hasUser(owner) { report("no such user", key: "filing.owner") }
             if let group = library.group, !facts.hasGroup(group) { report("no such group", key: "filing.group") }
         }
+        if let group = settings.operators, !facts.hasGroup(group) { report("no such group", key: "operators") }
         checkDirectory(settings.state, .state, key: "state", isMade: true, mustBeWritable: true)
         checkDirectory(settings.runtime, .runtime, key: "runtime", isMade: true, mustBeWritable: true)
         if settings.catalogue.parent != settings.state {

@@ -15,6 +15,8 @@ package struct Settings: Hashable, Sendable {
     package let catalogue: BytePath
     /// The directory for what need not outlive a restart.
     package let runtime: BytePath
+    /// A group's name or number whose members may operate the daemon; nil for the daemon's own.
+    package let operators: String?
     package let watch: WatchSettings
     package let timers: [TimerSettings]
     /// What each signal does; a signal that is absent keeps the system's meaning.
@@ -40,6 +42,12 @@ package struct LibrarySettings: Hashable, Sendable {
     package let path: BytePath
     package let quarantine: BytePath
     package let duplicates: BytePath
+    /// Where photos go that are taken back out of the library.
+    package let returned: BytePath
+    /// Where files go that are thrown away, until they expire.
+    package let trash: BytePath
+    /// How long they lie there.
+    package let trashTime: TimeSpan
     /// A user's name or number; nil for the daemon's own.
     package let owner: String?
     /// A group's name or number; nil for the daemon's own.

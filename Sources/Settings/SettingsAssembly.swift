@@ -138,6 +138,12 @@ struct SettingsAssembly {
             derive("quarantine", library.parent.appending("quarantine"))
             derive("duplicates", library.parent.appending("duplicates"))
         }
+        if let library, let quarantine = path("quarantine") {
+            // One that lies in the library is refused as such; what would be beside it need not be told of, too.
+            let place = (quarantine.isInside(library) ? library : quarantine).parent
+            derive("returned", place.appending("returned"))
+            derive("trash", place.appending("trash"))
+        }
         let isOfSystem = files.isEmpty == false && files.allSatisfy { $0.isInside("/etc") }
         if let given = context.stateDirectory {
             derive("state", given, origin: .environment("STATE_DIRECTORY"))

@@ -11,7 +11,8 @@ struct SettingsValues {
             library: library(), inboxes: names(of: .inbox).compactMap(inbox), state: state,
             catalogue: path(SettingsKey(.top, "catalogue")) ?? state.appending("catalogue.sqlite"),
             runtime: path(SettingsKey(.top, "runtime")) ?? state.appending("run"),
-            watch: watch(), timers: names(of: .timer).compactMap(timer), signals: signals(),
+            operators: word(SettingsKey(.top, "operators")), watch: watch(),
+            timers: names(of: .timer).compactMap(timer), signals: signals(),
             descriptors: names(of: .descriptor).compactMap(descriptor), hooks: names(of: .hook).compactMap(hook),
             log: LogSettings(
                 level: word(SettingsKey(.log, "level")).flatMap(LogSettings.Level.init) ?? .info,
@@ -24,13 +25,16 @@ struct SettingsValues {
     private func library() -> LibrarySettings? {
         guard let root = path(SettingsKey(.top, "library")), let quarantine = path(SettingsKey(.top, "quarantine")),
             let duplicates = path(SettingsKey(.top, "duplicates")),
+            let returned = path(SettingsKey(.top, "returned")), let trash = path(SettingsKey(.top, "trash")),
+            case .span(let trashTime) = value(SettingsKey(.filing, "trash"))?.value,
             case .fileMode(let mode) = value(SettingsKey(.filing, "mode"))?.value,
             case .size(let minFree) = value(SettingsKey(.filing, "min-free"))?.value,
             case .layout(let layout) = value(SettingsKey(.filing, "layout"))?.value,
             let dates = word(SettingsKey(.filing, "dates")).flatMap(DateTrust.init)
         else { return nil }
         return LibrarySettings(
-            path: root, quarantine: quarantine, duplicates: duplicates, owner: word(SettingsKey(.filing, "owner")),
+            path: root, quarantine: quarantine, duplicates: duplicates, returned: returned, trash: trash,
+            trashTime: trashTime, owner: word(SettingsKey(.filing, "owner")),
             group: word(SettingsKey(.filing, "group")), mode: mode,
             minFree: minFree.bytes, layout: layout, dates: dates)
     }

@@ -29,6 +29,9 @@ struct HelpText {
             ("status", StatusCommand.lesson), ("list", ListCommand.lesson), ("watch", WatchCommand.lesson),
             ("explain", ExplainCommand.lesson), ("show", ShowCommand.lesson), ("dump", DumpCommand.lesson),
             ("verify", VerifyCommand.lesson), ("adopt", AdoptCommand.lesson), ("rebuild", RebuildCommand.lesson),
+            ("pause", PauseCommand.lesson), ("resume", ResumeCommand.lesson), ("rescan", RescanCommand.lesson),
+            ("retry", RetryCommand.lesson), ("release", ReleaseCommand.lesson), ("discard", DiscardCommand.lesson),
+            ("undo", UndoCommand.lesson),
         ]
     }
 
@@ -37,6 +40,8 @@ struct HelpText {
           photoinbox status                       is everything filed, and if not, why
           photoinbox explain phones/IMG_2041.HEIC where a photo is, and which rule decided
           photoinbox list --since 1d              what was filed since yesterday
+          photoinbox pause card                   take nothing more from "card", until photoinbox resume card
+          photoinbox undo 8841                    take a filed photo back out of the library
           photoinbox watch . | while IFS= read -r file; do …; done
                                                   each file as it is finished; needs no daemon
 

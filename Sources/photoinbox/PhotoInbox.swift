@@ -17,6 +17,12 @@ struct PhotoInbox: ParsableCommand {
             CommandGroup(name: "Look", subcommands: [StatusCommand.self, ListCommand.self, WatchCommand.self]),
             CommandGroup(name: "Understand", subcommands: [ExplainCommand.self, ShowCommand.self]),
             CommandGroup(
+                name: "Act",
+                subcommands: [
+                    PauseCommand.self, ResumeCommand.self, RescanCommand.self, RetryCommand.self, ReleaseCommand.self,
+                    DiscardCommand.self, UndoCommand.self,
+                ]),
+            CommandGroup(
                 name: "Maintain",
                 subcommands: [VerifyCommand.self, AdoptCommand.self, RebuildCommand.self, DumpCommand.self]),
         ])

@@ -3,7 +3,10 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct HelpTests {
-    private static let commands = ["status", "list", "watch", "explain", "show", "dump"]
+    private static let commands = [
+        "status", "list", "watch", "explain", "show", "dump", "pause", "resume", "rescan", "retry", "release",
+        "discard", "undo",
+    ]
 
     @Test(arguments: commands) func shortHelpFitsAScreen(_ command: String) async throws {
         let result = try await photoinbox([command, "-h"], in: ScratchDirectory())
@@ -26,7 +29,7 @@ import Testing
     @Test func groupsItsVerbs() async throws {
         let help = try await photoinbox(["--help"], in: ScratchDirectory())
         #expect(help.status == 0)
-        let places = ["EXAMPLES:", "LOOK", "UNDERSTAND", "MAINTAIN"].map { help.text.range(of: $0)?.lowerBound }
+        let places = ["EXAMPLES:", "LOOK", "UNDERSTAND", "ACT", "MAINTAIN"].map { help.text.range(of: $0)?.lowerBound }
         #expect(places.allSatisfy { $0 != nil })
         #expect(places.compactMap(\.self) == places.compactMap(\.self).sorted())
     }

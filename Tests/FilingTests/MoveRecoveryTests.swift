@@ -41,7 +41,7 @@ struct MoveRecoveryTests {
         let (stage, move) = try staged()
         #expect(
             try stage.source("a.jpg").move(
-                to: stage.quarantine(), subdirectory: "card", as: "a.jpg", token: "t", probe: stage.probe)
+                to: stage.quarantine(), subdirectory: "card", only: "a.jpg", token: "t", probe: stage.probe)
                 == .moved("card/a.jpg"))
         #expect(try recover(move, stage) == .moved)
         #expect(try stage.files("inbox").isEmpty)
@@ -86,7 +86,7 @@ struct MoveRecoveryTests {
         _ = try card.openBeneath("a-2.jpg.reason.txt", [.write, .createNew], mode: 0o600)
         #expect(try root.freeName(like: "a.jpg", in: "card", butNot: []) == "a-3.jpg")
         #expect {
-            _ = try stage.source("a.jpg").move(to: root, subdirectory: "card", as: "a.jpg", probe: stage.probe)
+            _ = try stage.source("a.jpg").move(to: root, subdirectory: "card", only: "a.jpg", probe: stage.probe)
         } throws: { error in
             (error as? FilingError)?.cause == .noFreeName
         }

@@ -71,6 +71,19 @@ extension WithSystemd {
                 ], in: try await box.run(script: "service-watchdog.sh"))
         }
 
+        @Test(
+            "Commands by the control socket, for its group alone; the socket unit starts it", .timeLimit(.minutes(3)))
+        func control() async throws {
+            expectHeld(
+                [
+                    "the socket is for the group", "a member may look", "and pause", "a stranger may not",
+                    "it is still paused", "paused over a restart", "nothing was taken", "a member may resume",
+                    "and it is filed", "a filed photo is taken back", "into returned", "and out of the library",
+                    "the journal knows who asked", "the socket unit listens", "who asks starts the daemon",
+                    "which took the socket over", "and leaves it there", "so that it is started again",
+                ], in: try await box.run(script: "service-control.sh"))
+        }
+
         @Test("A broken configuration ends it with status 78, once", .timeLimit(.minutes(3)))
         func refuses() async throws {
             expectHeld(

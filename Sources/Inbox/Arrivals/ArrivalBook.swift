@@ -148,6 +148,15 @@ package struct ArrivalBook: Sendable {
         return due.count
     }
 
+    /// Puts those waiting ones in line again that are meant. Gives back their number.
+    package mutating func retry(now: Moment, where isMeant: (ArrivalKey) -> Bool) -> Int {
+        let meant = arrivals.values.filter { $0.waitsUntil != nil && isMeant($0.key) }
+        for var arrival in meant.sorted(by: { $0.firstSeen.monotonic < $1.firstSeen.monotonic }) {
+            enqueue(&arrival, now: now)
+        }
+        return meant.count
+    }
+
     /// The counts of `inbox`.
     package func counts(of inbox: String) -> Counts {
         var counts = Counts(seen: seen[inbox] ?? 0, ended: ends[inbox] ?? [:])

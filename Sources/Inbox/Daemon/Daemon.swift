@@ -6,6 +6,7 @@ import LinuxKernel
 import Logging
 package import Settings
 import SystemMonitor
+import SystemPackage
 package import Systemd
 
 /// The daemon as a whole: starts, reloads and stops generations, and does what signals, timers and command FIFOs ask.
@@ -61,6 +62,11 @@ package actor Daemon {
     private let exit: @Sendable (Int32) -> Void
     /// The generation that runs, where other threads must reach it: the watchdog's tick, a hurried stop.
     private nonisolated let generation = Locked<Generation?>(nil)
+    private nonisolated let desk: ControlDesk
+    private let clients: Subsystem
+    private var control: ControlServer?
+    /// The control socket's path, if it was made here and not by the service manager.
+    private var socket: BytePath?
     private var machine: MachineWatch?
     private var isStopping = false
     /// A reload is asked for and has not read anything yet: asking again changes nothing.
@@ -99,21 +105,27 @@ package actor Daemon {
         writer = CatalogueWriter(catalogue, subsystem: catalogueSubsystem)
         settled = SettledFiles(
             in: launch.settings.state, catalogue: catalogue, version: launch.version, log: launch.log)
+        clients = Subsystem(name: "clients", queue: MonitorQueue(label: "photo-inbox.clients"), isVital: false)
+        let pauses = try PauseKeeper(in: launch.settings.state, queue: settled.subsystem.queue)
         problems = ProblemDesk(log: launch.log)
         state = LiveState(
             version: launch.version, settings: launch.settings, configuration: launch.options.effectiveFile,
-            sink: launch.sink, problems: problems,
+            sink: launch.sink, problems: problems, pauses: pauses,
             lasting: [
                 Subsystem(name: "daemon", queue: queue, isVital: true),
                 Subsystem(name: "signals", queue: signalQueue, isVital: true),
                 Subsystem(name: "control", queue: controlQueue, isVital: true), catalogueSubsystem, auditSubsystem,
                 Subsystem(name: "hooks", queue: hookQueue, isVital: false), settled.subsystem,
+                clients,
             ])
         dumper = DumpWriter(queue: MonitorQueue(label: "photo-inbox.dump"), state: state, log: launch.log)
         hooks = HookRunner(queue: hookQueue, log: launch.log, problems: problems)
         auditor = LibraryAuditor(
             catalogue: catalogue, libraryGuard: libraryGuard, subsystem: auditSubsystem, log: launch.log,
             problems: problems)
+        desk = ControlDesk(
+            state: state, catalogue: writer, generation: generation, log: launch.log,
+            onChange: { [auditor, state] in auditor.lookSoon(at: state.settings.library) })
         signals = try SignalDesk(queue: signalQueue, settings: launch.settings)
         watchdog = try Watchdog(queue: watchdogQueue, service: launch.service, state: state)
     }
@@ -149,6 +161,7 @@ package actor Daemon {
             log.logger.error("cannot start: \(error)")
             return await end(status: EX_OSERR)
         }
+        serveControl()
         watchdog.start()
         machine = MachineWatch(
             queue: controlQueue, log: log,
@@ -159,6 +172,41 @@ package actor Daemon {
         state.enter(.running)
         log.ready(state.settings)
         try? service.ready(status: state.capture().program.status)
+    }
+
+    /// Opens the control socket, or takes the one that the service manager has opened. Photos are filed without it, too.
+    private func serveControl() {
+        do {
+            let handed = service.activatedDescriptors.first { $0.name == "control" }?.take()
+            if handed == nil { socket = state.settings.runtime.appending("control") }
+            let listening: OwnedDescriptor
+            if let handed {
+                listening = handed
+            } else {
+                // Who may connect may look, so it is for operators alone unless a socket unit says otherwise.
+                listening = try makeSocket(at: state.settings.runtime.appending("control"))
+            }
+            let server = try ControlServer(owning: listening, subsystem: clients) { [desk] request, peer in
+                await desk.carryOut(request, for: peer)
+            }
+            server.start()
+            control = server
+        } catch {
+            socket = nil
+            log.logger.warning("nobody can give commands: the control socket cannot be opened: \(error), continuing")
+        }
+    }
+
+    private nonisolated func makeSocket(at path: BytePath) throws(SystemCallError) -> OwnedDescriptor {
+        // What is made here has our group already, and the unit's filter forbids chown(2), even to what is so.
+        let group = desk.operatorGroup == getegid() ? nil : desk.operatorGroup
+        do { return try listen(at: path, mode: 0o660, group: group) } catch {
+            guard error.code == .notPermitted, group != nil else { throw error }
+            log.logger.warning(
+                "the control socket cannot be given to the group of operators, so only ours may connect, continuing"
+            )
+            return try listen(at: path, mode: 0o660)
+        }
     }
 
     /// Does what was asked, from any thread; what must answer at once does not pass through this queue.
@@ -199,7 +247,9 @@ package actor Daemon {
                 complain: { [log] text in log.logger.warning("\(text)") }))
         generation.withLock { $0 = next }
         problems.adopt(settings)
+        desk.adopt(settings)
         await next.start()
+        problems.paused(state)
         auditor.lookSoon(at: settings.library)
     }
 
@@ -274,6 +324,8 @@ package actor Daemon {
     private func end(status: Int32) async {
         state.enter(.stopping)
         auditor.stop()
+        if let socket { try? openDirectory(socket.parent).remove(socket.name) }
+        await control?.stop()
         if let last = generation.withLock({ $0 }) { _ = await last.stop(hurrying: signals.isSecondStop()) }
         generation.withLock { $0 = nil }
         await auditor.finished()

@@ -27,7 +27,9 @@ final class Generation: Sendable {
     let settings: Settings
     private let watch: DirectoryWatch
     private let watchQueue: MonitorQueue
-    private let pipeline: Pipeline
+    /// When something in the trash is due, in seconds since 1970: at once, since nobody has looked yet.
+    private let trashDue = Locked(Int64.min)
+    let pipeline: Pipeline
     private let timers: ActionTimers
     private let fifos: [CommandFIFO]
     private let surroundings: Surroundings
@@ -46,9 +48,7 @@ final class Generation: Sendable {
             guard let library = settings.library else { throw SetupError("an inbox without a library") }
             return InboxWorker(
                 spec: InboxSpec(inbox),
-                places: Places(
-                    library: library.path, quarantine: library.quarantine, duplicates: library.duplicates,
-                    minFree: library.minFree, layout: library.layout, dates: library.dates),
+                places: Places(library),
                 attributes: FiledAttributes(library), catalogue: surroundings.catalogue,
                 libraryGuard: surroundings.libraryGuard,
                 subsystem: Subsystem(
@@ -67,7 +67,8 @@ final class Generation: Sendable {
         var made: [@Sendable () -> Void] = []
         do {
             let pipeline = try Pipeline(
-                workers: workers, subsystem: subsystem, book: remains.book, listener: surroundings.listener)
+                workers: workers, subsystem: subsystem, book: remains.book, listener: surroundings.listener,
+                isPaused: { [pauses = surroundings.state.pauses] name in pauses.pause(of: name) != nil })
             made.append { pipeline.abandon() }
             let watch = try DirectoryWatch(
                 label: "inboxes", queue: watchQueue, roots: roots, memory: remains.memory, tick: nil,
@@ -109,7 +110,8 @@ final class Generation: Sendable {
             LiveState.Parts(
                 settings: settings, watch: watch, pipeline: pipeline,
                 inboxSubsystems: [subsystem, watchSubsystem] + scans + workers.map { $0.subsystem },
-                tick: { [watchQueue, watch, pipeline, settled = surroundings.settled] in
+                tick: { [weak self, watchQueue, watch, pipeline, settled = surroundings.settled] in
+                    self?.expireTrashWhenDue()
                     pipeline.tick()
                     watchQueue.async {
                         watch.tick()
@@ -171,6 +173,38 @@ final class Generation: Sendable {
     func reconcile() {
         watchQueue.async { self.watch.reconcile(root: nil) { _ in } }
         TaskQueue.start { await self.pipeline.retryAll() }
+    }
+
+    /// The same for one inbox; what the comparison found.
+    func rescan(_ inbox: String) async -> ReconcileReport? {
+        await withCheckedContinuation { done in
+            watchQueue.async { self.watch.reconcile(root: inbox) { done.resume(returning: $0.first) } }
+        }
+    }
+
+    /// Something was put into the trash.
+    func trashGrew() {
+        guard let time = settings.library?.trashTime else { return }
+        let due = Moment.now.wall.seconds + time.duration.components.seconds
+        trashDue.withLock { $0 = min($0, due) }
+    }
+
+    /// Deletes what has lain in the trash for long enough; from any thread, waits for nobody.
+    private func expireTrashWhenDue() {
+        let now = Moment.now.wall
+        let isDue = trashDue.withLock { due in
+            defer { if due <= now.seconds { due = .max } }
+            return due <= now.seconds
+        }
+        guard isDue else { return }
+        TaskQueue.start {
+            for inbox in self.settings.inboxes {
+                // Where it is not admitting yet, the next tick asks again.
+                let done = await self.pipeline.perform(inbox.name) { await $0.expireTrash(now: now) }
+                self.trashDue.withLock { $0 = min($0, done?.next ?? now.seconds) }
+                for path in done?.deleted ?? [] { self.surroundings.state.problems.log.expired(path) }
+            }
+        }
     }
 
     /// The wall clock was set; on the control queue.

@@ -30,6 +30,7 @@ package final class LiveState: Sendable {
     package let sink: any LogSink
     package let recent = RecentEnds()
     package let problems: ProblemDesk
+    package let pauses: PauseKeeper
     let lasting: [Subsystem]
     private let phase = Locked(Phase.starting)
     private let parts: Locked<Parts>
@@ -37,11 +38,12 @@ package final class LiveState: Sendable {
 
     init(
         version: String, settings: Settings, configuration: BytePath?, sink: any LogSink, problems: ProblemDesk,
-        lasting: [Subsystem]
+        pauses: PauseKeeper, lasting: [Subsystem]
     ) {
         self.version = version
         self.sink = sink
         self.problems = problems
+        self.pauses = pauses
         self.lasting = lasting
         self.configuration = configuration
         parts = Locked(Parts(settings: settings))
@@ -72,13 +74,15 @@ package final class LiveState: Sendable {
             counts += own
             let stalled = subsystems.first { $0.stuckSeconds != nil && $0.name == Self.scan(of: inbox.name) }
             return DaemonState.Inbox(
-                inbox, counts: own, root: root, stalled: stalled, overflows: watch?.overflows ?? 0, now: now)
+                inbox, counts: own, root: root, stalled: stalled, overflows: watch?.overflows ?? 0, now: now,
+                paused: pauses.pause(of: inbox.name))
         }
         return DaemonState(
             at: now.text,
             program: DaemonState.Program(
                 version: version, pid: Int(getpid()), started: started.text, uptimeSeconds: now.seconds(since: started),
-                status: statusLine(counts, problems: board), phase: phase.withLock { $0 }.rawValue,
+                status: statusLine(counts, problems: board, paused: inboxes.filter { $0.paused != nil }.map(\.name)),
+                phase: phase.withLock { $0 }.rawValue,
                 configuration: configuration?.escaped, residentBytes: facts.residentBytes,
                 descriptors: facts.descriptors, threads: facts.threads),
             inboxes: inboxes, watchNeed: watch?.need.map { DaemonState.WatchNeed($0) },
@@ -104,13 +108,16 @@ package final class LiveState: Sendable {
     private static let scanPrefix = "scan of "
 
     /// The line that the service manager shows.
-    private func statusLine(_ counts: DaemonState.Counts, problems: [DaemonState.Problem]) -> String {
+    private func statusLine(
+        _ counts: DaemonState.Counts, problems: [DaemonState.Problem], paused: [String]
+    ) -> String {
         let shown = problems.filter { $0.hiddenBy == nil }
         if let stopped = shown.first(where: { $0.severity == "stopped" }) {
             return "FILING STOPPED: \(stopped.code) \(stopped.what)"
         }
         let warnings = shown.filter { $0.severity == "warning" }.count
         var text = "filing" + (warnings == 0 ? " normally" : ", \(warnings) warning\(warnings == 1 ? "" : "s")")
+        if !paused.isEmpty { text += ", \(paused.joined(separator: ", ")) paused" }
         if counts.inHand == 0, counts.deferred == 0 { text += ", nothing waiting" }
         if counts.inHand > 0 { text += ", \(counts.inHand) in hand" }
         if counts.deferred > 0 { text += ", \(counts.deferred) deferred" }

@@ -206,6 +206,21 @@ extension ProblemDesk {
         set(.photosQuarantined, count == 0 ? nil : [.count: .count(count), .path: .path(last ?? "")])
     }
 
+    /// Which inboxes are paused, and what waits there.
+    func paused(_ state: LiveState) {
+        let book = state.current.pipeline?.book.withLock { $0 }
+        for inbox in state.settings.inboxes {
+            let row = state.pauses.pause(of: inbox.name).map { pause -> [ProblemParameter: ProblemValue] in
+                let counts = book?.counts(of: inbox.name)
+                return [
+                    .inbox: .text(inbox.name), .name: .text(pause.by.words), .next: .moment(pause.since.seconds),
+                    .count: .count((counts?.inHand ?? 0) + (counts?.deferred ?? 0)),
+                ]
+            }
+            set(.inboxPaused, subject: inbox.name, row)
+        }
+    }
+
     private static let longDeferral = 60.0
 
     private func waitingCount() -> Int { waiting.withLock { $0 } }

@@ -57,6 +57,7 @@ final class Watchdog: Sendable {
         parts.tick?()
         if let book = parts.pipeline?.book.withLock({ $0 }) { state.problems.arrivals(book, now: now) }
         if let watch { state.problems.watched(watch) }
+        state.problems.paused(state)
         state.problems.logSink(state.sink.snapshot())
         state.problems.review()
     }

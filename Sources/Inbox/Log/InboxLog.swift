@@ -1,3 +1,5 @@
+import Catalogue
+import ControlProtocol
 import FileValues
 package import Logging
 import Reporting
@@ -143,6 +145,46 @@ extension InboxLog {
     /// A part of the library was read again.
     func verified(_ count: Int, bytes: UInt64, damaged: Int) {
         logger.notice("verified \(count) photos, \(bytes >> 20) MiB: \(damaged) damaged or missing")
+    }
+
+    /// Somebody asked for something that moves no file.
+    func asked(_ what: RequestKind, _ inbox: String?, _ path: BytePath?, by asker: Asker) {
+        let subject = path.map { "\(inbox ?? "")/\($0.escaped)" } ?? inbox ?? "all inboxes"
+        let (id, words): (MessageID, String) =
+            switch what {
+            case .pause: (.paused, "paused \(subject)")
+            case .resume: (.resumed, "resumed \(subject)")
+            case .retry: (.retryAsked, "trying what is deferred of \(subject) now")
+            default: (.rescanAsked, "looking at \(subject) again")
+            }
+        var fields: Logger.Metadata = ["user": "\(asker.user)"]
+        if let inbox { fields["inbox"] = "\(inbox)" }
+        if let path { fields["file"] = "\(path.escaped)" }
+        logger.log(.notice, id, "\(words), asked by \(asker.words)", metadata: fields)
+    }
+
+    /// A file was moved because somebody asked for that.
+    func moved(_ what: RequestKind, _ answer: ControlAnswer, by asker: Asker) {
+        let id: MessageID =
+            switch what {
+            case .release: .released
+            case .undo: .undone
+            default: .discarded
+            }
+        guard let item = answer.items.first else { return }
+        var fields: Logger.Metadata = ["user": "\(asker.user)"]
+        if let inbox = item.inbox { fields["inbox"] = "\(inbox)" }
+        if let file = item.file { fields["file"] = "\(file.escaped)" }
+        if let operation = item.operation { fields["operation"] = "\(operation)" }
+        if let to = item.to { fields["dest"] = "\(to.escaped)" }
+        logger.log(.notice, id, "\(answer.message), asked by \(asker.words)", metadata: fields)
+    }
+
+    /// What was discarded has lain in the trash for as long as the configuration says.
+    func expired(_ path: BytePath) {
+        logger.log(
+            .notice, .trashExpired, "deleted from the trash: \(path.escaped), whose time was over",
+            metadata: ["file": "\(path.escaped)"])
     }
 
     /// The state was written out; the readable summary.

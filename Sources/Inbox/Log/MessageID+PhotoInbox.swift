@@ -38,6 +38,19 @@ extension MessageID {
     /// The daemon's state was written out.
     package static let stateDumped = MessageID(0x6aac_71a0_5096_4150, 0xb20b_a874_164d_aec6)
 
+    /// A person threw a file away that was set aside: it is in the trash.
+    package static let discarded = MessageID(0xe1bc_8491_97b2_4655, 0xb7bf_3de8_71e9_213a)
+    /// What was discarded was deleted from the trash: its time was over.
+    package static let trashExpired = MessageID(0xf7c2_4a0a_75de_4e03, 0x990c_fcc4_299e_5792)
+    /// A person closed an inbox's admission.
+    package static let paused = MessageID(0x3456_d2de_aa3b_4519, 0x8138_13cc_2c92_2e07)
+    /// A person opened it again.
+    package static let resumed = MessageID(0x71af_fe31_ea20_46d0, 0x86da_11a0_34e6_b6c7)
+    /// A person had an inbox or a file looked at again.
+    package static let rescanAsked = MessageID(0x23fc_ddb4_fb3a_4c57, 0x9639_7c77_9f4c_aac4)
+    /// A person had deferred files tried now.
+    package static let retryAsked = MessageID(0x6680_28ea_3b4d_4679, 0xa0a6_7a6a_7fe1_5fa9)
+
     /// Every kind with its name, for catalogues and documentation.
     package static let all: [(name: String, id: MessageID)] = [
         ("ready", ready),
@@ -57,6 +70,12 @@ extension MessageID {
         ("problemRaised", problemRaised),
         ("problemCleared", problemCleared),
         ("stateDumped", stateDumped),
+        ("discarded", discarded),
+        ("trashExpired", trashExpired),
+        ("paused", paused),
+        ("resumed", resumed),
+        ("rescanAsked", rescanAsked),
+        ("retryAsked", retryAsked),
         ("entriesDropped", entriesDropped),
         ("lifecycleViolation", lifecycleViolation),
         ("handlerFailed", handlerFailed),

@@ -30,9 +30,11 @@ struct OpenIntent: Sendable {
 actor CatalogueWriter {
     nonisolated let subsystem: Subsystem
     private nonisolated let executor: QueueExecutor
-    private let catalogue: Catalogue
+    let catalogue: Catalogue
     /// Intents that came to nothing and could not be closed then: while they stand, their contents cannot be filed.
     private var abandoned: [Int64] = []
+    /// Contents that are being taken back out of the library just now.
+    var takingBack: Set<[UInt8]> = []
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -44,6 +46,8 @@ actor CatalogueWriter {
 
     /// The photo with this content, if it was filed.
     func photo(withHash hash: ContentHash) throws(CatalogueError) -> KnownPhoto? {
+        // Neither here nor gone: whoever asks comes again in a second.
+        if takingBack.contains(hash.bytes) { throw .beingTakenBack }
         let stored = try perform("looking up a hash") { () throws(CatalogueError) in
             try catalogue.photo(withHash: hash.bytes)
         }
@@ -217,7 +221,7 @@ actor CatalogueWriter {
         }
     }
 
-    private func perform<R>(
+    func perform<R>(
         _ step: String, _ body: () throws(CatalogueError) -> R
     ) throws(CatalogueError) -> R {
         subsystem.enter(step)

@@ -1,7 +1,7 @@
 package import FileValues
 package import Filing
 package import PhotoModel
-import Settings
+package import Settings
 
 /// What a pipeline needs to know of one inbox; a value taken from the settings.
 package struct InboxSpec: Sendable {
@@ -35,8 +35,24 @@ package struct Places: Sendable {
     package let library: BytePath
     package let quarantine: BytePath
     package let duplicates: BytePath
+    package let returned: BytePath
+    package let trash: BytePath
     /// Bytes that filing leaves free in the library's file system.
     package let minFree: UInt64
     package let layout: LibraryLayout
     package let dates: DateTrust
+    /// How long what was discarded lies in the trash.
+    package let trashTime: TimeSpan
+
+    init(_ library: LibrarySettings) {
+        self.library = library.path
+        quarantine = library.quarantine
+        duplicates = library.duplicates
+        returned = library.returned
+        trash = library.trash
+        minFree = library.minFree
+        layout = library.layout
+        dates = library.dates
+        trashTime = library.trashTime
+    }
 }

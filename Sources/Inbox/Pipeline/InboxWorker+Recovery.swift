@@ -30,6 +30,14 @@ extension InboxWorker {
                     return []
                 }
             }
+            for request in try await catalogue.pendingRequests(inbox: spec.name)
+            where request.request.move.map({ !isUnderWay($0.token) }) ?? true {
+                subsystem.enter("recovering what request \(request.id) asked for")
+                symptoms += await attempt {
+                    try await recover(request)
+                    return []
+                }
+            }
             return symptoms
         }
     }

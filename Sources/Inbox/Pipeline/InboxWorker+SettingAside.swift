@@ -66,7 +66,7 @@ extension InboxWorker {
             var kept: FileIdentity?
             do throws(FilingError) {
                 switch try source.move(
-                    to: root, subdirectory: subdirectory, as: name, token: token, probe: probe, work: work)
+                    to: root, subdirectory: subdirectory, only: name, token: token, probe: probe, work: work)
                 {
                 case .moved(let path):
                     ended.destination = place.appending(path)

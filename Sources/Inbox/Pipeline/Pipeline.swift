@@ -25,10 +25,14 @@ package actor Pipeline {
     package nonisolated let busy: BusyMonitor
     private nonisolated let executor: QueueExecutor
     private nonisolated let wakeTimer: TimerMonitor
-    private nonisolated let workers: [String: InboxWorker]
+    nonisolated let workers: [String: InboxWorker]
     private nonisolated let listener: Listener
+    /// Whether nothing more of an inbox is taken into work.
+    private let isPaused: @Sendable (String) -> Bool
     private var running: [String: Int] = [:]
-    private var isAdmitting = false
+    /// Requests of people that workers carry out.
+    var requests = 0
+    private(set) var isAdmitting = false
     private var isStopped = false
     /// What the timer is set to.
     private var wakeSet: Moment?
@@ -39,11 +43,13 @@ package actor Pipeline {
 
     /// Sets the pipeline up, with the book of an earlier one after a reload. Its monitors are activated by ``start()``.
     init(
-        workers: [InboxWorker], subsystem: Subsystem, book: ArrivalBook, listener: Listener
+        workers: [InboxWorker], subsystem: Subsystem, book: ArrivalBook, listener: Listener,
+        isPaused: @escaping @Sendable (String) -> Bool = { _ in false }
     ) throws {
         self.workers = Dictionary(uniqueKeysWithValues: workers.map { ($0.spec.name, $0) })
         self.subsystem = subsystem
         self.listener = listener
+        self.isPaused = isPaused
         self.book = Locked(book)
         executor = QueueExecutor(queue: subsystem.queue)
         wakeTimer = try TimerMonitor(.never, label: "deferred arrivals", queue: subsystem.queue)
@@ -113,7 +119,7 @@ package actor Pipeline {
         isAdmitting = false
         isStopped = true
         if hurrying { hurry() }
-        if running.values.contains(where: { $0 > 0 }) {
+        if isBusy {
             await withCheckedContinuation { whenDrained.append($0) }
         }
         await withCheckedContinuation { done in wakeTimer.invalidate { done.resume() } }
@@ -162,9 +168,9 @@ package actor Pipeline {
     }
 
     /// Takes arrivals into work, as many as are admitted.
-    private func pump() {
+    func pump() {
         guard isAdmitting else { return }
-        for (name, worker) in workers {
+        for (name, worker) in workers where !isPaused(name) {
             while running[name, default: 0] < Self.width {
                 let next = book.withLock { $0.takeNext(inbox: name, step: "opening", now: .now) }
                 guard let next else { break }
@@ -185,10 +191,15 @@ package actor Pipeline {
         running[arrival.key.inbox, default: 0] -= 1
         busy.end()
         pump()
-        if running.values.allSatisfy({ $0 == 0 }), !isAdmitting {
-            for waiting in whenDrained { waiting.resume() }
-            whenDrained = []
-        }
+        tellWhenDrained()
+    }
+
+    private var isBusy: Bool { requests > 0 || running.values.contains { $0 > 0 } }
+
+    func tellWhenDrained() {
+        guard !isAdmitting, !isBusy else { return }
+        for waiting in whenDrained { waiting.resume() }
+        whenDrained = []
     }
 
     /// `arrival` is as it was taken into work.

@@ -60,7 +60,7 @@ extension DaemonState.Inbox {
     /// `stalled` is the work on this inbox that gets no answer from its disk, if there is any.
     init(
         _ inbox: InboxSettings, counts: DaemonState.Counts, root: RootSnapshot?, stalled: DaemonState.Subsystem?,
-        overflows: Int, now: Moment
+        overflows: Int, now: Moment, paused: InboxPause?
     ) {
         let (verdict, polled): (String, Int) =
             switch root?.verdict {
@@ -84,7 +84,8 @@ extension DaemonState.Inbox {
             coverage: root.map { DaemonState.Coverage($0, now: now) }, knownFiles: root?.knownFiles ?? 0,
             counts: counts,
             lastReconciliation: root?.lastReconciliation?.ended.rfc3339, events: root?.notices ?? 0,
-            overflows: overflows, stalledSeconds: stalled?.stuckSeconds)
+            overflows: overflows, stalledSeconds: stalled?.stuckSeconds,
+            paused: paused.map { DaemonState.Pause(since: $0.since.rfc3339, by: $0.by.words) })
     }
 }
 

@@ -75,6 +75,14 @@ package struct DaemonState: Codable, Sendable {
         package var overflows: Int
         /// For how long its disk has not answered.
         package var stalledSeconds: Double?
+        /// Since when nothing more of it is taken, and by whom; absent while it is not paused.
+        package var paused: Pause?
+    }
+
+    /// Who closed an inbox's admission, and when.
+    package struct Pause: Codable, Sendable {
+        package var since: String
+        package var by: String
     }
 
     /// What of an inbox is watched, polled, unreadable, or gone; what events missed. Fields are nil where they say nothing.

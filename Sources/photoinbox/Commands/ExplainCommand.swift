@@ -19,7 +19,8 @@ struct ExplainCommand: ParsableCommand {
 
         The verdict is one of: filed, duplicate, quarantined (why, and what is best), ignored and unfinished (which
         rule of names), excluded (which pattern, and its line of the configuration), deferred (why, and when it is
-        tried again), in-hand, kept (it stays, and its record is gone), withdrawn, in-library, never-seen, outside.
+        tried again), in-hand, kept (it stays, and its record is gone), withdrawn, released, discarded, taken-back (by
+        whom, and when), in-library, never-seen, outside.
         Names may be written as our output shows them, with \\n and \\xff for what cannot be printed.
 
         EXIT STATUS (the worst of all files):

@@ -86,23 +86,33 @@ struct ShowCommand: ParsableCommand {
         if let id = photo?.id {
             history = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.outcomes(ofPhoto: id) }
         }
+        var requests: [StoredRequest] = []
+        if let id = operation?.id {
+            requests = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.requests(ofOutcome: id) }
+        } else if let id = photo?.id {
+            requests = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.requests(ofPhoto: id) }
+        }
         if output.json {
             let fields = [
                 JSONField("operation", operation?.json() ?? .null), JSONField("photo", photo?.json() ?? .null),
                 JSONField("history", .array(history.map { $0.json() })),
+                JSONField("requests", .array(requests.map { $0.json() })),
             ]
             try printOut(JSONValue.document(fields).compact + "\n")
         } else {
-            try printOut(text(operation, photo, history).rendered(Terminal.style(output.color)))
+            try printOut(text(operation, photo, history, requests).rendered(Terminal.style(output.color)))
         }
     }
 
-    private func text(_ operation: StoredOutcome?, _ photo: StoredPhoto?, _ history: [StoredOutcome]) -> LabelledText {
+    private func text(
+        _ operation: StoredOutcome?, _ photo: StoredPhoto?, _ history: [StoredOutcome], _ requests: [StoredRequest]
+    ) -> LabelledText {
         let now = Int64(time(nil))
         var text = LabelledText()
         if let operation { operation.describe(in: &text, now: now) }
+        for request in requests { request.describe(in: &text, now: now) }
         if let photo {
-            if operation != nil { text.addBlank() }
+            if operation != nil || !requests.isEmpty { text.addBlank() }
             photo.describe(in: &text, now: now)
         }
         let others = history.filter { $0.id != operation?.id }

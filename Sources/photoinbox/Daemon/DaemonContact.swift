@@ -15,8 +15,18 @@ struct DaemonContact {
 
     let places: Places
 
-    /// Asks the daemon for its state and waits for it.
-    func freshState() throws(CommandFailure) -> DaemonState { try decode(try freshStateFile()) }
+    /// Asks the daemon for its state and waits for it: by the control socket, or by a signal where that does not answer.
+    func freshState() throws(CommandFailure) -> DaemonState {
+        do throws(CommandFailure) {
+            return try decode(try ControlContact(places: places).state(within: Int(Self.patience)))
+        } catch {
+            let bySocket = error
+            do throws(CommandFailure) { return try decode(try freshStateFile()) } catch {
+                // Who may not send it a signal is told of the way that is meant for people.
+                throw error.status == .permission && bySocket.status == .permission ? bySocket : error
+            }
+        }
+    }
 
     /// The state as of the last dump, whenever that was; nil if there is none, or none to read. It tells of inboxes and
     /// of arrivals in hand what the catalogue does not know.

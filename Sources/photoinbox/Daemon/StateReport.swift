@@ -78,6 +78,10 @@ struct StateReport {
 
     private func words(_ inbox: DaemonState.Inbox, now: Int64) -> String {
         var parts = [shown(inbox.verdict)]
+        if let paused = inbox.paused {
+            let since = parseRFC3339(paused.since).map { " since \(shortTime($0, now: now))" } ?? ""
+            parts.append("PAUSED\(since) by \(shown(paused.by))")
+        }
         parts += inbox.coverageWords(now: now)
         let own = state.inHand.filter { $0.inbox == inbox.name }
         if inbox.counts.inHand > 0 { parts.append("\(HumanText.count(inbox.counts.inHand)) in hand") }
@@ -198,6 +202,10 @@ extension DaemonState.Inbox {
                 JSONField("watches", .count(watches)), JSONField("polled_folders", .count(polledDirectories)),
                 JSONField("coverage", coverage?.json() ?? .null),
                 JSONField("counts", counts.json()), JSONField("overflows", .count(overflows)),
+                JSONField(
+                    "paused",
+                    paused.map { .object([JSONField("since", .string($0.since)), JSONField("by", .string($0.by))]) }
+                        ?? .null),
                 JSONField("last_reconciliation", lastReconciliation.map { .string($0) } ?? .null),
             ])
     }

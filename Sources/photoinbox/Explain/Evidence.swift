@@ -40,6 +40,8 @@ struct Evidence {
     /// Newest first.
     var outcomes: [StoredOutcome] = []
     var kept: KeptSource?
+    /// What people asked for about the newest outcome, newest first.
+    var requests: [StoredRequest] = []
     /// Begun, and not ended when the daemon did.
     var intent: StoredIntent?
     /// The photo of the newest outcome, or that lies in the library under this path.
@@ -135,6 +137,10 @@ struct EvidenceSearch {
     }
 
     private func gatherPhoto(_ evidence: inout Evidence) throws(CommandFailure) {
+        if let newest = evidence.outcomes.first {
+            evidence.requests =
+                try ask { (catalogue) throws(CatalogueError) in try catalogue.requests(ofOutcome: newest.id) } ?? []
+        }
         guard let id = evidence.outcomes.first?.outcome.photoID else { return }
         evidence.photo = try ask { (catalogue) throws(CatalogueError) in try catalogue.photo(id: id) }
     }
@@ -151,7 +157,7 @@ struct EvidenceSearch {
         try records?.ask(question)
     }
 
-    private static func knownPlaces(_ settings: Settings?, _ state: DaemonState?) -> KnownPlaces {
+    static func knownPlaces(_ settings: Settings?, _ state: DaemonState?) -> KnownPlaces {
         if let settings {
             return KnownPlaces(
                 inboxes: settings.inboxes.map { InboxPlace(name: $0.name, path: $0.path) },

@@ -17,8 +17,8 @@ extension Explanation {
         case .filed, .duplicate, .kept, .inLibrary: .good
         case .quarantined: .bad
         case .deferred: .warning
-        case .inHand, .unfinished: .notice
-        case .ignored, .withdrawn, .excluded, .neverSeen, .outside: .faint
+        case .inHand, .unfinished, .released, .takenBack: .notice
+        case .ignored, .withdrawn, .discarded, .excluded, .neverSeen, .outside: .faint
         }
     }
 

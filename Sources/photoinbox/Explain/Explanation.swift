@@ -18,6 +18,9 @@ struct Explanation {
         case kept
         /// A file of the library that was filed.
         case inLibrary = "in-library"
+        /// Somebody put it back into its inbox, threw it away, or took it back out of the library.
+        case released, discarded
+        case takenBack = "taken-back"
         case neverSeen = "never-seen"
         case outside
     }
@@ -82,7 +85,11 @@ struct Explanation {
             if let outcome = evidence.outcomes.first { return judge(outcome, evidence, now: now) }
             return evidence.ended.map { judge($0) } ?? (.neverSeen, "never seen, and not there")
         }
-        if let kept = evidence.kept, kept.identity == evidence.identity { return judge(kept, evidence) }
+        if let kept = evidence.kept, kept.identity == evidence.identity {
+            guard let done = evidence.lastDeed, done.request.what == .undo else { return judge(kept, evidence) }
+            let (verdict, words) = judge(done, now: now)
+            return (verdict, words + ", and kept here: \(shown(kept.why))")
+        }
         switch evidence.nameDecision {
         case .unfinished(let rule):
             return (.unfinished, "not finished, by its name: \(rule); it is taken under its final name")
@@ -105,6 +112,7 @@ struct Explanation {
     private static func judge(_ outcome: StoredOutcome, _ evidence: Evidence, now: Int64) -> (Verdict, String) {
         let record = outcome.outcome
         let when = shortTime(record.at, now: now)
+        if let done = evidence.lastDeed { return judge(done, now: now) }
         switch record.outcome {
         case .filed:
             return (.filed, "filed as \((evidence.photo?.photo.libraryPath ?? record.destination ?? "").escaped)")
@@ -114,6 +122,15 @@ struct Explanation {
         case .quarantined: return (.quarantined, "quarantined \(when), unchanged")
         case .ignored: return (.ignored, "ignored \(when)")
         case .withdrawn: return (.withdrawn, "withdrawn \(when): gone before it was filed")
+        }
+    }
+
+    private static func judge(_ done: StoredRequest, now: Int64) -> (Verdict, String) {
+        let how = "\(shortTime(done.endedAt ?? done.request.at, now: now)) by \(shown(done.request.asker))"
+        switch done.request.what {
+        case .undo: return (.takenBack, "taken back \(how); filed no longer")
+        case .discard: return (.discarded, "discarded \(how)" + (done.step == .expired ? ", and deleted since" : ""))
+        default: return (.released, "released \(how)" + (done.request.isAsIs ? ", to be filed as it is" : ""))
         }
     }
 
@@ -153,6 +170,10 @@ struct Explanation {
         switch verdict {
         case .filed, .duplicate, .kept, .inLibrary: addPhotoRows()
         case .quarantined: addQuarantineRows()
+        case .released, .discarded, .takenBack:
+            if let done = evidence.lastDeed, done.step == .done, let move = done.request.move {
+                add("now at", move.destinationRoot.appending(move.destinationPath).escaped)
+            }
         case .ignored, .withdrawn, .deferred, .inHand, .excluded, .unfinished, .neverSeen, .outside: break
         }
         addOutcomeRows()
@@ -167,7 +188,10 @@ struct Explanation {
         add("why", shown(inHand.what))
         add("seen", Self.localTime(inHand.firstSeen, now: now))
         if inHand.stage == "settling", let rule = evidence.quietRule { add("rule", shown(rule)) }
-        if inHand.stage == "deferred" { add("next", "it is looked at again at once when its bytes change") }
+        if inHand.stage == "deferred" {
+            add("next", "it is looked at again at once when its bytes change")
+            add("now", "photoinbox retry \(subject)")
+        }
     }
 
     private mutating func addPhotoRows() {
@@ -184,10 +208,12 @@ struct Explanation {
     }
 
     private mutating func addQuarantineRows() {
-        guard let outcome = evidence.outcomes.first?.outcome else { return }
-        add("why", shown(outcome.reason))
-        if let destination = outcome.destination { add("now at", destination.escaped) }
+        guard let stored = evidence.outcomes.first else { return }
+        add("why", shown(stored.outcome.reason))
+        if let destination = stored.outcome.destination { add("now at", destination.escaped) }
         add("best", "copy it again from where it came")
+        add("or", "photoinbox release \(stored.id) --as-is")
+        if stored.outcome.destination != nil { add("or", "photoinbox discard \(stored.id) --yes") }
     }
 
     private mutating func addOutcomeRows() {
@@ -200,6 +226,13 @@ struct Explanation {
             add("why", shown(newest.outcome.reason))
         }
         if verdict == .duplicate, let destination = newest.outcome.destination { add("now at", destination.escaped) }
+        if verdict == .duplicate, newest.outcome.destination != nil {
+            add("discard", "photoinbox discard \(newest.id) --yes")
+        }
+        if [.filed, .inLibrary].contains(verdict), newest.outcome.outcome == .filed, evidence.photo?.supersededAt == nil
+        {
+            add("undo", "photoinbox undo \(newest.id)")
+        }
         if verdict == .neverSeen {
             add("before", "\(shortTime(newest.outcome.at, now: now)) \(newest.outcome.outcome.rawValue)")
         }
@@ -211,5 +244,14 @@ struct Explanation {
     /// A time of the daemon's state, as people here read clocks.
     private static func localTime(_ text: String, now: Int64) -> String {
         parseRFC3339(text).map { shortTime($0, now: now) } ?? shown(text)
+    }
+}
+
+extension Evidence {
+    /// What somebody did about the newest outcome, if that was the last thing that happened to it.
+    var lastDeed: StoredRequest? {
+        requests.first { request in
+            [.release, .discard, .undo].contains(request.request.what) && [.done, .expired].contains(request.step)
+        }
     }
 }

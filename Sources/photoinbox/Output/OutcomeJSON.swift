@@ -21,6 +21,7 @@ extension StoredPhoto {
                     JSONField("camera", photo.camera.map { .string($0) } ?? .null),
                     JSONField("proof", .string(photo.proof)), JSONField("source_kept", .boolean(sourceKept)),
                     JSONField("superseded_at", supersededAt?.json ?? .null),
+                    JSONField("undone_by_request", undoneBy.map { .integer($0) } ?? .null),
                 ])
     }
 }
@@ -46,6 +47,23 @@ extension StoredOutcome {
                 JSONField("sha256", outcome.sha256.map { .string(hexadecimal($0)) } ?? .null),
                 JSONField("photo", outcome.photoID.map { .integer($0) } ?? .null),
             ] + (outcome.destination.map { JSONField.path("destination", $0) } ?? []))
+    }
+}
+
+extension StoredRequest {
+    func json() -> JSONValue {
+        .object(
+            [
+                JSONField("request", .integer(id)), JSONField("time", request.at.json),
+                JSONField("what", .string(request.what.rawValue)), JSONField("step", .string(step.rawValue)),
+                JSONField("user", .unsigned(UInt64(request.user))),
+                JSONField("user_name", request.userName.map { .string($0) } ?? .null),
+                JSONField("operation", request.outcomeID.map { .integer($0) } ?? .null),
+                JSONField("as_is", .boolean(request.isAsIs)), JSONField("ended", endedAt?.json ?? .null),
+                JSONField("note", note.map { .string($0) } ?? .null),
+            ]
+                + (request.move.map { JSONField.path("from", $0.sourceRoot.appending($0.sourcePath)) } ?? [])
+                + (request.move.map { JSONField.path("to", $0.destinationRoot.appending($0.destinationPath)) } ?? []))
     }
 }
 

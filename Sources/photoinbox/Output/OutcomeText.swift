@@ -19,6 +19,24 @@ extension StoredOutcome {
     }
 }
 
+extension StoredRequest {
+    /// What somebody asked for, and what came of it: `14:10 released by ana, to /srv/inbox/card/IMG_0077.JPG`.
+    func describe(in text: inout LabelledText, now: Int64) {
+        var words = "\(shortTime(request.at, now: now)) \(request.what) by \(shown(request.asker))"
+        if request.isAsIs { words += ", as it is" }
+        switch step {
+        case .begun: words += ", under way"
+        case .undone: words += ", came to nothing"
+        case .done: if let move = request.move { words += ", to \(place(move))" }
+        case .expired: words += ", and deleted since"
+        }
+        if let note { words += " (\(shown(note)))" }
+        text.add("asked", words)
+    }
+
+    private func place(_ move: RequestedMove) -> String { move.destinationRoot.appending(move.destinationPath).escaped }
+}
+
 extension StoredPhoto {
     /// One line for each thing known.
     func describe(in text: inout LabelledText, now: Int64) {
@@ -37,7 +55,9 @@ extension StoredPhoto {
         text.add("kind", "\(kind), \(HumanText.count(photo.size)) bytes")
         if let camera = photo.camera { text.add("camera", shown(camera)) }
         text.add("sha256", hexadecimal(photo.sha256))
-        if let supersededAt {
+        if let supersededAt, undoneBy != nil {
+            text.add("but", "it was taken back \(shortTime(supersededAt, now: now))", textPaint: .notice)
+        } else if let supersededAt {
             text.add(
                 "but",
                 "its copy was found missing or damaged, and another took its place \(shortTime(supersededAt, now: now))",

@@ -1,0 +1,126 @@
+import Catalogue
+package import ControlProtocol
+import Dispatch
+import FileValues
+import Filing
+import Glibc
+import LinuxKernel
+import Reporting
+package import Settings
+import SystemMonitor
+
+/// Carries out in this process what needs no running daemon, by the same code: under the state's lock, so that none can
+/// start meanwhile, and as the daemon's own user, so that nothing comes to belong to somebody else.
+package enum OfflineDesk {
+    /// Why it has to be the daemon.
+    package struct Refusal: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// Whether a command can do without the daemon.
+    package static func canCarryOut(_ command: ControlCommand) -> Bool {
+        switch command {
+        case .pause, .resume, .release, .discard, .undo: true
+        case .hello, .state, .rescan, .retry: false
+        }
+    }
+
+    /// Carries it out; waits for that. Call it before there are other threads: a signal must be blocked in all of them.
+    package static func carryOut(_ request: ControlRequest, _ settings: Settings) throws -> ControlAnswer {
+        let owner = try FileStatus(at: settings.state, followingLinks: true).user
+        guard owner == geteuid() else {
+            throw Refusal(description: "Without it, only its own user can do this")
+        }
+        // A lease that is broken while it is asked for would end the process.
+        ProcessSignals.block([.io])
+        let lock: StateLock
+        do { lock = try StateLock(settings.state) } catch is StateLock.Taken {
+            return ControlAnswer(
+                status: ExitStatus.busy.rawValue, "photoinboxd is starting or stopping", action: "Try again.")
+        }
+        let result = Locked<Result<ControlAnswer, any Error>?>(nil)
+        let done = DispatchSemaphore(value: 0)
+        TaskQueue.start {
+            do {
+                let answer = try await answer(request, settings)
+                result.withLock { $0 = .success(answer) }
+            } catch { result.withLock { $0 = .failure(error) } }
+            done.signal()
+        }
+        done.wait()
+        return try withExtendedLifetime(lock) {
+            guard let result = result.withLock({ $0 }) else { preconditionFailure("a task ended without a result") }
+            return try result.get()
+        }
+    }
+
+    private static func answer(_ request: ControlRequest, _ settings: Settings) async throws -> ControlAnswer {
+        let catalogue = try Catalogue.openForWriting(
+            String(decoding: settings.catalogue.bytes, as: UTF8.self), now: Moment.now.wall)
+        try allowGroupToRead(settings.catalogue)
+        let writer = CatalogueWriter(
+            catalogue,
+            subsystem: Subsystem(
+                name: "catalogue", queue: MonitorQueue(label: "photo-inbox.catalogue"), isVital: false))
+        let asker = Asker(lookingUp: geteuid())
+        defer { try? catalogue.close() }
+        switch request.command {
+        case .pause(let inbox): return try await setPaused(true, inbox, request.isDryRun, settings, writer, asker)
+        case .resume(let inbox): return try await setPaused(false, inbox, request.isDryRun, settings, writer, asker)
+        case .release(let id, let asIs):
+            return try await move(id, .release(asIs: asIs), request.isDryRun, settings, catalogue, writer, asker)
+        case .discard(let id):
+            return try await move(id, .discard, request.isDryRun, settings, catalogue, writer, asker)
+        case .undo(let id): return try await move(id, .undo, request.isDryRun, settings, catalogue, writer, asker)
+        case .hello, .state, .rescan, .retry:
+            throw Refusal(description: "Only the running daemon can do this")
+        }
+    }
+
+    private static func setPaused(
+        _ pauses: Bool, _ inbox: String, _ isDryRun: Bool, _ settings: Settings, _ writer: CatalogueWriter,
+        _ asker: Asker
+    ) async throws -> ControlAnswer {
+        guard settings.inboxes.contains(where: { $0.name == inbox }) else {
+            return ControlAnswer(
+                RequestRefusal(
+                    .noMatch, "there is no inbox \(escapeForDisplay(inbox.utf8))",
+                    action: "There is: \(settings.inboxes.map(\.name).joined(separator: ", "))"))
+        }
+        let keeper = try PauseKeeper(in: settings.state, queue: MonitorQueue(label: "photo-inbox.settled"))
+        let what = pauses ? "paused" : "resumed"
+        if (keeper.pause(of: inbox) != nil) == pauses {
+            return ControlAnswer("\(inbox) is \(pauses ? "paused already" : "not paused")")
+        }
+        var item = ControlAnswer.Item(what, inbox: inbox)
+        if isDryRun { return ControlAnswer("would be \(what): \(inbox)", items: [item]) }
+        try await keeper.set(inbox, pauses ? InboxPause(since: Moment.now.wall, by: asker) : nil)
+        item.request = try await writer.record(
+            RequestRecord(
+                at: Moment.now.wall, what: pauses ? .pause : .resume, user: asker.user, userName: asker.name,
+                inbox: inbox))
+        return ControlAnswer("\(what) \(inbox); photoinboxd is not running", items: [item])
+    }
+
+    private static func move(
+        _ operation: Int64, _ what: FileRequest.What, _ isDryRun: Bool, _ settings: Settings, _ catalogue: Catalogue,
+        _ writer: CatalogueWriter, _ asker: Asker
+    ) async throws -> ControlAnswer {
+        let missing = ControlAnswer(
+            RequestRefusal(
+                .noMatch, "there is no operation \(operation)", action: "See what there is: photoinbox list"))
+        guard let name = try await writer.facts(of: operation)?.outcome.outcome.inbox else { return missing }
+        guard let library = settings.library, let inbox = settings.inboxes.first(where: { $0.name == name }) else {
+            return ControlAnswer(RequestRefusal(.noMatch, "there is no inbox \(escapeForDisplay(name.utf8)) any more"))
+        }
+        let worker = InboxWorker(
+            spec: InboxSpec(inbox), places: Places(library), attributes: FiledAttributes(library), catalogue: writer,
+            libraryGuard: LibraryGuard(catalogue),
+            subsystem: Subsystem(
+                name: "files of \(name)", queue: MonitorQueue(label: "photo-inbox.files.\(name)"), isVital: false))
+        // What was under way when the daemon ended comes first, and only then what is known of the operation.
+        if !isDryRun { _ = await worker.recover() }
+        guard let facts = try await writer.facts(of: operation) else { return missing }
+        return await worker.carryOut(FileRequest(what: what, asker: asker, isDryRun: isDryRun), facts).answer
+    }
+}

@@ -1,0 +1,309 @@
+import Catalogue
+import ControlProtocol
+import FileValues
+import Filing
+import Glibc
+import LinuxKernel
+import Reporting
+import Settings
+
+/// A request that moves a file of an inbox that has its outcome.
+struct FileRequest: Sendable {
+    enum What: Hashable, Sendable {
+        /// Back to the inbox; as it is, whatever it looks like.
+        case release(asIs: Bool)
+        /// Into the trash.
+        case discard
+        /// Out of the library.
+        case undo
+    }
+
+    let what: What
+    let asker: Asker
+    let isDryRun: Bool
+}
+
+/// What became of a request.
+struct CarriedOut: Sendable {
+    var answer: ControlAnswer
+    /// A file that lies in its inbox and is to be looked at.
+    var lookAt: ArrivalKey?
+}
+
+/// Why a request is not carried out, and what to do.
+struct RequestRefusal: Error {
+    let status: ExitStatus
+    let message: String
+    var action: String?
+
+    init(_ status: ExitStatus, _ message: String, action: String? = nil) {
+        self.status = status
+        self.message = message
+        self.action = action
+    }
+}
+
+/// Where a file is, and where it goes.
+private struct Way {
+    let sourceRoot: BytePath
+    let path: BytePath
+    let destinationRoot: BytePath
+    let directory: BytePath
+    let name: BytePath
+}
+
+/// What people ask for, done on the inbox's own file queue: a file that was set aside goes back or away, a filed photo
+/// is taken back.
+///
+/// The request is written down, then the file is renamed, or copied, verified, synced and only then removed; then what
+/// it came to is written down. At every instant one whole copy is there, and ``recover(_:)`` finds it.
+extension InboxWorker {
+    /// Never throws: what failed is the answer.
+    func carryOut(_ request: FileRequest, _ facts: OperationFacts) async -> CarriedOut {
+        subsystem.enter("\(request.what.verb) of operation \(facts.outcome.id)")
+        defer { subsystem.idle() }
+        do {
+            return try await move(request, facts)
+        } catch let refusal as RequestRefusal {
+            return CarriedOut(answer: ControlAnswer(refusal))
+        } catch let error as FilingError {
+            forgetRoots()
+            return CarriedOut(answer: ControlAnswer(RequestRefusal(error, facts.outcome)))
+        } catch let error as CatalogueError {
+            return CarriedOut(
+                answer: ControlAnswer(
+                    status: (error.isTransient ? ExitStatus.busy : .failed).rawValue, "the catalogue refused: \(error)",
+                    action: error.isTransient ? "Try again." : nil))
+        } catch {
+            forgetRoots()
+            return CarriedOut(answer: ControlAnswer(status: ExitStatus.failed.rawValue, "\(error)"))
+        }
+    }
+
+    private func move(_ request: FileRequest, _ facts: OperationFacts) async throws -> CarriedOut {
+        try refuseSecond(request, facts)
+        let outcome = facts.outcome.outcome
+        if case .release = request.what, outcome.destination == nil {
+            return try await releaseInPlace(request, facts)
+        }
+        let way = try self.way(of: request, facts)
+        let source = try SourceFile(way.path, beneath: try open(sourceRoot: way.sourceRoot))
+        let from = way.sourceRoot.appending(way.path)
+        var item = ControlAnswer.Item(request.what.participle, inbox: outcome.inbox, file: outcome.path)
+        item.operation = facts.outcome.id
+        item.from = from
+        if request.isDryRun {
+            item.to = way.destinationRoot.appending(way.directory).appending(way.name)
+            let text = "would be \(request.what.participle): \(outcome.inbox)/\(outcome.path.escaped)"
+            return CarriedOut(answer: ControlAnswer(text, items: [item]))
+        }
+        var move = RequestedMove(
+            token: FileNames.makeToken(), sourceRoot: way.sourceRoot, sourcePath: way.path,
+            destinationRoot: way.destinationRoot, destinationPath: way.directory.appending(way.name),
+            sha256: try source.hash(FileWork()).bytes, identity: source.identity)
+        underWay.updateValue(nil, forKey: move.token)
+        defer { underWay[move.token] = nil }
+        let photo = request.what == .undo ? facts.photo : nil
+        let id = try await catalogue.begin(record(request, facts, move), takingBack: photo)
+        do {
+            let destination = try open(destinationRoot: way.destinationRoot)
+            switch try source.move(
+                to: destination, subdirectory: way.directory, as: way.name, token: move.token, probe: probe)
+            {
+            case .moved(let path): move.destinationPath = path
+            case .kept(let error): throw error
+            }
+            move.identity = try FileStatus(of: move.destinationPath, beneath: destination.descriptor).identity
+        } catch {
+            do { try await catalogue.end(id, move: nil, note: "\(error)", takingBack: photo) } catch {
+                owed.withLock { $0.owe() }
+            }
+            throw error
+        }
+        item.to = way.destinationRoot.appending(move.destinationPath)
+        item.request = id
+        removeNote(way)
+        try await end(id, move, photo)
+        return CarriedOut(answer: ControlAnswer(words(request, facts, item), items: [item]))
+    }
+
+    private func end(_ id: Int64, _ move: RequestedMove, _ photo: StoredPhoto?) async throws {
+        do {
+            try await catalogue.end(id, move: move, takingBack: photo)
+        } catch {
+            owed.withLock { $0.owe() }
+            throw RequestRefusal(
+                .failed,
+                "the file lies in \(move.destinationRoot.appending(move.destinationPath)), but the catalogue refused: \(error)",
+                action: "It is recorded as soon as the catalogue can be written to.")
+        }
+    }
+
+    /// It could not be moved to quarantine and so lies in the inbox still, where it is left alone.
+    private func releaseInPlace(_ request: FileRequest, _ facts: OperationFacts) async throws -> CarriedOut {
+        let path = facts.outcome.outcome.path
+        let source = try open(path)
+        var item = ControlAnswer.Item("released", inbox: spec.name, file: path)
+        item.operation = facts.outcome.id
+        item.from = spec.path.appending(path)
+        item.to = item.from
+        if request.isDryRun {
+            return CarriedOut(answer: ControlAnswer("would be released: \(spec.name)/\(path.escaped)", items: [item]))
+        }
+        // No move, but the same record: what is released as it is is known by its content.
+        let move = RequestedMove(
+            token: FileNames.makeToken(), sourceRoot: spec.path, sourcePath: path, destinationRoot: spec.path,
+            destinationPath: path, sha256: try source.hash(FileWork()).bytes, identity: source.identity)
+        item.request = try await catalogue.record(record(request, facts, move))
+        try await catalogue.forgetIgnored(inbox: spec.name, path: path)
+        return CarriedOut(
+            answer: ControlAnswer(words(request, facts, item), items: [item]),
+            lookAt: ArrivalKey(inbox: spec.name, path: path))
+    }
+
+    /// Kept under this worker's inbox, which is another than the outcome's where that is configured no longer: whoever does
+    /// it finishes it after a crash, and empties the trash.
+    private func record(_ request: FileRequest, _ facts: OperationFacts, _ move: RequestedMove) -> RequestRecord {
+        RequestRecord(
+            at: Moment.now.wall, what: request.what.kind, user: request.asker.user, userName: request.asker.name,
+            inbox: spec.name, path: facts.outcome.outcome.path, outcomeID: facts.outcome.id,
+            photoID: facts.outcome.outcome.photoID, isAsIs: request.what == .release(asIs: true), move: move)
+    }
+
+    // MARK: - Where from, where to
+
+    private func refuseSecond(_ request: FileRequest, _ facts: OperationFacts) throws(RequestRefusal) {
+        let id = facts.outcome.id
+        for earlier in facts.requests where [.release, .discard, .undo].contains(earlier.request.what) {
+            let what = earlier.request.what.participle
+            switch earlier.step {
+            case .undone: continue
+            case .begun: throw RequestRefusal(.busy, "operation \(id) is being \(what) just now", action: "Try again.")
+            case .done, .expired:
+                throw RequestRefusal(.noMatch, "operation \(id) was \(what) already, by \(earlier.request.asker)")
+            }
+        }
+    }
+
+    private func way(of request: FileRequest, _ facts: OperationFacts) throws(RequestRefusal) -> Way {
+        let outcome = facts.outcome.outcome
+        let (id, kind) = (facts.outcome.id, outcome.outcome)
+        switch request.what {
+        case .undo:
+            guard kind == .filed, let photo = facts.photo else {
+                let other = kind == .quarantined ? "photoinbox release \(id)" : nil
+                throw RequestRefusal(.failed, "operation \(id) filed nothing: its outcome is \(kind)", action: other)
+            }
+            guard photo.photo.library == places.library else {
+                throw RequestRefusal(.failed, "photo \(photo.id) is in another library, \(photo.photo.library)")
+            }
+            if photo.supersededAt != nil {
+                throw RequestRefusal(.noMatch, "photo \(photo.id) is filed no longer; another took its place")
+            }
+            return Way(
+                sourceRoot: places.library, path: photo.photo.libraryPath, destinationRoot: places.returned,
+                directory: BytePath(outcome.inbox), name: photo.photo.originalName)
+        case .release, .discard:
+            let isDiscard = request.what == .discard
+            guard kind == .quarantined || kind == .duplicate && isDiscard else {
+                let other = kind == .filed ? "photoinbox undo \(id)" : nil
+                throw RequestRefusal(
+                    .failed, "operation \(id) set nothing aside: its outcome is \(kind)", action: other)
+            }
+            let root = kind == .quarantined ? places.quarantine : places.duplicates
+            guard let destination = outcome.destination else {
+                throw RequestRefusal(
+                    .failed, "\(outcome.inbox)/\(outcome.path.escaped) was not moved out of its inbox",
+                    action: "Remove it there.")
+            }
+            guard let path = destination.relative(to: root), path.isSafeBeneath else {
+                throw RequestRefusal(.failed, "it was set aside in another place, \(destination), than \(root) is now")
+            }
+            if isDiscard {
+                return Way(
+                    sourceRoot: root, path: path, destinationRoot: places.trash, directory: BytePath(outcome.inbox),
+                    name: path.name)
+            }
+            return Way(
+                sourceRoot: root, path: path, destinationRoot: spec.path, directory: outcome.path.parent,
+                name: outcome.path.name)
+        }
+    }
+
+    func open(sourceRoot path: BytePath) throws -> OwnedDescriptor {
+        let root = try openDirectory(path)
+        if path == places.library { try libraryGuard.check(root, at: path) }
+        return root
+    }
+
+    /// An inbox is not made, since it may just not be mounted; nor is it kept open.
+    func open(destinationRoot path: BytePath) throws -> DestinationRoot {
+        if path != spec.path { return try root(path) }
+        do throws(SystemCallError) { return try DestinationRoot(path) } catch {
+            throw FilingError(.openDestination, .destination, .system(error), path: path)
+        }
+    }
+
+    private func removeNote(_ way: Way) {
+        guard way.sourceRoot == places.quarantine, let root = try? openDirectory(way.sourceRoot) else { return }
+        removeReason(besides: way.path, in: root)
+    }
+
+    private func words(_ request: FileRequest, _ facts: OperationFacts, _ item: ControlAnswer.Item) -> String {
+        let file = "\(facts.outcome.outcome.inbox)/\(facts.outcome.outcome.path.escaped)"
+        let place = item.to?.escaped ?? ""
+        switch request.what {
+        case .release(asIs: false): return "released \(file): it is in \(place) and is looked at again"
+        case .release(asIs: true): return "released \(file): it is in \(place) and is filed as it is"
+        case .discard:
+            return "discarded \(file): it is in \(place) and is deleted in \(places.trashTime)"
+        case .undo: return "taken back \(file): it is in \(place) and is filed no longer"
+        }
+    }
+}
+
+extension FileRequest.What {
+    var kind: RequestKind {
+        switch self {
+        case .release: .release
+        case .discard: .discard
+        case .undo: .undo
+        }
+    }
+
+    var verb: String { kind.rawValue }
+    var participle: String { kind.participle }
+}
+
+extension RequestKind {
+    /// What has been done.
+    var participle: String {
+        switch self {
+        case .pause: "paused"
+        case .resume: "resumed"
+        case .rescan: "rescanned"
+        case .retry: "retried"
+        case .release: "released"
+        case .discard: "discarded"
+        case .undo: "taken back"
+        }
+    }
+}
+
+extension RequestRefusal {
+    fileprivate init(_ error: FilingError, _ outcome: StoredOutcome) {
+        let name = "\(outcome.outcome.inbox)/\(outcome.outcome.path.escaped)"
+        if case .refused(.gone) = error.cause {
+            self.init(.noMatch, "\(name) is not where it was put; somebody moved or removed it")
+            return
+        }
+        let status: ExitStatus = error.kind == .busy || error.kind == .sourceChanged ? .busy : .failed
+        self.init(status, "\(name) stays where it is: \(error)", action: status == .busy ? "Try again." : nil)
+    }
+}
+
+extension ControlAnswer {
+    init(_ refusal: RequestRefusal) {
+        self.init(status: refusal.status.rawValue, refusal.message, action: refusal.action)
+    }
+}

@@ -1,0 +1,105 @@
+import ArgumentParser
+import ControlProtocol
+import FileValues
+import Inbox
+import LinuxKernel
+import Reporting
+import Settings
+
+/// What the commands that ask the daemon for something have in common.
+struct Asking {
+    let places: Places
+    let output: OutputOptions
+
+    init(_ places: PlaceOptions, _ output: OutputOptions) throws(CommandFailure) {
+        self.places = try Places(places)
+        self.output = output
+    }
+
+    /// Asks the daemon. Where none runs, does it here, if it can be done without one and this user may.
+    func run(_ command: ControlCommand, isDryRun: Bool = false) throws {
+        let request = ControlRequest(command, isDryRun: isDryRun)
+        let answer: ControlAnswer
+        do throws(CommandFailure) { answer = try ControlContact(places: places).ask(request) } catch {
+            guard error.status == .unavailable, error == ControlContact.down else { throw error }
+            answer = try withoutDaemon(request, error)
+        }
+        if let failure = CommandFailure(answer) { throw failure }
+        try printOut(output.json ? json(answer) : text(answer, isDryRun))
+        let status = ExitStatus(reported: answer.status)
+        if status != .ok { throw CommandEnd(status: status) }
+    }
+
+    private func withoutDaemon(_ request: ControlRequest, _ down: CommandFailure) throws -> ControlAnswer {
+        guard let settings = places.settings, OfflineDesk.canCarryOut(request.command) else { throw down }
+        do {
+            return try OfflineDesk.carryOut(request, settings)
+        } catch let refusal as OfflineDesk.Refusal {
+            throw CommandFailure(.unavailable, down.message, action: "\(refusal). \(down.action ?? "")")
+        }
+    }
+
+    private func text(_ answer: ControlAnswer, _ isDryRun: Bool) -> String {
+        var text = shown(answer.message) + "\n"
+        if isDryRun {
+            for item in answer.items {
+                if let from = item.from { text += "  from  \(from.escaped)\n" }
+                if let to = item.to { text += "    to  \(to.escaped)\n" }
+            }
+        }
+        if let action = answer.action { text += "\(action)\n" }
+        return text
+    }
+
+    private func json(_ answer: ControlAnswer) -> String {
+        JSONValue.document([
+            JSONField("message", .string(answer.message)),
+            JSONField("action", answer.action.map { .string($0) } ?? .null),
+            JSONField("items", .array(answer.items.map { $0.json() })),
+        ]).compact + "\n"
+    }
+
+    /// An inbox by its name, or a file by its path or as INBOX/PATH.
+    func subject(_ argument: RawArgument) throws(CommandFailure) -> ControlSubject {
+        let known = EvidenceSearch.knownPlaces(places.settings, DaemonContact(places: places).lastState())
+        let path = argument.path
+        if let inbox = known.inboxes.first(where: { BytePath($0.name) == path }) { return .inbox(inbox.name) }
+        let here = SettingsContext.ofProcess().workingDirectory
+        let absolute = normalised(path.isAbsolute ? path : here.appending(path))
+        if let inbox = known.inboxes.first(where: { $0.path == absolute || (try? realPath($0.path)) == absolute }) {
+            return .inbox(inbox.name)
+        }
+        let location = Location(
+            path, from: here, in: known, exists: { (try? FileStatus(at: $0)) != nil }, real: { try? realPath($0) })
+        if case .inbox(let inbox, let file) = location { return .file(inbox: inbox.name, file) }
+        // What is not known here may be known to the daemon.
+        if known.inboxes.isEmpty, let name = String(validating: path.bytes, as: UTF8.self), path.components.count == 1 {
+            return .inbox(name)
+        }
+        throw CommandFailure(
+            .noMatch, "\(path) is no inbox, and in none",
+            action: known.inboxes.isEmpty
+                ? "None is configured." : "There is: \(known.inboxes.map(\.name).joined(separator: ", "))")
+    }
+}
+
+extension ControlAnswer.Item {
+    func json() -> JSONValue {
+        var fields = [JSONField("did", .string(did)), JSONField("inbox", inbox.map { .string($0) } ?? .null)]
+        if let file { fields += JSONField.path("file", file) }
+        fields += [
+            JSONField("operation", operation.map { .integer($0) } ?? .null),
+            JSONField("request", request.map { .integer($0) } ?? .null),
+            JSONField("count", count.map { .count($0) } ?? .null),
+        ]
+        if let from { fields += JSONField.path("from", from) }
+        if let to { fields += JSONField.path("to", to) }
+        return .object(fields)
+    }
+}
+
+/// Whether anything is changed.
+struct DryRunOption: ParsableArguments {
+    @Flag(name: .customLong("dry-run"), help: "Change nothing; say what would be done.")
+    var isDryRun = false
+}

@@ -1,0 +1,101 @@
+import ArgumentParser
+import ControlProtocol
+
+/// `photoinbox release OPERATION`: gives a quarantined file another try.
+struct ReleaseCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "release", abstract: "Put a quarantined file back into its inbox.",
+        usage: "photoinbox release [OPTION…] OPERATION")
+
+    static let lesson = """
+        EXAMPLES:
+          photoinbox release 8839                      back to its inbox, to be looked at again
+          photoinbox release 8839 --as-is              the same, and it is filed whatever it looks like
+          photoinbox release 8839 --dry-run            where it would go
+          photoinbox list --outcome quarantined        what there is, with its numbers
+
+        A photo that was filed as it is says so: its proof is "released by" and your name.
+
+        EXIT STATUS:
+          0 released   1 it cannot be   4 no such operation, or done already   69 the daemon is not running
+          75 busy   77 no permission   64, 78
+        """
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var dryRun: DryRunOption
+
+    @Flag(name: .customLong("as-is"), help: "File it as it is, though it cannot be shown to be whole.")
+    var isAsIs = false
+
+    @Argument(help: ArgumentHelp("Its number, as explain, list and the journal name it.", valueName: "operation"))
+    var operation: Int64
+
+    func run() throws {
+        try Asking(places, output).run(.release(operation: operation, asIs: isAsIs), isDryRun: dryRun.isDryRun)
+    }
+}
+
+/// `photoinbox discard OPERATION --yes`: throws a file away that was set aside.
+struct DiscardCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "discard", abstract: "Throw a quarantined file or a duplicate away, into the trash.",
+        usage: "photoinbox discard [OPTION…] OPERATION --yes")
+
+    static let lesson = """
+        EXAMPLES:
+          photoinbox discard 8839 --yes                into the trash; deleted after trash = "30d" of [filing]
+          photoinbox discard 8839 --dry-run            where it would go
+
+        It is never deleted at once: until it expires, it can be taken out of the trash by hand.
+
+        EXIT STATUS:
+          0 discarded   1 it cannot be   4 no such operation, or done already   69 the daemon is not running
+          75 busy   77 no permission   64 without --yes   78
+        """
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var dryRun: DryRunOption
+
+    @Flag(help: "Really.")
+    var yes = false
+
+    @Argument(help: ArgumentHelp("Its number, as explain, list and the journal name it.", valueName: "operation"))
+    var operation: Int64
+
+    func validate() throws {
+        if !yes, !dryRun.isDryRun { throw ValidationError("Give --yes if you mean it, or --dry-run to see.") }
+    }
+
+    func run() throws { try Asking(places, output).run(.discard(operation: operation), isDryRun: dryRun.isDryRun) }
+}
+
+/// `photoinbox undo OPERATION`: takes a filed photo back out of the library.
+struct UndoCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "undo", abstract: "Take a filed photo back out of the library.",
+        usage: "photoinbox undo [OPTION…] OPERATION")
+
+    static let lesson = """
+        EXAMPLES:
+          photoinbox undo 8841                         it goes to "returned" beside the quarantine, as it is
+          photoinbox undo 8841 --dry-run               where it would go
+          photoinbox explain card/IMG_0412.CR3         tells its number
+
+        It does not go back to its inbox, where it would be filed again at once. The catalogue keeps who asked.
+
+        EXIT STATUS:
+          0 taken back   1 it cannot be   4 no such operation, or done already   69 the daemon is not running
+          75 busy   77 no permission   64, 78
+        """
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var dryRun: DryRunOption
+
+    @Argument(help: ArgumentHelp("Its number, as explain, list and the journal name it.", valueName: "operation"))
+    var operation: Int64
+
+    func run() throws { try Asking(places, output).run(.undo(operation: operation), isDryRun: dryRun.isDryRun) }
+}

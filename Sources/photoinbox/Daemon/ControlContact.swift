@@ -1,0 +1,118 @@
+import ControlProtocol
+import FileValues
+import Foundation
+import Glibc
+import Inbox
+import LinuxKernel
+import Reporting
+import SystemPackage
+
+/// The way to a running daemon by its control socket; see photoinbox-control(7).
+struct ControlContact {
+    let places: Places
+
+    /// After how many seconds without an answer that is said.
+    private static let remarkAfter = 5
+
+    /// Asks, and waits for the answer for as long as it takes.
+    func ask(_ request: ControlRequest) throws(CommandFailure) -> ControlAnswer {
+        let bytes = try exchange(request)
+        guard let answer = ControlAnswer(json: bytes) else {
+            throw CommandFailure(
+                .failed, "photoinboxd answers what this photoinbox cannot read",
+                action: "Use the photoinbox that came with the daemon.")
+        }
+        return answer
+    }
+
+    /// The state's JSON, within so many seconds.
+    func state(within seconds: Int) throws(CommandFailure) -> [UInt8] {
+        let bytes = try exchange(ControlRequest(.state), within: seconds)
+        guard let answer = ControlAnswer(json: bytes) else {
+            throw CommandFailure(.failed, "photoinboxd answers what this photoinbox cannot read")
+        }
+        if let failure = CommandFailure(answer) { throw failure }
+        guard let start = Self.position(of: Array(",\"state\":".utf8), in: bytes) else {
+            throw CommandFailure(.failed, "photoinboxd answered without its state")
+        }
+        return Array(bytes[start..<bytes.count - 1])
+    }
+
+    private static func position(of pattern: [UInt8], in bytes: [UInt8]) -> Int? {
+        guard bytes.count > pattern.count else { return nil }
+        return (0..<bytes.count - pattern.count).first { bytes[$0..<$0 + pattern.count].elementsEqual(pattern) }
+            .map { $0 + pattern.count }
+    }
+
+    private func exchange(_ request: ControlRequest, within limit: Int? = nil) throws(CommandFailure) -> [UInt8] {
+        let path = places.runtime.appending("control")
+        do throws(SystemCallError) {
+            let socket = try connect(to: path, patience: .seconds(1))
+            try Self.send(framed(request.json()), to: socket.raw)
+            return try Self.receive(from: socket.raw, within: limit)
+        } catch {
+            switch error.code {
+            case .noSuchFileOrDirectory, .connectionRefused: throw Self.down
+            case .permissionDenied, .notPermitted:
+                throw CommandFailure(
+                    .permission, "you may not give commands to photoinboxd (\(path))",
+                    action: "Use sudo, or join its group: sudo adduser \(userName) _photoinbox, then log in again.")
+            case .resourceTemporarilyUnavailable:
+                throw CommandFailure(
+                    .busy, "photoinboxd takes no connection", action: "Look at: systemctl status photoinboxd")
+            case .connectionReset, .brokenPipe:
+                throw CommandFailure(
+                    .unavailable, "photoinboxd went away before it answered",
+                    action: "photoinbox explain and photoinbox show tell what was done.")
+            default: throw CommandFailure(error)
+            }
+        }
+    }
+
+    static let down = CommandFailure(
+        .unavailable, "photoinboxd is not running", action: "Start it: sudo systemctl start photoinboxd")
+
+    private static func send(_ bytes: [UInt8], to socket: Int32) throws(SystemCallError) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = try systemCall("send") {
+                rest.withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    private static func receive(from socket: Int32, within limit: Int?) throws(SystemCallError) -> [UInt8] {
+        var reader = FrameReader(limit: ControlAnswer.limit + 1_024)
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        var seconds = 0
+        while true {
+            do {
+                if let frame = try reader.next() { return frame }
+            } catch { throw SystemCallError("recv", Errno(rawValue: EPROTO)) }
+            let count: Int
+            do {
+                count = try systemCall("recv") { recv(socket, &buffer, buffer.count, 0) }
+            } catch {
+                guard error.code == .resourceTemporarilyUnavailable else { throw error }
+                seconds += 1
+                if seconds == limit { throw error }
+                if seconds == remarkAfter, limit == nil {
+                    printRemark("photoinboxd is at work on it; Ctrl-C leaves it to that")
+                }
+                continue
+            }
+            if count == 0 { throw SystemCallError("recv", .connectionReset) }
+            reader.add(Array(buffer[..<count]))
+        }
+    }
+}
+
+extension CommandFailure {
+    /// An answer that says that it was not done; nil for one that says that it was.
+    init?(_ answer: ControlAnswer) {
+        let status = ExitStatus(reported: answer.status)
+        guard status != .ok, status != .someLeft else { return nil }
+        self.init(status, answer.message, action: answer.action)
+    }
+}

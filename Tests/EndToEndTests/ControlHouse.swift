@@ -1,0 +1,74 @@
+import ControlProtocol
+import FileValues
+import Foundation
+import Glibc
+import LinuxKernel
+import SystemPackage
+import TestSupport
+import Testing
+
+/// What a command said, and how it ended.
+struct CommandResult {
+    let lines: [String]
+    let ending: RunningProgram.Ending
+    var text: String { lines.joined(separator: "\n") }
+    var status: Int32? {
+        if case .status(let status) = ending { return status }
+        return nil
+    }
+}
+
+extension House {
+    /// One inbox "card" that is paused, released to and so on, with times short enough for a test.
+    static let oneCard = """
+        library = "@library"
+        quarantine = "@quarantine"
+        duplicates = "@duplicates"
+        state = "@st"
+        runtime = "@st/run"
+        [inbox.card]
+        path = "@inbox"
+        patience = "1s"
+        """
+
+    /// Runs `photoinbox` with this configuration.
+    func ask(_ arguments: String..., tracing prefix: [String] = []) async throws -> CommandResult {
+        try await ask(arguments, tracing: prefix)
+    }
+
+    func ask(_ arguments: [String], tracing prefix: [String] = []) async throws -> CommandResult {
+        let program = try RunningProgram(
+            prefix + [BuiltPrograms.path("photoinbox")] + arguments + ["--config", path("photoinbox.toml")])
+        let ending = try await program.ending(within: 60)
+        return CommandResult(lines: program.lines, ending: ending)
+    }
+
+    /// Every file below the house that has these bytes, by its path.
+    func places(of data: Data) -> [String] {
+        Tree.files(below: root).filter { $0.value == data }.map(\.key).sorted()
+    }
+
+    /// A connection to the daemon's control socket that the test reads and writes itself.
+    func connection(patience: Duration = .seconds(30)) throws -> OwnedDescriptor {
+        try connect(to: BytePath(path("st/run/control")), patience: patience)
+    }
+
+    /// Asks by the socket, without the command line.
+    func exchange(_ bytes: [UInt8]) throws -> ControlAnswer? {
+        let socket = try connection()
+        try systemCall("send") { send(socket.raw, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
+        return try answer(from: socket.raw)
+    }
+
+    /// The next answer; nil at the end.
+    func answer(from socket: Int32) throws -> ControlAnswer? {
+        var reader = FrameReader(limit: ControlAnswer.limit + 1_024)
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            if let frame = try reader.next() { return ControlAnswer(json: frame) }
+            let count = recv(socket, &buffer, buffer.count, 0)
+            guard count > 0 else { return nil }
+            reader.add(Array(buffer[..<count]))
+        }
+    }
+}

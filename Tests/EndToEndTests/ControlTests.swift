@@ -1,0 +1,380 @@
+import ControlProtocol
+import Foundation
+import Glibc
+import Inbox
+import LinuxKernel
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("People pause, release, discard and take back")
+    struct Control {
+        @Test("Pause: what comes is counted and waits, over a restart and a reload; resume files it")
+        func pause() async throws {
+            let house = try House()
+            var daemon = try await house.start(configuration: House.oneCard)
+            let paused = try await house.ask("pause", "card")
+            #expect(paused.status == 0 && paused.text.contains("paused card: "), "\(paused.lines)")
+            try await daemon.line(holding: "paused card, asked by ")
+            for number in 0..<3 { try house.drop(try Photos.unique(number), as: "\(number).jpg") }
+            var state = try await counted(3, daemon, house)
+            let pause = try #require(state.inboxes.first?.paused)
+            #expect(!pause.by.isEmpty && pause.since.hasSuffix("Z"))
+            #expect(state.problems.contains { $0.code == "PI-210" && $0.what.contains("card is paused") })
+            #expect(state.program.status.contains("card paused"))
+            let status = try await house.ask("status")
+            #expect(
+                status.status == 0 && status.text.contains("paused") && status.text.contains("photoinbox resume card"))
+            let again = try await house.ask("pause", "card")
+            #expect(again.status == 0 && again.text.contains("paused already"))
+
+            daemon.signal(SIGHUP)
+            try await daemon.line(holding: "configuration from ")
+            state = try await counted(3, daemon, house)
+            #expect(state.inboxes.first?.paused != nil)
+            // It ends in good order, though photos wait.
+            try await daemon.stop()
+            #expect(house.files(in: house.inbox).count == 3 && house.files(in: house.library).isEmpty)
+
+            daemon = try await house.start(configuration: House.oneCard)
+            state = try await counted(3, daemon, house)
+            #expect(state.inboxes.first?.paused?.since == pause.since)
+            let resumed = try await house.ask("resume", "card", "--json")
+            #expect(resumed.status == 0 && resumed.text.contains("\"did\":\"resumed\""), "\(resumed.lines)")
+            try await daemon.lines(3, holding: "filed card/")
+            #expect(house.files(in: house.library).count == 3)
+            state = try await house.state(of: daemon)
+            #expect(state.inboxes.first?.paused == nil && !state.problems.contains { $0.code == "PI-210" })
+            try await daemon.stop()
+        }
+
+        /// The state once `count` files are in hand.
+        private func counted(_ count: Int, _ daemon: RunningProgram, _ house: House) async throws -> DaemonState {
+            while true {
+                let state = try await house.state(of: daemon)
+                let counts = try #require(state.inboxes.first?.counts)
+                #expect(
+                    counts.seen == counts.filed + counts.duplicate + counts.quarantined + counts.ignored
+                        + counts.withdrawn + counts.deferred + counts.inHand)
+                #expect(counts.filed == 0)
+                if counts.inHand == count { return state }
+            }
+        }
+
+        @Test("Release: back to the inbox for another try, and as it is, with the proof that somebody said so")
+        func release() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: House.oneCard)
+            let photo = try Photos.named("rocket.jpg")
+            let cut = photo.prefix(photo.count / 2)
+            try makeDirectory("\(house.inbox)/sub")
+            try house.drop(cut, as: "sub/cut.jpg")
+            try await daemon.line(holding: "quarantined card/sub/cut.jpg")
+            let explained = try await house.ask("explain", "card/sub/cut.jpg")
+            #expect(explained.text.contains("photoinbox release 1 --as-is"), "\(explained.lines)")
+
+            let dry = try await house.ask("release", "1", "--dry-run")
+            #expect(dry.status == 0 && dry.text.contains("\(house.inbox)/sub/cut.jpg"), "\(dry.lines)")
+            #expect(house.places(of: cut) == ["quarantine/card/cut.jpg"])
+            let first = try await house.ask("release", "1")
+            #expect(first.status == 0 && first.text.contains("looked at again"), "\(first.lines)")
+            try await daemon.line(holding: "released card/sub/cut.jpg", "asked by ")
+            try await daemon.line(holding: "quarantined card/sub/cut.jpg")
+            #expect(house.places(of: cut).count == 1)
+            #expect(house.files(in: house.path("quarantine/card")).count == 2, "the note is one")
+
+            let twice = try await house.ask("release", "1", "--json")
+            #expect(twice.status == 4 && twice.text.contains("released already"), "\(twice.lines)")
+            let asIs = try await house.ask("release", "2", "--as-is")
+            #expect(asIs.status == 0 && asIs.text.contains("filed as it is"), "\(asIs.lines)")
+            try await daemon.line(holding: "filed card/sub/cut.jpg as ")
+            #expect(house.places(of: cut).count == 1 && house.files(in: house.library).count == 1)
+            let shown = try await house.ask("show", "3")
+            #expect(shown.text.contains("released by "), "\(shown.lines)")
+            #expect(house.files(in: "\(house.root)/quarantine").isEmpty)
+            house.expectNoTemporaries()
+            try await daemon.stop()
+        }
+
+        @Test("Discard: into the trash, where it expires; never at once, and never what was filed")
+        func discard() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: House.oneCard + "\n[filing]\ntrash = \"1s\"\n")
+            let photo = try Photos.unique(1)
+            try house.drop(photo, as: "a.jpg")
+            try await daemon.line(holding: "filed card/a.jpg")
+            try house.drop(photo, as: "b.jpg")
+            try await daemon.line(holding: "duplicate card/b.jpg")
+            let unsure = try await house.ask("discard", "2")
+            #expect(unsure.status == 64 && unsure.text.contains("--yes"))
+            let filed = try await house.ask("discard", "1", "--yes")
+            #expect(filed.status == 1 && filed.text.contains("photoinbox undo 1"), "\(filed.lines)")
+            let done = try await house.ask("discard", "2", "--yes", "--json")
+            #expect(done.status == 0 && done.text.contains("\(house.root)/trash/card/b.jpg"), "\(done.lines)")
+            // Deleted on a tick, after its second; the photo that was filed stays.
+            try await daemon.line(holding: "deleted from the trash: ", "/trash/card/b.jpg")
+            #expect(house.places(of: photo) == ["library/\(Photos.day)/a.jpg"])
+            house.expectNoTemporaries()
+            let twice = try await house.ask("discard", "2", "--yes")
+            #expect(twice.status == 4)
+            try await daemon.stop()
+        }
+
+        @Test("Undo: out of the library into returned/, and the same photo can be filed anew")
+        func undo() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: House.oneCard)
+            let photo = try Photos.unique(1)
+            try house.drop(photo, as: "a.jpg")
+            try await daemon.line(holding: "filed card/a.jpg")
+            let explained = try await house.ask("explain", "card/a.jpg")
+            #expect(explained.text.contains("photoinbox undo 1"), "\(explained.lines)")
+            let dry = try await house.ask("undo", "1", "--dry-run")
+            #expect(dry.status == 0 && house.places(of: photo) == ["library/\(Photos.day)/a.jpg"])
+            let done = try await house.ask("undo", "1")
+            #expect(done.status == 0, "\(done.lines)")
+            try await daemon.line(holding: "taken back card/a.jpg", "asked by ")
+            #expect(house.places(of: photo) == ["returned/card/a.jpg"])
+            let told = try await house.ask("explain", "card/a.jpg")
+            #expect(told.text.contains("taken back") && told.text.contains("returned/card/a.jpg"), "\(told.lines)")
+            let twice = try await house.ask("undo", "1")
+            #expect(twice.status == 4 && twice.text.contains("taken back already"), "\(twice.lines)")
+            let none = try await house.ask("undo", "77")
+            #expect(none.status == 4)
+            // What was taken back is known no longer.
+            try house.drop(photo, as: "again.jpg")
+            try await daemon.line(holding: "filed card/again.jpg")
+            #expect(
+                house.places(of: photo) == ["library/\(Photos.day)/again.jpg", "returned/card/a.jpg"])
+            house.expectNoTemporaries()
+            try await daemon.stop()
+        }
+
+        @Test("What came by an inbox that is configured no longer can be taken back and thrown away all the same")
+        func inboxThatIsGone() async throws {
+            let house = try House()
+            var daemon = try await house.start(configuration: House.oneCard)
+            let photo = try Photos.unique(1)
+            for name in ["a.jpg", "b.jpg"] {
+                try house.drop(photo, as: name)
+                try await daemon.line(holding: " card/\(name)")
+            }
+            try await daemon.stop()
+            let other = House.oneCard.replacing("[inbox.card]", with: "[inbox.other]") + "\n[filing]\ntrash = \"1s\"\n"
+            daemon = try await house.start(configuration: other)
+            let undone = try await house.ask("undo", "1")
+            #expect(undone.status == 0 && undone.text.contains("taken back card/a.jpg"), "\(undone.lines)")
+            #expect(house.files(in: house.path("returned/card")) == ["a.jpg": photo])
+            #expect(try await house.ask("discard", "2", "--yes").status == 0)
+            try await daemon.line(holding: "deleted from the trash: ", "/trash/card/b.jpg")
+            #expect(house.places(of: photo) == ["returned/card/a.jpg"])
+            try await daemon.stop()
+        }
+
+        @Test("Retry and rescan: deferred files at once, a file that was ignored, an inbox whose events were lost")
+        func retryAndRescan() async throws {
+            let house = try House()
+            let daemon = try await house.start(
+                configuration: House.oneCard.replacing("patience = \"1s\"", with: "patience = \"10m\""))
+            let photo = try Photos.named("rocket.jpg")
+            try house.drop(photo.prefix(1_000), as: "cut.jpg")
+            // After four tries the next one is 8 s away.
+            try await daemon.lines(4, holding: "deferred card/cut.jpg")
+            let retried = try await house.ask("retry", "card/cut.jpg")
+            #expect(retried.status == 0 && retried.text.contains("trying 1 file"), "\(retried.lines)")
+            try await daemon.lines(holding: ["trying what is deferred of card/cut.jpg now", "deferred card/cut.jpg"])
+            let all = try await house.ask("retry", "--all", "--dry-run")
+            #expect(all.status == 0 && all.text.contains("1 of all inboxes"), "\(all.lines)")
+            let nothing = try await house.ask("retry", "card/none.jpg")
+            #expect(nothing.status == 4)
+            let both = try await house.ask("retry", "--all", "card")
+            #expect(both.status == 64)
+
+            try house.drop(Data("text".utf8), as: "notes.xyz")
+            try await daemon.line(holding: "ignored card/notes.xyz")
+            let looked = try await house.ask("rescan", "card/notes.xyz")
+            #expect(looked.status == 0, "\(looked.lines)")
+            try await daemon.line(holding: "ignored card/notes.xyz")
+            let whole = try await house.ask("rescan")
+            #expect(whole.status == 0 && whole.text.contains("rescanned card"), "\(whole.lines)")
+            let wrong = try await house.ask("rescan", "cart")
+            #expect(wrong.status == 4 && wrong.text.contains("There is: card"), "\(wrong.lines)")
+            try await daemon.stop()
+        }
+
+        @Test("With no daemon: what can be done without one is done, the rest says what to do")
+        func withoutDaemon() async throws {
+            let house = try House()
+            var daemon = try await house.start(configuration: House.oneCard)
+            let photo = try Photos.unique(1)
+            try house.drop(photo, as: "a.jpg")
+            try await daemon.line(holding: "filed card/a.jpg")
+            try await daemon.stop()
+            let rescan = try await house.ask("rescan")
+            #expect(rescan.status == 69 && rescan.text.contains("systemctl start photoinboxd"), "\(rescan.lines)")
+            let undone = try await house.ask("undo", "1")
+            #expect(undone.status == 0, "\(undone.lines)")
+            #expect(house.places(of: photo) == ["returned/card/a.jpg"])
+            let paused = try await house.ask("pause", "card")
+            #expect(paused.status == 0 && paused.text.contains("not running"), "\(paused.lines)")
+            try house.drop(try Photos.unique(2), as: "b.jpg")
+            daemon = try await house.start(configuration: House.oneCard)
+            #expect(try await counted(1, daemon, house).inboxes.first?.paused != nil)
+            #expect(try await house.ask("resume", "card").status == 0)
+            try await daemon.line(holding: "filed card/b.jpg")
+            try await daemon.stop()
+        }
+
+        static let canTrace = access("/usr/bin/strace", X_OK) == 0
+
+        enum Deed: String, CaseIterable, Sendable { case undo, release, discard }
+
+        /// The calls that change something, by who makes them: the file queue, and SQLite. strace counts each thread for
+        /// itself, and the loader's calls are not among them, so that the kills are where the work is.
+        static let calls = [
+            "renameat2,fsync,unlinkat,linkat,mkdirat,fchmod,copy_file_range,utimensat", "pwrite64,fdatasync",
+        ]
+
+        /// Kills the command at one call after the other of both kinds, until it comes through. `round` gets the words
+        /// that go before the command, and tells whether it did. Gives back how many kills there were.
+        private func kill(_ round: ([String]) async throws -> Bool) async throws -> Int {
+            var kills = 0
+            for (calls, step) in zip(Self.calls, [1, 4]) {
+                for number in stride(from: 1, to: 60, by: step) {
+                    let survived = try await round([
+                        "/usr/bin/strace", "-f", "-qq", "-o", "/dev/null", "-e",
+                        "inject=\(calls):signal=SIGKILL:when=\(number)",
+                    ])
+                    if survived { break }
+                    kills += 1
+                }
+            }
+            return kills
+        }
+
+        @Test(
+            "Killed at any call that changes something: one whole copy at every instant, and the next try ends it",
+            .enabled(if: canTrace, "skipped: needs strace"), .timeLimit(.minutes(10)), arguments: Deed.allCases)
+        func killed(deed: Deed) async throws {
+            let house = try House()
+            let photo = try Photos.unique(1)
+            let content = deed == .undo ? photo : photo.prefix(photo.count / 2)
+            let kills = try await kill { prefix in
+                let daemon = try await house.start(configuration: House.oneCard)
+                try house.drop(content, as: "a.jpg")
+                let told = try await daemon.line("the outcome") {
+                    $0.contains("filed card/a.jpg as") || $0.contains("quarantined card/a.jpg")
+                }
+                #expect(told.contains(deed == .undo ? "filed" : "quarantined"))
+                try await daemon.stop()
+                let operation = try await newest(house)
+                let arguments = [deed.rawValue, operation] + (deed == .discard ? ["--yes"] : [])
+                let survived = try await house.ask(arguments, tracing: prefix).status == 0
+                #expect(house.places(of: content).count == 1, "one whole copy: \(prefix)")
+                let next = try await house.ask(arguments)
+                #expect([0, 4].contains(next.status), "\(next.lines)")
+                let there = house.places(of: content)
+                let expected = [Deed.undo: "returned/card/", .release: "inbox/", .discard: "trash/card/"]
+                #expect(there.count == 1 && there[0].hasPrefix(expected[deed] ?? "-"), "\(there)")
+                house.expectNoTemporaries()
+                for place in there { unlink("\(house.root)/\(place)") }
+                return survived
+            }
+            #expect(kills >= 6, "\(kills) kills")
+        }
+
+        @Test(
+            "The same from one file system to another, where it is copied: at least one whole copy, and one at the end",
+            .enabled(if: canTrace && access("/dev/shm", W_OK) == 0, "skipped: needs strace and /dev/shm"),
+            .timeLimit(.minutes(5)))
+        func killedAcross() async throws {
+            let house = try House()
+            let elsewhere = "/dev/shm/photo-inbox-test-\(UUID())"
+            try makeDirectory(elsewhere)
+            defer { try? FileManager.default.removeItem(atPath: elsewhere) }
+            let configuration = House.oneCard.replacing(
+                "state = \"@st\"", with: "returned = \"\(elsewhere)/returned\"\nstate = \"@st\"")
+            let photo = try Photos.unique(1)
+            func places() -> [String] {
+                house.places(of: photo) + Tree.files(below: elsewhere).filter { $0.value == photo }.map(\.key)
+            }
+            let kills = try await kill { prefix in
+                let daemon = try await house.start(configuration: configuration)
+                try house.drop(photo, as: "a.jpg")
+                try await daemon.line(holding: "filed card/a.jpg as")
+                try await daemon.stop()
+                let operation = try await newest(house)
+                let survived = try await house.ask(["undo", operation], tracing: prefix).status == 0
+                #expect((1...2).contains(places().count), "\(places()): \(prefix)")
+                #expect([0, 4].contains(try await house.ask("undo", operation).status))
+                #expect(places() == ["returned/card/a.jpg"])
+                house.expectNoTemporaries()
+                #expect(Tree.files(below: elsewhere).count == 1)
+                unlink("\(elsewhere)/returned/card/a.jpg")
+                return survived
+            }
+            #expect(kills >= 8, "\(kills) kills")
+        }
+
+        @Test(
+            "The daemon is killed while it does what was asked: the next life ends it, with one whole copy",
+            .timeLimit(.minutes(5)), arguments: Deed.allCases)
+        func daemonKilled(deed: Deed) async throws {
+            let house = try House()
+            let photo = try Photos.unique(1)
+            let content = deed == .undo ? photo : photo.prefix(photo.count / 2)
+            var operation: Int64 = 0
+            for round in 0..<8 {
+                var daemon = try await house.start(configuration: House.oneCard)
+                try house.drop(content, as: "a.jpg")
+                try await daemon.line("the outcome") {
+                    $0.contains("filed card/a.jpg as") || $0.contains("quarantined card/a.jpg")
+                }
+                operation = Int64(try await newest(house)) ?? 0
+                let command: ControlCommand =
+                    switch deed {
+                    case .undo: .undo(operation: operation)
+                    case .release: .release(operation: operation, asIs: false)
+                    case .discard: .discard(operation: operation)
+                    }
+                let socket = try house.connection()
+                let bytes = framed(ControlRequest(command).json())
+                #expect(Glibc.send(socket.raw, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count)
+                // Right away, a little later each time, and at last when it has answered.
+                if round == 7 { #expect(try house.answer(from: socket.raw)?.status == 0) }
+                for _ in 0..<round * 20_000 { sched_yield() }
+                daemon.signal(SIGKILL)
+                #expect(try await daemon.ending() == .signal(SIGKILL))
+                #expect(house.places(of: content).count == 1, "\(house.places(of: content))")
+                // What has come back to its inbox would be set aside again before it can be looked at.
+                #expect(try await house.ask("pause", "card").status == 0)
+
+                daemon = try await house.start(configuration: House.oneCard)
+                let next = try house.exchange(framed(ControlRequest(command).json()))
+                #expect([0, 4].contains(next?.status), "\(next?.message ?? "")")
+                let there = house.places(of: content)
+                let expected = [Deed.undo: "returned/card/", .release: "inbox/", .discard: "trash/card/"]
+                #expect(there.count == 1 && there[0].hasPrefix(expected[deed] ?? "-"), "\(there)")
+                house.expectNoTemporaries()
+                for place in there { unlink("\(house.root)/\(place)") }
+                #expect(try await house.ask("resume", "card").status == 0)
+                try await daemon.stop()
+            }
+        }
+
+        /// The number of the last outcome.
+        private func newest(_ house: House) async throws -> String {
+            struct Listed: Decodable {
+                struct Row: Decodable { let operation: Int }
+                let outcomes: [Row]
+            }
+            var last = 0
+            for outcome in ["filed", "quarantined"] {
+                let list = try await house.ask("list", "--json", "--outcome", outcome)
+                guard let rows = try? JSONDecoder().decode(Listed.self, from: Data(list.text.utf8)) else { continue }
+                last = max(last, rows.outcomes.map(\.operation).max() ?? 0)
+            }
+            return "\(last)"
+        }
+    }
+}

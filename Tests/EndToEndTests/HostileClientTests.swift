@@ -1,0 +1,148 @@
+import ControlProtocol
+import Foundation
+import Glibc
+import Inbox
+import LinuxKernel
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("Slow, dead and hostile clients cost nobody anything", .timeLimit(.minutes(3)))
+    struct HostileClients {
+        private static let hello = framed(ControlRequest(.hello).json())
+
+        @Test("A thousand slow ones: those who ask are answered, photos are filed, and nothing is left of them")
+        func thousandSlow() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: House.oneCard)
+            // What the first photo opens stays open.
+            try house.drop(try Photos.unique(-1), as: "first.jpg")
+            try await daemon.line(holding: "filed card/first.jpg")
+            let before = try await house.state(of: daemon)
+            try Self.raiseLimit(to: 2_048)
+            var slow: [Int32] = []
+            defer { for client in slow { close(client) } }
+            for number in 0..<1_000 {
+                let client = try house.connection().take()
+                slow.append(client)
+                // Nothing, half a length, a length without its frame, or a frame that never ends.
+                let beginnings: [[UInt8]] = [[], [0, 0], [0, 0, 1, 0], [0, 0, 1, 0, 0x7B]]
+                let bytes = beginnings[number % 4]
+                _ = Glibc.send(client, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+                if number % 100 == 99 {
+                    #expect(try house.exchange(Self.hello)?.status == 0)
+                    try house.drop(try Photos.unique(number), as: "\(number).jpg")
+                    try await daemon.line(holding: "filed card/\(number).jpg")
+                }
+            }
+            let crowded = try await house.state(of: daemon)
+            #expect(crowded.monitors.count { $0.kind == "ConnectionMonitor" } <= 64)
+            #expect(try await house.ask("pause", "card").status == 0)
+            #expect(try await house.ask("resume", "card").status == 0)
+            for client in slow { close(client) }
+            slow = []
+            var after = try await house.state(of: daemon)
+            while after.monitors.contains(where: { $0.kind == "ConnectionMonitor" }) {
+                after = try await house.state(of: daemon)
+            }
+            #expect(after.monitors.count == before.monitors.count)
+            #expect(after.program.descriptors <= before.program.descriptors)
+            try await daemon.stop()
+        }
+
+        @Test("Garbage, half frames and huge lengths are told what is wrong, and ended")
+        func garbage() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: House.oneCard)
+            var generator = SystemRandomNumberGenerator()
+            for round in 0..<200 {
+                let socket = try house.connection()
+                var bytes: [UInt8] =
+                    switch round % 4 {
+                    case 0: [0xFF, 0xFF, 0xFF, 0xFF]
+                    case 1: [0, 0, 0, 0]
+                    case 2: framed((0..<32).map { _ in .random(in: 0...255, using: &generator) })
+                    default: framed(Array("{\"version\":1,\"do\":\"format\"}".utf8))
+                    }
+                bytes += (0..<100).map { _ in .random(in: 0...255, using: &generator) }
+                _ = Glibc.send(socket.raw, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+                let answer = try #require(try house.answer(from: socket.raw))
+                #expect(answer.status == 64, "\(answer.message)")
+                #expect(try house.answer(from: socket.raw) == nil, "ended")
+            }
+            #expect(try house.exchange(Self.hello)?.status == 0)
+            try await daemon.stop()
+        }
+
+        @Test("Who asks and never reads, and who asks and goes, hold up nobody")
+        func neverReading() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: House.oneCard)
+            let state = framed(ControlRequest(.state).json())
+            var deaf: [Int32] = []
+            for _ in 0..<20 {
+                let client = try house.connection(patience: .milliseconds(10)).take()
+                // Until neither side takes any more.
+                while Glibc.send(client, state, state.count, Int32(MSG_NOSIGNAL)) == state.count {}
+                deaf.append(client)
+                let gone = try house.connection()
+                _ = Glibc.send(gone.raw, state, state.count, Int32(MSG_NOSIGNAL))
+            }
+            #expect(try house.exchange(Self.hello)?.status == 0)
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try await daemon.line(holding: "filed card/a.jpg")
+            // Each loses its connection when its time is over.
+            for client in deaf {
+                var buffer = [UInt8](repeating: 0, count: 1 << 16)
+                var event = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
+                while poll(&event, 1, 60_000) == 1, recv(client, &buffer, buffer.count, 0) > 0 {}
+                close(client)
+            }
+            try await daemon.stop()
+        }
+
+        @Test("Several requests on one connection are answered in their order; half an end is no end")
+        func pipelined() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: House.oneCard)
+            let socket = try house.connection()
+            var bytes: [UInt8] = []
+            for id in 1...20 { bytes += framed(ControlRequest(id: Int64(id), .hello).json()) }
+            _ = Glibc.send(socket.raw, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+            shutdown(socket.raw, Int32(SHUT_WR))
+            var reader = FrameReader(limit: ControlAnswer.limit)
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            var ids: [Int64] = []
+            while case let count = recv(socket.raw, &buffer, buffer.count, 0), count > 0 {
+                reader.add(Array(buffer[..<count]))
+                while let frame = try reader.next() { ids.append(ControlAnswer(json: frame)?.id ?? -1) }
+            }
+            #expect(ids == Array(1...20))
+            try await daemon.stop()
+        }
+
+        @Test(
+            "Who may only look is told so: another user, on a socket that lets everybody in",
+            .enabled(if: isRoot && canBeOrdinary, "skipped: needs root, to become somebody else"))
+        func onlyLooking() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: House.oneCard)
+            chmod(house.root, 0o755)
+            for name in ["st", "st/run"] { chmod(house.path(name), 0o755) }
+            chmod(house.path("st/run/control"), 0o666)
+            chmod(house.path("photoinbox.toml"), 0o644)
+            let result = try await house.ask(["pause", "card"], tracing: EndToEnd.asNobody)
+            #expect(result.status == 77 && result.text.contains("may only look"), "\(result.lines)")
+            let look = try await house.ask(["status"], tracing: EndToEnd.asNobody)
+            #expect(look.status == 0, "\(look.lines)")
+            try await daemon.stop()
+        }
+
+        private static func raiseLimit(to wanted: rlim_t) throws {
+            var limit = rlimit()
+            getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, wanted))
+            setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        }
+    }
+}
