@@ -287,6 +287,10 @@ def check_places(places, manifest, found, rows):
     """Each photo in exactly one place, but for filed ones that stay."""
     wrong = []
     kept = {(row["inbox"], bytes(row["path"])) for row in rows.kept}
+    past = {os.path.join(bytes(row["library"]), bytes(row["library_path"]))
+            for row in rows.photos if row["superseded_at"] is not None}
+    past -= {os.path.join(bytes(row["library"]), bytes(row["library_path"]))
+             for row in rows.photos if row["superseded_at"] is None}
     names = {path: name for name, path in places.inboxes.items()}
     for digest, photo in manifest.photos.items():
         files = {kind: list(some) for kind, some in found[digest].items()}
@@ -295,7 +299,12 @@ def check_places(places, manifest, found, rows):
         counts = {kind: len(some) for kind, some in files.items()}
         what = f"{digest[:12]} ({photo['count']} put in; " + ", ".join(
             f"{kind}: {' '.join(shown(file.relative) for file in some)}" for kind, some in sorted(files.items())) + ")"
+        # A copy that was found damaged stays where it is when the photo is filed again.
+        superseded = sum(file.path in past for file in files.get("library", []))
         in_library = counts.get("library", 0)
+        if in_library > superseded:
+            in_library -= superseded
+            counts["library"] = in_library
         if in_library > 1:
             wrong.append(f"filed {in_library} times: {what}")
         if counts.get("duplicates") and not in_library:
@@ -338,11 +347,12 @@ def check_rows(places, rows, found):
         for kind in ("library", "duplicates", "quarantine"):
             for file in kinds.get(kind, []):
                 files[file.path] = (digest, kind, file.status.st_size)
-    recorded = {}
+    recorded, past = {}, set()
     for row in rows.photos:
-        if row["superseded_at"] is not None:
-            continue
         path = os.path.join(bytes(row["library"]), bytes(row["library_path"]))
+        if row["superseded_at"] is not None:
+            past.add(path)
+            continue
         if path in recorded:
             wrong.append(f"two rows for one file: {shown(path)}")
         recorded[path] = row
@@ -360,7 +370,7 @@ def check_rows(places, rows, found):
         if row["outcome"] in ("duplicate", "quarantined") and row["destination"] is not None:
             destinations[bytes(row["destination"])] += 1
     for path, (digest, kind, _) in files.items():
-        if kind == "library" and path not in recorded:
+        if kind == "library" and path not in recorded and path not in past:
             wrong.append(f"not recorded: {kind}: {shown(path)}")
         if kind != "library" and destinations[path] != 1:
             wrong.append(f"{destinations[path]} rows for {kind}: {shown(path)}")

@@ -204,7 +204,7 @@ def try_bug(bug, options, tree, logs):
         status = run([sys.executable, str(HERE / words[0]), *words[1:], flag, str(program)],
                      logs / f"{bug.name}.log", 1200)
         text = (logs / f"{bug.name}.log").read_text(errors="replace")
-        if status and "Traceback" not in text:
+        if status == 1 and "Traceback" not in text:
             name = {"kill_at_every_syscall.py": "every kill", "each_errno.py": "errno", "power.py": "power cut"}[words[0]]
             if "--at 1000000" in line:
                 name = "the checker alone"
