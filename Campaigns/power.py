@@ -206,7 +206,7 @@ class Trial:
             judge(house.places, self.manifest, crashed=True)
             again += 1
         house.start().ready()
-        house.wait_until_empty(60, hurry=0.4)
+        house.wait_until_empty(hurry=0.4)
         judge(house.places, self.manifest)
         if number % 10 == 0:
             self.recover_once_more()

@@ -24,7 +24,7 @@ import sys
 import time
 
 import checker
-from storm import House, Violation, enter_private_mounts, find_program, jpeg, judge, libc, mount, require_root, scratch
+from storm import PATIENCE, House, Violation, enter_private_mounts, find_program, jpeg, judge, libc, mount, require_root, scratch
 
 SLOTS, FOLDERS = 8, 4
 STRICT_ATIME = 1 << 24
@@ -154,7 +154,7 @@ class Arena:
         if not inside:
             swapper = subprocess.Popen([self.tools[0], self.plan_file, str(swaps), str(self.seed), "150"],
                                        stdout=subprocess.DEVNULL)
-        end = time.monotonic() + 300
+        end = time.monotonic() + 5 * PATIENCE
         while swapper.poll() is None if swapper else int.from_bytes(counter[:8], "little", signed=True) > 0:
             if time.monotonic() > end:
                 raise Violation("the swaps do not come to an end")
@@ -193,7 +193,7 @@ class Arena:
         self.restore()
         daemon = self.house.daemon
         daemon.process.send_signal(12)
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while self.house.left():
             if time.monotonic() > end:
                 state = daemon.state()

@@ -23,6 +23,8 @@ signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SKIPPED = 77
+# Seconds for what must come and has no bound of its own: more than any busy machine needs.
+PATIENCE = 180
 os.environ["PATH"] = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -133,7 +135,7 @@ class Daemon:
             self.is_over = True
             self.condition.notify_all()
 
-    def wait_for(self, part, patience=30, start=0):
+    def wait_for(self, part, patience=PATIENCE, start=0):
         """Waits until a line holds `part`; its number."""
         end = time.monotonic() + patience
         with self.condition:
@@ -148,11 +150,11 @@ class Daemon:
                                     "its last words:\n  " + "\n  ".join(self.lines[-12:]))
                 self.condition.wait(left)
 
-    def ready(self, patience=30):
+    def ready(self, patience=PATIENCE):
         self.wait_for("ready: ", patience)
         return self
 
-    def state(self, patience=30):
+    def state(self, patience=PATIENCE):
         """The daemon's whole state, asked for by SIGUSR1."""
         start = len(self.lines)
         self.process.send_signal(signal.SIGUSR1)
@@ -184,7 +186,7 @@ class Daemon:
             raise Violation(f"it had ended by itself with status {status}:\n  " + "\n  ".join(self.lines[-12:]))
         return was_alive
 
-    def stop(self, patience=60):
+    def stop(self, patience=PATIENCE):
         self.process.terminate()
         try:
             status = self.process.wait(patience)
@@ -233,7 +235,7 @@ class House:
         """What lies in the inbox."""
         return [file.relative for file in checker.walk(self.places.inboxes["inbox"])]
 
-    def wait_until_empty(self, patience=60, hurry=None):
+    def wait_until_empty(self, patience=PATIENCE, hurry=None):
         """Waits until nothing lies in the inbox, and nothing is in hand; how long that took. With `hurry`, what waits for
         a time is looked at every so many seconds."""
         begin = hurried = time.monotonic()

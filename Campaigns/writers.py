@@ -337,7 +337,7 @@ def run(options, view, directory, styles):
             if failures:
                 raise Violation("\n  ".join(failures))
         # Never taken: what lies there much longer than window and patience ask for.
-        house.wait_until_empty(60 + 3 * QUIET)
+        house.wait_until_empty()
         house.daemon.stop()
         found = {}
         for kind, root in house.places.roots:
