@@ -47,12 +47,21 @@ extension Catalogue {
         {
             return .beingFiled
         }
-        if let row = try Row.fetchOne(
-            db, sql: "SELECT id, library_path FROM photo WHERE sha256 = ? AND superseded_at IS NULL", arguments: [hash])
-        {
+        let same = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT id, library_path FROM photo
+                WHERE sha256 = ? AND superseded_at IS NULL AND (role IS 'sidecar') = ? ORDER BY id
+                """,
+            arguments: [hash, photo.part.isSidecar])
+        for row in same {
             let id: Int64 = try row.value("id")
             let path = try row.path("library_path")
-            guard missing.contains(id) else { return .sameContent(as: id, path: path) }
+            guard missing.contains(id) else {
+                // Two photos may have sidecars of the same bytes.
+                if photo.part.isSidecar { continue }
+                return .sameContent(as: id, path: path)
+            }
             try db.execute(
                 sql: "UPDATE photo SET library = ?, library_path = ? WHERE id = ?",
                 arguments: [photo.library.data, photo.libraryPath.data, id])
@@ -66,7 +75,26 @@ extension Catalogue {
             at: time, inbox: photo.inbox, path: photo.sourcePath, outcome: .filed, reason: photo.proof,
             sha256: photo.sha256, photoID: id, destination: photo.libraryPath)
         _ = try insert(outcome.columns, into: "outcome", db)
+        try bindAdopted(id, photo, db)
         return .adopted(id)
+    }
+
+    /// What lies in one directory of the library under one stem was filed as one, if it is not all of one kind.
+    private func bindAdopted(_ id: Int64, _ photo: PhotoRecord, _ db: Database) throws {
+        guard let key = photo.part.key else { return }
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT id, coalesce(set_id, id) AS number, role FROM photo
+                WHERE inbox = ? AND set_key = ? AND library = ? AND superseded_at IS NULL ORDER BY id
+                """,
+            arguments: [photo.inbox, Data(key), photo.library.data])
+        let roles = Set(try rows.map { try $0.optional("role") as String? })
+        guard roles.count > 1, let number = try rows.map({ try $0.value("number") as Int64 }).min() else { return }
+        for row in rows {
+            try db.execute(
+                sql: "UPDATE photo SET set_id = ? WHERE id = ?", arguments: [number, try row.value("id") as Int64])
+        }
     }
 
     /// Photos with identifiers above `id`, in their order: a walk through all that misses none that stays.

@@ -51,16 +51,21 @@ extension Catalogue {
     /// Throws ``CatalogueError/Code/alreadyRecorded(photo:)`` or ``CatalogueError/Code/beingFiled(intent:)`` where the
     /// content was filed, or began to be, since the caller looked: two inboxes never file one content twice.
     package func beginIntents(_ intents: [NewIntent]) throws(CatalogueError) -> [Int64] {
-        try write("recording what is about to be filed") { db in
-            try intents.map { intent in
-                try refuseSecond(intent, db)
-                var columns = intent.photo.columns
-                columns["token"] = intent.token
-                columns["since"] = intent.since.nanosecondsSince1970
-                columns["step"] = StoredIntent.Step.begun.rawValue
-                columns["temporary"] = intent.temporary.data
-                return try insert(columns, into: "intent", db)
-            }
+        try write("recording what is about to be filed") { db in try begin(intents, db) }
+    }
+
+    func begin(_ intents: [NewIntent], _ db: Database) throws -> [Int64] {
+        try intents.map { intent in
+            try refuseSecond(intent, db)
+            var columns = intent.photo.columns
+            columns["token"] = intent.token
+            columns["since"] = intent.since.nanosecondsSince1970
+            columns["step"] = StoredIntent.Step.begun.rawValue
+            columns["temporary"] = intent.temporary.data
+            columns["set_token"] = intent.setToken
+            columns["joins"] = intent.joins
+            columns["number_after"] = intent.numberAfter
+            return try insert(columns, into: "intent", db)
         }
     }
 
@@ -69,8 +74,37 @@ extension Catalogue {
     ///
     /// Throws ``CatalogueError/Code/alreadyRecorded(photo:)`` or ``CatalogueError/Code/pathTaken(photo:)``, with
     /// nothing recorded, if one of them is there already.
-    package func commitFilings(_ filings: [FilingCommit]) throws(CatalogueError) -> [FiledIDs] {
-        try write("recording a filing") { db in try filings.map { try commit($0, db) } }
+    ///
+    /// With a `set` they are one, or join one; without, each is alone.
+    package func commitFilings(
+        _ filings: [FilingCommit], set: SetPlace? = nil
+    ) throws(CatalogueError) -> [FiledIDs] {
+        try write("recording a filing") { db in try commit(filings, set, db) }
+    }
+
+    func commit(_ filings: [FilingCommit], _ set: SetPlace?, _ db: Database) throws -> [FiledIDs] {
+        let ids = try filings.map { try commit($0, db) }
+        try bind(ids.map(\.photo), set, db)
+        return ids
+    }
+
+    private func bind(_ photos: [Int64], _ set: SetPlace?, _ db: Database) throws {
+        let number: Int64
+        switch set {
+        case nil: return
+        case .new:
+            guard photos.count > 1, let first = photos.first else { return }
+            number = first
+        case .joining(let anchor):
+            number =
+                try Int64.fetchOne(db, sql: "SELECT coalesce(set_id, id) FROM photo WHERE id = ?", arguments: [anchor])
+                ?? anchor
+            try db.execute(
+                sql: "UPDATE photo SET set_id = ? WHERE id = ? AND set_id IS NULL", arguments: [number, anchor])
+        }
+        for photo in photos {
+            try db.execute(sql: "UPDATE photo SET set_id = ? WHERE id = ?", arguments: [number, photo])
+        }
     }
 
     /// The same for one.
@@ -88,17 +122,19 @@ extension Catalogue {
     /// Forgets intents whose filings are finished or undone, and remembers what sources stayed. May be late: recovery
     /// looks at what an intent says before it acts, so one that is closed after a crash does no harm.
     package func closeIntents(_ ids: [Int64], kept: [KeptSource] = []) throws(CatalogueError) {
-        try write("closing a filing") { db in
-            for source in kept {
-                try remember(source, db)
-                if let outcome = source.outcomeID {
-                    try db.execute(
-                        sql: "UPDATE photo SET source_kept = 1 WHERE id = (SELECT photo_id FROM outcome WHERE id = ?)",
-                        arguments: [outcome])
-                }
+        try write("closing a filing") { db in try close(ids, kept, db) }
+    }
+
+    func close(_ ids: [Int64], _ kept: [KeptSource], _ db: Database) throws {
+        for source in kept {
+            try remember(source, db)
+            if let outcome = source.outcomeID {
+                try db.execute(
+                    sql: "UPDATE photo SET source_kept = 1 WHERE id = (SELECT photo_id FROM outcome WHERE id = ?)",
+                    arguments: [outcome])
             }
-            for id in ids { try db.execute(sql: "DELETE FROM intent WHERE id = ?", arguments: [id]) }
         }
+        for id in ids { try db.execute(sql: "DELETE FROM intent WHERE id = ?", arguments: [id]) }
     }
 
     /// The same for one whose source is gone.
@@ -117,6 +153,10 @@ extension Catalogue {
         columns["source_kept"] = filing.keepsSource
         let id = try insert(columns, into: "photo", db)
         if let old = filing.supersedes {
+            // It takes the old one's place in its set, too.
+            try db.execute(
+                sql: "UPDATE photo SET set_id = (SELECT set_id FROM photo WHERE id = ?) WHERE id = ?",
+                arguments: [old, id])
             try db.execute(sql: "UPDATE photo SET superseded_by = ? WHERE id = ?", arguments: [id, old])
         }
         let outcome = OutcomeRecord(
@@ -134,10 +174,13 @@ extension Catalogue {
     }
 
     private func refuseSecond(_ intent: NewIntent, _ db: Database) throws {
+        // Any number of photos may have a sidecar of the same few bytes.
+        if intent.photo.part.isSidecar { return }
         let operation = "recording what is about to be filed"
         let hash = Data(intent.photo.sha256)
         if let id = try Int64.fetchOne(
-            db, sql: "SELECT id FROM intent WHERE sha256 = ? AND step = 'begun'", arguments: [hash])
+            db, sql: "SELECT id FROM intent WHERE sha256 = ? AND step = 'begun' AND role IS NOT 'sidecar'",
+            arguments: [hash])
         {
             throw CatalogueError(.beingFiled(intent: id), operation, "this content is being filed just now")
         }
@@ -148,12 +191,13 @@ extension Catalogue {
 
     private func recorded(_ hash: Data, _ db: Database) throws -> Int64? {
         try Int64.fetchOne(
-            db, sql: "SELECT id FROM photo WHERE sha256 = ? AND superseded_at IS NULL", arguments: [hash])
+            db, sql: "SELECT id FROM photo WHERE sha256 = ? AND superseded_at IS NULL AND role IS NOT 'sidecar'",
+            arguments: [hash])
     }
 
     private func refuseSecond(_ photo: PhotoRecord, _ db: Database) throws {
         let operation = "recording a filing"
-        if let id = try recorded(Data(photo.sha256), db) {
+        if !photo.part.isSidecar, let id = try recorded(Data(photo.sha256), db) {
             throw CatalogueError(.alreadyRecorded(photo: id), operation, "this content is photo \(id) already")
         }
         if let id = try Int64.fetchOne(
@@ -175,10 +219,18 @@ package struct NewIntent: Hashable, Sendable {
     package var since: FileTime
     /// The photo whose missing or damaged copy is filed again.
     package var supersedes: Int64?
+    /// See ``StoredIntent``.
+    package var setToken: String?
+    package var joins: Int64?
+    package var numberAfter: Int?
 
     package init(
-        token: String, temporary: BytePath, photo: PhotoRecord, since: FileTime, supersedes: Int64? = nil
+        token: String, temporary: BytePath, photo: PhotoRecord, since: FileTime, supersedes: Int64? = nil,
+        setToken: String? = nil, joins: Int64? = nil, numberAfter: Int? = nil
     ) {
+        self.setToken = setToken
+        self.joins = joins
+        self.numberAfter = numberAfter
         self.supersedes = supersedes
         self.token = token
         self.temporary = temporary

@@ -22,19 +22,21 @@ extension Catalogue {
     package func recordOutcomes(
         _ outcomes: [OutcomeRecord], kept: [KeptSource] = []
     ) throws(CatalogueError) -> [Int64] {
-        try write("recording an outcome") { db in
-            let ids = try outcomes.map { try insert($0.columns, into: "outcome", db) }
-            for var source in kept {
-                if source.outcomeID == nil {
-                    source.outcomeID =
-                        zip(outcomes, ids).first { outcome, _ in
-                            outcome.inbox == source.inbox && outcome.path == source.path
-                        }?.1
-                }
-                try remember(source, db)
+        try write("recording an outcome") { db in try record(outcomes, kept, db) }
+    }
+
+    func record(_ outcomes: [OutcomeRecord], _ kept: [KeptSource], _ db: Database) throws -> [Int64] {
+        let ids = try outcomes.map { try insert($0.columns, into: "outcome", db) }
+        for var source in kept {
+            if source.outcomeID == nil {
+                source.outcomeID =
+                    zip(outcomes, ids).first { outcome, _ in
+                        outcome.inbox == source.inbox && outcome.path == source.path
+                    }?.1
             }
-            return ids
+            try remember(source, db)
         }
+        return ids
     }
 
     /// The same for one.

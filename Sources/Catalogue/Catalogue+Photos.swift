@@ -22,9 +22,11 @@ package struct PhotoFilter: Hashable, Sendable {
 }
 
 extension Catalogue {
-    /// The photo with this content, if it is filed.
+    /// The photo with this content, if it is filed; a sidecar only if no photo has it.
     package func photo(withHash sha256: [UInt8]) throws(CatalogueError) -> StoredPhoto? {
-        try photos("WHERE sha256 = ? AND superseded_at IS NULL", [Data(sha256)]).first
+        try photos(
+            "WHERE sha256 = ? AND superseded_at IS NULL ORDER BY role IS 'sidecar', id LIMIT 1", [Data(sha256)]
+        ).first
     }
 
     /// The photo at this place of the library.
@@ -70,7 +72,7 @@ extension Catalogue {
         }
     }
 
-    private func photos(_ clause: String, _ arguments: StatementArguments) throws(CatalogueError) -> [StoredPhoto] {
+    func photos(_ clause: String, _ arguments: StatementArguments) throws(CatalogueError) -> [StoredPhoto] {
         try read("reading photos") { db in
             try Row.fetchAll(db, sql: "SELECT * FROM photo \(clause)", arguments: arguments).map {
                 try StoredPhoto($0)

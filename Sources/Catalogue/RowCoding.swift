@@ -81,6 +81,8 @@ extension PhotoRecord {
             "source_modified_ns": Int64(sourceIdentity.modified.nanoseconds),
             "source_changed": sourceIdentity.changed.seconds,
             "source_changed_ns": Int64(sourceIdentity.changed.nanoseconds),
+            "role": part.role, "content_id": part.contentIdentifier, "set_key": part.key.map { Data($0) },
+            "short_key": part.shortKey.map { Data($0) },
         ]
     }
 
@@ -102,7 +104,10 @@ extension PhotoRecord {
             proof: try row.value("proof"),
             sourceIdentity: FileIdentity(
                 inode: try row.unsigned("source_inode"), size: size, modified: try row.fileTime("source_modified"),
-                changed: try row.fileTime("source_changed")))
+                changed: try row.fileTime("source_changed")),
+            part: SetPart(
+                role: try row.optional("role"), contentIdentifier: try row.optional("content_id"),
+                key: try row.bytes("set_key"), shortKey: try row.bytes("short_key")))
     }
 }
 
@@ -110,7 +115,8 @@ extension StoredPhoto {
     init(_ row: Row) throws {
         let superseded: Int64? = try row.optional("superseded_at")
         self.init(
-            id: try row.value("id"), filedAt: try row.time("filed_at"), sourceKept: try row.value("source_kept"),
+            id: try row.value("id"), setID: try row.optional("set_id"), filedAt: try row.time("filed_at"),
+            sourceKept: try row.value("source_kept"),
             supersededAt: superseded.map { FileTime(nanosecondsSince1970: $0) },
             undoneBy: try row.optional("undone_by"), photo: try PhotoRecord(row))
     }
@@ -121,7 +127,9 @@ extension StoredIntent {
         guard let step = Step(rawValue: try row.value("step")) else { throw UnreadableRow(column: "step") }
         self.init(
             id: try row.value("id"), token: try row.value("token"), since: try row.time("since"), step: step,
-            temporary: try row.path("temporary"), photoID: try row.optional("photo_id"), photo: try PhotoRecord(row))
+            temporary: try row.path("temporary"), photoID: try row.optional("photo_id"), photo: try PhotoRecord(row),
+            setToken: try row.optional("set_token"), joins: try row.optional("joins"),
+            numberAfter: try row.optional("number_after"))
     }
 }
 

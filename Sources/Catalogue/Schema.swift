@@ -10,6 +10,9 @@ enum Schema {
         migrator.registerMigration("1 photos, intents, outcomes, kept sources") { db in
             try db.execute(sql: first)
         }
+        migrator.registerMigration("2 sets") { db in
+            try db.execute(sql: sets)
+        }
         migrator.registerMigration("3 operations") { db in
             try db.execute(sql: requests)
         }
@@ -185,5 +188,31 @@ enum Schema {
             inode INTEGER NOT NULL,
             since INTEGER NOT NULL
         ) STRICT;
+        """
+
+    /// A file's role in its set (`raw`, `picture`, `film`, `sidecar`; NULL before sets were known) and what it is looked
+    /// for by. Two photos may have sidecars of the same bytes: only photos are one for each content.
+    private static let sets = """
+        ALTER TABLE photo ADD COLUMN set_id INTEGER;
+        ALTER TABLE photo ADD COLUMN role TEXT;
+        ALTER TABLE photo ADD COLUMN content_id TEXT;
+        ALTER TABLE photo ADD COLUMN set_key BLOB;
+        ALTER TABLE photo ADD COLUMN short_key BLOB;
+        DROP INDEX photo_sha256;
+        CREATE UNIQUE INDEX photo_content ON photo (sha256) WHERE superseded_at IS NULL AND role IS NOT 'sidecar';
+        CREATE INDEX photo_sha256 ON photo (sha256);
+        CREATE INDEX photo_set ON photo (set_id) WHERE set_id IS NOT NULL;
+        CREATE INDEX photo_set_key ON photo (inbox, set_key) WHERE set_key IS NOT NULL;
+        CREATE INDEX photo_short_key ON photo (inbox, short_key) WHERE short_key IS NOT NULL;
+        CREATE INDEX photo_content_id ON photo (inbox, content_id) WHERE content_id IS NOT NULL;
+
+        -- What is filed together has one set_token; number_after says where in its name a number goes.
+        ALTER TABLE intent ADD COLUMN set_token TEXT;
+        ALTER TABLE intent ADD COLUMN joins INTEGER;
+        ALTER TABLE intent ADD COLUMN number_after INTEGER;
+        ALTER TABLE intent ADD COLUMN role TEXT;
+        ALTER TABLE intent ADD COLUMN content_id TEXT;
+        ALTER TABLE intent ADD COLUMN set_key BLOB;
+        ALTER TABLE intent ADD COLUMN short_key BLOB;
         """
 }

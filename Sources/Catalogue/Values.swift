@@ -46,13 +46,16 @@ package struct PhotoRecord: Hashable, Sendable {
     package var proof: String
     /// The source as it was examined.
     package var sourceIdentity: FileIdentity
+    /// What it is in its set, or could be.
+    package var part = SetPart()
 
     package init(
         sha256: [UInt8], size: UInt64, library: BytePath, libraryPath: BytePath, inbox: String, sourcePath: BytePath,
         originalName: BytePath, format: String, captured: CaptureDate? = nil, width: UInt32? = nil,
         height: UInt32? = nil, orientation: UInt8? = nil, camera: String? = nil, proof: String,
-        sourceIdentity: FileIdentity
+        sourceIdentity: FileIdentity, part: SetPart = SetPart()
     ) {
+        self.part = part
         self.sha256 = sha256
         self.size = size
         self.library = library
@@ -71,9 +74,46 @@ package struct PhotoRecord: Hashable, Sendable {
     }
 }
 
+/// What a file is in a set, and by what others of it find it.
+package struct SetPart: Hashable, Sendable {
+    /// The role of a file that goes with others and is nothing by itself: of those, many may have the same bytes.
+    package static let sidecar = "sidecar"
+
+    /// `raw`, `picture`, `film` or ``sidecar``; nil for what was filed before sets were known.
+    package var role: String?
+    /// What a Live Photo's picture and film share.
+    package var contentIdentifier: String?
+    /// Directory and stem, folded.
+    package var key: [UInt8]?
+    /// The same of a name that programs shorten.
+    package var shortKey: [UInt8]?
+
+    package init(
+        role: String? = nil, contentIdentifier: String? = nil, key: [UInt8]? = nil, shortKey: [UInt8]? = nil
+    ) {
+        self.role = role
+        self.contentIdentifier = contentIdentifier
+        self.key = key
+        self.shortKey = shortKey
+    }
+
+    /// Whether it is a sidecar.
+    package var isSidecar: Bool { role == Self.sidecar }
+}
+
+/// To which set what is filed belongs.
+package enum SetPlace: Hashable, Sendable {
+    /// One of its own, if it is more than one file.
+    case new
+    /// That of this photo, which may have been alone until now.
+    case joining(photo: Int64)
+}
+
 /// A photo of the catalogue.
 package struct StoredPhoto: Hashable, Sendable {
     package let id: Int64
+    /// The number that all of its set share; nil if it is alone.
+    package let setID: Int64?
     package let filedAt: FileTime
     /// Whether the source stayed in its inbox, by policy or because it could not be removed.
     package let sourceKept: Bool
@@ -105,6 +145,12 @@ package struct StoredIntent: Hashable, Sendable {
     package let photoID: Int64?
     /// The row to be, with the planned path; with the real one once recorded.
     package let photo: PhotoRecord
+    /// What all have that are filed together, as one; nil if it is filed alone.
+    package let setToken: String?
+    /// The photo whose set it joins.
+    package let joins: Int64?
+    /// How many bytes of its name are before the number that it gets if names are taken; nil for the usual place.
+    package let numberAfter: Int?
 }
 
 /// What became of an arrival. Raw values are stored and never change.

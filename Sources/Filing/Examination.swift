@@ -24,16 +24,26 @@ package struct Examination: Sendable {
         self.hasHoles = hasHoles
     }
 
-    /// Looks at `source`: asks for writers first, so that what is read afterwards is what they left.
+    /// Looks at `source`: asks for writers first, so that what is read afterwards is what they left. With `sidecar` it
+    /// is read as one of that kind.
     ///
     /// Throws ``FilingError/Cause/sourceChanged(_:)`` if it changed meanwhile.
-    package init(of source: SourceFile, probe: WriterProbe) throws(FilingError) {
+    package init(
+        of source: SourceFile, probe: WriterProbe, sidecar: SidecarKind? = nil
+    ) throws(FilingError) {
         writer = probe.probe(source)
         hasHoles = try filing(.openSource, .source, source.path) { () throws(SystemCallError) in
             try source.content.hasHoles(size: source.identity.size)
         }
         var bytes = DescriptorByteSource(source)
-        do { report = try PhotoReader.read(&bytes, name: source.name) } catch {
+        do {
+            report =
+                if let sidecar {
+                    try SidecarReader.read(&bytes, kind: sidecar)
+                } else {
+                    try PhotoReader.read(&bytes, name: source.name)
+                }
+        } catch {
             let failure = SystemCallError("pread", Errno(rawValue: error.code), path: source.name)
             throw FilingError(.openSource, .source, .system(failure), path: source.path)
         }

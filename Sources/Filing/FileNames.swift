@@ -34,8 +34,12 @@ package enum FileNames {
     }
 
     /// `IMG_1.jpg` for attempt 0, then `IMG_1-2.jpg`, `IMG_1-3.jpg` …, cut to the 255 bytes that a name may have.
-    package static func candidate(_ name: BytePath, attempt: Int) -> BytePath {
-        attempt == 0 ? name : fitting(stem: name, suffix: "-\(attempt + 1)")
+    ///
+    /// With `numberAfter` the number follows so many bytes of the name: `IMG_1-2.CR3.xmp` goes with `IMG_1-2.CR3`.
+    package static func candidate(_ name: BytePath, attempt: Int, numberAfter: Int? = nil) -> BytePath {
+        guard attempt > 0 else { return name }
+        let stem = name.name.bytes.prefix(numberAfter ?? name.stem.bytes.count)
+        return fitting(Array(stem), of: name.name, suffix: "-\(attempt + 1)")
     }
 
     /// `IMG_1.jpg.reason.txt`, cut to 255 bytes likewise.
@@ -47,8 +51,7 @@ package enum FileNames {
     /// NAME_MAX of linux/limits.h, in bytes.
     private static let limit = 255
 
-    private static func fitting(stem name: BytePath, suffix: String) -> BytePath {
-        let stem = name.stem.bytes
+    private static func fitting(_ stem: [UInt8], of name: BytePath, suffix: String) -> BytePath {
         // The extension with its dot and in its own spelling; one so long that no stem would be left is cut as well.
         let ending = cut(Array(name.bytes.dropFirst(stem.count)), to: 64)
         let suffix = Array(suffix.utf8)

@@ -16,11 +16,14 @@ package struct PendingFiling: Hashable, Sendable {
     package let destination: BytePath
     /// Whether the commit to the catalogue had happened.
     package let isRecorded: Bool
+    /// See ``PlacementPlan/numberAfter``.
+    package let numberAfter: Int?
 
     package init(
         token: String, source: BytePath, identity: FileIdentity, hash: ContentHash, destination: BytePath,
-        isRecorded: Bool
+        isRecorded: Bool, numberAfter: Int? = nil
     ) {
+        self.numberAfter = numberAfter
         self.token = token
         self.source = source
         self.identity = identity
@@ -105,7 +108,7 @@ package struct Recovery: Sendable {
     /// How many free names in a row end the search: names that were taken when the copy got its own may be free now.
     private static let patience = 16
 
-    private func findCopy(
+    func findCopy(
         of pending: PendingFiling, in library: DestinationRoot, _ work: FileWork
     ) throws(FilingError) -> BytePath? {
         guard let directory = try openParent(of: pending.destination, in: library.descriptor, .destination) else {
@@ -113,7 +116,8 @@ package struct Recovery: Sendable {
         }
         var free = 0
         for attempt in 0..<StagedFile.attempts where free < Self.patience {
-            let name = FileNames.candidate(pending.destination.name, attempt: attempt)
+            let name = FileNames.candidate(
+                pending.destination.name, attempt: attempt, numberAfter: pending.numberAfter)
             do { _ = try FileStatus(of: name, in: directory) } catch {
                 free += 1
                 continue

@@ -18,11 +18,12 @@ extension SourceFile {
     /// then it is unlinked. If it is another file or was written to, it gets its name back, and the error says so.
     ///
     /// With `hash`, that of what was filed, the bytes are read again where times may hide a change; see
-    /// ``ChangeTimes``.
+    /// ``ChangeTimes``. Without `syncing`, who calls makes it durable with ``syncDirectory(work:)``: the sources of a set
+    /// share that.
     ///
     /// Throws ``FilingError/Cause/sourceChanged(_:)``; a source that is gone counts as changed.
     package func remove(
-        token: String, hash: ContentHash? = nil, probe: WriterProbe, work: FileWork = FileWork(),
+        token: String, hash: ContentHash? = nil, probe: WriterProbe, work: FileWork = FileWork(), syncing: Bool = true,
         timesTellEverything: Bool? = nil
     ) throws(FilingError) -> Removal {
         work.willEnter(.setSourceAside)
@@ -53,13 +54,13 @@ extension SourceFile {
             if failure.kind == .permission || failure.kind == .readOnly { return .kept(failure) }
             throw failure
         }
-        work.willEnter(.syncSource)
-        try syncDirectory()
+        if syncing { try syncDirectory(work: work) }
         return .removed
     }
 
     /// Makes the loss of the name durable.
-    func syncDirectory() throws(FilingError) {
+    package func syncDirectory(work: FileWork = FileWork()) throws(FilingError) {
+        work.willEnter(.syncSource)
         try filing(.syncSource, .source, path) { () throws(SystemCallError) in try directory.sync() }
     }
 

@@ -25,7 +25,7 @@ extension StagedFile {
             try FileStatus(of: content).identity.inode
         }
         for attempt in 0..<(plan.isExact ? 1 : Self.attempts) {
-            let name = FileNames.candidate(plan.name, attempt: attempt)
+            let name = plan.candidate(attempt)
             let path = plan.directory.appending(name)
             switch try tryName(name) {
             case .named:
@@ -54,9 +54,10 @@ extension StagedFile {
 
     static let attempts = 1_000
 
-    private enum Naming { case named, taken, anonymousRefused }
+    enum Naming { case named, taken, anonymousRefused }
 
-    private func tryName(_ name: BytePath) throws(FilingError) -> Naming {
+    /// Gives the copy this name if it is free.
+    func tryName(_ name: BytePath) throws(FilingError) -> Naming {
         guard let temporaryName else { return try linkAnonymous(as: name) }
         var refusal: SystemCallError?
         if root.means.contains(.renameNoReplace) {
@@ -102,7 +103,7 @@ extension StagedFile {
         }
     }
 
-    private func discardTemporary() throws(FilingError) {
+    func discardTemporary() throws(FilingError) {
         guard let temporaryName else { return }
         do { try directory.remove(temporaryName) } catch { throw failed(error, temporaryName) }
         self.temporaryName = nil

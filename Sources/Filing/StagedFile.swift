@@ -14,11 +14,14 @@ package struct PlacementPlan: Sendable {
     package let isExact: Bool
     /// The source's hash, which the copy must have.
     package let hash: ContentHash
+    /// How many bytes of the name are before the number that it gets if names are taken; nil for its own stem.
+    package let numberAfter: Int?
 
     package init(
         token: String = FileNames.makeToken(), directory: BytePath, name: BytePath, isExact: Bool = false,
-        hash: ContentHash
+        hash: ContentHash, numberAfter: Int? = nil
     ) {
+        self.numberAfter = numberAfter
         precondition(FileNames.isToken(token), "not a token: \(escapeForDisplay(Array(token.utf8)))")
         self.token = token
         self.directory = directory
@@ -117,6 +120,11 @@ package final class StagedFile {
 extension PlacementPlan {
     /// The wanted path, relative to the root.
     package var path: BytePath { directory.appending(name) }
+
+    /// The name to try when so many are taken.
+    func candidate(_ attempt: Int) -> BytePath {
+        FileNames.candidate(name, attempt: attempt, numberAfter: numberAfter)
+    }
 }
 
 /// The file that is copied into, with its name if it needs one.

@@ -4,7 +4,7 @@ import PhotoModel
 package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
     /// Keys before the first header.
     case top = ""
-    case inbox, filing, watch, timer, signals, descriptor, hook, log
+    case inbox, filing, sets, watch, timer, signals, descriptor, hook, log
 
     /// How its header is written; empty for the top.
     package var header: String {
@@ -12,7 +12,7 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
         case .top: ""
         case .inbox, .hook: "[\(rawValue).NAME]"
         case .timer, .descriptor: "[[\(rawValue)]]"
-        case .filing, .watch, .signals, .log: "[\(rawValue)]"
+        case .filing, .sets, .watch, .signals, .log: "[\(rawValue)]"
         }
     }
 
@@ -20,7 +20,7 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
     package var isNamed: Bool {
         switch self {
         case .inbox, .hook, .timer, .descriptor: true
-        case .top, .filing, .watch, .signals, .log: false
+        case .top, .filing, .sets, .watch, .signals, .log: false
         }
     }
 
@@ -30,6 +30,8 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
         case .top: ""
         case .inbox: "A directory tree whose photos are filed. As many as are wanted, each with a name of its own."
         case .filing: "How filed photos are kept."
+        case .sets:
+            "What belongs together is filed as one: RAW and JPEG, a Live Photo's picture and film, a photo and its sidecars."
         case .watch:
             "How inboxes are watched, and how often they are compared with what is known where that does not suffice."
         case .timer: "An action that comes back: give it a name, and either \"every\" or \"at\"."
@@ -79,7 +81,7 @@ package struct KeyDescription: Hashable, Sendable {
         switch section {
         case .top: name
         case .inbox, .hook, .timer, .descriptor: "\(section.rawValue).NAME.\(name)"
-        case .filing, .watch, .signals, .log: "\(section.rawValue).\(name)"
+        case .filing, .sets, .watch, .signals, .log: "\(section.rawValue).\(name)"
         }
     }
 }
@@ -87,7 +89,7 @@ package struct KeyDescription: Hashable, Sendable {
 extension Settings {
     /// Every key there is, in the order in which people meet them.
     package static let keyTable: [KeyDescription] =
-        topKeys + inboxKeys + filingKeys + watchKeys + timerKeys
+        topKeys + inboxKeys + filingKeys + setKeys + watchKeys + timerKeys
         + signalKeys + descriptorKeys + hookKeys + logKeys
 
     private static let topKeys: [KeyDescription] = [
@@ -185,6 +187,21 @@ extension Settings {
             .filing, "min-free", .size, fallback: .text("0"), example: "\"2G\"",
             "What filing leaves free in the library's file system: with less, photos wait in their inboxes, and that is "
                 + "told. In bytes, or with K, M, G or T."),
+    ]
+
+    private static let setKeys: [KeyDescription] = [
+        key(
+            .sets, "enabled", .choice(["yes", "no"]), fallback: .text("yes"), example: "\"yes\"",
+            "With \"no\" each photo is filed alone, and sidecars stay where they are."),
+        key(
+            .sets, "wait", .span(least: .seconds(0), most: .seconds(60)), fallback: .text("2s"), example: "\"2s\"",
+            "How long what belongs together waits for the rest, from when its last file is complete. What comes later is "
+                + "put beside it in the library all the same."),
+        key(
+            .sets, "expect", .choice(["auto", "always", "never"]), fallback: .text("auto"), example: "\"auto\"",
+            "When a photo waits although nothing that belongs to it is in sight. With \"auto\" where half of the last "
+                + "ones in its inbox came with a partner, and for a Live Photo's film; with \"always\" every photo; with "
+                + "\"never\" none."),
     ]
 
     private static let watchKeys: [KeyDescription] = [

@@ -17,6 +17,7 @@ package struct Settings: Hashable, Sendable {
     package let runtime: BytePath
     /// A group's name or number whose members may operate the daemon; nil for the daemon's own.
     package let operators: String?
+    package let sets: SetSettings
     package let watch: WatchSettings
     package let timers: [TimerSettings]
     /// What each signal does; a signal that is absent keeps the system's meaning.
@@ -86,6 +87,19 @@ package struct InboxSettings: Hashable, Sendable {
 
     /// The pattern that leaves `path`, relative to the inbox, alone; nil if none does.
     package func exclusion(of path: BytePath) -> PathGlob? { exclude.first { $0.matches(path) } }
+}
+
+/// How what belongs together is filed as one.
+package struct SetSettings: Hashable, Sendable {
+    /// When a photo waits although nothing that belongs to it is in sight.
+    package enum Expectation: String, Hashable, Sendable {
+        case auto, always, never
+    }
+
+    package let isEnabled: Bool
+    /// From when the last file of a set is complete.
+    package let wait: TimeSpan
+    package let expectation: Expectation
 }
 
 /// How inboxes are watched, and how often they are compared with what is known where that does not suffice.

@@ -11,7 +11,7 @@ struct SettingsValues {
             library: library(), inboxes: names(of: .inbox).compactMap(inbox), state: state,
             catalogue: path(SettingsKey(.top, "catalogue")) ?? state.appending("catalogue.sqlite"),
             runtime: path(SettingsKey(.top, "runtime")) ?? state.appending("run"),
-            operators: word(SettingsKey(.top, "operators")), watch: watch(),
+            operators: word(SettingsKey(.top, "operators")), sets: sets(), watch: watch(),
             timers: names(of: .timer).compactMap(timer), signals: signals(),
             descriptors: names(of: .descriptor).compactMap(descriptor), hooks: names(of: .hook).compactMap(hook),
             log: LogSettings(
@@ -47,6 +47,15 @@ struct SettingsValues {
             case .globs(let exclude) = value(SettingsKey(.inbox, name, "exclude"))?.value
         else { return nil }
         return InboxSettings(name: name, path: root, mode: mode, quiet: quiet, patience: patience, exclude: exclude)
+    }
+
+    private func sets() -> SetSettings {
+        guard case .span(let wait) = value(SettingsKey(.sets, "wait"))?.value else {
+            preconditionFailure("the key table has no sets.wait")
+        }
+        return SetSettings(
+            isEnabled: word(SettingsKey(.sets, "enabled")) != "no", wait: wait,
+            expectation: word(SettingsKey(.sets, "expect")).flatMap(SetSettings.Expectation.init) ?? .auto)
     }
 
     private func watch() -> WatchSettings {

@@ -60,7 +60,11 @@ struct PressureMonitorTests {
         let group = try ControlGroup()
         let monitor = try PressureMonitor(
             .cpu, threshold: .milliseconds(20), at: group.pressure, label: "cpu", queue: queue)
-        let burners = try Burners(in: group)
+        let burners: Burners
+        do { burners = try Burners(in: group) } catch {
+            queue.async { monitor.invalidate { withExtendedLifetime(monitor) {} } }
+            throw error
+        }
         defer { burners.stop() }
         // Another trigger has fired twice, so the monitor's at least once; then the group has rest.
         let pass: @Sendable () throws -> Void = {
@@ -71,7 +75,12 @@ struct PressureMonitorTests {
             // What was waited lately may make it fire once more. Two windows of silence, and none is left.
             while try Self.fires(witness, within: 4) {}
         }
-        if moment == .beforeActivation { try await aside(pass) }
+        if moment == .beforeActivation {
+            do { try await aside(pass) } catch {
+                queue.async { monitor.invalidate { withExtendedLifetime(monitor) {} } }
+                throw error
+            }
+        }
         let isFirst = Locked(true)
         var observed = await Observed(monitor) { _, _ in
             let first = isFirst.withLock { first in

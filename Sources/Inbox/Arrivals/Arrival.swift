@@ -1,5 +1,6 @@
 package import FileValues
 package import Filing
+package import PhotoModel
 
 /// Which file an arrival is: its inbox and its path below that inbox.
 package struct ArrivalKey: Hashable, Sendable, CustomStringConvertible {
@@ -30,6 +31,8 @@ package enum ArrivalStage: Hashable, Sendable {
     case working(step: String)
     /// Quiet is being waited for, because no writer could be seen or the structure proves nothing.
     case settling(reason: String, until: Moment)
+    /// Proven; the rest of its set is waited for.
+    case gathering(set: Int, until: Moment)
     /// Will be tried again: not an outcome.
     case deferred(reason: String, attempt: Int, until: Moment)
 }
@@ -53,4 +56,6 @@ package struct Arrival: Sendable {
     package internal(set) var noticed: FileIdentity?
     /// A notice came while it was in work: it is looked at once more before it is let go.
     package internal(set) var noticedAgain = false
+    /// Under what others of its set are found.
+    package let setKeys: [SetKey]
 }

@@ -1,5 +1,6 @@
 package import FileValues
 package import Filing
+import PhotoModel
 
 /// Every arrival that has no outcome yet, and the counts of those that have: a value without I/O, changed by the
 /// pipeline alone and copied by whoever wants to look.
@@ -22,6 +23,8 @@ package struct ArrivalBook: Sendable {
         case ended(Outcome)
         /// Look again after `seconds` of quiet.
         case settle(reason: String, seconds: Double)
+        /// Proven; it waits for the rest of its set.
+        case gather(SetCandidate)
         /// Try again after a back-off of at most ``longestBackOff``.
         case `defer`(reason: String)
     }
@@ -33,6 +36,15 @@ package struct ArrivalBook: Sendable {
     private var ends: [String: [Outcome: Int]] = [:]
     private var seen: [String: Int] = [:]
     private var queue: [String: FIFO] = [:]
+    /// The sets whose members wait for each other.
+    private var assembly = SetAssembly()
+    /// Every arrival by what its set is found by.
+    private var bySet: [SetHandle: Set<ArrivalKey>] = [:]
+
+    private struct SetHandle: Hashable {
+        let inbox: String
+        let key: SetKey
+    }
     /// How many wait for their turn.
     package private(set) var queuedCount = 0
     /// No later than the end of the first wait: waits that end early leave it behind until the next ``wake(now:all:)``.
@@ -46,8 +58,11 @@ package struct ArrivalBook: Sendable {
     package mutating func noticed(_ key: ArrivalKey, as identity: FileIdentity? = nil, now: Moment) -> Bool {
         guard var arrival = arrivals[key] else {
             seen[key.inbox, default: 0] += 1
+            let setKeys = SetName(key.path).keys
             arrivals[key] = Arrival(
-                key: key, firstSeen: now, stage: .queued, since: now, attempts: 0, quiet: nil, noticed: identity)
+                key: key, firstSeen: now, stage: .queued, since: now, attempts: 0, quiet: nil, noticed: identity,
+                setKeys: setKeys)
+            for setKey in setKeys { bySet[SetHandle(inbox: key.inbox, key: setKey), default: []].insert(key) }
             queue[key.inbox, default: FIFO()].append(key)
             queuedCount += 1
             return true
@@ -61,7 +76,7 @@ package struct ArrivalBook: Sendable {
             arrival.noticedAgain = true
             arrivals[key] = arrival
             return false
-        case .settling, .deferred:
+        case .settling, .deferred, .gathering:
             enqueue(&arrival, now: now)
             return true
         }
@@ -73,7 +88,7 @@ package struct ArrivalBook: Sendable {
         guard let arrival = arrivals[key] else { return false }
         switch arrival.stage {
         case .working: return false
-        case .queued, .settling, .deferred:
+        case .queued, .settling, .deferred, .gathering:
             end(key, .withdrawn)
             return true
         }
@@ -93,6 +108,41 @@ package struct ArrivalBook: Sendable {
         }
         return nil
     }
+
+    /// Takes all of a set of `inbox` that is ready into work.
+    package mutating func takeReadySet(inbox: String, step: String, now: Moment) -> [Arrival]? {
+        readySet(inbox: inbox, now: now)?.compactMap { key in
+            arrivals[key]?.stage = .working(step: step)
+            arrivals[key]?.since = now
+            arrivals[key]?.noticedAgain = false
+            return arrivals[key]
+        }
+    }
+
+    private mutating func readySet(inbox: String, now: Moment) -> [ArrivalKey]? {
+        // Held for as long as the question lasts: the assembly is changed by asking.
+        let (arrivals, bySet) = (arrivals, bySet)
+        return assembly.nextReady(inbox: inbox, now: now) { setKeys in
+            setKeys.contains { setKey in
+                bySet[SetHandle(inbox: inbox, key: setKey)]?.contains { arrivals[$0]?.stage.isUnderWay ?? false }
+                    ?? false
+            }
+        }
+    }
+
+    /// Whether others that seem to be of the same set are in hand.
+    package func hasCompany(_ arrival: Arrival) -> Bool {
+        arrival.setKeys.contains { setKey in
+            bySet[SetHandle(inbox: arrival.key.inbox, key: setKey)]?.contains { other in
+                guard other != arrival.key, let stage = arrivals[other]?.stage else { return false }
+                if case .gathering = stage { return true }
+                return stage.isUnderWay
+            } ?? false
+        }
+    }
+
+    /// What an arrival's set waits for, for people.
+    package func words(ofSetOf key: ArrivalKey) -> String { assembly.words(for: key) }
 
     /// The arrival in work has come to another step.
     package mutating func reached(_ key: ArrivalKey, step: String, now: Moment) {
@@ -121,6 +171,9 @@ package struct ArrivalBook: Sendable {
         }
         switch verdict {
         case .ended: break
+        case .gather(let candidate):
+            let (set, until) = assembly.add(key, candidate, now: now)
+            arrival.stage = .gathering(set: set, until: until)
         case .settle(let reason, let seconds):
             arrival.stage = .settling(reason: reason, until: now.later(by: seconds))
         case .defer(let reason):
@@ -130,6 +183,7 @@ package struct ArrivalBook: Sendable {
         }
         arrival.since = now
         arrivals[key] = arrival
+        assembly.touch(inbox: key.inbox, arrival.setKeys)
         if let until = arrival.waitsUntil, until.monotonic < nextWake?.monotonic ?? .max { nextWake = until }
     }
 
@@ -137,14 +191,16 @@ package struct ArrivalBook: Sendable {
     @discardableResult
     package mutating func wake(now: Moment, all: Bool = false) -> Int {
         let due = arrivals.values.filter { arrival in
-            guard let until = arrival.waitsUntil else { return false }
+            guard let until = arrival.waitsUntil, !arrival.isGathering else { return false }
             return all || until.monotonic <= now.monotonic
         }
         // Dictionaries have no order, people expect the first come to be the first served.
         for var arrival in due.sorted(by: { $0.firstSeen.monotonic < $1.firstSeen.monotonic }) {
             enqueue(&arrival, now: now)
         }
-        nextWake = arrivals.values.compactMap(\.waitsUntil).min { $0.monotonic < $1.monotonic }
+        assembly.wake(now: now, all: all)
+        let waits = arrivals.values.filter { !$0.isGathering }.compactMap(\.waitsUntil)
+        nextWake = (waits + (assembly.nextMoment(after: now).map { [$0] } ?? [])).min { $0.monotonic < $1.monotonic }
         return due.count
     }
 
@@ -174,7 +230,8 @@ package struct ArrivalBook: Sendable {
     package mutating func leaveWaiting() {
         for (key, arrival) in arrivals {
             if case .working = arrival.stage { continue }
-            arrivals[key] = nil
+            assembly.remove(key)
+            forget(arrival)
             seen[key.inbox, default: 0] -= 1
         }
         queue = [:]
@@ -183,6 +240,7 @@ package struct ArrivalBook: Sendable {
     }
 
     private mutating func enqueue(_ arrival: inout Arrival, now: Moment) {
+        assembly.remove(arrival.key)
         arrival.stage = .queued
         arrival.since = now
         arrival.noticedAgain = false
@@ -193,16 +251,43 @@ package struct ArrivalBook: Sendable {
 
     private mutating func end(_ key: ArrivalKey, _ outcome: Outcome) {
         if arrivals[key]?.stage == .queued { queuedCount -= 1 }
-        arrivals[key] = nil
+        assembly.remove(key)
+        if let arrival = arrivals[key] {
+            forget(arrival)
+            assembly.touch(inbox: key.inbox, arrival.setKeys)
+        }
         ends[key.inbox, default: [:]][outcome, default: 0] += 1
     }
 }
 
+extension ArrivalBook {
+    private mutating func forget(_ arrival: Arrival) {
+        arrivals[arrival.key] = nil
+        for setKey in arrival.setKeys {
+            let handle = SetHandle(inbox: arrival.key.inbox, key: setKey)
+            bySet[handle]?.remove(arrival.key)
+            if bySet[handle]?.isEmpty == true { bySet[handle] = nil }
+        }
+    }
+}
+
+extension ArrivalStage {
+    /// Whether it is on its way to its proof: its set waits for it. What is deferred may be so for long.
+    fileprivate var isUnderWay: Bool {
+        switch self {
+        case .queued, .working, .settling: true
+        case .gathering, .deferred: false
+        }
+    }
+}
+
 extension Arrival {
+    fileprivate var isGathering: Bool { if case .gathering = stage { true } else { false } }
+
     /// The end of its wait, if it waits for a time.
     var waitsUntil: Moment? {
         switch stage {
-        case .settling(_, let until), .deferred(_, _, let until): until
+        case .settling(_, let until), .deferred(_, _, let until), .gathering(_, let until): until
         case .queued, .working: nil
         }
     }

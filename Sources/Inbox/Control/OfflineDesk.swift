@@ -114,7 +114,8 @@ package enum OfflineDesk {
             return ControlAnswer(RequestRefusal(.noMatch, "there is no inbox \(escapeForDisplay(name.utf8)) any more"))
         }
         let worker = InboxWorker(
-            spec: InboxSpec(inbox), places: Places(library), attributes: FiledAttributes(library), catalogue: writer,
+            spec: InboxSpec(inbox, sets: settings.sets), places: Places(library), attributes: FiledAttributes(library),
+            catalogue: writer,
             libraryGuard: LibraryGuard(catalogue),
             subsystem: Subsystem(
                 name: "files of \(name)", queue: MonitorQueue(label: "photo-inbox.files.\(name)"), isVital: false))

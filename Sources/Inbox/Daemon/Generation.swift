@@ -47,7 +47,7 @@ final class Generation: Sendable {
         let workers = try settings.inboxes.map { inbox in
             guard let library = settings.library else { throw SetupError("an inbox without a library") }
             return InboxWorker(
-                spec: InboxSpec(inbox),
+                spec: InboxSpec(inbox, sets: settings.sets),
                 places: Places(library),
                 attributes: FiledAttributes(library), catalogue: surroundings.catalogue,
                 libraryGuard: surroundings.libraryGuard,

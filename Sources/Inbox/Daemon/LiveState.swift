@@ -90,7 +90,7 @@ package final class LiveState: Sendable {
             library: parts.settings.library?.path.escaped ?? "",
             libraryFreeBytes: parts.settings.library.flatMap { problems.freeBytes(of: $0.path) },
             inHand: book.arrivals.values.sorted { $0.firstSeen.monotonic < $1.firstSeen.monotonic }
-                .map { DaemonState.InHand($0) },
+                .map { arrival in DaemonState.InHand(arrival, set: book.words(ofSetOf: arrival.key)) },
             outcomes: recent.all.map { DaemonState.Ended($0) },
             problems: board, subsystems: subsystems,
             monitors: MonitorRegistry.shared.descriptions().map { DaemonState.Monitor($0, now: now) },

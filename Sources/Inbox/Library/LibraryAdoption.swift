@@ -124,8 +124,7 @@ package struct LibraryAdoption {
             recorded: report.dates, name: path.name, modified: file.identity.modified, now: Moment.now.wall,
             zone: offsetOfLocalZone)
         return PhotoRecord(
-            adopting: path, of: tree.path, file, report, format: report.format?.rawValue ?? sidecar?.rawValue ?? "",
-            date: date.chosen, hash: hash)
+            adopting: path, of: tree.path, file, report, sidecar, date: date.chosen, hash: hash)
     }
 
     private func record(
@@ -159,12 +158,15 @@ package struct LibraryAdoption {
 
 extension PhotoRecord {
     fileprivate init(
-        adopting path: BytePath, of library: BytePath, _ file: SourceFile, _ report: PhotoReport, format: String,
-        date: PhotoModel.CaptureDate?, hash: ContentHash
+        adopting path: BytePath, of library: BytePath, _ file: SourceFile, _ report: PhotoReport,
+        _ sidecar: SidecarKind?, date: PhotoModel.CaptureDate?, hash: ContentHash
     ) {
+        let name = SetName(path)
+        let role = sidecar.map { .sidecar($0) } ?? report.format.map { SetRole($0) }
         self.init(
             sha256: hash.bytes, size: file.identity.size, library: library, libraryPath: path,
-            inbox: Catalogue.adoptedInbox, sourcePath: path, originalName: path.name, format: format,
+            inbox: Catalogue.adoptedInbox, sourcePath: path, originalName: path.name,
+            format: sidecar?.rawValue ?? report.format?.rawValue ?? "",
             captured: date.map {
                 RecordedCaptureDate(
                     local: $0.hasTime ? String($0.text.prefix(19)) : $0.text, offset: $0.offset,
@@ -172,6 +174,9 @@ extension PhotoRecord {
             },
             width: report.width, height: report.height, orientation: report.orientation,
             camera: report.camera,
-            proof: "found in the library: \(report.completeness.words)", sourceIdentity: file.identity)
+            proof: "found in the library: \(report.completeness.words)", sourceIdentity: file.identity,
+            part: SetPart(
+                role: role?.code, contentIdentifier: report.contentIdentifier, key: name.key.bytes,
+                shortKey: name.shortKeys.first?.bytes))
     }
 }

@@ -10,11 +10,16 @@ struct KnownPhoto: Hashable, Sendable {
     let library: BytePath
     /// Relative to the library.
     let path: BytePath
+
+    init(_ stored: StoredPhoto) {
+        id = stored.id
+        library = stored.photo.library
+        path = stored.photo.libraryPath
+    }
 }
 
 /// What is about to be filed.
 struct PlannedFiling: Sendable {
-    let key: ArrivalKey
     let plan: PlacementPlan
     let photo: PhotoRecord
     let superseding: KnownPhoto?
@@ -24,6 +29,31 @@ struct PlannedFiling: Sendable {
 struct OpenIntent: Sendable {
     let id: Int64
     fileprivate let planned: PlannedFiling
+}
+
+/// A filing whose copy stands durably under its name.
+struct CompletedFiling: Sendable {
+    let intent: OpenIntent
+    let path: BytePath
+    let reason: String
+    /// What was filed at `path` and is not there any more.
+    var replacing: Int64?
+}
+
+/// What the catalogue knows of an arrival before its content is looked at.
+struct Standing: Hashable, Sendable {
+    /// This state of the file has its outcome already, and stays in its inbox.
+    let isKept: Bool
+    /// A set was filed that it may belong to.
+    let hasSet: Bool
+}
+
+/// A filing that is complete. `kept` says why its source stays, if it does, and `identity` in which state.
+struct ClosedFiling: Sendable {
+    let intent: OpenIntent
+    let operation: Int64
+    let kept: String?
+    let identity: FileIdentity?
 }
 
 /// The only one who writes to the catalogue, on a queue of its own: nobody else ever waits for its disk.
@@ -45,70 +75,113 @@ actor CatalogueWriter {
     }
 
     /// The photo with this content, if it was filed.
-    func photo(withHash hash: ContentHash) throws(CatalogueError) -> KnownPhoto? {
+    func photo(withHash hash: ContentHash) throws(CatalogueError) -> StoredPhoto? {
         // Neither here nor gone: whoever asks comes again in a second.
         if takingBack.contains(hash.bytes) { throw .beingTakenBack }
-        let stored = try perform("looking up a hash") { () throws(CatalogueError) in
-            try catalogue.photo(withHash: hash.bytes)
+        return try perform("looking up a hash") { () throws(CatalogueError) in try catalogue.photo(withHash: hash.bytes)
         }
-        return stored.map { KnownPhoto(id: $0.id, library: $0.photo.library, path: $0.photo.libraryPath) }
     }
 
-    /// Writes down what is about to happen, before the first byte is copied.
-    func begin(_ planned: PlannedFiling) throws(CatalogueError) -> OpenIntent {
+    /// What is known of a file with this identity, and these keys of its set.
+    func standing(
+        of identity: FileIdentity, inbox: String, keys: [SetKey]
+    ) throws(CatalogueError) -> Standing {
+        try perform("looking up an arrival") { () throws(CatalogueError) in
+            Standing(
+                isKept: try catalogue.isKept(identity, inbox: inbox),
+                hasSet: try catalogue.hasFiledSet(inbox: inbox, keys: keys.map(\.bytes)))
+        }
+    }
+
+    /// The set that was filed last of those that fit.
+    func filedSet(_ query: SetQuery) throws(CatalogueError) -> [StoredPhoto] {
+        try perform("looking for a set") { () throws(CatalogueError) in try catalogue.filedSet(query) }
+    }
+
+    /// All of a photo's set.
+    func set(of photo: StoredPhoto) throws(CatalogueError) -> [StoredPhoto] {
+        try perform("looking for a set") { () throws(CatalogueError) in try catalogue.photos(inSetOf: photo) }
+    }
+
+    /// With what lately came what in an inbox.
+    func history(of inbox: String) throws(CatalogueError) -> PairHistory {
+        let rows = try perform("looking for sets") { () throws(CatalogueError) in
+            try catalogue.recentRoles(inbox: inbox, limit: 4 * PairHistory.length)
+        }
+        var sets: [(number: Int64, roles: [SetRole])] = []
+        for row in rows.reversed() {
+            guard let role = SetRole(code: row.role) else { continue }
+            if let index = sets.firstIndex(where: { $0.number == row.set }) {
+                sets[index].roles.append(role)
+            } else {
+                sets.append((row.set, [role]))
+            }
+        }
+        var history = PairHistory()
+        for set in sets { history.filed(set.roles) }
+        return history
+    }
+
+    /// Writes down what is about to happen, before the first byte is copied: several are a set, to be filed as one.
+    func begin(_ planned: [PlannedFiling], joining anchor: Int64?) async throws(CatalogueError) -> [OpenIntent] {
         if !abandoned.isEmpty {
-            try perform("closing intents") { () throws(CatalogueError) in try catalogue.closeIntents(abandoned) }
-            abandoned = []
+            let ids = abandoned
+            _ = try await submit(.close(ids, kept: []))
+            abandoned.removeAll { ids.contains($0) }
         }
-        let id = try perform("recording an intent") { () throws(CatalogueError) in
-            try catalogue.beginIntent(
-                token: planned.plan.token,
-                temporary: planned.plan.directory.appending(FileNames.temporary(planned.plan.token)),
-                photo: planned.photo, since: Moment.now.wall, supersedes: planned.superseding?.id)
+        let since = Moment.now.wall
+        let token = planned.count > 1 ? planned.first?.plan.token : nil
+        let intents = planned.map { filing in
+            NewIntent(
+                token: filing.plan.token,
+                temporary: filing.plan.directory.appending(FileNames.temporary(filing.plan.token)),
+                photo: filing.photo, since: since, supersedes: filing.superseding?.id, setToken: token, joins: anchor,
+                numberAfter: filing.plan.numberAfter)
         }
-        return OpenIntent(id: id, planned: planned)
+        guard case .begun(let ids) = try await submit(.begin(intents)) else { return [] }
+        return zip(ids, planned).map { OpenIntent(id: $0, planned: $1) }
     }
 
-    /// Records the photo, which stands durably under `path`, in place of `lost` if that was there. Gives back the number
-    /// of the operation.
+    /// Records photos, which stand durably under their names, as one. Gives back the numbers of the operations.
     func commit(
-        _ intent: OpenIntent, at path: BytePath, reason: String, keepsSource: Bool, replacing lost: Int64? = nil
-    ) throws(CatalogueError) -> Int64 {
-        var photo = intent.planned.photo
-        photo.libraryPath = path
-        let ids = try perform("recording a filing") { () throws(CatalogueError) in
-            try catalogue.commitFiling(
-                FilingCommit(
-                    intent: intent.id, photo: photo, filedAt: Moment.now.wall, reason: reason,
-                    keepsSource: keepsSource, supersedes: lost ?? intent.planned.superseding?.id))
+        _ filings: [CompletedFiling], joining anchor: Int64?, keepsSource: Bool
+    ) async throws(CatalogueError) -> [Int64] {
+        let now = Moment.now.wall
+        let commits = filings.map { filing in
+            var photo = filing.intent.planned.photo
+            photo.libraryPath = filing.path
+            return FilingCommit(
+                intent: filing.intent.id, photo: photo, filedAt: now, reason: filing.reason, keepsSource: keepsSource,
+                supersedes: filing.replacing ?? filing.intent.planned.superseding?.id)
         }
-        return ids.outcome
+        let set = anchor.map { SetPlace.joining(photo: $0) } ?? .new
+        guard case .committed(let ids) = try await submit(.commit(commits, set: set)) else { return [] }
+        return ids.map(\.outcome)
     }
 
-    /// The filing is complete: nothing of it has to be recovered. `kept` says why its source stays, if it does, and in
-    /// which state.
-    func close(
-        _ intent: OpenIntent, operation: Int64, kept reason: String?, identity: FileIdentity?
-    ) throws(CatalogueError) {
-        let photo = intent.planned.photo
-        let kept = reason.map {
-            KeptSource(
-                inbox: photo.inbox, path: photo.sourcePath, identity: identity ?? photo.sourceIdentity,
-                since: Moment.now.wall,
-                why: $0, sha256: photo.sha256, outcomeID: operation)
-        }
-        try perform("closing an intent") { () throws(CatalogueError) in
-            try catalogue.closeIntents([intent.id], kept: kept.map { [$0] } ?? [])
-        }
+    /// The photo with this number.
+    func photo(id: Int64) throws(CatalogueError) -> StoredPhoto? {
+        try perform("looking up a photo") { () throws(CatalogueError) in try catalogue.photo(id: id) }
     }
 
-    /// The filing came to nothing, and nothing of it is left in the library.
-    func abandon(_ intent: OpenIntent) {
-        do throws(CatalogueError) {
-            try perform("closing an intent") { () throws(CatalogueError) in try catalogue.closeIntent(intent.id) }
-        } catch {
+    /// The filings are complete: nothing of them has to be recovered.
+    func close(_ filings: [ClosedFiling]) async throws(CatalogueError) {
+        let kept = filings.compactMap { filing in
+            let photo = filing.intent.planned.photo
+            return filing.kept.map {
+                KeptSource(
+                    inbox: photo.inbox, path: photo.sourcePath, identity: filing.identity ?? photo.sourceIdentity,
+                    since: Moment.now.wall, why: $0, sha256: photo.sha256, outcomeID: filing.operation)
+            }
+        }
+        _ = try await submit(.close(filings.map(\.intent.id), kept: kept))
+    }
+
+    /// The filings came to nothing, and nothing of them is left in the library.
+    func abandon(_ intents: [OpenIntent]) async {
+        do throws(CatalogueError) { _ = try await submit(.close(intents.map(\.id), kept: [])) } catch {
             // Tried again before the next intent; after a crash, recovery sees that there is nothing to do.
-            abandoned.append(intent.id)
+            abandoned += intents.map(\.id)
         }
     }
 
@@ -127,7 +200,7 @@ actor CatalogueWriter {
             keepsSource: keepsSource)
         do {
             _ = try perform("recording a recovered filing") { () throws(CatalogueError) in
-                try catalogue.commitFiling(filing)
+                try catalogue.commitFilings([filing], set: intent.joins.map { .joining(photo: $0) })
             }
         } catch {
             // The same content was recorded by a later try: what stands in the library is that photo.
@@ -140,6 +213,38 @@ actor CatalogueWriter {
     func isOwed(_ path: BytePath, inbox: String) throws(CatalogueError) -> Bool {
         if try pendingMoves(inbox: inbox).contains(where: { $0.move.path == path }) { return true }
         return try pendingIntents(inbox: inbox).contains { $0.photo.sourcePath == path && $0.step == .recorded }
+    }
+
+    /// The same for a set, all or nothing.
+    func commit(
+        recovered filings: [(intent: StoredIntent, path: BytePath)], keepsSource: Bool
+    ) throws(CatalogueError) {
+        let now = Moment.now.wall
+        let commits = filings.map { filing in
+            var photo = filing.intent.photo
+            photo.libraryPath = filing.path
+            return FilingCommit(
+                intent: filing.intent.id, photo: photo, filedAt: now, reason: "finished after a crash",
+                keepsSource: keepsSource)
+        }
+        let set = filings.first?.intent.joins.map { SetPlace.joining(photo: $0) } ?? .new
+        _ = try perform("recording a recovered set") { () throws(CatalogueError) in
+            try catalogue.commitFilings(commits, set: set)
+        }
+    }
+
+    /// Whether a photo is recorded at this place.
+    func isRecorded(at path: BytePath, in library: BytePath) throws(CatalogueError) -> Bool {
+        try perform("looking up a place") { () throws(CatalogueError) in
+            try catalogue.photo(library: library, path: path) != nil
+        }
+    }
+
+    /// Forgets intents of an earlier life whose filing came to nothing.
+    func close(undone intents: [StoredIntent]) throws(CatalogueError) {
+        try perform("closing recovered intents") { () throws(CatalogueError) in
+            try catalogue.closeIntents(intents.map(\.id))
+        }
     }
 
     /// Forgets an intent of an earlier life, or one that this life could not finish. `identity` is the state in which
@@ -193,7 +298,7 @@ actor CatalogueWriter {
     /// Records an outcome other than filed; its number. `kept` is the identity of a file that stays in its inbox.
     func record(
         _ ended: EndedArrival, photo: Int64?, sha256: ContentHash?, kept: FileIdentity?
-    ) throws(CatalogueError) -> Int64 {
+    ) async throws(CatalogueError) -> Int64 {
         let stored = OutcomeRecord(
             at: ended.ended.wall, inbox: ended.key.inbox, path: ended.key.path, outcome: OutcomeKind(ended.outcome),
             reason: ended.reason, sha256: sha256?.bytes, photoID: photo, destination: ended.destination)
@@ -202,16 +307,10 @@ actor CatalogueWriter {
                 inbox: ended.key.inbox, path: ended.key.path, identity: $0, since: ended.ended.wall,
                 why: ended.reason, sha256: sha256?.bytes)
         }
-        return try perform("recording an outcome") { () throws(CatalogueError) in
-            try catalogue.recordOutcome(stored, kept: source)
-        }
-    }
-
-    /// Whether this state of a file has its outcome already, and stays in its inbox.
-    func isKept(_ identity: FileIdentity, inbox: String) throws(CatalogueError) -> Bool {
-        try perform("looking up kept sources") { () throws(CatalogueError) in
-            try catalogue.isKept(identity, inbox: inbox)
-        }
+        guard case .recorded(let ids) = try await submit(.record([stored], kept: source.map { [$0] } ?? [])),
+            let id = ids.first
+        else { return 0 }
+        return id
     }
 
     /// Remembers which directory a library is.
@@ -219,6 +318,41 @@ actor CatalogueWriter {
         try perform("recording what the library is") { () throws(CatalogueError) in
             try catalogue.remember(library, at: Moment.now.wall)
         }
+    }
+
+    // MARK: - Together
+
+    private struct Request {
+        let change: CatalogueChange
+        let answer: CheckedContinuation<Result<CatalogueAnswer, CatalogueError>, Never>
+    }
+
+    private var waiting: [Request] = []
+    /// How many were needed so far.
+    private(set) var transactions = 0
+
+    /// Makes a change together with all others that wait: each transaction waits for the disk, and what comes meanwhile
+    /// shares the next one's wait.
+    private func submit(_ change: CatalogueChange) async throws(CatalogueError) -> CatalogueAnswer {
+        let result = await withCheckedContinuation { answer in
+            waiting.append(Request(change: change, answer: answer))
+            // Behind what has come by now: that joins in.
+            if waiting.count == 1 { subsystem.queue.async { self.assumeIsolated { $0.makeChanges() } } }
+        }
+        return try result.get()
+    }
+
+    private func makeChanges() {
+        let requests = waiting
+        waiting = []
+        transactions += 1
+        subsystem.enter("recording \(requests.count == 1 ? "a change" : "\(requests.count) changes")")
+        let results: [Result<CatalogueAnswer, CatalogueError>]
+        do { results = try catalogue.perform(requests.map(\.change)) } catch {
+            results = Array(repeating: .failure(error), count: requests.count)
+        }
+        subsystem.idle()
+        for (request, result) in zip(requests, results) { request.answer.resume(returning: result) }
     }
 
     func perform<R>(

@@ -1,6 +1,7 @@
 package import Catalogue
 package import FileValues
 import Filing
+import PhotoModel
 
 /// What came of the work on an arrival.
 package struct Conclusion: Sendable {
@@ -13,6 +14,10 @@ package struct Conclusion: Sendable {
     var settled: SettledState?
     /// Since when the file has been as it is, where it was looked at.
     var quiet: QuietCheck?
+    /// Sidecars that lie beside it and were let go before, since their photo was not there: they are taken on again.
+    var summoned: [BytePath] = []
+    /// What was filed together, told by one of it.
+    var pairing: Pairing?
     /// Signs of problems, or of their end.
     var symptoms: [Symptom] = []
 
@@ -20,6 +25,12 @@ package struct Conclusion: Sendable {
         self.verdict = verdict
         self.record = record
     }
+}
+
+/// What was filed as one, and beside what.
+struct Pairing: Hashable, Sendable {
+    let roles: [SetRole]
+    let beside: [SetRole]
 }
 
 /// In which state a file that stays in its inbox had its outcome.

@@ -15,8 +15,17 @@ package struct InboxSpec: Sendable {
     package let quiet: QuietWindows
     /// For how long after its last change a file may stay incomplete before a person is asked.
     package let patience: Duration
+    /// How what belongs together is filed.
+    package let sets: SetPolicy
+    /// What the configuration leaves alone.
+    private let exclude: [PathGlob]
 
-    init(_ settings: InboxSettings) {
+    /// Whether the configuration leaves `path`, relative to the inbox, alone.
+    func excludes(_ path: BytePath) -> Bool { exclude.contains { $0.matches(path) } }
+
+    init(_ settings: InboxSettings, sets: SetSettings) {
+        self.sets = SetPolicy(sets)
+        exclude = settings.exclude
         name = settings.name
         path = settings.path
         removesSources = settings.mode == .move
@@ -27,6 +36,20 @@ package struct InboxSpec: Sendable {
             local: settings.quiet.duration, remote: max(settings.quiet.duration, .seconds(30)), writerRetry: .seconds(5)
         )
         patience = settings.patience.duration
+    }
+}
+
+/// How what belongs together is filed as one; a value taken from the settings.
+package struct SetPolicy: Hashable, Sendable {
+    package let isEnabled: Bool
+    /// Seconds from the last member's proof.
+    package let wait: Double
+    package let expectation: SetSettings.Expectation
+
+    init(_ settings: SetSettings) {
+        isEnabled = settings.isEnabled
+        wait = settings.wait.duration / .seconds(1)
+        expectation = settings.expectation
     }
 }
 

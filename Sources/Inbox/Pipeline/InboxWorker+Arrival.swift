@@ -3,39 +3,91 @@ import Filing
 import LinuxKernel
 import PhotoModel
 
-/// The way of one arrival to its proof.
+/// The way of arrivals to their proof.
 extension InboxWorker {
-    /// From the name to the proof, and on to ``file(_:_:_:proof:_:)``.
-    func takeOn(_ arrival: Arrival, _ work: FileWork) async throws -> Conclusion {
+    /// From the names to the proofs, and on to ``file(_:looksForSet:_:_:)``.
+    func takeOn(
+        _ assignment: Assignment, _ work: FileWork, _ done: inout [ArrivalKey: Conclusion]
+    ) async throws {
+        guard assignment.isGathered else {
+            guard let arrival = assignment.arrivals.first else { return }
+            switch try await look(at: arrival, work) {
+            case .concluded(let conclusion): done[arrival.key] = conclusion
+            case .ready(let member, let hasSet):
+                if let waiting = gathering(member, assignment) {
+                    done[arrival.key] = waiting
+                } else {
+                    try await file([member], looksForSet: hasSet, work, &done)
+                }
+                done[arrival.key]?.quiet = member.quiet
+            }
+            return
+        }
+        var ready: [ReadyMember] = []
+        var isSettling = false
+        for arrival in assignment.arrivals {
+            do {
+                switch try await look(at: arrival, work) {
+                case .ready(let member, _): ready.append(member)
+                case .concluded(let conclusion):
+                    done[arrival.key] = conclusion
+                    if case .settle = conclusion.verdict { isSettling = true }
+                }
+            } catch let error as FilingError {
+                // It went or changed since it was proven; the others do without it, or with what it is then.
+                done[arrival.key] = conclusion(of: error, arrival)
+            }
+        }
+        if isSettling {
+            for member in ready { done[member.key] = regathering(member) }
+        } else {
+            try await file(ready, looksForSet: true, work, &done)
+        }
+    }
+
+    /// What a look at an arrival has shown.
+    private enum Look {
+        /// It is complete; `hasSet` if a set was filed that it may belong to.
+        case ready(ReadyMember, hasSet: Bool)
+        case concluded(Conclusion)
+    }
+
+    private func look(at arrival: Arrival, _ work: FileWork) async throws -> Look {
         let path = arrival.key.path
+        var sidecar: SidecarKind?
         switch NameRules.decide(path) {
-        case .ignored(let rule): return leave(arrival, "not ours, by its name: \(rule)")
-        case .unfinished(let rule): return leave(arrival, "unfinished name, \(rule): its final name counts")
-        case .sidecar(let kind): return leave(arrival, "a sidecar (\(kind.rawValue)); it stays where it is")
+        case .ignored(let rule): return .concluded(leave(arrival, "not ours, by its name: \(rule)"))
+        case .unfinished(let rule):
+            return .concluded(leave(arrival, "unfinished name, \(rule): its final name counts"))
+        case .sidecar(let kind) where spec.sets.isEnabled: sidecar = kind
+        case .sidecar(let kind):
+            return .concluded(leave(arrival, "a sidecar (\(kind.rawValue)); it stays where it is"))
         case .take: break
         }
         let source: SourceFile
         do { source = try open(path) } catch {
             // Gone, for it was moved: by a move whose end could not be recorded then.
-            if let late = lateOutcome(of: arrival) { return late }
+            if let late = lateOutcome(of: arrival) { return .concluded(late) }
             throw error
         }
         movedLate[path] = nil
-        if try await catalogue.isKept(source.identity, inbox: spec.name) {
+        let standing = try await catalogue.standing(
+            of: source.identity, inbox: spec.name, keys: spec.sets.isEnabled ? arrival.setKeys : [])
+        if standing.isKept {
             // It was told in an earlier life, or a moment ago: now it is only counted.
             var conclusion = Conclusion(.ended(.ignored))
             conclusion.settled = .opened(source.identity)
-            return conclusion
+            return .concluded(conclusion)
         }
         if owed.withLock({ $0.isOwed }), try await catalogue.isOwed(path, inbox: spec.name) {
-            return postponed("it is filed or set aside, and that is still to be finished")
+            return .concluded(postponed("it is filed or set aside, and that is still to be finished"))
         }
         let now = ContinuousClock.now
         var quiet = arrival.quiet ?? QuietCheck(source.identity, at: now)
         if quiet.identity != source.identity { pace.changed(from: quiet.identity, to: source.identity) }
         quiet.observe(source.identity, at: now)
         work.willEnter(.openSource)
-        var examination = try Examination(of: source, probe: probe)
+        var examination = try Examination(of: source, probe: probe, sidecar: sidecar)
         let windows = spec.quiet.adapted(to: pace)
         var proof = examination.decide(quiet, windows: windows, at: now)
         var content: SourceContent?
@@ -49,10 +101,16 @@ extension InboxWorker {
         if let words = try await releaseAsIs(of: source, proof, work) { proof = .complete(evidence: words) }
         switch proof {
         case .complete(let evidence):
-            let hash = try content?.hash ?? source.hash(work)
-            conclusion = try await file(arrival, source, examination.report, hash, proof: evidence, work)
+            let member = ReadyMember(
+                arrival, source, examination.report, sidecar, proof: evidence, quiet: quiet, hash: content?.hash)
+            return .ready(member, hasSet: standing.hasSet)
         case .wait(let reason, let wait):
             conclusion = Conclusion(.settle(reason: reason, seconds: wait / .seconds(1)))
+        case .incomplete(let reason) where sidecar != nil, .damaged(let reason) where sidecar != nil,
+            .notAPhoto(let reason) where sidecar != nil:
+            // Nobody needs to be called for a sidecar that never gets whole: it is let go where it is.
+            let isOver = quiet.remaining(of: spec.patience, at: .now) <= .zero
+            conclusion = isOver ? leave(arrival, source, alone: reason) : Conclusion(.defer(reason: reason))
         case .incomplete(let reason), .damaged(let reason):
             let what = examination.report.completeness == .empty ? "it is empty" : reason
             conclusion = try await beforeQuarantine(arrival, source, quiet, what, work)
@@ -63,7 +121,7 @@ extension InboxWorker {
             conclusion = try await leave(arrival, source, "not a photo: \(reason)")
         }
         conclusion.quiet = quiet
-        return conclusion
+        return .concluded(conclusion)
     }
 
     /// What is not whole may become so: it is looked at again until patience, counted from its last change, is over.
@@ -93,6 +151,13 @@ extension InboxWorker {
     func leave(_ arrival: Arrival, _ reason: String) -> Conclusion {
         var conclusion = ended(arrival, .ignored, reason)
         conclusion.settled = .asNoticed
+        return conclusion
+    }
+
+    /// The same of a sidecar, which is taken on again when its photo comes: so nothing of it is recorded.
+    func leave(_ arrival: Arrival, _ source: SourceFile, alone reason: String) -> Conclusion {
+        var conclusion = ended(arrival, .ignored, reason)
+        conclusion.settled = .opened(source.identity)
         return conclusion
     }
 }

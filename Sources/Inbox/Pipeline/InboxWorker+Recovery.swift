@@ -19,9 +19,11 @@ extension InboxWorker {
         owed.withLock { $0.begin() }
         return await attempt {
             var symptoms: [Symptom] = []
-            for intent in try await catalogue.pendingIntents(inbox: spec.name) where !isUnderWay(intent.token) {
-                subsystem.enter("recovering \(spec.name)/\(intent.photo.sourcePath.escaped)")
-                symptoms += await attempt { try await recover(intent) }
+            let intents = try await catalogue.pendingIntents(inbox: spec.name)
+            for set in intents.bySet where !set.contains(where: { isUnderWay($0.token) }) {
+                guard let first = set.first else { continue }
+                subsystem.enter("recovering \(spec.name)/\(first.photo.sourcePath.escaped)")
+                symptoms += await attempt { set.count > 1 ? try await recover(set) : try await recover(first) }
             }
             for move in try await catalogue.pendingMoves(inbox: spec.name) where !isUnderWay(move.move.token) {
                 subsystem.enter("recovering \(spec.name)/\(move.move.path.escaped)")
@@ -59,6 +61,54 @@ extension InboxWorker {
         }
     }
 
+    /// A set that was being filed: all copies there and whole, then all are recorded; else those that are there are taken
+    /// back, if their source stands whole in the inbox. Recorded, each source is seen to.
+    private func recover(_ set: [StoredIntent]) async throws -> [Symptom] {
+        let library = try root(places.library)
+        let inbox = try openInbox()
+        var symptoms: [Symptom] = []
+        var found: [(intent: StoredIntent, path: BytePath)] = []
+        var undone: [StoredIntent] = []
+        for intent in set {
+            guard intent.step == .begun, let pending = PendingFiling(intent) else {
+                symptoms += try await recover(intent)
+                continue
+            }
+            switch try Recovery(probe: probe).recover(pending, inbox: inbox.descriptor, library: library) {
+            case .placed(let path): found.append((intent, path))
+            case .undone, .finished, .sourceKept, .sourceReplaced, .copyDamaged: undone.append(intent)
+            }
+        }
+        if undone.isEmpty, !found.isEmpty {
+            do {
+                try await catalogue.commit(recovered: found, keepsSource: !spec.removesSources)
+                // The same as if it had been recorded before the crash.
+                for intent in try await catalogue.pendingIntents(inbox: spec.name)
+                where found.contains(where: { $0.intent.id == intent.id }) {
+                    symptoms += try await recover(intent)
+                }
+                return symptoms
+            } catch let error as CatalogueError {
+                // One of them was recorded by a later try, so this set is none any more.
+                guard case .alreadyRecorded = error.code else { throw error }
+            }
+        }
+        for (intent, path) in found {
+            guard let pending = PendingFiling(intent) else { continue }
+            if try await catalogue.isRecorded(at: path, in: intent.photo.library) {
+                undone.append(intent)
+            } else if try Recovery(probe: probe).sourceStands(of: pending, inbox: inbox.descriptor) {
+                try Recovery(probe: probe).takeBack(pending, at: path, in: library)
+                undone.append(intent)
+            } else {
+                // The only copy there is: it stays, and is recorded by itself.
+                symptoms += try await recover(intent)
+            }
+        }
+        try await catalogue.close(undone: undone)
+        return symptoms
+    }
+
     private func recover(_ intent: StoredIntent) async throws -> [Symptom] {
         guard let hash = ContentHash(intent.photo.sha256) else { return [] }
         let library = try root(places.library)
@@ -69,7 +119,7 @@ extension InboxWorker {
         for _ in 0..<2 {
             let pending = PendingFiling(
                 token: intent.token, source: intent.photo.sourcePath, identity: intent.photo.sourceIdentity, hash: hash,
-                destination: path, isRecorded: isRecorded)
+                destination: path, isRecorded: isRecorded, numberAfter: intent.numberAfter)
             if isRecorded, !spec.removesSources {
                 try await catalogue.close(recovered: intent, kept: "mode = \"copy\"")
                 return []
@@ -93,5 +143,33 @@ extension InboxWorker {
             }
         }
         return []
+    }
+}
+
+extension [StoredIntent] {
+    /// What was to be filed as one together, in the order in which it was begun.
+    fileprivate var bySet: [[StoredIntent]] {
+        var sets: [[StoredIntent]] = []
+        var places: [String: Int] = [:]
+        for intent in self {
+            if let token = intent.setToken, let place = places[token] {
+                sets[place].append(intent)
+            } else {
+                if let token = intent.setToken { places[token] = sets.count }
+                sets.append([intent])
+            }
+        }
+        return sets
+    }
+}
+
+extension PendingFiling {
+    /// What the row tells; nil if it is not ours.
+    fileprivate init?(_ intent: StoredIntent) {
+        guard let hash = ContentHash(intent.photo.sha256) else { return nil }
+        self.init(
+            token: intent.token, source: intent.photo.sourcePath, identity: intent.photo.sourceIdentity, hash: hash,
+            destination: intent.photo.libraryPath, isRecorded: intent.step == .recorded,
+            numberAfter: intent.numberAfter)
     }
 }

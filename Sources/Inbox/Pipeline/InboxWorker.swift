@@ -10,7 +10,7 @@ typealias StepReport = @Sendable (String) -> Void
 
 /// Does all file work of one inbox, on the inbox's own queue: a root that does not answer holds up nobody else.
 ///
-/// One arrival's way is one function, `takeOn`, so that the order of its steps can be read from top to bottom. While it
+/// An arrival's way is `takeOn` to its proof and `file` from there, so that the order of its steps can be read from top to bottom. While it
 /// waits for the catalogue, the next arrival may begin.
 actor InboxWorker {
     nonisolated let spec: InboxSpec
@@ -58,35 +58,49 @@ actor InboxWorker {
     /// Ends long steps at their next block, leaving every source where it is. From any thread.
     nonisolated func hurry() { stopping.withLock { $0 = true } }
 
-    /// Takes one arrival as far as it goes now. Never throws: what failed is the conclusion.
-    func process(_ arrival: Arrival, reached: @escaping StepReport) async -> Conclusion {
+    /// Takes one arrival, or a set, as far as it goes now; what came of each, in their order. Never throws: what failed is
+    /// the conclusion.
+    func process(_ assignment: Assignment, reached: @escaping StepReport) async -> [Conclusion] {
+        let first = assignment.arrivals.first.map { "\($0.key)" } ?? ""
+        let subject = assignment.arrivals.count > 1 ? "\(first) and its set" : first
         let work = FileWork { [subsystem] step in
-            subsystem.enter("\(step.words): \(arrival.key)")
+            subsystem.enter("\(step.words): \(subject)")
             reached(step.words)
         } shouldStop: { [stopping] in
             stopping.withLock { $0 }
         }
         defer { subsystem.idle() }
+        // What has its outcome when a later step fails, keeps it.
+        var done: [ArrivalKey: Conclusion] = [:]
         var late: [Symptom] = []
+        if owed.withLock({ $0.isDue(now: .now) }) { late = await recover() }
         do {
-            if owed.withLock({ $0.isDue(now: .now) }) { late = await recover() }
-            var conclusion = try await takeOn(arrival, work)
-            conclusion.symptoms += late
-            if isInboxAway {
+            try await takeOn(assignment, work, &done)
+            if isInboxAway, let first = assignment.arrivals.first?.key {
                 isInboxAway = false
-                conclusion.symptoms.append(.inboxUnreadable(inbox: spec.name, reason: nil))
+                done[first]?.symptoms.append(.inboxUnreadable(inbox: spec.name, reason: nil))
             }
-            return conclusion
-        } catch let error as FilingError {
-            return conclusion(of: error, arrival)
-        } catch let refusal as LibraryGuard.Refusal {
+        } catch {
+            for arrival in assignment.arrivals where done[arrival.key] == nil {
+                done[arrival.key] = conclusion(of: error, arrival)
+            }
+        }
+        if let first = assignment.arrivals.first?.key { done[first]?.symptoms += late }
+        return assignment.arrivals.map { done[$0.key] ?? postponed("nothing came of it") }
+    }
+
+    /// What a failure amounts to for one arrival that has no outcome.
+    private func conclusion(of error: any Error, _ arrival: Arrival) -> Conclusion {
+        switch error {
+        case let error as FilingError: return conclusion(of: error, arrival)
+        case let refusal as LibraryGuard.Refusal:
             forgetRoots()
             return postponed(
                 "what lies at \(refusal.path) is not the library: \(refusal)",
                 [.library(failure: .replaced("\(refusal)"))])
-        } catch let error as CatalogueError {
+        case let error as CatalogueError:
             return postponed("the catalogue refused: \(error)", [.catalogue(failure: error)])
-        } catch {
+        default:
             forgetRoots()
             isInboxAway = true
             return postponed("\(error)", [.inboxUnreadable(inbox: spec.name, reason: "\(error)")])

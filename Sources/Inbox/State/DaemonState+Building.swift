@@ -32,12 +32,14 @@ extension DaemonState.Counts {
 }
 
 extension DaemonState.InHand {
-    init(_ arrival: Arrival) {
+    /// `set` says what its set waits for, if it does.
+    init(_ arrival: Arrival, set: @autoclosure () -> String) {
         let (stage, what): (String, String) =
             switch arrival.stage {
             case .queued: ("queued", "waits for its turn")
             case .working(let step): ("working", step)
             case .settling(let reason, _): ("settling", reason)
+            case .gathering: ("gathering", set())
             case .deferred(let reason, _, _): ("deferred", reason)
             }
         self.init(

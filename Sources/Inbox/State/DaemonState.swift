@@ -146,7 +146,7 @@ package struct DaemonState: Codable, Sendable {
     package struct InHand: Codable, Sendable {
         package var inbox: String
         package var file: String
-        /// `queued`, `working`, `settling`, `deferred`.
+        /// `queued`, `working`, `settling`, `gathering`, `deferred`.
         package var stage: String
         /// What is being done, or what is waited for.
         package var what: String

@@ -83,6 +83,8 @@ struct ShowCommand: ParsableCommand {
                 .noMatch, "there is no \(subject.words)", action: "See what there is: photoinbox list")
         }
         var history: [StoredOutcome] = []
+        var set: [StoredPhoto] = []
+        if let photo { set = try records.others(inSetOf: photo) }
         if let id = photo?.id {
             history = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.outcomes(ofPhoto: id) }
         }
@@ -97,15 +99,17 @@ struct ShowCommand: ParsableCommand {
                 JSONField("operation", operation?.json() ?? .null), JSONField("photo", photo?.json() ?? .null),
                 JSONField("history", .array(history.map { $0.json() })),
                 JSONField("requests", .array(requests.map { $0.json() })),
+                JSONField("set", .array(set.map { $0.json() })),
             ]
             try printOut(JSONValue.document(fields).compact + "\n")
         } else {
-            try printOut(text(operation, photo, history, requests).rendered(Terminal.style(output.color)))
+            try printOut(text(operation, photo, set, history, requests).rendered(Terminal.style(output.color)))
         }
     }
 
     private func text(
-        _ operation: StoredOutcome?, _ photo: StoredPhoto?, _ history: [StoredOutcome], _ requests: [StoredRequest]
+        _ operation: StoredOutcome?, _ photo: StoredPhoto?, _ set: [StoredPhoto], _ history: [StoredOutcome],
+        _ requests: [StoredRequest]
     ) -> LabelledText {
         let now = Int64(time(nil))
         var text = LabelledText()
@@ -114,6 +118,7 @@ struct ShowCommand: ParsableCommand {
         if let photo {
             if operation != nil || !requests.isEmpty { text.addBlank() }
             photo.describe(in: &text, now: now)
+            for other in set { text.add("set", other.setWords) }
         }
         let others = history.filter { $0.id != operation?.id }
         if !others.isEmpty { text.addBlank() }

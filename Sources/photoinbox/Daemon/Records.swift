@@ -56,6 +56,12 @@ struct Records {
 }
 
 extension Records {
+    /// The others of a photo's set, first filed first.
+    func others(inSetOf photo: StoredPhoto) throws(CommandFailure) -> [StoredPhoto] {
+        try ask { (catalogue) throws(CatalogueError) in try catalogue.photos(inSetOf: photo) }
+            .filter { $0.id != photo.id }
+    }
+
     /// The outcome that put a file at `path`, among the last 65,536; nil if none of them did.
     func outcome(withDestination path: BytePath) throws(CommandFailure) -> StoredOutcome? {
         var page = 256

@@ -46,6 +46,8 @@ struct Evidence {
     var intent: StoredIntent?
     /// The photo of the newest outcome, or that lies in the library under this path.
     var photo: StoredPhoto?
+    /// The others of that photo's set.
+    var set: [StoredPhoto] = []
     /// The inboxes that there are, for a file that is in none.
     var inboxes: [InboxPlace] = []
 }
@@ -92,6 +94,7 @@ struct EvidenceSearch {
             try gatherPhoto(&evidence)
         case .outside: break
         }
+        if let photo = evidence.photo { evidence.set = try records?.others(inSetOf: photo) ?? [] }
         return evidence
     }
 

@@ -42,6 +42,7 @@ extension Explanation {
                 JSONField("name_rule", nameRule.map { .string($0) } ?? .null),
                 JSONField("kept", evidence.kept.map { $0.json() } ?? .null),
                 JSONField("photo", evidence.photo.map { $0.json() } ?? .null),
+                JSONField("set", .array(evidence.set.map { $0.json() })),
                 JSONField("history", .array(evidence.outcomes.map { $0.json() })),
             ])
     }

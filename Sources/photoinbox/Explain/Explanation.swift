@@ -94,7 +94,8 @@ struct Explanation {
         case .unfinished(let rule):
             return (.unfinished, "not finished, by its name: \(rule); it is taken under its final name")
         case .ignored(let rule): return (.ignored, "ignored by its name: \(rule)")
-        case .sidecar(let kind): return (.ignored, "ignored: a sidecar (\(kind.rawValue)); it stays where it is")
+        case .sidecar(let kind):
+            return (.ignored, "ignored: a sidecar (\(kind.rawValue)); it stays where it is until its photo comes")
         case .take: break
         }
         switch evidence.kind {
@@ -203,6 +204,7 @@ struct Explanation {
             add("date", "none that can be believed")
         }
         add("proof", shown(photo.photo.proof))
+        for other in evidence.set { add("set", other.setWords) }
         if verdict == .filed { add("when", shortTime(photo.filedAt, now: now)) }
         if photo.supersededAt != nil { add("but", "its copy was found damaged, and another took its place") }
     }

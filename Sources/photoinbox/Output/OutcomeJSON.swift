@@ -22,6 +22,8 @@ extension StoredPhoto {
                     JSONField("proof", .string(photo.proof)), JSONField("source_kept", .boolean(sourceKept)),
                     JSONField("superseded_at", supersededAt?.json ?? .null),
                     JSONField("undone_by_request", undoneBy.map { .integer($0) } ?? .null),
+                    JSONField("set", setID.map { .integer($0) } ?? .null),
+                    JSONField("role", photo.part.role.map { .string($0) } ?? .null),
                 ])
     }
 }

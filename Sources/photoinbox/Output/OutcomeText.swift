@@ -66,6 +66,14 @@ extension StoredPhoto {
     }
 }
 
+extension StoredPhoto {
+    /// As one of another's set: `2026/11/2026-11-21/IMG_1.CR3, raw, photo 7`.
+    var setWords: String {
+        [photo.libraryPath.escaped, photo.part.role.map { shown($0) }, "photo \(id)"].compactMap(\.self)
+            .joined(separator: ", ")
+    }
+}
+
 extension OutcomeKind {
     /// How its word is painted.
     var paint: TextStyle.Paint {

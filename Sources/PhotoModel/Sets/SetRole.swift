@@ -1,0 +1,86 @@
+/// What a file is in its set.
+package enum SetRole: Hashable, Sendable {
+    /// What the sensor saw.
+    case raw
+    /// A picture that viewers show as it is.
+    case picture
+    /// A film; that of a Live Photo, for one.
+    case film
+    /// A file that says something about the others.
+    case sidecar(SidecarKind)
+
+    /// The role of a file of this format.
+    package init(_ format: PhotoFormat) {
+        switch format.family {
+        case .raw: self = .raw
+        case .picture: self = .picture
+        case .video: self = .film
+        }
+    }
+
+    /// Whether it goes with others and is nothing by itself.
+    package var isSidecar: Bool { if case .sidecar = self { true } else { false } }
+
+    /// A stable word for the catalogue and JSON: `raw`, `picture`, `film`, `sidecar`.
+    package var code: String {
+        switch self {
+        case .raw: "raw"
+        case .picture: "picture"
+        case .film: "film"
+        case .sidecar: "sidecar"
+        }
+    }
+
+    /// The role that this stable word stands for; of sidecars, the kind is lost.
+    package init?(code: String) {
+        switch code {
+        case "raw": self = .raw
+        case "picture": self = .picture
+        case "film": self = .film
+        case "sidecar": self = .sidecar(.xmp)
+        default: return nil
+        }
+    }
+
+    /// The name for people: `RAW`, `XMP sidecar`.
+    package var name: String {
+        switch self {
+        case .raw: "RAW"
+        case .picture: "picture"
+        case .film: "film"
+        case .sidecar(.takeout): "Takeout sidecar"
+        case .sidecar(let kind): "\(kind.rawValue.uppercased()) sidecar"
+        }
+    }
+}
+
+/// Some of the roles, for what is hoped for.
+package struct SetRoles: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    package static let raw = SetRoles(rawValue: 1)
+    package static let picture = SetRoles(rawValue: 2)
+    package static let film = SetRoles(rawValue: 4)
+    package static let sidecar = SetRoles(rawValue: 8)
+    /// Everything that can stand alone.
+    package static let photos: SetRoles = [.raw, .picture, .film]
+
+    /// The one that `role` is.
+    package init(_ role: SetRole) {
+        switch role {
+        case .raw: self = .raw
+        case .picture: self = .picture
+        case .film: self = .film
+        case .sidecar: self = .sidecar
+        }
+    }
+
+    /// `a RAW or a sidecar`, for people.
+    package var words: String {
+        let names: [(SetRoles, String)] = [
+            (.raw, "a RAW"), (.picture, "a picture"), (.film, "a film"), (.sidecar, "a sidecar"),
+        ]
+        return names.filter { contains($0.0) }.map(\.1).joined(separator: " or ")
+    }
+}

@@ -1,0 +1,106 @@
+package import FileValues
+
+/// What is known of a file when it is asked with whom it belongs.
+package struct SetTraits: Hashable, Sendable {
+    package var role: SetRole
+    /// Under what it is looked for by name.
+    package var keys: [SetKey]
+    /// What a Live Photo's picture and film share.
+    package var contentIdentifier: String?
+    /// Whether devices make such files together with another photo; a PNG or a WebP of the same name is another picture.
+    package var comesInPairs: Bool
+
+    package init(role: SetRole, keys: [SetKey], contentIdentifier: String? = nil, comesInPairs: Bool = true) {
+        self.role = role
+        self.keys = keys
+        self.contentIdentifier = contentIdentifier
+        self.comesInPairs = comesInPairs
+    }
+}
+
+/// Which files belong together. Pure.
+package enum SetRules {
+    /// Whether two files of one inbox belong together by themselves: by their names, unless both say whom they belong
+    /// to and say it differently; or as the picture and the film of one Live Photo.
+    package static func belong(_ one: SetTraits, _ other: SetTraits) -> Bool {
+        if let first = one.contentIdentifier, let second = other.contentIdentifier {
+            return first == second
+        }
+        guard one.role.isSidecar || other.role.isSidecar || one.comesInPairs && other.comesInPairs else { return false }
+        return one.keys.contains { other.keys.contains($0) }
+    }
+
+    /// Seconds by which the clocks of two files of one shot may differ: a Live Photo's film begins before its picture,
+    /// and a RAW takes a moment to be written.
+    static let clockTolerance: Int64 = 10
+
+    /// Whether two dates can be those of one shot. Dates that a device did not write say nothing, nor does a time of
+    /// another kind of clock.
+    package static func agree(_ one: CaptureDate?, _ other: CaptureDate?) -> Bool {
+        guard let one, let other, one.provenance.isOfShot, other.provenance.isOfShot, one.hasTime, other.hasTime else {
+            return true
+        }
+        let (first, second) = (one.local.instant(offset: 0).seconds, other.local.instant(offset: 0).seconds)
+        return abs(first - second) <= clockTolerance
+    }
+
+    /// Whether a date can be that of the shot whose filed date is `local`, `2026-11-21T14:07:31`, by the provenance of
+    /// this stable name; nil where one of them says nothing.
+    package static func agree(_ date: CaptureDate?, filed local: String, provenance: String) -> Bool? {
+        guard let date, date.provenance.isOfShot, date.hasTime, let source = DateProvenance(rawValue: provenance),
+            source.isOfShot, let filed = try? DateText.parse(Array(local.utf8)), filed.hasTime
+        else { return nil }
+        let (first, second) = (date.local.instant(offset: 0).seconds, filed.local.instant(offset: 0).seconds)
+        return abs(first - second) <= clockTolerance
+    }
+
+    /// The names under which others of the set of `name` usually lie beside it. Not every spelling there may be, which
+    /// only a listing could find: those that programs and devices write.
+    package static func likelyCompanions(of name: SetName) -> [BytePath] {
+        var found: [BytePath] = []
+        let stem = Array(name.photo?.stem.bytes ?? Array(name.name.bytes.dropLast(name.ending.count)))
+        func add(_ endings: [String], after stem: [UInt8]) {
+            for ending in endings {
+                found.append(BytePath(stem + Array(".\(ending)".utf8)))
+                found.append(BytePath(stem + Array(".\(ending.uppercased())".utf8)))
+            }
+        }
+        let pairs = PhotoFormat.formats(withExtension: name.name.lowercasedExtension).contains(where: \.comesInPairs)
+        switch name.role {
+        case .picture where !pairs: add(sidecars, after: stem)
+        case .sidecar:
+            if let photo = name.photo { found.append(photo) }
+            add(pictures + raws + films + ["png"], after: stem)
+        case .raw: add(pictures + sidecars, after: stem)
+        case .picture: add(pictures + raws + films + sidecars, after: stem)
+        case .film: add(pictures + sidecars, after: stem)
+        case nil: return []
+        }
+        if name.role?.isSidecar == false {
+            add(["xmp"], after: name.name.bytes)
+            found += Takeout.candidates(for: name.name)
+        }
+        return found.filter { $0 != name.name && $0.bytes.count <= SafeName.longest }
+    }
+
+    private static let pictures = ["jpg", "jpeg", "heic", "heif", "hif"]
+    private static let raws = ["dng", "cr2", "cr3", "nef", "nrw", "arw", "raf", "rw2", "orf", "pef", "srw"]
+    private static let films = ["mov", "mp4"]
+    private static let sidecars = ["xmp", "aae", "thm"]
+}
+
+extension PhotoFormat {
+    /// Whether devices make such files together with another photo.
+    package var comesInPairs: Bool {
+        switch self {
+        case .jpeg, .heic, .heif: true
+        case .png, .gif, .webp, .tiff, .avif: false
+        case .dng, .cr2, .cr3, .nef, .arw, .raf, .rw2, .orf, .pef, .srw, .mp4, .mov: true
+        }
+    }
+}
+
+extension DateProvenance {
+    /// Whether the device that took the shot wrote it, by its own local clock.
+    fileprivate var isOfShot: Bool { self == .exifOriginal || self == .videoCreation }
+}

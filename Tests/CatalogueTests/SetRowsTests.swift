@@ -1,0 +1,156 @@
+import Catalogue
+import FileValues
+import GRDB
+import Testing
+
+@Suite("Sets in the catalogue")
+struct SetRowsTests {
+    private func member(_ number: UInt8, _ role: String, key: String = "card/a", content: String? = nil) -> NewIntent {
+        var new = intent(number)
+        new.photo.part = SetPart(role: role, contentIdentifier: content, key: Array(key.utf8))
+        new.setToken = "set"
+        return new
+    }
+
+    private func file(
+        _ catalogue: Catalogue, _ members: [NewIntent], _ set: SetPlace = .new
+    ) throws -> [Int64] {
+        let ids = try catalogue.beginIntents(members)
+        return try catalogue.commitFilings(
+            zip(ids, members).map { FilingCommit(intent: $0, photo: $1.photo, filedAt: noon, reason: "") }, set: set
+        ).map(\.photo)
+    }
+
+    @Test func aSetIsFoundByAnyOfItsKeys() throws {
+        let catalogue = try Place().open()
+        var short = member(2, "raw")
+        short.photo.part.shortKey = Array("cut".utf8)
+        let ids = try file(catalogue, [member(1, "picture", content: "X"), short])
+        func found(_ keys: [String], _ content: String? = nil, inbox: String = "card") throws -> [Int64] {
+            try catalogue.filedSet(
+                SetQuery(inbox: inbox, keys: keys.map { Array($0.utf8) }, contentIdentifier: content)
+            ).map(\.id)
+        }
+        #expect(try found(["card/a"]) == ids && found(["cut"]) == ids && found([], "X") == ids)
+        #expect(try found(["card/b"]).isEmpty && found([], "Y").isEmpty && found(["card/a"], inbox: "phones").isEmpty)
+        #expect(try catalogue.hasFiledSet(inbox: "card", keys: [Array("card/a".utf8)]))
+        #expect(try !catalogue.hasFiledSet(inbox: "card", keys: [Array("card/b".utf8)]))
+        #expect(try catalogue.photo(id: ids[0])?.setID == catalogue.photo(id: ids[1])?.setID)
+    }
+
+    @Test func whatComesLateJoins() throws {
+        let catalogue = try Place().open()
+        let first = try file(catalogue, [member(1, "picture")])
+        #expect(try catalogue.photo(id: first[0])?.setID == nil, "alone")
+        let late = try file(catalogue, [member(2, "sidecar")], .joining(photo: first[0]))
+        let later = try file(catalogue, [member(3, "raw")], .joining(photo: late[0]))
+        let set = try catalogue.filedSet(SetQuery(inbox: "card", keys: [Array("card/a".utf8)]))
+        #expect(set.map(\.id) == first + late + later)
+        #expect(try catalogue.recentRoles(inbox: "card", limit: 10).map(\.role) == ["raw", "sidecar", "picture"])
+    }
+
+    @Test func sidecarsOfTheSameBytesAreMany() throws {
+        let catalogue = try Place().open()
+        var one = member(1, "sidecar")
+        var other = member(2, "sidecar", key: "card/b")
+        (one.photo.sha256, other.photo.sha256) = (photo(9).sha256, photo(9).sha256)
+        _ = try file(catalogue, [one, other])
+        // And a photo of the same bytes is still one for each content.
+        try catalogue.file(9)
+        let again = try failure { try catalogue.file(9) }
+        guard case .alreadyRecorded = again.code else {
+            Issue.record("\(again)")
+            return
+        }
+        #expect(try catalogue.photo(withHash: photo(9).sha256)?.photo.part.role == nil, "the photo before the sidecars")
+    }
+
+    @Test func intentsKeepWhatRecoveryNeeds() throws {
+        let catalogue = try Place().open()
+        var new = member(1, "sidecar", content: "X")
+        (new.joins, new.numberAfter) = (7, 5)
+        _ = try catalogue.beginIntents([new])
+        let stored = try #require(try catalogue.pendingIntents().first)
+        #expect(stored.setToken == "set" && stored.joins == 7 && stored.numberAfter == 5 && stored.photo == new.photo)
+    }
+
+    @Test("Photos that were filed before sets were known are found by where they lay")
+    func olderRows() throws {
+        let catalogue = try Place().open()
+        let old = try catalogue.file(1)
+        let query = SetQuery(inbox: "card", keys: [[1]], paths: [photo(1).sourcePath, "x"])
+        #expect(try catalogue.filedSet(query).map(\.id) == [old.photo])
+    }
+
+    @Test("Several changes share one transaction, and a refused one leaves the others alone")
+    func together() throws {
+        let catalogue = try Place().open()
+        try catalogue.file(1)
+        let results = try catalogue.perform([
+            .begin([intent(2)]), .begin([intent(1)]), .begin([intent(3), intent(2)]), .close([99], kept: []),
+            .record([OutcomeRecord(at: noon, inbox: "card", path: "x", outcome: .ignored, reason: "r")], kept: []),
+        ])
+        #expect(results.map { (try? $0.get()) != nil } == [true, false, false, true, true])
+        guard case .failure(let refused) = results[1], case .alreadyRecorded = refused.code else {
+            Issue.record("\(results[1])")
+            return
+        }
+        #expect(try catalogue.pendingIntents().map(\.token) == ["t1", "t2"], "of the third, nothing stays")
+        #expect(try catalogue.outcomes(forPath: "x").count == 1)
+    }
+
+    @Test("The rows of the first schema go on under the second")
+    func migration() throws {
+        let place = try Place()
+        let old = try DatabaseQueue(path: place.path)
+        try old.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
+                    INSERT INTO grdb_migrations VALUES ('1 photos, intents, outcomes, kept sources');
+                    """)
+            try db.execute(sql: firstSchema)
+            try db.execute(
+                sql: """
+                    INSERT INTO photo (filed_at, source_kept, sha256, size, library, library_path, inbox, source_path,
+                        original_name, format, proof, source_inode, source_modified, source_modified_ns,
+                        source_changed, source_changed_ns)
+                    VALUES (1, 0, zeroblob(32), 1, x'2F', x'61', 'card', x'61', x'61', 'jpeg', 'p', 1, 0, 0, 0, 0)
+                    """)
+        }
+        try old.close()
+        let catalogue = try place.open()
+        let stored = try #require(try catalogue.photo(id: 1))
+        #expect(stored.setID == nil && stored.photo.part == SetPart())
+        try catalogue.file(1)
+        #expect(try catalogue.totals().photos == 2)
+    }
+}
+
+/// The tables as the first migration made them; it is never changed, so this is not either.
+private let firstSchema: String = {
+    let columns = """
+        sha256 BLOB NOT NULL CHECK (length(sha256) = 32), size INTEGER NOT NULL, library BLOB NOT NULL,
+        library_path BLOB NOT NULL, inbox TEXT NOT NULL, source_path BLOB NOT NULL, original_name BLOB NOT NULL,
+        format TEXT NOT NULL, captured TEXT, captured_offset INTEGER, captured_provenance TEXT, width INTEGER,
+        height INTEGER, orientation INTEGER, camera TEXT, proof TEXT NOT NULL, source_inode INTEGER NOT NULL,
+        source_modified INTEGER NOT NULL, source_modified_ns INTEGER NOT NULL, source_changed INTEGER NOT NULL,
+        source_changed_ns INTEGER NOT NULL
+        """
+    return """
+        CREATE TABLE photo (id INTEGER PRIMARY KEY AUTOINCREMENT, filed_at INTEGER NOT NULL,
+            source_kept INTEGER NOT NULL, superseded_at INTEGER, superseded_by INTEGER REFERENCES photo (id),
+            \(columns)) STRICT;
+        CREATE UNIQUE INDEX photo_sha256 ON photo (sha256) WHERE superseded_at IS NULL;
+        CREATE UNIQUE INDEX photo_library_path ON photo (library, library_path) WHERE superseded_at IS NULL;
+        CREATE TABLE intent (id INTEGER PRIMARY KEY AUTOINCREMENT, token TEXT NOT NULL UNIQUE, since INTEGER NOT NULL,
+            step TEXT NOT NULL, temporary BLOB NOT NULL, photo_id INTEGER REFERENCES photo (id), \(columns)) STRICT;
+        CREATE TABLE outcome (id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, inbox TEXT NOT NULL,
+            path BLOB NOT NULL, outcome TEXT NOT NULL, reason TEXT NOT NULL, sha256 BLOB, photo_id INTEGER,
+            destination BLOB) STRICT;
+        CREATE TABLE kept_source (id INTEGER PRIMARY KEY AUTOINCREMENT, inbox TEXT NOT NULL, path BLOB NOT NULL,
+            since INTEGER NOT NULL, why TEXT NOT NULL, outcome_id INTEGER, sha256 BLOB, inode INTEGER NOT NULL,
+            size INTEGER NOT NULL, modified INTEGER NOT NULL, modified_ns INTEGER NOT NULL, changed INTEGER NOT NULL,
+            changed_ns INTEGER NOT NULL) STRICT;
+        """
+}()
