@@ -250,7 +250,8 @@ extension EndToEnd {
             try move("\(house.outside)/card", to: "\(house.inbox)/card")
             for kills in 1...3 {
                 let daemon = try await house.start("--quiet", "0s")
-                try await daemon.lines(kills * 2, holding: "filed inbox/card/DSC_")
+                // Later ones in whatever they have begun by now: there may be nothing left to be told.
+                if kills == 1 { try await daemon.line(holding: "filed inbox/card/DSC_") }
                 daemon.signal(SIGKILL)
                 #expect(try await daemon.ending() == .signal(SIGKILL))
             }
