@@ -80,9 +80,9 @@ BUGS = [
         [("Filing/StagedFile.swift", "guard read == HashedContent(hash: plan.hash, size: source.identity.size) else {",
           "guard read.size <= source.identity.size else {")], (errno("LIE", "lone", "across", faults=12),)),
     Bug("no-reread", "a duplicate is set aside without a look at the library's copy",
-        [(FILING, "if known.library == places.library,", "if true {\n"
-          "            return try await setAsideDuplicate(arrival, source, hash, of: known, work)\n        }\n"
-          "        if known.library == places.library,")], (life("gone"),)),
+        [("Inbox/Pipeline/InboxWorker+Sets.swift", "if stored.photo.library == places.library,", "if true {\n"
+          "                        known.append((hashed, stored))\n                        continue\n"
+          "                    }\n                    if stored.photo.library == places.library,")], (life("gone"),)),
     Bug("writer-ignored", "a file that somebody writes to is taken",
         [("Filing/WriterProbe.swift", "case .refusedForWriter: .writerOpen", "case .refusedForWriter: .noWriter"),
          ("DirectoryWatch/Work/WriterGuess.swift", "return file.askForReadLease() == .refusedForWriter",
@@ -112,16 +112,18 @@ BUGS = [
         [("Catalogue/Catalogue+Filing.swift", "for id in ids { try db.execute(sql: \"DELETE FROM intent WHERE id = ?\","
           " arguments: [id]) }", "_ = ids")], (life("lone"),)),
     Bug("copy-mode-moves", "mode = copy removes the source",
-        [(FILING, "let kept = spec.removesSources ? remove(source, plan.token, work) : .kept(\"mode = \\\"copy\\\"\","
-          " source.identity)", "let kept = remove(source, plan.token, work)")], (life("copy"),)),
+        [(FILING, "            spec.removesSources\n            ? remove(members, work)",
+          "            !spec.name.isEmpty\n            ? remove(members, work)")], (life("copy"),)),
     Bug("kept-forgotten", "a source that stays is not remembered",
-        [("Catalogue/Catalogue+Filing.swift", "                try remember(source, db)\n", "")], (life("kept"), life("copy"))),
+        [("Catalogue/Catalogue+Filing.swift", "            try remember(source, db)\n", "")], (life("kept"), life("copy"))),
     Bug("row-missing", "a duplicate's outcome is not recorded",
         [("Catalogue/Catalogue+Moves.swift", "let operation = try outcome.map { try insert($0.columns, into: \"outcome\","
           " db) }", "let operation: Int64? = outcome.flatMap { _ in nil }")], (life("duplicate"),)),
     Bug("wrong-path", "the catalogue has the planned path, not the real one",
-        [("Inbox/Pipeline/CatalogueWriter.swift", "        var photo = intent.planned.photo\n        photo.libraryPath = path\n",
-          "        let photo = intent.planned.photo\n")], (life("collision"),)),
+        [("Inbox/Pipeline/CatalogueWriter.swift", "photo.libraryPath = filing.path\n            return FilingCommit(\n"
+          "                intent: filing.intent.id, photo: photo, filedAt: now, reason: filing.reason",
+          "photo.libraryPath = filing.intent.planned.photo.libraryPath\n            return FilingCommit(\n"
+          "                intent: filing.intent.id, photo: photo, filedAt: now, reason: filing.reason")], (life("collision"),)),
     Bug("descriptor-leak", "each source leaves a descriptor open",
         [("Filing/SourceFile.swift", "        if status.links == 0 {", "        _ = dup(content.raw)\n"
           "        if status.links == 0 {"),
@@ -136,7 +138,8 @@ BUGS = [
           "        if wakeSet != nil { return }\n        wakeTimer.reschedule(")],
         (errno("ENOSPC EACCES", "lone", faults=60),)),
     Bug("owed-forgotten", "what recovery could not finish is not tried again",
-        [("Inbox/Pipeline/OwedRecovery.swift", "isOwed && now.monotonic >= next", "isOwed && now.monotonic < next")],
+        [("Inbox/Pipeline/OwedRecovery.swift", "isLeft && !isTrying && now.monotonic >= next",
+          "isLeft && !isTrying && now.monotonic < next")],
         (errno("EIO ENOSPC", "lone", "collision", faults=150),)),
     Bug("damaged-by-error", "a catalogue that cannot be read just now is set aside as damaged",
         [("Catalogue/Catalogue.swift", "CatalogueError(Self.code(of: findings), operation",

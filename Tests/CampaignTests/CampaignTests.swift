@@ -52,7 +52,7 @@ struct CampaignTests {
     func randomKill() async throws { try await run("random_kill.py", "--trials", "12", "--rest", "6") }
 
     @Test("System calls that fail, once or until they are healed", .enabled(if: canTrace, untraceable))
-    func failingCalls() async throws { try await run("each_errno.py", "--faults", "12", "--jobs", "12") }
+    func failingCalls() async throws { try await run("each_errno.py", "--faults", "12", "--jobs", "4") }
 
     @Test("Each seeded bug can still be put in", .enabled(if: python != nil, "skipped: needs Python"))
     func seededBugs() async throws { try await run("seeded_bugs.py", "--list") }

@@ -135,7 +135,11 @@ struct SetFilingTests {
         }
         #expect(conclusions.allSatisfy { if case .defer = $0.verdict { true } else { false } })
         #expect(house.files("library").isEmpty && house.files("inbox").count == 2)
+        #expect(try photos(house).isEmpty)
+        // The intents stay until recovery has seen that nothing is left.
+        _ = await house.worker.recover()
         #expect(try house.catalogue.pendingIntents().isEmpty && photos(house).isEmpty)
+        #expect(house.files("library").isEmpty && house.files("inbox").count == 2)
         withExtendedLifetime(scratch) {}
     }
 

@@ -3,21 +3,29 @@ import LinuxKernel
 /// Whether recovery has something to do, and when it is tried again: at once, then ever more seldom while it fails. A
 /// cause that goes away is noticed within half a minute, and one that stays costs little.
 struct OwedRecovery {
-    private(set) var isOwed = false
+    private var isLeft = false
+    private var isTrying = false
     private var failures = 0
     private var next = Int64.min
 
+    /// Whether something is half done, or being finished just now: what that is must not be taken up meanwhile.
+    var isOwed: Bool { isLeft || isTrying }
+
     /// Something is half done.
-    mutating func owe() { isOwed = true }
+    mutating func owe() { isLeft = true }
 
     /// Whether it is to be tried now.
-    func isDue(now: Moment) -> Bool { isOwed && now.monotonic >= next }
+    func isDue(now: Moment) -> Bool { isLeft && !isTrying && now.monotonic >= next }
 
-    mutating func begin() { isOwed = false }
+    mutating func begin() {
+        isLeft = false
+        isTrying = true
+    }
 
     /// All was tried once; what failed was owed again.
     mutating func end(now: Moment) {
-        failures = isOwed ? min(failures + 1, 5) : 0
-        next = isOwed ? now.later(by: min(30, Double(1 << failures))).monotonic : .min
+        isTrying = false
+        failures = isLeft ? min(failures + 1, 5) : 0
+        next = isLeft ? now.later(by: min(30, Double(1 << failures))).monotonic : .min
     }
 }
