@@ -34,8 +34,8 @@ release: deps ## build for use, with Swift's runtime linked in
 	swift build -c release --static-swift-stdlib --product photoinboxd
 	swift build -c release --static-swift-stdlib --product photoinbox
 
-# Storms, models and mounts keep both hands of a small machine busy, so they come after the others.
-HEAVY := CampaignTests|RealModel|ShrinkingTests|StormTests|DirectoryWatchTests.*Mount|Fanotify|RestartModel|ModelTests
+# Storms, models, mounts and programs that use up the processors keep both hands of a small machine busy, so they come after the others.
+HEAVY := CampaignTests|PressureMonitorTests|SetFilingTests|HostileClient|RealModel|ShrinkingTests|StormTests|DirectoryWatchTests.*Mount|Fanotify|RestartModel|ModelTests
 
 test: test-deps lint ## build and run every test, the lifecycle rules in a release build too
 	swift build --build-tests
@@ -44,7 +44,8 @@ test: test-deps lint ## build and run every test, the lifecycle rules in a relea
 	$(MAKE) test-release
 
 test-release: ## the lifecycle rules trap in optimised code as well
-	swift test -c release -Xswiftc -enable-testing --scratch-path .build-release-tests --filter SystemMonitorTests
+	swift test -c release -Xswiftc -enable-testing --scratch-path .build-release-tests --filter SystemMonitorTests \
+	    --skip PressureMonitorTests
 
 tsan: test-deps ## run the tests under Thread Sanitizer, without suppressions
 	swift test --sanitize=thread --scratch-path .build-tsan

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct HelpTests {
+@Suite(.timeLimit(.minutes(4))) struct HelpTests {
     private static let commands = [
         "status", "list", "watch", "explain", "show", "dump", "pause", "resume", "rescan", "retry", "release",
         "discard", "undo",

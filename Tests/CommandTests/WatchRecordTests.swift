@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Kernel records: what `photoinbox watch` does otherwise than inotifywait, or that needs no inotifywait to be judged.
-@Suite(.timeLimit(.minutes(1))) struct WatchRecordTests {
+@Suite(.timeLimit(.minutes(4))) struct WatchRecordTests {
     let directory: ScratchDirectory
 
     init() throws {

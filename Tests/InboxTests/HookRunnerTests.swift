@@ -12,7 +12,7 @@ private func hook(_ name: String, _ script: String, timeout: Int64 = 3600) -> Ho
     HookSettings(name: name, command: ["/bin/sh", "-c", script], timeout: .seconds(timeout))
 }
 
-@Suite("Hooks run without a shell, one at a time each, and never for ever", .timeLimit(.minutes(1)))
+@Suite("Hooks run without a shell, one at a time each, and never for ever", .timeLimit(.minutes(4)))
 struct HookRunnerTests {
     private let log = KeptLog()
     private let problems: ProblemDesk

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Inbox
 
-@Suite("A subsystem tells what it does, even while its queue is stuck", .timeLimit(.minutes(1)))
+@Suite("A subsystem tells what it does, even while its queue is stuck", .timeLimit(.minutes(4)))
 struct SubsystemTests {
     private let queue = MonitorQueue(label: "test.subsystem")
 

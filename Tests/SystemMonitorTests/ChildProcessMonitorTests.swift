@@ -6,7 +6,7 @@ import Testing
 
 @testable import SystemMonitor
 
-@Suite("Child process monitors report how children end", .timeLimit(.minutes(1)))
+@Suite("Child process monitors report how children end", .timeLimit(.minutes(4)))
 struct ChildProcessMonitorTests {
     private let queue = MonitorQueue(label: "test.child")
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SystemMonitor
 
-@Suite("Clock monitors", .timeLimit(.minutes(1)))
+@Suite("Clock monitors", .timeLimit(.minutes(4)))
 struct ClockMonitorTests {
     @Test(
         "A step of the wall clock is reported",

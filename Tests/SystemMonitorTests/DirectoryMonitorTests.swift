@@ -6,7 +6,7 @@ import Testing
 
 @testable import SystemMonitor
 
-@Suite("Directory monitors give what inotify tells", .timeLimit(.minutes(1)))
+@Suite("Directory monitors give what inotify tells", .timeLimit(.minutes(4)))
 struct DirectoryMonitorTests {
     private struct Seen: Sendable, Equatable {
         let watch: Int32

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SystemMonitor
 
-@Suite("Listener monitors report connections and who made them", .timeLimit(.minutes(1)))
+@Suite("Listener monitors report connections and who made them", .timeLimit(.minutes(4)))
 struct ListenerMonitorTests {
     private let queue = MonitorQueue(label: "test.listener")
     private let scratch: ScratchDirectory

@@ -73,7 +73,7 @@ struct TimerPlanTests {
     }
 }
 
-@Suite("Timer monitors", .timeLimit(.minutes(1)))
+@Suite("Timer monitors", .timeLimit(.minutes(4)))
 struct TimerMonitorTests {
     private let queue = MonitorQueue(label: "test.timers")
 
