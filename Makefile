@@ -34,18 +34,23 @@ release: deps ## build for use, with Swift's runtime linked in
 	swift build -c release --static-swift-stdlib --product photoinboxd
 	swift build -c release --static-swift-stdlib --product photoinbox
 
-# Storms, models, mounts and programs that use up the processors keep both hands of a small machine busy, so they come after the others.
-HEAVY := CampaignTests|PressureMonitorTests|SetFilingTests|HostileClient|RealModel|ShrinkingTests|StormTests|DirectoryWatchTests.*Mount|Fanotify|RestartModel|ModelTests
+# Storms, models and mounts keep both hands of a small machine busy, so they come after the others; campaigns after them,
+# since they strike at many daemons; and alone what uses up the processors.
+HEAVY := RealModel|ShrinkingTests|StormTests|DirectoryWatchTests.*Mount|Fanotify|RestartModel|ModelTests
+CAMPAIGNS := CampaignTests|SetFilingTests|HostileClient
+ALONE := PressureMonitorTests
 
 test: test-deps lint ## build and run every test, the lifecycle rules in a release build too
 	swift build --build-tests
-	swift test --skip-build --skip '$(HEAVY)'
+	swift test --skip-build --skip '$(HEAVY)|$(CAMPAIGNS)|$(ALONE)'
 	swift test --skip-build --filter '$(HEAVY)'
+	swift test --skip-build --filter '$(CAMPAIGNS)'
+	swift test --skip-build --filter '$(ALONE)'
 	$(MAKE) test-release
 
 test-release: ## the lifecycle rules trap in optimised code as well
 	swift test -c release -Xswiftc -enable-testing --scratch-path .build-release-tests --filter SystemMonitorTests \
-	    --skip PressureMonitorTests
+	    --skip '$(ALONE)'
 
 tsan: test-deps ## run the tests under Thread Sanitizer, without suppressions
 	swift test --sanitize=thread --scratch-path .build-tsan
