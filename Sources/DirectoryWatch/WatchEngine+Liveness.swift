@@ -14,32 +14,37 @@ extension WatchEngine {
     /// Touches the cookie, unless its last event is owed still.
     func askForLife() {
         guard let cookie, !state.onQueue({ $0.hasEnded || $0.life.proof.asked != nil }) else { return }
-        // Its event comes after what is put in line before it is raised.
-        cookie.touch { [weak self] watch in
-            let now = monotonicNanoseconds()
+        cookie.touch { [weak self] watch, raise in
             guard let self else { return }
-            self.queue.async { self.willTouch(watch, at: now) }
+            self.queue.async {
+                self.expectLife(from: watch)
+                // Not before: a turn that is under way meanwhile would take the event for nobody's.
+                raise()
+            }
         } failed: { [weak self] error in
             guard let self else { return }
             self.queue.async { self.state.onQueue { $0.life.failure = "\(error)" } }
         }
     }
 
-    private func willTouch(_ watch: Int32, at now: UInt64) {
+    private func expectLife(from watch: Int32) {
         let isNew = state.onQueue { state in
             defer { state.life.watch = watch }
             state.life.failure = nil
-            return state.life.proof.ask(at: now) && state.life.watch != watch
+            state.life.proof.ask(at: monotonicNanoseconds())
+            return state.life.watch != watch
         }
         if isNew { listen(to: watch) { [weak self] in self?.takeLife($0) } }
         publish()
     }
 
     private func takeLife(_ record: EventRecord) {
-        let isLost = record.mask.contains(.ignored)
-        state.onQueue { state in
+        let isLost = state.onQueue { state in
+            // The last record of a watch that was given up for another one proves nothing of that one.
+            if state.life.watch != record.watch { return false }
             state.life.proof.answer(at: monotonicNanoseconds())
-            if isLost { state.life.watch = -1 }
+            if record.mask.contains(.ignored) { state.life.watch = -1 }
+            return state.life.watch == -1
         }
         if isLost { cookie?.loseWatch() }
     }

@@ -84,12 +84,14 @@ struct LivenessTests {
     /// Touches and waits until it is done: the watch, or the failure.
     private func touch(_ cookie: LivenessCookie) -> Result<Int32, SystemCallError> {
         let result = Locked<Result<Int32, SystemCallError>?>(nil)
-        cookie.touch { watch in
+        cookie.touch { watch, raise in
             result.withLock { $0 = .success(watch) }
+            raise()
         } failed: { error in
             result.withLock { $0 = .failure(error) }
         }
-        cookie.queue.sync {}
+        // Opened, and then closed.
+        for _ in 0..<2 { cookie.queue.sync {} }
         return result.withLock { $0 } ?? .success(-1)
     }
 
@@ -114,6 +116,27 @@ struct LivenessTests {
         cookie.queue.sync {}
         #expect(throws: SystemCallError.self) { try FileStatus(of: LivenessCookie.name, in: directory) }
         #expect(try touch(cookie).get() == -1)
+    }
+
+    @Test("No event before somebody listens, and no second touch before the first is over")
+    func raises() throws {
+        let scratch = try ScratchDirectory()
+        let instance = try InotifyInstance()
+        let cookie = LivenessCookie(label: "test.cookie", directory: scratch.bytePath, instance: instance)
+        let held = Locked<(@Sendable () -> Void)?>(nil)
+        cookie.touch { _, raise in
+            held.withLock { $0 = raise }
+        } failed: { _ in
+        }
+        cookie.queue.sync {}
+        let raise = try #require(held.withLock { $0 })
+        #expect(try touch(cookie).get() == -1)
+        #expect(try instance.queuedBytes() == 0)
+        raise()
+        cookie.queue.sync {}
+        #expect(try events(of: instance).map(\.mask) == [.closedAfterWriting])
+        #expect(try touch(cookie).get() > 0)
+        cookie.end()
     }
 
     @Test("A cookie that was replaced is watched anew; links are not followed")

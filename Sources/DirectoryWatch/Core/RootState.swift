@@ -1,4 +1,5 @@
 import FileValues
+import LinuxKernel
 import SystemPackage
 
 /// What one reconciliation found: all differences told since it began.

@@ -141,9 +141,3 @@ struct Findings: Sendable {
         return start..<Int32(names.count)
     }
 }
-
-/// What a root is, kept over remounts: its file system and its inode there.
-struct RootIdentity: Hashable, Sendable {
-    let fileSystem: FileSystem
-    let inode: UInt64
-}

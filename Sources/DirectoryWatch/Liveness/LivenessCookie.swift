@@ -11,6 +11,8 @@ import SystemPackage
 final class LivenessCookie: Sendable {
     private struct State {
         var watch: Int32?
+        /// Open for writing; closing it raises the event.
+        var file: SharedDescriptor?
         var hasEnded = false
     }
 
@@ -30,13 +32,14 @@ final class LivenessCookie: Sendable {
         state = QueueBound(State(), queue: queue)
     }
 
-    /// Opens it for writing and closes it, which raises `closedAfterWriting` on a watch; from any thread. Makes it, and
+    /// Opens it for writing, from any thread, so that closing it raises `closedAfterWriting` on a watch. Makes it, and
     /// watches it, where it is not there or another one is.
     ///
-    /// `willTouch` is given the watch right before the event is raised, or `failed` why it can't be; on the cookie's
-    /// queue. Nothing is done while the last time is under way.
+    /// `willRaise` is given the watch, and what to call as soon as its events are listened to: that closes the file. Or
+    /// `failed` is told why it can't be; both on the cookie's queue. Nothing is done while the last time is under way.
     func touch(
-        willTouch: @escaping @Sendable (Int32) -> Void, failed: @escaping @Sendable (SystemCallError) -> Void
+        willRaise: @escaping @Sendable (_ watch: Int32, _ raise: @escaping @Sendable () -> Void) -> Void,
+        failed: @escaping @Sendable (SystemCallError) -> Void
     ) {
         let isUnderWay = isAsked.withLock { isAsked in
             defer { isAsked = true }
@@ -44,11 +47,20 @@ final class LivenessCookie: Sendable {
         }
         if isUnderWay { return }
         queue.async { [self] in
-            state.onQueue { state in
-                do throws(SystemCallError) { try touch(&state, willTouch) } catch { failed(error) }
+            do throws(SystemCallError) {
+                let watch = try state.onQueue { state throws(SystemCallError) in try open(&state) }
+                if let watch { willRaise(watch) { self.queue.async { self.raise() } } }
+            } catch {
+                isAsked.withLock { $0 = false }
+                failed(error)
             }
-            isAsked.withLock { $0 = false }
         }
+    }
+
+    private func raise() {
+        // Closed by dropping it.
+        state.onQueue { $0.file = nil }
+        isAsked.withLock { $0 = false }
     }
 
     /// The kernel dropped its watch: the next touch makes another.
@@ -59,22 +71,23 @@ final class LivenessCookie: Sendable {
         queue.async { [self] in
             state.onQueue { state in
                 if let watch = state.watch { instance.removeWatch(watch) }
-                state = State(watch: nil, hasEnded: true)
+                state = State(hasEnded: true)
                 if let parent = try? openDirectory(directory) { try? parent.remove(Self.name) }
             }
         }
     }
 
-    private func touch(_ state: inout State, _ willTouch: (Int32) -> Void) throws(SystemCallError) {
-        if state.hasEnded { return }
+    /// Its watch; nil after the end.
+    private func open(_ state: inout State) throws(SystemCallError) -> Int32? {
+        if state.hasEnded { return nil }
         let file = try open()
         // Each time: it is the same watch for the same file, and nothing else tells two files apart for certain. What is
         // mounted over the directory may give its cookie the same inode number.
         let watch = try instance.addWatch(place: file, .closedAfterWriting)
         if let old = state.watch, old != watch { instance.removeWatch(old) }
         state.watch = watch
-        willTouch(watch)
-        try file.close()
+        state.file = SharedDescriptor(file)
+        return watch
     }
 
     private func open() throws(SystemCallError) -> OwnedDescriptor {

@@ -7,7 +7,8 @@ struct LivenessProof: Hashable, Sendable {
     private(set) var latency: UInt64?
     private(set) var count = 0
 
-    /// The cookie is touched, unless an answer is owed already; whether it is to be.
+    /// The cookie is about to be touched; whether no answer is owed already, which would go on to be.
+    @discardableResult
     mutating func ask(at now: UInt64) -> Bool {
         if asked != nil { return false }
         asked = now

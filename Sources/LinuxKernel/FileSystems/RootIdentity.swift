@@ -1,5 +1,4 @@
 import FileValues
-package import LinuxKernel
 
 /// Which directory a root really is, whatever its path leads to now: identity that is kept over restarts and remounts.
 package struct RootIdentity: Hashable, Sendable {
@@ -8,6 +7,7 @@ package struct RootIdentity: Hashable, Sendable {
     /// The directory's inode on it.
     package let inode: UInt64
 
+    /// An identity from its parts.
     package init(fileSystem: FileSystem, inode: UInt64) {
         self.fileSystem = fileSystem
         self.inode = inode
