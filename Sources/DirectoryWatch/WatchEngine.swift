@@ -116,6 +116,9 @@ final class WatchEngine: Sendable {
 
     func setHandler(_ handler: @escaping Handler) { state.onQueue { $0.handler = handler } }
 
+    /// How long roots that do not answer may hold up whoever waits for the watch to begin.
+    private static let patience = Duration.seconds(5)
+
     func start(
         onWatching: (@Sendable () -> Void)?, onReconciled: (@Sendable ([ReconcileReport]) -> Void)?
     ) {
@@ -123,6 +126,15 @@ final class WatchEngine: Sendable {
         for place in roots.indices { leaveOutOfMemory(place) }
         let ticket = onReconciled.map { addTicket(Array(roots.indices), $0) }
         turn("starting") { $0.start(ticket: ticket) }
+        queue.after(Self.patience) { [weak self] in self?.beginWithoutTheRest() }
+    }
+
+    private func beginWithoutTheRest() {
+        let watching = state.onQueue { state in
+            defer { state.onWatching = nil }
+            return state.onWatching
+        }
+        watching?()
     }
 
     func end() {

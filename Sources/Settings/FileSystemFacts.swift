@@ -1,5 +1,7 @@
+import Dispatch
 package import FileValues
 import Glibc
+import LinuxKernel
 
 /// What a check of the configuration asks of the file system; a test gives its own answers.
 package protocol FileSystemFacts {
@@ -16,6 +18,8 @@ package enum FileSystemEntry: Hashable, Sendable {
     case missing
     /// It could not be asked about, with the system's words: a directory on the way may not be searched.
     case unknown(String)
+    /// Its file system does not answer now, with the system's words: a hung mount, a server that is away.
+    case unreachable(String)
     case directory(DirectoryFacts)
     case fifo
     /// A regular file, and whether this process may run it.
@@ -45,16 +49,40 @@ package struct DirectoryFacts: Hashable, Sendable {
     }
 }
 
-/// The answers of this machine, for this process's effective user. Blocks on the file system. See stat(2),
-/// faccessat(2), realpath(3).
+/// The answers of this machine, for this process's effective user. Blocks on the file system, for each question for
+/// five seconds at most. See stat(2), faccessat(2), realpath(3).
 package struct LocalFileSystem: FileSystemFacts {
+    private static let patience = DispatchTimeInterval.seconds(5)
+
     package init() {}
 
     package func entry(at path: BytePath) -> FileSystemEntry {
+        let answer = Locked<FileSystemEntry?>(nil)
+        let isThere = DispatchSemaphore(value: 0)
+        do throws(SystemCallError) {
+            // A thread of its own, which is left behind where the call never returns.
+            try startThread(named: "check") {
+                let entry = ask(path)
+                answer.withLock { $0 = entry }
+                isThere.signal()
+            }
+        } catch {
+            return ask(path)
+        }
+        _ = isThere.wait(timeout: .now() + Self.patience)
+        return answer.withLock { $0 } ?? .unreachable("no answer for 5 s")
+    }
+
+    /// What says that the way is good, and what is at its end does not work at the moment.
+    private static let passing: Set<Int32> = [ENOTCONN, EIO, ESTALE, ETIMEDOUT, EHOSTDOWN, EHOSTUNREACH, ENODEV, ENXIO]
+
+    private func ask(_ path: BytePath) -> FileSystemEntry {
         var status = stat()
         guard path.withCString({ fstatat(AT_FDCWD, $0, &status, 0) }) == 0 else {
             let code = errno
-            return code == ENOENT ? .missing : .unknown(String(cString: strerror(code)))
+            if code == ENOENT { return .missing }
+            let words = String(cString: strerror(code))
+            return Self.passing.contains(code) ? .unreachable(words) : .unknown(words)
         }
         switch status.st_mode & S_IFMT {
         case S_IFDIR:

@@ -79,6 +79,11 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
         case .missing:
             if isMade, canBeMade(path) { return }
             report("no such directory; make it (mkdir -p \(path)), or correct the path", key: key)
+        case .unreachable(let reason):
+            guard case .inbox = role else { return report("cannot be looked at: \(reason)", key: key) }
+            report(
+                "does not answer (\(reason)); the others are watched, and this one as soon as it does", key: key,
+                severity: .warning)
         case .unknown(let reason): report("cannot be looked at: \(reason)", key: key)
         case .fifo, .file, .other: report("this is not a directory", key: key)
         }
@@ -135,7 +140,7 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
                 return report("no such directory: \(parent); make it, or correct the path", key: key)
             }
             if !directory.isWritable { report("the FIFO is absent, and \(parent) may not be written to", key: key) }
-        case .unknown(let reason): report("cannot be looked at: \(reason)", key: key)
+        case .unknown(let reason), .unreachable(let reason): report("cannot be looked at: \(reason)", key: key)
         case .directory, .file, .other: report("there is something here that is no FIFO; choose another path", key: key)
         }
     }
@@ -147,7 +152,8 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
         case .file(isExecutable: true): break
         case .file(isExecutable: false): report("\(program) may not be run; chmod +x it", key: key)
         case .missing: report("there is no program \(program)", key: key)
-        case .unknown(let reason): report("\(program) cannot be looked at: \(reason)", key: key)
+        case .unknown(let reason), .unreachable(let reason):
+            report("\(program) cannot be looked at: \(reason)", key: key)
         case .directory, .fifo, .other: report("\(program) is not a program", key: key)
         }
     }

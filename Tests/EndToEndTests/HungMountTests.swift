@@ -11,11 +11,11 @@ extension EndToEnd {
 
     @Suite("A disk that does not answer holds up its own inbox alone")
     struct HungMount {
-        /// Mounts a file system that nobody serves on `$0`: whoever opens it waits. A process keeps the server's end for
-        /// two minutes at most; when that one ends, the kernel refuses all who wait.
+        /// Mounts a file system that nobody serves on `$place`: whoever opens it waits. A process, whose number is put into
+        /// `$noted`, keeps the server's end for two minutes at most; when that one ends, the kernel refuses all who wait.
         private static let hang = """
-            exec 9<>/dev/fuse && mount -i -t fuse -o fd=9,rootmode=40000,user_id=0,group_id=0 hung "$0" &&
-                { sleep 120 >&- 2>&- & echo $! >"$1"; }
+            exec 9<>/dev/fuse && mount -i -t fuse -o fd=9,rootmode=40000,user_id=0,group_id=0 hung "$place" &&
+                { sleep 120 >&- 2>&- & echo $! >"$noted"; }
             """
 
         @Test("Told as stalled, with its step; the others go on; over when the server is gone and the place is free")
@@ -66,6 +66,40 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
+        @Test("One that hangs from the start keeps nothing else from starting; taken up when its place is free")
+        func hungAtTheStart() async throws {
+            let house = try House(running: [
+                "/usr/bin/unshare", "-m", "--propagation", "private", "/bin/sh", "-c",
+                """
+                PATH=/usr/sbin:/usr/bin:/sbin:/bin; house=${2%/*}; place=$house/card; noted=$house/server; \(Self.hang)
+                exec 9>&- "$0" "$@"
+                """,
+            ])
+            try makeDirectory(house.path("card"))
+            let daemon = try await house.start(
+                configuration: """
+                    library = "@library"
+                    state = "@st"
+                    [inbox.card]
+                    path = "@card"
+                    [inbox.other]
+                    path = "@inbox"
+                    """)
+            let server = try process(in: house.path("server"))
+            defer { kill(server, SIGKILL) }
+            #expect(daemon.count(of: "does not answer (no answer for 5 s)") == 1)
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try await daemon.line(holding: "filed other/a.jpg")
+            try await daemon.line(holding: "PI-206", "card has not answered", within: 60)
+
+            kill(server, SIGKILL)
+            try await daemon.line(holding: "inbox card went away", within: 60)
+            try await beside(daemon, ["/bin/umount", house.path("card")])
+            try house.drop(try Photos.unique(2), as: "b.jpg", into: house.path("card"))
+            try await daemon.line(holding: "filed card/b.jpg", within: 60)
+            try await daemon.stop()
+        }
+
         @Test("The daemon can be stopped meanwhile")
         func stopped() async throws {
             let house = try House(running: ["/usr/bin/unshare", "-m", "--propagation", "private"])
@@ -80,8 +114,12 @@ extension EndToEnd {
         private func mount(on place: String, noting file: String, beside daemon: RunningProgram) throws -> pid_t {
             try runProgram([
                 "/usr/bin/nsenter", "-m", "-t", "\(daemon.pid)", "/bin/sh", "-c",
-                "PATH=/usr/sbin:/usr/bin:/sbin:/bin; \(Self.hang)", place, file,
+                "PATH=/usr/sbin:/usr/bin:/sbin:/bin; place=$0; noted=$1; \(Self.hang)", place, file,
             ])
+            return try process(in: file)
+        }
+
+        private func process(in file: String) throws -> pid_t {
             let text = try String(contentsOfFile: file, encoding: .utf8)
             return try #require(pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)))
         }

@@ -92,6 +92,24 @@ struct CheckTests {
             ])
     }
 
+    @Test("An inbox on a disk that does not answer is warned of; a library there is a mistake")
+    func unreachable() throws {
+        let found = try Self.issues(
+            FakeFileSystem(
+                directories: ["/p"],
+                more: [
+                    "/p/library": .unreachable("no answer for 5 s"),
+                    "/in": .unreachable("Transport endpoint is not connected"), "/bin/hook": .file(isExecutable: true),
+                ]))
+        #expect(
+            found == [
+                "/x.toml:1:11: library = \"/p/library\": cannot be looked at: no answer for 5 s",
+                "/x.toml:3:8: warning: path = \"/in\": does not answer (Transport endpoint is not connected); "
+                    + "the others are watched, and this one as soon as it does",
+                "/x.toml:5:9: owner = \"bob\": no such user",
+            ])
+    }
+
     @Test func linksAndMountsCannotHideAnOverlap() throws {
         let linked = FakeFileSystem(
             directories: ["/p", "/p/library"],

@@ -28,7 +28,9 @@ final class MachineWatch: Sendable {
                 onMounts()
             }
             clock?.setEventHandler { change in
-                log.logger.notice("the clock was set, by \(change.jump)")
+                // Set to what it was, as time services do: timers are armed anew, and nobody has to know.
+                let isFar = change.jump >= .milliseconds(1) || change.jump <= .milliseconds(-1)
+                log.logger.log(level: isFar ? .notice : .debug, "the clock was set, by \(change.jump)")
                 onClock()
             }
             mounts?.activate()

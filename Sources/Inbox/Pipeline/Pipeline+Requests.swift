@@ -8,7 +8,8 @@ extension Pipeline {
     func perform<R: Sendable>(
         _ inbox: String?, _ body: @Sendable (InboxWorker) async -> R
     ) async -> R? {
-        guard isAdmitting, let worker = inbox.map({ workers[$0] }) ?? workers.values.first else { return nil }
+        let ready = workers.filter { !recovering.contains($0.key) }
+        guard isAdmitting, let worker = inbox.map({ ready[$0] }) ?? ready.values.first else { return nil }
         requests += 1
         busy.begin()
         let result = await body(worker)

@@ -21,6 +21,8 @@ package actor Pipeline {
     /// Arrivals of one inbox, or sets, that are in work at once: while some wait for the catalogue, and share its wait for
     /// the disk, another's bytes are read. Half of it costs a sixth of the throughput, twice as much gains nothing.
     private static let width = 8
+    /// How long inboxes whose disk does not answer may hold up the others at the start.
+    private static let patience = Duration.seconds(5)
 
     package nonisolated let book: Locked<ArrivalBook>
     package nonisolated let subsystem: Subsystem
@@ -38,6 +40,9 @@ package actor Pipeline {
     /// Requests of people that workers carry out.
     var requests = 0
     private(set) var isAdmitting = false
+    /// Inboxes of which nothing is taken yet: what an earlier life left there is still under way.
+    private(set) var recovering: Set<String> = []
+    private var whenRecovered: CheckedContinuation<Void, Never>?
     private var isStopped = false
     /// What the timer is set to.
     private var wakeSet: Moment?
@@ -65,7 +70,8 @@ package actor Pipeline {
     /// with files that stay in their inbox and need nothing more, in the state in which they had their outcome; nil for
     /// what is no regular file.
     ///
-    /// With `prepare` the gate opens when that has returned, which this does not wait for: it may take hours.
+    /// With `prepare` the gate opens when that has returned, which this does not wait for: it may take hours. Nor does it
+    /// wait for an inbox whose disk does not answer for five seconds: that one's gate opens when it does.
     func start(
         after prepare: (@Sendable () async -> Void)? = nil,
         settled: @escaping @Sendable (ArrivalKey, FileIdentity?) -> Void
@@ -76,16 +82,29 @@ package actor Pipeline {
         busy.setEventHandler { [listener] in listener.activity($0) }
         busy.activate()
         busy.expectIdle()
-        for worker in workers.values.sorted(by: { $0.spec.name < $1.spec.name }) {
-            for symptom in await worker.recover() { listener.symptom(symptom) }
-            // Without it nothing is expected, until something came again.
-            histories[worker.spec.name] = try? await worker.catalogue.history(of: worker.spec.name)
-        }
+        recovering = Set(workers.keys)
+        for worker in workers.values { TaskQueue.start { await self.recover(worker) } }
+        subsystem.queue.after(Self.patience) { [weak self] in self?.assumeIsolated { $0.tellRecovered() } }
+        if !recovering.isEmpty { await withCheckedContinuation { whenRecovered = $0 } }
         guard let prepare else { return open() }
         TaskQueue.start {
             await prepare()
             await self.open()
         }
+    }
+
+    private func recover(_ worker: InboxWorker) async {
+        for symptom in await worker.recover() { listener.symptom(symptom) }
+        // Without it nothing is expected, until something came again.
+        histories[worker.spec.name] = try? await worker.catalogue.history(of: worker.spec.name)
+        recovering.remove(worker.spec.name)
+        if recovering.isEmpty { tellRecovered() }
+        pump()
+    }
+
+    private func tellRecovered() {
+        whenRecovered?.resume()
+        whenRecovered = nil
     }
 
     private func open() {
@@ -177,7 +196,7 @@ package actor Pipeline {
     /// Takes arrivals into work, as many as are admitted.
     func pump() {
         guard isAdmitting else { return }
-        for (name, worker) in workers where !isPaused(name) {
+        for (name, worker) in workers where !isPaused(name) && !recovering.contains(name) {
             while running[name, default: 0] < Self.width {
                 guard let assignment = nextAssignment(for: worker) else { break }
                 running[name, default: 0] += 1
