@@ -26,8 +26,8 @@ package enum ControlCommand: Hashable, Sendable {
     case release(operation: Int64, asIs: Bool)
     /// Puts a file that was set aside into the trash.
     case discard(operation: Int64)
-    /// Takes a filed photo back out of the library.
-    case undo(operation: Int64)
+    /// Takes a filed photo back out of the library, with all of its set unless it is meant `alone`.
+    case undo(operation: Int64, alone: Bool = false)
 
     /// Its word in a request.
     package var verb: String {

@@ -14,10 +14,11 @@ private struct Fields: Codable {
     var all: Bool?
     var operation: Int64?
     var asIs: Bool?
+    var alone: Bool?
     var dryRun: Bool?
 
     enum CodingKeys: String, CodingKey {
-        case version, id, `do`, inbox, file, all, operation
+        case version, id, `do`, inbox, file, all, operation, alone
         case fileBase64 = "file_base64"
         case asIs = "as_is"
         case dryRun = "dry_run"
@@ -51,7 +52,10 @@ extension ControlRequest {
         case .release(let operation, let asIs):
             fields.operation = operation
             if asIs { fields.asIs = true }
-        case .discard(let operation), .undo(let operation): fields.operation = operation
+        case .discard(let operation): fields.operation = operation
+        case .undo(let operation, let alone):
+            fields.operation = operation
+            if alone { fields.alone = true }
         }
         return encoded(fields)
     }
@@ -78,7 +82,7 @@ extension Fields {
         case "retry": return .retry(try subject(id))
         case "release": return .release(operation: try need(operation, "operation", id), asIs: asIs ?? false)
         case "discard": return .discard(operation: try need(operation, "operation", id))
-        case "undo": return .undo(operation: try need(operation, "operation", id))
+        case "undo": return .undo(operation: try need(operation, "operation", id), alone: alone ?? false)
         case nil: throw RequestMistake(message: "\"do\" is missing", id: id)
         case let verb?:
             throw RequestMistake(message: "there is no command \"\(escapeForDisplay(verb.utf8.prefix(64)))\"", id: id)

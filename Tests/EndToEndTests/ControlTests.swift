@@ -150,6 +150,38 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
+        @Test("Undo takes back a whole set, or one of it alone")
+        func undoSet() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: House.oneCard)
+            for (stem, number) in [("DSC_1", 1), ("DSC_2", 2)] {
+                var raw = try Photos.named("mosaic.nef")
+                raw.append(contentsOf: Array("\(number)".utf8))
+                try house.drop(raw, as: "\(stem).NEF")
+                try house.drop(try Photos.unique(number), as: "\(stem).JPG")
+                try await daemon.lines(holding: ["filed card/\(stem).JPG", "filed card/\(stem).NEF"])
+            }
+            #expect(daemon.count(of: "filed as one with") == 4)
+            func number(of name: String) async throws -> String {
+                let command = try await house.ask("explain", "card/\(name)").text.split(separator: "photoinbox undo ")
+                return String(try #require(command.last?.prefix { $0.isNumber }))
+            }
+            let jpeg = try await number(of: "DSC_1.JPG")
+            let dry = try await house.ask("undo", jpeg, "--dry-run")
+            #expect(dry.status == 0 && dry.text.contains("DSC_1.NEF") && dry.text.contains("DSC_1.JPG"), "\(dry.lines)")
+            let done = try await house.ask("undo", jpeg)
+            #expect(done.status == 0, "\(done.lines)")
+            try await daemon.lines(holding: ["taken back card/DSC_1.JPG", "taken back card/DSC_1.NEF"])
+            #expect(Set(house.files(in: house.path("returned/card")).keys) == ["DSC_1.JPG", "DSC_1.NEF"])
+            let alone = try await house.ask("undo", try await number(of: "DSC_2.JPG"), "--alone")
+            #expect(alone.status == 0 && !alone.text.contains("NEF"), "\(alone.lines)")
+            #expect(
+                Set(house.files(in: house.path("returned/card")).keys) == ["DSC_1.JPG", "DSC_1.NEF", "DSC_2.JPG"])
+            #expect(house.files(in: house.library).count == 1, "the raw file of the second stays")
+            house.expectNoTemporaries()
+            try await daemon.stop()
+        }
+
         @Test("What came by an inbox that is configured no longer can be taken back and thrown away all the same")
         func inboxThatIsGone() async throws {
             let house = try House()

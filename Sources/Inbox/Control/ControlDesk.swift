@@ -65,7 +65,7 @@ final class ControlDesk: Sendable {
         case .release(let operation, let asIs):
             return await move(operation, .release(asIs: asIs), peer, isDryRun)
         case .discard(let operation): return await move(operation, .discard, peer, isDryRun)
-        case .undo(let operation): return await move(operation, .undo, peer, isDryRun)
+        case .undo(let operation, let alone): return await move(operation, .undo(alone: alone), peer, isDryRun)
         }
     }
 
@@ -234,11 +234,11 @@ final class ControlDesk: Sendable {
     ) async -> ControlAnswer {
         do {
             let current = try running()
-            guard let facts = try await catalogue.facts(of: operation) else {
+            let facts = try await catalogue.facts(of: operation, for: what)
+            guard let inbox = facts.first?.outcome.outcome.inbox else {
                 throw RequestRefusal(
                     .noMatch, "there is no operation \(operation)", action: "See what there is: photoinbox list")
             }
-            let inbox = facts.outcome.outcome.inbox
             // What belongs to an inbox that is configured no longer can still be thrown away or taken back.
             if case .release = what { try require(inbox) }
             let isKnown = current.settings.inboxes.contains { $0.name == inbox }
@@ -247,15 +247,17 @@ final class ControlDesk: Sendable {
             let carried = await current.pipeline.perform(isKnown ? inbox : nil) { worker in
                 await worker.carryOut(request, facts)
             }
-            guard let done = carried else { throw Self.notReady }
-            if let key = done.lookAt, !isDryRun {
-                await current.pipeline.look(at: key, as: nil)
+            guard let parts = carried else { throw Self.notReady }
+            let answer = ControlAnswer(parts)
+            let done = isDryRun ? [] : parts.filter { $0.answer.status == 0 }
+            for part in done {
+                if let key = part.lookAt { await current.pipeline.look(at: key, as: nil) }
+                log.moved(what.kind, part.answer, by: asker)
             }
-            guard done.answer.status == 0, !isDryRun else { return done.answer }
+            if done.isEmpty { return answer }
             if what == .discard { current.trashGrew() }
-            log.moved(what.kind, done.answer, by: asker)
             onChange()
-            return done.answer
+            return answer
         } catch { return Self.answer(to: error) }
     }
 

@@ -71,7 +71,8 @@ package enum OfflineDesk {
             return try await move(id, .release(asIs: asIs), request.isDryRun, settings, catalogue, writer, asker)
         case .discard(let id):
             return try await move(id, .discard, request.isDryRun, settings, catalogue, writer, asker)
-        case .undo(let id): return try await move(id, .undo, request.isDryRun, settings, catalogue, writer, asker)
+        case .undo(let id, let alone):
+            return try await move(id, .undo(alone: alone), request.isDryRun, settings, catalogue, writer, asker)
         case .hello, .state, .rescan, .retry:
             throw Refusal(description: "Only the running daemon can do this")
         }
@@ -121,7 +122,9 @@ package enum OfflineDesk {
                 name: "files of \(name)", queue: MonitorQueue(label: "photo-inbox.files.\(name)"), isVital: false))
         // What was under way when the daemon ended comes first, and only then what is known of the operation.
         if !isDryRun { _ = await worker.recover() }
-        guard let facts = try await writer.facts(of: operation) else { return missing }
-        return await worker.carryOut(FileRequest(what: what, asker: asker, isDryRun: isDryRun), facts).answer
+        let facts = try await writer.facts(of: operation, for: what)
+        if facts.isEmpty { return missing }
+        return ControlAnswer(
+            await worker.carryOut(FileRequest(what: what, asker: asker, isDryRun: isDryRun), facts))
     }
 }

@@ -22,6 +22,26 @@ extension CatalogueWriter {
         }
     }
 
+    /// What is known of an outcome, first, and of those that a request for it concerns as well: what stands in the
+    /// library of the set that is to be taken back. Empty if there is no outcome of this number.
+    func facts(of operation: Int64, for what: FileRequest.What) throws(CatalogueError) -> [OperationFacts] {
+        guard let named = try facts(of: operation) else { return [] }
+        guard what == .undo(alone: false), let photo = named.photo, photo.supersededAt == nil else { return [named] }
+        let others = try perform("looking up a set") { () throws(CatalogueError) in
+            var operations: [Int64] = []
+            for other in try catalogue.photos(inSetOf: photo) where other.id != photo.id {
+                let filed = try catalogue.outcomes(ofPhoto: other.id).first { $0.outcome.outcome == .filed }
+                if let filed { operations.append(filed.id) }
+            }
+            return operations
+        }
+        var all = [named]
+        for other in others {
+            if let facts = try facts(of: other) { all.append(facts) }
+        }
+        return all
+    }
+
     /// Writes down a request before its file is moved. While a photo is taken back, nobody is told that the library
     /// has it.
     func begin(_ request: RequestRecord, takingBack photo: StoredPhoto?) throws(CatalogueError) -> Int64 {

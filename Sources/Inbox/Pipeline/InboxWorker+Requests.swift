@@ -14,8 +14,8 @@ struct FileRequest: Sendable {
         case release(asIs: Bool)
         /// Into the trash.
         case discard
-        /// Out of the library.
-        case undo
+        /// Out of the library; all of its set with it, unless it is meant alone.
+        case undo(alone: Bool)
     }
 
     let what: What
@@ -28,6 +28,20 @@ struct CarriedOut: Sendable {
     var answer: ControlAnswer
     /// A file that lies in its inbox and is to be looked at.
     var lookAt: ArrivalKey?
+}
+
+extension ControlAnswer {
+    /// One answer for what belongs together; the last part may be a refusal.
+    init(_ parts: [CarriedOut]) {
+        let answers = parts.map(\.answer)
+        self = answers.first ?? ControlAnswer("nothing to do")
+        message = answers.map(\.message).joined(separator: "\n")
+        items = answers.flatMap(\.items)
+        if let last = answers.last, answers.count > 1, last.status != 0 {
+            status = ExitStatus.someLeft.rawValue
+            action = last.action ?? "Repeat it with --alone for what is left, by its own number: photoinbox explain"
+        }
+    }
 }
 
 /// Why a request is not carried out, and what to do.
@@ -58,8 +72,17 @@ private struct Way {
 /// The request is written down, then the file is renamed, or copied, verified, synced and only then removed; then what
 /// it came to is written down. At every instant one whole copy is there, and ``recover(_:)`` finds it.
 extension InboxWorker {
-    /// Never throws: what failed is the answer.
-    func carryOut(_ request: FileRequest, _ facts: OperationFacts) async -> CarriedOut {
+    /// Carries it out for all that belong together, one after the other, as far as the first that is refused. Never
+    /// throws: what failed is the answer.
+    func carryOut(_ request: FileRequest, _ all: [OperationFacts]) async -> [CarriedOut] {
+        var done: [CarriedOut] = []
+        for facts in all where done.allSatisfy({ $0.answer.status == 0 }) {
+            done.append(await carryOut(request, facts))
+        }
+        return done
+    }
+
+    private func carryOut(_ request: FileRequest, _ facts: OperationFacts) async -> CarriedOut {
         subsystem.enter("\(request.what.verb) of operation \(facts.outcome.id)")
         defer { subsystem.idle() }
         do {
@@ -103,7 +126,7 @@ extension InboxWorker {
             sha256: try source.hash(FileWork()).bytes, identity: source.identity)
         underWay.updateValue(nil, forKey: move.token)
         defer { underWay[move.token] = nil }
-        let photo = request.what == .undo ? facts.photo : nil
+        let photo = request.what.kind == .undo ? facts.photo : nil
         let id = try await catalogue.begin(record(request, facts, move), takingBack: photo)
         do {
             let destination = try open(destinationRoot: way.destinationRoot)

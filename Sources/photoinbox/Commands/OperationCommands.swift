@@ -74,28 +74,34 @@ struct DiscardCommand: ParsableCommand {
 /// `photoinbox undo OPERATION`: takes a filed photo back out of the library.
 struct UndoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "undo", abstract: "Take a filed photo back out of the library.",
+        commandName: "undo", abstract: "Take a filed photo, with its set, back out of the library.",
         usage: "photoinbox undo [OPTION…] OPERATION")
 
     static let lesson = """
         EXAMPLES:
           photoinbox undo 8841                         it goes to "returned" beside the quarantine, as it is
           photoinbox undo 8841 --dry-run               where it would go
+          photoinbox undo 8841 --alone                 the JPEG, say, and not the raw file that came with it
           photoinbox explain card/IMG_0412.CR3         tells its number
 
         It does not go back to its inbox, where it would be filed again at once. The catalogue keeps who asked.
 
         EXIT STATUS:
-          0 taken back   1 it cannot be   4 no such operation, or done already   69 the daemon is not running
-          75 busy   77 no permission   64, 78
+          0 taken back   1 it cannot be   3 some of the set was   4 no such operation, or done already
+          69 the daemon is not running   75 busy   77 no permission   64, 78
         """
 
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var dryRun: DryRunOption
 
+    @Flag(name: .customLong("alone"), help: "This file alone, not all of the set that it was filed with.")
+    var isAlone = false
+
     @Argument(help: ArgumentHelp("Its number, as explain, list and the journal name it.", valueName: "operation"))
     var operation: Int64
 
-    func run() throws { try Asking(places, output).run(.undo(operation: operation), isDryRun: dryRun.isDryRun) }
+    func run() throws {
+        try Asking(places, output).run(.undo(operation: operation, alone: isAlone), isDryRun: dryRun.isDryRun)
+    }
 }
