@@ -85,6 +85,17 @@ extension Catalogue {
         try requests("WHERE id = ?", [id]).first
     }
 
+    /// The last one that put a file at `path`, which is absolute.
+    package func request(movedTo path: BytePath) throws(CatalogueError) -> StoredRequest? {
+        // Stored in two parts, whose border is not known here.
+        try requests(
+            """
+            WHERE step IN ('done', 'expired') AND destination_root IS NOT NULL
+                AND CAST(destination_root || '/' || destination_path AS BLOB) = ? ORDER BY id DESC LIMIT 1
+            """, [path.data]
+        ).first
+    }
+
     /// The last `limit`, newest first.
     package func recentRequests(limit: Int) throws(CatalogueError) -> [StoredRequest] {
         try requests("ORDER BY id DESC LIMIT ?", [limit])

@@ -53,6 +53,7 @@ package enum ProblemCode: String, CaseIterable, Hashable, Comparable, Sendable {
     case libraryFailing = "PI-404"
     case libraryStalled = "PI-405"
     case libraryReplaced = "PI-406"
+    case libraryDamaged = "PI-407"
 
     case catalogueFull = "PI-501"
     case catalogueDamaged = "PI-502"

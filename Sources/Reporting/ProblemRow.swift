@@ -58,7 +58,7 @@ extension ProblemCode {
         case .marksRefused: daemonRow
         case .photosDeferred, .photosQuarantined: photoRow
         case .libraryMissing, .libraryFull, .libraryReadOnly, .libraryFailing, .libraryStalled,
-            .libraryReplaced:
+            .libraryReplaced, .libraryDamaged:
             libraryRow
         case .catalogueFull, .catalogueDamaged, .catalogueNewer, .catalogueRebuilding: catalogueRow
         }

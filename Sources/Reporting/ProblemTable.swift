@@ -181,6 +181,13 @@ extension ProblemCode {
                     mount the library at {path'}; it is found by itself. If what lies there is to be the library from \
                     now on: stop photoinboxd, then photoinboxd --accept-library
                     """, see: manual)
+        case .libraryDamaged:
+            ProblemRow(
+                .warning,
+                title: "{count|filed photo is|filed photos are} missing or damaged in the library: {name}: {reason}",
+                effect: "what lies there is not what was filed; other photos continue",
+                action: "copy it back from a backup. If it was removed on purpose: photoinbox verify --repair",
+                see: manual, hiddenBy: everythingStopped)
         default:
             ProblemRow(
                 .stopped, title: "library is not there: {path}", effect: waiting,

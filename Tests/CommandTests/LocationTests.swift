@@ -7,7 +7,8 @@ import Testing
     private static let card = InboxPlace(name: "card", path: "/srv/in/card")
     private static let places = KnownPlaces(
         inboxes: [card, InboxPlace(name: "phones", path: "/srv/phones")], library: "/srv/library",
-        quarantine: "/srv/library/quarantine", duplicates: "/srv/duplicates")
+        quarantine: "/srv/library/quarantine", duplicates: "/srv/duplicates", returned: "/srv/returned",
+        trash: "/srv/trash")
 
     private func location(
         _ file: BytePath, from directory: BytePath = "/home/ana", exists: Set<BytePath> = [],
@@ -23,6 +24,8 @@ import Testing
         #expect(location("b.jpg", from: "/srv/in/card") == .inbox(Self.card, "b.jpg"))
         #expect(location("/srv/library/2026/x.jpg") == .library("/srv/library", "2026/x.jpg"))
         #expect(location("/srv/library/quarantine/card/x.jpg") == .setAside("/srv/library/quarantine/card/x.jpg"))
+        #expect(location("/srv/returned/card/x.jpg") == .setAside("/srv/returned/card/x.jpg"))
+        #expect(location("/srv/trash/card/x.jpg") == .setAside("/srv/trash/card/x.jpg"))
         #expect(location("/srv/in/card") == .outside("/srv/in/card"))
         #expect(location("/srv/in/cardboard/x") == .outside("/srv/in/cardboard/x"))
     }

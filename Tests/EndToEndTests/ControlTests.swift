@@ -110,6 +110,8 @@ extension EndToEnd {
             let filed = try await house.ask("discard", "1", "--yes")
             #expect(filed.status == 1 && filed.text.contains("photoinbox undo 1"), "\(filed.lines)")
             let done = try await house.ask("discard", "2", "--yes", "--json")
+            let there = try await house.ask("explain", house.path("trash/card/b.jpg"))
+            #expect(there.status == 0 && there.text.contains("discarded"), "\(there.lines)")
             #expect(done.status == 0 && done.text.contains("\(house.root)/trash/card/b.jpg"), "\(done.lines)")
             // Deleted on a tick, after its second; the photo that was filed stays.
             try await daemon.line(holding: "deleted from the trash: ", "/trash/card/b.jpg")
@@ -137,6 +139,9 @@ extension EndToEnd {
             #expect(house.places(of: photo) == ["returned/card/a.jpg"])
             let told = try await house.ask("explain", "card/a.jpg")
             #expect(told.text.contains("taken back") && told.text.contains("returned/card/a.jpg"), "\(told.lines)")
+            let there = try await house.ask("explain", house.path("returned/card/a.jpg"))
+            #expect(there.status == 0 && there.text.contains("taken back"), "\(there.lines)")
+            #expect(there.text.contains("card/a.jpg") && there.text.contains("photoinbox show 1"), "\(there.lines)")
             let twice = try await house.ask("undo", "1")
             #expect(twice.status == 4 && twice.text.contains("taken back already"), "\(twice.lines)")
             let none = try await house.ask("undo", "77")

@@ -61,9 +61,19 @@ extension EndToEnd {
             try await daemon.line(holding: "audit: 1 photos of the catalogue, 0 missing")
             unlink("\(house.library)/\(Photos.day)/a.jpg")
             daemon.signal(SIGALRM)
-            try await daemon.line(holding: "audit: 1 photos of the catalogue, 1 missing")
+            try await daemon.lines(holding: ["a.jpg: it is missing", "audit: 1 photos of the catalogue, 1 missing"])
             daemon.signal(SIGQUIT)
             try await daemon.line(holding: "1 damaged or missing")
+            var state = try await house.state(of: daemon)
+            #expect(state.problems.map(\.code) == ["PI-407"] && state.problems.first?.what.first == "1")
+            // Found by both, so both have to see that it is back.
+            try write(try Photos.unique(1), to: "\(house.library)/\(Photos.day)/a.jpg")
+            daemon.signal(SIGQUIT)
+            try await daemon.line(holding: "verified 1 photos, 0 MiB: 0 damaged")
+            state = try await house.state(of: daemon)
+            #expect(state.problems.map(\.code) == ["PI-407"])
+            daemon.signal(SIGALRM)
+            try await daemon.line(holding: "PI-407 is over")
             try await daemon.stop()
         }
 

@@ -6,6 +6,14 @@ import Logging
 import Settings
 import SystemMonitor
 
+/// How a photo of the library was looked at.
+enum LibraryLook: Hashable, Sendable {
+    /// Whether it is there with its size.
+    case audit
+    /// Whether it has its hash.
+    case verification
+}
+
 /// Compares the library with the catalogue, and counts what waits in quarantine: slow looks at the disk, on a queue of
 /// their own, for which nothing waits. Reads only.
 actor LibraryAuditor {
@@ -76,7 +84,7 @@ actor LibraryAuditor {
         subsystem.enter("auditing \(library.path.escaped)")
         defer { subsystem.idle() }
         var seen = 0
-        var missing = 0
+        var damaged: [BytePath: String] = [:]
         var before: Int64?
         do {
             let root = try openDirectory(library.path)
@@ -88,15 +96,17 @@ actor LibraryAuditor {
                     let path = stored.photo.libraryPath
                     let status = try? FileStatus(of: path, beneath: root)
                     if status?.identity.size == stored.photo.size, status?.kind == .regular { continue }
-                    missing += 1
-                    problems.symptom(.damaged(path, reason: status == nil ? "it is missing" : "it has another size"))
+                    let reason = status == nil ? "it is missing" : "it has another size"
+                    damaged[path] = reason
+                    problems.symptom(.damaged(path, reason: reason))
                 }
                 before = photos.last?.id
             }
+            problems.audited(damaged)
         } catch {
             log.logger.warning("the audit stopped: \(error), continuing")
         }
-        log.audited(seen, missing)
+        log.audited(seen, damaged.count)
     }
 
     /// Reads and hashes the next part of the library, and begins anew at its end.
@@ -123,9 +133,15 @@ actor LibraryAuditor {
                     }
                     seen += 1
                     bytes += stored.photo.size
-                    if try root.holds(stored.photo.libraryPath, hash: hash, size: stored.photo.size) { continue }
+                    let path = stored.photo.libraryPath
+                    if try root.holds(path, hash: hash, size: stored.photo.size) {
+                        problems.verified(path, nil)
+                        continue
+                    }
                     damaged += 1
-                    problems.symptom(.damaged(stored.photo.libraryPath, reason: "missing, or not what was filed"))
+                    let reason = "missing, or not what was filed"
+                    problems.verified(path, reason)
+                    problems.symptom(.damaged(path, reason: reason))
                 }
             }
         } catch {

@@ -75,6 +75,29 @@ extension ProblemDesk {
         set(.catalogueDamaged, damaged)
     }
 
+    /// Of all photos that the audit has looked at, these are not in the library as they were filed.
+    func audited(_ damaged: [BytePath: String]) { setDamaged { $0[.audit] = damaged } }
+
+    /// A photo was read and hashed: what is wrong with it, if anything.
+    func verified(_ path: BytePath, _ damage: String?) {
+        let known = desk.withLock { $0.damaged[.verification]?[path] }
+        if known != damage { setDamaged { $0[.verification, default: [:]][path] = damage } }
+    }
+
+    private func setDamaged(_ body: (inout [LibraryLook: [BytePath: String]]) -> Void) {
+        change { desk, now in
+            body(&desk.damaged)
+            let all = desk.damaged.values.reduce(into: [:]) { $0.merge($1) { $1 } }
+            guard let example = all.min(by: { $0.key < $1.key }) else {
+                desk.board.clear(.libraryDamaged)
+                return
+            }
+            desk.board.raise(
+                .libraryDamaged, subject: "",
+                [.count: .count(all.count), .name: .path(example.key), .reason: .text(example.value)], at: now)
+        }
+    }
+
     /// A damaged catalogue was found at the start and a new one begun.
     func catalogueSetAside(_ path: String, reason: String) {
         log.catalogueSetAside(path, reason: reason)

@@ -19,6 +19,8 @@ package final class ProblemDesk: Sendable {
         var kept: [String: Int] = [:]
         var hookFailures: [String: Int] = [:]
         var freeBytes: [BytePath: UInt64] = [:]
+        /// Filed photos that are not in the library as they were filed, and what is said of each.
+        var damaged: [LibraryLook: [BytePath: String]] = [:]
         /// Problems that are on the board but not old enough to be shown, or not told yet.
         var told: Set<String> = []
         var settings: Settings?

@@ -90,7 +90,12 @@ struct EvidenceSearch {
             }
             try gatherHistory(&evidence)
         case .setAside(let path):
-            evidence.outcomes = try records?.outcome(withDestination: path).map { [$0] } ?? []
+            var outcome = try ask { (catalogue) throws(CatalogueError) -> StoredOutcome? in
+                guard let id = try catalogue.request(movedTo: path)?.request.outcomeID else { return nil }
+                return try catalogue.outcome(id: id)
+            }
+            if outcome == nil { outcome = try records?.outcome(withDestination: path) }
+            evidence.outcomes = outcome.map { [$0] } ?? []
             try gatherPhoto(&evidence)
         case .outside: break
         }
@@ -165,7 +170,8 @@ struct EvidenceSearch {
             return KnownPlaces(
                 inboxes: settings.inboxes.map { InboxPlace(name: $0.name, path: $0.path) },
                 library: settings.library?.path, quarantine: settings.library?.quarantine,
-                duplicates: settings.library?.duplicates)
+                duplicates: settings.library?.duplicates, returned: settings.library?.returned,
+                trash: settings.library?.trash)
         }
         var places = KnownPlaces()
         for inbox in state?.inboxes ?? [] {
@@ -176,6 +182,8 @@ struct EvidenceSearch {
         // Where they are unless the configuration says otherwise.
         places.quarantine = places.library?.parent.appending("quarantine")
         places.duplicates = places.library?.parent.appending("duplicates")
+        places.returned = places.library?.parent.appending("returned")
+        places.trash = places.library?.parent.appending("trash")
         return places
     }
 }

@@ -13,6 +13,9 @@ struct KnownPlaces: Hashable {
     var library: BytePath?
     var quarantine: BytePath?
     var duplicates: BytePath?
+    /// Where files go that people took back or discarded.
+    var returned: BytePath?
+    var trash: BytePath?
 }
 
 /// What a file that somebody names is, by its place alone.
@@ -53,8 +56,8 @@ enum Location: Hashable {
         for inbox in places.inboxes {
             if let rest = rest(below: inbox.path), !rest.isEmpty { return .inbox(inbox, rest) }
         }
-        // Quarantine and duplicates first: somebody may keep them in the library.
-        for root in [places.quarantine, places.duplicates].compactMap(\.self) {
+        // These first: somebody may keep them in the library.
+        for root in [places.quarantine, places.duplicates, places.returned, places.trash].compactMap(\.self) {
             if let rest = rest(below: root), !rest.isEmpty { return .setAside(root.appending(rest)) }
         }
         if let root = places.library, let rest = rest(below: root), !rest.isEmpty { return .library(root, rest) }
