@@ -18,19 +18,20 @@ extension EndToEnd {
                 { sleep 120 >&- 2>&- & echo $! >"$noted"; }
             """
 
+        private static let twoInboxes = """
+            library = "@library"
+            state = "@st"
+            [inbox.card]
+            path = "@card"
+            [inbox.other]
+            path = "@inbox"
+            """
+
         @Test("Told as stalled, with its step; the others go on; over when the server is gone and the place is free")
         func hung() async throws {
             let house = try House(running: ["/usr/bin/unshare", "-m", "--propagation", "private"])
             try makeDirectory(house.path("card"))
-            let daemon = try await house.start(
-                configuration: """
-                    library = "@library"
-                    state = "@st"
-                    [inbox.card]
-                    path = "@card"
-                    [inbox.other]
-                    path = "@inbox"
-                    """)
+            let daemon = try await house.start(configuration: Self.twoInboxes)
             try house.drop(try Photos.unique(1), as: "before.jpg", into: house.path("card"))
             try await daemon.line(holding: "filed card/before.jpg")
             let server = try mount(on: house.path("card"), noting: house.path("server"), beside: daemon)
@@ -76,15 +77,7 @@ extension EndToEnd {
                 """,
             ])
             try makeDirectory(house.path("card"))
-            let daemon = try await house.start(
-                configuration: """
-                    library = "@library"
-                    state = "@st"
-                    [inbox.card]
-                    path = "@card"
-                    [inbox.other]
-                    path = "@inbox"
-                    """)
+            let daemon = try await house.start(configuration: Self.twoInboxes)
             let server = try process(in: house.path("server"))
             defer { kill(server, SIGKILL) }
             #expect(daemon.count(of: "does not answer (no answer for 5 s)") == 1)

@@ -6,14 +6,6 @@ import Logging
 import Settings
 import SystemMonitor
 
-/// How a photo of the library was looked at.
-enum LibraryLook: Hashable, Sendable {
-    /// Whether it is there with its size.
-    case audit
-    /// Whether it has its hash.
-    case verification
-}
-
 /// Compares the library with the catalogue, and counts what waits in quarantine: slow looks at the disk, on a queue of
 /// their own, for which nothing waits. Reads only.
 actor LibraryAuditor {

@@ -9,6 +9,14 @@ import Settings
 import SystemMonitor
 import Systemd
 
+/// How a photo of the library was looked at.
+enum LibraryLook: Hashable, Sendable {
+    /// Whether it is there with its size.
+    case audit
+    /// Whether it has its hash.
+    case verification
+}
+
 /// The daemon's one problem board: signs come in from every queue, rows go out to the dump, and each beginning and end
 /// is told in the journal once.
 ///

@@ -7,56 +7,6 @@ import LinuxKernel
 import Reporting
 import Settings
 
-/// A request that moves a file of an inbox that has its outcome.
-struct FileRequest: Sendable {
-    enum What: Hashable, Sendable {
-        /// Back to the inbox; as it is, whatever it looks like.
-        case release(asIs: Bool)
-        /// Into the trash.
-        case discard
-        /// Out of the library; all of its set with it, unless it is meant alone.
-        case undo(alone: Bool)
-    }
-
-    let what: What
-    let asker: Asker
-    let isDryRun: Bool
-}
-
-/// What became of a request.
-struct CarriedOut: Sendable {
-    var answer: ControlAnswer
-    /// A file that lies in its inbox and is to be looked at.
-    var lookAt: ArrivalKey?
-}
-
-extension ControlAnswer {
-    /// One answer for what belongs together; the last part may be a refusal.
-    init(_ parts: [CarriedOut]) {
-        let answers = parts.map(\.answer)
-        self = answers.first ?? ControlAnswer("nothing to do")
-        message = answers.map(\.message).joined(separator: "\n")
-        items = answers.flatMap(\.items)
-        if let last = answers.last, answers.count > 1, last.status != 0 {
-            status = ExitStatus.someLeft.rawValue
-            action = last.action ?? "Repeat it with --alone for what is left, by its own number: photoinbox explain"
-        }
-    }
-}
-
-/// Why a request is not carried out, and what to do.
-struct RequestRefusal: Error {
-    let status: ExitStatus
-    let message: String
-    var action: String?
-
-    init(_ status: ExitStatus, _ message: String, action: String? = nil) {
-        self.status = status
-        self.message = message
-        self.action = action
-    }
-}
-
 /// Where a file is, and where it goes.
 private struct Way {
     let sourceRoot: BytePath
@@ -285,34 +235,6 @@ extension InboxWorker {
     }
 }
 
-extension FileRequest.What {
-    var kind: RequestKind {
-        switch self {
-        case .release: .release
-        case .discard: .discard
-        case .undo: .undo
-        }
-    }
-
-    var verb: String { kind.rawValue }
-    var participle: String { kind.participle }
-}
-
-extension RequestKind {
-    /// What has been done.
-    var participle: String {
-        switch self {
-        case .pause: "paused"
-        case .resume: "resumed"
-        case .rescan: "rescanned"
-        case .retry: "retried"
-        case .release: "released"
-        case .discard: "discarded"
-        case .undo: "taken back"
-        }
-    }
-}
-
 extension RequestRefusal {
     fileprivate init(_ error: FilingError, _ outcome: StoredOutcome) {
         let name = "\(outcome.outcome.inbox)/\(outcome.outcome.path.escaped)"
@@ -322,11 +244,5 @@ extension RequestRefusal {
         }
         let status: ExitStatus = error.kind == .busy || error.kind == .sourceChanged ? .busy : .failed
         self.init(status, "\(name) stays where it is: \(error)", action: status == .busy ? "Try again." : nil)
-    }
-}
-
-extension ControlAnswer {
-    init(_ refusal: RequestRefusal) {
-        self.init(status: refusal.status.rawValue, refusal.message, action: refusal.action)
     }
 }
