@@ -32,7 +32,7 @@ extension ControlAnswer {
     init(_ parts: [CarriedOut]) {
         let answers = parts.map(\.answer)
         self = answers.first ?? ControlAnswer("nothing to do")
-        message = answers.map(\.message).joined(separator: "\n")
+        message = answers.map(\.message).joined(separator: "; ")
         items = answers.flatMap(\.items)
         if let last = answers.last, answers.count > 1, last.status != 0 {
             status = ExitStatus.someLeft.rawValue
