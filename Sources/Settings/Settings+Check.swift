@@ -78,15 +78,21 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
             found.append((place(path, role, key: key), directory))
         case .missing:
             if isMade, canBeMade(path) { return }
-            report("no such directory; make it (mkdir -p \(path)), or correct the path", key: key)
+            report("no such directory; make it (mkdir -p \(path)), or correct the path" + hint(of: path), key: key)
         case .unreachable(let reason):
             guard case .inbox = role else { return report("cannot be looked at: \(reason)", key: key) }
             report(
                 "does not answer (\(reason)); the others are watched, and this one as soon as it does", key: key,
                 severity: .warning)
-        case .unknown(let reason): report("cannot be looked at: \(reason)", key: key)
+        case .unknown(let reason): report("cannot be looked at: \(reason)" + hint(of: path), key: key)
         case .fifo, .file, .other: report("this is not a directory", key: key)
         }
+    }
+
+    /// The installed unit hides home directories, and who checks from a shell sees them.
+    private func hint(of path: BytePath) -> String {
+        let isHome = path.isInside("/home") || path.isInside("/root")
+        return isHome ? "; for the installed service, see HOME DIRECTORIES in photoinboxd(8)" : ""
     }
 
     /// Whether the nearest directory above `path` that is there may be written to.

@@ -29,6 +29,14 @@ struct PhotoInboxDaemon: ParsableCommand {
               HUP   read the configuration again; a wrong one is refused, and the old one stays
               TERM, INT  finish what is in hand and end; a second one hurries
 
+            HOME DIRECTORIES
+              The installed service sees nothing below /home and /root. With `systemctl edit photoinboxd`, and the
+              directory that holds inbox and library, which must belong to _photoinbox or its group:
+                [Service]
+                ProtectHome=tmpfs
+                BindPaths=/home/ana/Pictures
+                ReadWritePaths=/home/ana/Pictures
+
             EXIT STATUS
               0 ended in good order; 64 wrong usage; 70 a bug of ours; 71 the system refused something;
               73 the catalogue cannot be opened; 75 another daemon has this state; 78 the configuration is wrong.

@@ -84,6 +84,15 @@ extension WithSystemd {
                 ], in: try await box.run(script: "service-control.sh"))
         }
 
+        @Test("Sees no home directory until a drop-in shows it one", .timeLimit(.minutes(3)))
+        func home() async throws {
+            expectHeld(
+                [
+                    "without the drop-in it does not start", "and says what to read", "with it, it runs",
+                    "and files from there", "it sees nothing else there",
+                ], in: try await box.run(script: "service-home.sh"))
+        }
+
         @Test("A broken configuration ends it with status 78, once", .timeLimit(.minutes(3)))
         func refuses() async throws {
             expectHeld(

@@ -78,6 +78,11 @@ install_service() { # as a person would, by `make install`, then with inboxes of
         ln -s /bin/false /run/built/photoinbox
     fi
     make --silent --directory="$repository" install release=/run/built
+    # The same for what the unit hides.
+    if { ldd "$programs/photoinboxd" 2>/dev/null || true; } | grep -qE '=> /(home|root)/'; then
+        install -d /etc/systemd/system/photoinboxd.service.d
+        printf '[Service]\nProtectHome=read-only\n' >/etc/systemd/system/photoinboxd.service.d/toolchain.conf
+    fi
     systemd-sysusers
     systemd-tmpfiles --create
     # A file system that is no overlay: there leases tell whether somebody still writes.

@@ -1,0 +1,37 @@
+#!/bin/bash
+# An inbox in somebody's home directory: hidden from the hardened unit until the drop-in of photoinboxd(8) shows it.
+source "$(dirname "$0")/lib.sh"
+install_service
+# No overlay, as for /srv.
+mount -t tmpfs -o mode=755 tmpfs /home
+install -d -m 0700 /home/ana /home/ana/Letters
+install -d -o _photoinbox -g _photoinbox -m 0755 /home/ana/Pictures /home/ana/Pictures/{inbox,library}
+install -d -m 0755 /etc/photoinbox
+cat >/etc/photoinbox/photoinbox.toml <<'TOML'
+library = "/home/ana/Pictures/library"
+[inbox.ana]
+path = "/home/ana/Pictures/inbox"
+TOML
+chmod 0644 /etc/photoinbox/photoinbox.toml
+
+refuse "without the drop-in it does not start" photoinboxd systemctl start photoinboxd
+journalctl --sync
+check "and says what to read" photoinboxd bash -c \
+    'journalctl --unit=photoinboxd --output=cat | grep -q "see HOME DIRECTORIES in photoinboxd(8)"'
+
+install -d /etc/systemd/system/photoinboxd.service.d
+cat >/etc/systemd/system/photoinboxd.service.d/home.conf <<'UNIT'
+[Service]
+ProtectHome=tmpfs
+BindPaths=/home/ana/Pictures
+ReadWritePaths=/home/ana/Pictures
+UNIT
+systemctl daemon-reload
+systemctl reset-failed photoinboxd
+check "with it, it runs" photoinboxd systemctl start photoinboxd
+install -m 0644 "$(photo 1)" /home/ana/Pictures/inbox/.one.part
+mv /home/ana/Pictures/inbox/.one.part /home/ana/Pictures/inbox/one.jpg
+eventually "and files from there" photoinboxd \
+    bash -c 'find /home/ana/Pictures/library -name one.jpg | grep -q .'
+check "it sees nothing else there" photoinboxd \
+    test "$(ls "/proc/$(property photoinboxd MainPID)/root/home/ana")" = Pictures
