@@ -5,7 +5,8 @@ SHELL := /bin/bash
 prefix      ?= /usr/local
 bindir      ?= $(prefix)/bin
 sbindir     ?= $(prefix)/sbin
-mandir      ?= $(prefix)/share/man
+datadir     ?= $(prefix)/share
+mandir      ?= $(datadir)/man
 sysconfdir  ?= /etc
 unitdir     ?= /usr/local/lib/systemd/system
 sysusersdir ?= /usr/local/lib/sysusers.d
@@ -73,7 +74,7 @@ man: build ## write docs/man anew, after a key, a problem or an option was added
 	.build/debug/manual photoinbox-problems.7 > docs/man/photoinbox-problems.7
 	.build/debug/photoinboxd --help < /dev/null | .build/debug/manual photoinboxd.8 > docs/man/photoinboxd.8
 	{ .build/debug/photoinbox --help; \
-	    for command in status explain list show pause resume rescan retry release discard undo verify adopt \
+	    for command in status explain list tail stats show log config pause resume rescan retry release discard undo verify adopt \
 	        rebuild dump; do \
 	        printf '\f%s\n' "$$command"; .build/debug/photoinbox "$$command" --help; \
 	    done; } < /dev/null | .build/debug/manual photoinbox.1 > docs/man/photoinbox.1
@@ -129,6 +130,13 @@ install: ## install the programs and units (after make release); DESTDIR and pre
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man7 docs/man/photoinbox-problems.7 docs/man/photoinbox-json.7 \
 	    docs/man/photoinbox-control.7
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man8 docs/man/photoinboxd.8
+	install -d $(DESTDIR)$(datadir)/bash-completion/completions $(DESTDIR)$(datadir)/zsh/site-functions \
+	    $(DESTDIR)$(datadir)/fish/vendor_completions.d
+	$(release)/photoinbox --generate-completion-script bash \
+	    > $(DESTDIR)$(datadir)/bash-completion/completions/photoinbox
+	$(release)/photoinbox --generate-completion-script zsh > $(DESTDIR)$(datadir)/zsh/site-functions/_photoinbox
+	$(release)/photoinbox --generate-completion-script fish \
+	    > $(DESTDIR)$(datadir)/fish/vendor_completions.d/photoinbox.fish
 	@test -e $(DESTDIR)$(sysconfdir)/photoinbox/photoinbox.toml || \
 	    install -D -m 0644 units/photoinbox.toml $(DESTDIR)$(sysconfdir)/photoinbox/photoinbox.toml
 
@@ -138,6 +146,9 @@ uninstall: ## remove what install put there; configuration, catalogue and photos
 	rm -f $(DESTDIR)$(unitdir)/photoinboxd.service $(DESTDIR)$(unitdir)/photoinboxd.socket
 	rm -f $(DESTDIR)$(mandir)/man1/photoinbox{,-watch}.1 $(DESTDIR)$(mandir)/man5/photoinbox.toml.5
 	rm -f $(DESTDIR)$(mandir)/man7/photoinbox-{problems,json,control}.7 $(DESTDIR)$(mandir)/man8/photoinboxd.8
+	rm -f $(DESTDIR)$(datadir)/bash-completion/completions/photoinbox \
+	    $(DESTDIR)$(datadir)/zsh/site-functions/_photoinbox \
+	    $(DESTDIR)$(datadir)/fish/vendor_completions.d/photoinbox.fish
 
 clean: ## remove what was built; never a photo
 	rm -rf .build .build-tsan .build-release-tests

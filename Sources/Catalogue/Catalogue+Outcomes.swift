@@ -50,6 +50,11 @@ extension Catalogue {
         try outcomes("ORDER BY id DESC LIMIT ?", [limit])
     }
 
+    /// The first `limit` outcomes with a greater identifier than `id`, oldest first.
+    package func outcomes(after id: Int64, limit: Int) throws(CatalogueError) -> [StoredOutcome] {
+        try outcomes("WHERE id > ? ORDER BY id LIMIT ?", [id, limit])
+    }
+
     /// What became of the files that lay under `path` of `inbox`, or of any inbox; newest first.
     package func outcomes(forPath path: BytePath, inbox: String? = nil) throws(CatalogueError) -> [StoredOutcome] {
         try outcomes("WHERE path = ? AND (?2 IS NULL OR inbox = ?2) ORDER BY id DESC", [path.data, inbox])

@@ -31,7 +31,8 @@ struct HelpText {
             ("verify", VerifyCommand.lesson), ("adopt", AdoptCommand.lesson), ("rebuild", RebuildCommand.lesson),
             ("pause", PauseCommand.lesson), ("resume", ResumeCommand.lesson), ("rescan", RescanCommand.lesson),
             ("retry", RetryCommand.lesson), ("release", ReleaseCommand.lesson), ("discard", DiscardCommand.lesson),
-            ("undo", UndoCommand.lesson),
+            ("undo", UndoCommand.lesson), ("stats", StatsCommand.lesson), ("config", ConfigCommand.lesson),
+            ("tail", TailCommand.lesson), ("log", LogCommand.lesson),
         ]
     }
 

@@ -14,8 +14,14 @@ struct PhotoInbox: ParsableCommand {
         usage: "photoinbox COMMAND [OPTION…] [ARGUMENT…]",
         version: version,
         groupedSubcommands: [
-            CommandGroup(name: "Look", subcommands: [StatusCommand.self, ListCommand.self, WatchCommand.self]),
-            CommandGroup(name: "Understand", subcommands: [ExplainCommand.self, ShowCommand.self]),
+            CommandGroup(
+                name: "Look",
+                subcommands: [
+                    StatusCommand.self, ListCommand.self, TailCommand.self, StatsCommand.self, WatchCommand.self,
+                ]),
+            CommandGroup(
+                name: "Understand",
+                subcommands: [ExplainCommand.self, ShowCommand.self, LogCommand.self, ConfigCommand.self]),
             CommandGroup(
                 name: "Act",
                 subcommands: [

@@ -133,6 +133,60 @@ struct RecordedHouse {
         #expect(try await house.run(["show", "IMG_1"]).status == 64)
     }
 
+    @Test func countsByDay() async throws {
+        let all = try await house.run(["stats", "--since", "2025-01-01"], ["TZ": "UTC"])
+        #expect(all.status == 0)
+        let lines = all.text.split(separator: "\n").map { $0.split(separator: " ", omittingEmptySubsequences: true) }
+        #expect(
+            lines.map { $0.joined(separator: " ") } == [
+                "DAY INBOX FILED SIZE DUPLICATE QUARANTINED IGNORED WITHDRAWN", "2025-11-23 card 1 3.1 MB 1 1 0 0",
+                "2025-11-21 card 1 3.1 MB 0 0 0 0", "total 2 6.2 MB 1 1 0 0",
+            ])
+        let json = try await house.run(["stats", "--since", "2025-11-22", "--json"]).json()
+        #expect((json["days"] as? [[String: Any]])?.count == 1)
+        #expect((json["total"] as? [String: Any])?["filed_bytes"] as? Int == 3_145_728)
+        let none = try await house.run(["stats", "--since", "2025-01-01", "--inbox", "phones"])
+        #expect(none.status == 4 && none.errors == "photoinbox: nothing came\n")
+        #expect(try await house.run(["stats", "--since", "lately"]).status == 64)
+    }
+
+    @Test func showsTheConfiguration() async throws {
+        let changed = try await house.run(["config", "--changed"])
+        #expect(changed.status == 0)
+        #expect(changed.text.contains("photoinbox.toml:1\n") && !changed.text.contains("default"), "\(changed.text)")
+        let inbox = try await house.run(["config", "inbox.card"])
+        #expect(inbox.text.contains("inbox.card.exclude") && inbox.text.contains("photoinbox.toml:6"))
+        #expect(inbox.text.contains("default") && !inbox.text.contains("library"), "\(inbox.text)")
+        let json = try await house.run(["config", "--json", "inbox.card.path"]).json()
+        let settings = try #require(json["settings"] as? [[String: Any]])
+        #expect(settings.count == 1 && (settings[0]["origin"] as? String)?.hasSuffix("photoinbox.toml:5") == true)
+        #expect(try await house.run(["config", "inbox.phones"]).status == 4)
+        let state = try await photoinbox(["config", "--state", "state"], in: house.directory)
+        #expect(state.status == 78 && state.errors.contains("--config"))
+    }
+
+    @Test func showsTheLastOutcomes() async throws {
+        let last = try await house.run(["tail", "--no-follow", "-n", "2"], ["TZ": "UTC"])
+        #expect(last.status == 0)
+        #expect(
+            last.text == """
+                2025-11-23 13:07  duplicate    card/again.jpg: the same bytes
+                2025-11-23 13:07  quarantined  card/cut.jpg: JPEG is cut short: 12 bytes
+
+                """)
+        let filed = try await house.run(["tail", "--no-follow", "--outcome", "filed", "-n", "1"])
+        #expect(filed.text.contains("filed        card/DCIM/odd\\n\\xff  → 2026/11/odd\\n\\xff\n"), "\(filed.text)")
+        #expect(try await house.run(["tail", "--no-follow", "-n", "0"]).text.isEmpty)
+        #expect(try await house.run(["tail", "-n", "-1"]).status == 64)
+    }
+
+    @Test func writesCompletions() async throws {
+        for shell in ["bash", "zsh", "fish"] {
+            let script = try await photoinbox(["--generate-completion-script", shell], in: house.directory)
+            #expect(script.status == 0 && script.text.contains("explain") && script.text.contains("outcome"))
+        }
+    }
+
     @Test func explainsFilesThatAreGone() async throws {
         let filed = try await house.run(["explain", "card/DCIM/IMG_1.jpg"])
         #expect(filed.status == 0)

@@ -54,6 +54,32 @@ extension EndToEnd {
             try await first.stop()
         }
 
+        @Test("tail shows each outcome as it comes, through a new catalogue too, and ends at once when told to")
+        func tail() async throws {
+            let house = try House()
+            var daemon = try await house.start()
+            try house.drop(try Photos.unique(1), as: "before.jpg")
+            try await daemon.line(holding: "filed inbox/before.jpg")
+            let program = try RunningProgram(
+                [BuiltPrograms.path("photoinbox"), "tail", "--state", house.path("st")])
+            try await program.line(holding: "filed", "inbox/before.jpg", "→ \(Photos.day)/before.jpg")
+            try house.drop(try Photos.unique(2), as: "a.jpg")
+            try await program.line(holding: "filed", "inbox/a.jpg")
+            try house.drop(try Photos.unique(2), as: "again.jpg")
+            try await program.line(holding: "duplicate", "inbox/again.jpg")
+            try await daemon.stop()
+            for name in try FileManager.default.contentsOfDirectory(atPath: house.path("st"))
+            where name.hasPrefix("catalogue") { unlink(house.path("st/\(name)")) }
+            daemon = try await house.start()
+            try house.drop(try Photos.unique(3), as: "anew.jpg")
+            try await daemon.line(holding: "filed inbox/anew.jpg")
+            try house.drop(try Photos.unique(4), as: "last.jpg")
+            try await program.line(holding: "inbox/last.jpg")
+            program.signal(SIGINT)
+            #expect(try await program.ending() == .status(0))
+            try await daemon.stop()
+        }
+
         private struct Answer {
             let lines: [String]
             let ending: RunningProgram.Ending

@@ -18,6 +18,7 @@ extension WithSystemd {
                     "the photo is in the library", "with the same bytes", "and gone from the inbox",
                     "the journal has it by kind", "with its hash", "and its name",
                     "proven by a lease, not by waiting", "nobody but the daemon speaks in its journal",
+                    "photoinbox log has it by its name", "and by its number",
                     "its equal goes to the duplicates", "a truncated one goes to the quarantine",
                     "and says why beside it, for the group too",
                     "what came after a slow writer's file is filed before it", "the slow one once it is closed",

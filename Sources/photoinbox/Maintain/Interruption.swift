@@ -21,17 +21,27 @@ final class Interruption {
 
     /// Takes what has come; whether the run is to stop, which the second asking makes it do at once.
     func isHurried() -> Bool {
-        var none = timespec()
         while true {
-            switch sigtimedwait(&signals, nil, &none) {
-            case SIGUSR1: isProgressAsked = true
-            case SIGINT, SIGTERM:
-                if isStopAsked { return true }
-                isStopAsked = true
-                announce("stopping after this photo; again: now")
-            default: return false
-            }
+            guard let isSecond = take(waiting: timespec()) else { return false }
+            if isSecond { return true }
         }
+    }
+
+    /// Waits until something is asked for, but no longer than `time`.
+    func wait(atMost time: timespec) { _ = take(waiting: time) }
+
+    /// Whether a stop is asked for a second time; nil if nothing came.
+    private func take(waiting time: timespec) -> Bool? {
+        var time = time
+        switch sigtimedwait(&signals, nil, &time) {
+        case SIGUSR1: isProgressAsked = true
+        case SIGINT, SIGTERM:
+            if isStopAsked { return true }
+            isStopAsked = true
+            announce("stopping after this photo; again: now")
+        default: return nil
+        }
+        return false
     }
 
     /// Whether progress was asked for since the last call.

@@ -23,6 +23,8 @@ check "proven by a lease, not by waiting" photoinboxd sh -c \
 check "nobody but the daemon speaks in its journal" photoinboxd sh -c \
     '[ -z "$(journalctl --quiet --output=cat _TRANSPORT=stdout _SYSTEMD_UNIT=photoinboxd.service _COMM=photoinboxd |
         grep -v ": good$")" ]'
+check "photoinbox log has it by its name" photoinboxd sh -c 'photoinbox log card/one.jpg -- --no-pager | grep -q filed'
+check "and by its number" photoinboxd sh -c 'photoinbox log 1 -- --no-pager --output=cat | grep -q "filed card/one.jpg"'
 drop_photo "$one" card again.jpg
 eventually "its equal goes to the duplicates" photoinboxd test -e /srv/photos/duplicates/card/again.jpg
 head -c "$(($(stat -c %s "$(photo 3)") / 2))" "$(photo 3)" >/run/short.jpg

@@ -1,0 +1,123 @@
+import ArgumentParser
+import Catalogue
+import FileValues
+import Glibc
+import LinuxKernel
+import Reporting
+
+/// `photoinbox tail`: each outcome as it is recorded.
+struct TailCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tail", abstract: "Follow what becomes of files, as it happens.",
+        usage: "photoinbox tail [OPTION…]")
+
+    static let lesson = """
+        EXAMPLES:
+          photoinbox tail                               the last 10 outcomes, then each as it comes; Ctrl-C ends it
+          photoinbox tail --outcome quarantined         only what needs a person
+          photoinbox tail -n 0 --json | while IFS= read -r line; do …; done
+          photoinbox tail -n 100 --no-follow            the last 100, and no more
+
+        It reads the catalogue, so it shows what is recorded and durable, and needs no running daemon.
+
+        EXIT STATUS:
+          0 ended by Ctrl-C, by its reader or with --no-follow   69 there is no catalogue yet   64, 77, 78
+        """
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(name: [.customShort("n"), .customLong("lines")], help: "So many of the last ones first.")
+    var count = 10
+
+    @Option(help: "Only what came to this inbox.")
+    var inbox: String?
+
+    @Option(help: ArgumentHelp("Only this outcome.", valueName: "outcome"))
+    var outcome: OutcomeKind?
+
+    @Flag(name: .customLong("no-follow"), help: "End after the last ones.")
+    var endsAtOnce = false
+
+    /// How long the catalogue is left alone between two looks.
+    private static let pause = timespec(tv_sec: 0, tv_nsec: 250_000_000)
+    private static let page = 500
+
+    func validate() throws {
+        if count < 0 { throw ValidationError("--lines takes a number from 0 on.") }
+    }
+
+    func run() throws {
+        let places = try Places(places)
+        var records = try Records(places)
+        var file = try? FileStatus(at: places.catalogue, followingLinks: true).identity.inode
+        // Before the first look, so that one that comes meanwhile waits until a line is whole.
+        let interruption = Interruption { _ in }
+        var last = try begin(records)
+        var latest = FileTime(seconds: Int64(time(nil)), nanoseconds: 0)
+        // In a catalogue that took the place of another one, what it has of before is not told again.
+        var horizon: FileTime?
+        while !endsAtOnce {
+            if interruption.isHurried() || interruption.isStopAsked { return }
+            let found = try records.ask { (catalogue) throws(CatalogueError) in
+                try catalogue.outcomes(after: last, limit: Self.page)
+            }
+            try show(found.filter { found in horizon.map { found.outcome.at > $0 } ?? true })
+            last = found.last?.id ?? last
+            if found.count == Self.page { continue }
+            if let end = found.last { latest = end.outcome.at }
+            horizon = nil
+            interruption.wait(atMost: Self.pause)
+            let now = try? FileStatus(at: places.catalogue, followingLinks: true).identity.inode
+            if let now, now != file {
+                (records, file) = (try Records(places), now)
+                (last, horizon) = (0, latest)
+            }
+        }
+    }
+
+    /// Shows the last ones; the number of the newest of all.
+    private func begin(_ records: Records) throws -> Int64 {
+        let newest = try newest(records)
+        if count == 0 { return newest }
+        var before = newest
+        var found: [StoredOutcome] = []
+        while found.count < count, before > 0 {
+            let page = try records.ask { (catalogue) throws(CatalogueError) in
+                try catalogue.outcomes(after: before - Int64(Self.page), limit: Self.page)
+            }.filter { $0.id <= before }
+            found = page.filter { isWanted($0) } + found
+            before -= Int64(Self.page)
+        }
+        try show(found.suffix(count))
+        return newest
+    }
+
+    private func newest(_ records: Records) throws -> Int64 {
+        try records.ask { (catalogue) throws(CatalogueError) in try catalogue.recentOutcomes(limit: 1) }.first?.id ?? 0
+    }
+
+    private func isWanted(_ found: StoredOutcome) -> Bool {
+        (inbox == nil || found.outcome.inbox == inbox) && (outcome == nil || found.outcome.outcome == outcome)
+    }
+
+    private func show(_ outcomes: some Sequence<StoredOutcome>) throws {
+        let now = Int64(time(nil))
+        let style = Terminal.style(output.color)
+        let lines = outcomes.filter { isWanted($0) }.map { found in
+            output.json ? found.json().compact : line(found, now: now, style)
+        }
+        if !lines.isEmpty { try printOut(lines.map { $0 + "\n" }.joined()) }
+    }
+
+    private func line(_ found: StoredOutcome, now: Int64, _ style: TextStyle) -> String {
+        let record = found.outcome
+        let word = record.outcome.rawValue + String(repeating: " ", count: max(0, 11 - record.outcome.rawValue.count))
+        let file = shown(record.inbox) + "/" + record.path.escaped
+        let place = record.outcome == .filed ? record.destination.map { "  → \($0.escaped)" } ?? "" : ""
+        let reason = record.outcome == .filed ? "" : ": \(shown(record.reason))"
+        let time = style.painted(shortTime(record.at, now: now), .faint)
+        let outcome = record.outcome == .quarantined ? style.painted(word, .warning) : word
+        return "\(time)  \(outcome)  \(file)\(place)\(reason)"
+    }
+}
