@@ -7,6 +7,8 @@ import LinuxKernel
 package protocol FileSystemFacts {
     /// What is at `path`, with links followed.
     func entry(at path: BytePath) -> FileSystemEntry
+    /// The same of an inbox, of which there may be others: it is not waited for without end.
+    func inbox(at path: BytePath) -> FileSystemEntry
     /// Whether the system knows a user of this name or number.
     func hasUser(_ name: String) -> Bool
     /// Whether the system knows a group of this name or number.
@@ -49,34 +51,35 @@ package struct DirectoryFacts: Hashable, Sendable {
     }
 }
 
-/// The answers of this machine, for this process's effective user. Blocks on the file system, for each question for
-/// five seconds at most. See stat(2), faccessat(2), realpath(3).
+/// The answers of this machine, for this process's effective user. Blocks on the file system. See stat(2),
+/// faccessat(2), realpath(3).
 package struct LocalFileSystem: FileSystemFacts {
-    private static let patience = DispatchTimeInterval.seconds(5)
+    /// Longer than a disk takes to spin up.
+    private static let patience = DispatchTimeInterval.seconds(15)
 
     package init() {}
 
-    package func entry(at path: BytePath) -> FileSystemEntry {
+    package func inbox(at path: BytePath) -> FileSystemEntry {
         let answer = Locked<FileSystemEntry?>(nil)
         let isThere = DispatchSemaphore(value: 0)
         do throws(SystemCallError) {
             // A thread of its own, which is left behind where the call never returns.
             try startThread(named: "check") {
-                let entry = ask(path)
+                let entry = self.entry(at: path)
                 answer.withLock { $0 = entry }
                 isThere.signal()
             }
         } catch {
-            return ask(path)
+            return entry(at: path)
         }
         _ = isThere.wait(timeout: .now() + Self.patience)
-        return answer.withLock { $0 } ?? .unreachable("no answer for 5 s")
+        return answer.withLock { $0 } ?? .unreachable("no answer for 15 s")
     }
 
     /// What says that the way is good, and what is at its end does not work at the moment.
     private static let passing: Set<Int32> = [ENOTCONN, EIO, ESTALE, ETIMEDOUT, EHOSTDOWN, EHOSTUNREACH, ENODEV, ENXIO]
 
-    private func ask(_ path: BytePath) -> FileSystemEntry {
+    package func entry(at path: BytePath) -> FileSystemEntry {
         var status = stat()
         guard path.withCString({ fstatat(AT_FDCWD, $0, &status, 0) }) == 0 else {
             let code = errno

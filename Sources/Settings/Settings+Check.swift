@@ -68,7 +68,8 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
     private mutating func checkDirectory(
         _ path: BytePath, _ role: NamedPlace.Role, key: String, isMade: Bool, mustBeWritable: Bool
     ) {
-        switch facts.entry(at: path) {
+        let isInbox = if case .inbox = role { true } else { false }
+        switch isInbox ? facts.inbox(at: path) : facts.entry(at: path) {
         case .directory(let directory):
             if !directory.isReadable {
                 report("this directory may not be read and searched by the user that checks it", key: key)
@@ -80,7 +81,7 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
             if isMade, canBeMade(path) { return }
             report("no such directory; make it (mkdir -p \(path)), or correct the path" + hint(of: path), key: key)
         case .unreachable(let reason):
-            guard case .inbox = role else { return report("cannot be looked at: \(reason)", key: key) }
+            guard isInbox else { return report("cannot be looked at: \(reason)", key: key) }
             report(
                 "does not answer (\(reason)); the others are watched, and this one as soon as it does", key: key,
                 severity: .warning)

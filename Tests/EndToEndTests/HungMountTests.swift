@@ -80,7 +80,7 @@ extension EndToEnd {
             let daemon = try await house.start(configuration: Self.twoInboxes)
             let server = try process(in: house.path("server"))
             defer { kill(server, SIGKILL) }
-            #expect(daemon.count(of: "does not answer (no answer for 5 s)") == 1)
+            #expect(daemon.count(of: "does not answer (no answer for 15 s)") == 1)
             try house.drop(try Photos.unique(1), as: "a.jpg")
             try await daemon.line(holding: "filed other/a.jpg")
             try await daemon.line(holding: "PI-206", "card has not answered", within: 60)

@@ -21,6 +21,7 @@ private struct FakeFileSystem: FileSystemFacts {
     }
 
     func entry(at path: BytePath) -> FileSystemEntry { entries[path] ?? .missing }
+    func inbox(at path: BytePath) -> FileSystemEntry { entry(at: path) }
     func hasUser(_ name: String) -> Bool { name == "ana" }
     func hasGroup(_ name: String) -> Bool { name == "photos" }
 }
@@ -98,12 +99,12 @@ struct CheckTests {
             FakeFileSystem(
                 directories: ["/p"],
                 more: [
-                    "/p/library": .unreachable("no answer for 5 s"),
+                    "/p/library": .unreachable("Input/output error"),
                     "/in": .unreachable("Transport endpoint is not connected"), "/bin/hook": .file(isExecutable: true),
                 ]))
         #expect(
             found == [
-                "/x.toml:1:11: library = \"/p/library\": cannot be looked at: no answer for 5 s",
+                "/x.toml:1:11: library = \"/p/library\": cannot be looked at: Input/output error",
                 "/x.toml:3:8: warning: path = \"/in\": does not answer (Transport endpoint is not connected); "
                     + "the others are watched, and this one as soon as it does",
                 "/x.toml:5:9: owner = \"bob\": no such user",
