@@ -62,6 +62,7 @@ extension EndToEnd {
             try await daemon.line(holding: "filed inbox/before.jpg")
             let program = try RunningProgram(
                 [BuiltPrograms.path("photoinbox"), "tail", "--state", house.path("st")])
+            defer { program.killIfRunning() }
             try await program.line(holding: "filed", "inbox/before.jpg", "→ \(Photos.day)/before.jpg")
             try house.drop(try Photos.unique(2), as: "a.jpg")
             try await program.line(holding: "filed", "inbox/a.jpg")
