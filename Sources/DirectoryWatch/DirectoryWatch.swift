@@ -219,6 +219,10 @@ public final class DirectoryWatch: Sendable {
         mounts?.invalidate(file: file, line: line, completion: ended)
     }
 
-    /// The state as of its last turn, with what is done now; any thread, asks no queue.
+    /// The state as of its last turn, with what is done now; any thread, asks no queue. While a turn of the watch decides
+    /// for longer than a tenth of a second, what was told last.
     public func snapshot() -> WatchSnapshot { engine.snapshot() }
+
+    /// What the file work of a root does now; any thread, asks no queue. Nil if there is no such root.
+    public func step(ofRoot id: String) -> WatchStep? { engine.step(ofRoot: id) }
 }

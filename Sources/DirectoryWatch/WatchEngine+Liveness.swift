@@ -35,7 +35,6 @@ extension WatchEngine {
             return state.life.watch != watch
         }
         if isNew { listen(to: watch) { [weak self] in self?.takeLife($0) } }
-        publish()
     }
 
     private func takeLife(_ record: EventRecord) {
@@ -52,13 +51,14 @@ extension WatchEngine {
 
 extension WatchEngine.State {
     /// What is known of the cookie's events; nil if nobody asks.
-    mutating func liveness(isAsked: Bool) -> LivenessReport? {
-        guard isAsked else { return nil }
-        // In an overflow its event may have been lost, and it proves as much.
-        if core.counters.overflows != life.overflows {
-            life.overflows = core.counters.overflows
-            life.proof.answer(at: monotonicNanoseconds())
-        }
-        return LivenessReport(life.proof, failure: life.failure)
+    func liveness(isAsked: Bool) -> LivenessReport? {
+        isAsked ? LivenessReport(life.proof, failure: life.failure) : nil
+    }
+
+    /// In an overflow the cookie's event may have been lost, and it proves as much.
+    mutating func noteOverflows() {
+        if core.counters.overflows == life.overflows { return }
+        life.overflows = core.counters.overflows
+        life.proof.answer(at: monotonicNanoseconds())
     }
 }

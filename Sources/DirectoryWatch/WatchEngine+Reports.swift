@@ -3,16 +3,48 @@ import Glibc
 import LinuxKernel
 import SystemMonitor
 
+extension WatchEngine {
+    /// What a turn of the core has begun.
+    struct Begun {
+        var output: TreeCore.Output
+        /// Nil where there is nothing to tell.
+        var handler: Handler?
+    }
+
+    /// What a turn has ended.
+    struct Ended {
+        let watching: (@Sendable () -> Void)?
+        let answers: [Ticket]
+        /// Whether to age in a moment what waits for its other half.
+        let isAging: Bool
+    }
+}
+
 extension WatchEngine.State {
-    /// Ends a turn of the core: what it wants done now.
-    mutating func takeOutput() -> TreeCore.Output {
+    /// Ends the core's part of a turn: what it wants done now.
+    mutating func begin() -> WatchEngine.Begun {
         core.flush()
         defer { core.output = TreeCore.Output() }
-        return core.output
+        if core.output.notices.isEmpty || handler == nil { return WatchEngine.Begun(output: core.output) }
+        isDelivering = true
+        return WatchEngine.Begun(output: core.output, handler: handler)
+    }
+
+    /// Ends the turn; nil where nothing more follows from it, as is usual.
+    mutating func end(_ output: TreeCore.Output, _ settings: [WatchRoot]) -> WatchEngine.Ended? {
+        isDelivering = false
+        noteOverflows()
+        let isAging = core.isHolding && !self.isAging && !hasEnded
+        if isAging { self.isAging = true }
+        if output.reconciled.isEmpty, onWatching == nil, !isAging { return nil }
+        let answers = output.reconciled.flatMap { answer($0.root, $0.outcome, settings[$0.root].id) }
+        let isWatching = core.roots.allSatisfy { $0.hasBegun || $0.isLost }
+        defer { if isWatching { onWatching = nil } }
+        return WatchEngine.Ended(watching: isWatching ? onWatching : nil, answers: answers, isAging: isAging)
     }
 
     /// Notes the outcome of a reconciliation, and returns whose waiting is over.
-    mutating func answer(_ root: Int, _ outcome: Reconciliation, _ id: String) -> [WatchEngine.Ticket] {
+    private mutating func answer(_ root: Int, _ outcome: Reconciliation, _ id: String) -> [WatchEngine.Ticket] {
         let report = ReconcileReport(
             root: id, isComplete: core.roots[root].isLive, found: outcome.counts.found,
             vanished: outcome.counts.vanished, renamed: outcome.counts.renamed, directories: outcome.directories,
@@ -36,6 +68,24 @@ extension FileTime {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return FileTime(seconds: Int64(time.tv_sec), nanoseconds: UInt32(time.tv_nsec))
+    }
+}
+
+extension WatchEngine.State {
+    /// What is told of it; the steps are for others to say.
+    func snapshot(label: String, _ settings: [WatchRoot], isAskedForLife: Bool) -> WatchSnapshot {
+        let need = core.need(limits ?? InotifyLimits())
+        let step = WatchStep(name: "idle", since: 0)
+        return WatchSnapshot(
+            label: label,
+            roots: settings.indices.map {
+                core.snapshot(
+                    of: $0, settings[$0], lastReconciliation: reports[$0],
+                    limit: need.flatMap { $0.resource == .watches ? $0.limit?.value : nil }, step: step)
+            },
+            events: core.counters.events, overflows: core.counters.overflows,
+            strayEvents: core.counters.strayEvents, watches: core.watches.count, need: need,
+            liveness: liveness(isAsked: isAskedForLife), step: step)
     }
 }
 

@@ -51,8 +51,9 @@ final class WatchEngine: Sendable {
     let recalled: WatchMemory
     private let backend: any WatchBackend
     let cookie: LivenessCookie?
-    let state: QueueBound<State>
-    private let published: Locked<WatchSnapshot>
+    let state: EngineState
+    /// For when no other can be made.
+    private let lastSnapshot: Locked<WatchSnapshot>
     private let step: Locked<WatchStep>
 
     init(
@@ -83,34 +84,41 @@ final class WatchEngine: Sendable {
             core.roots[place].memories = memory.roots[root.id] ?? []
             core.roots[place].hasNoRule = root.exclude == nil
         }
-        let idle = WatchStep(name: "idle", since: monotonicNanoseconds())
-        published = Locked(
-            WatchSnapshot(
-                label: label,
-                roots: roots.indices.map {
-                    core.snapshot(of: $0, roots[$0], lastReconciliation: nil, limit: nil, step: idle)
-                },
-                events: 0, overflows: 0, strayEvents: 0, watches: 0, need: nil, liveness: nil, step: idle))
-        step = Locked(idle)
-        state = QueueBound(
-            State(
-                core: core, reports: Array(repeating: nil, count: roots.count),
-                started: Array(repeating: 0, count: roots.count), underWay: Array(repeating: 0, count: roots.count)),
-            queue: queue)
+        step = Locked(WatchStep(name: "idle", since: monotonicNanoseconds()))
+        let state = State(
+            core: core, reports: Array(repeating: nil, count: roots.count),
+            started: Array(repeating: 0, count: roots.count), underWay: Array(repeating: 0, count: roots.count))
+        lastSnapshot = Locked(state.snapshot(label: label, roots, isAskedForLife: cookie != nil))
+        self.state = EngineState(state, queue: queue)
     }
 
     /// How many directories all roots together may keep open for the length of a burst.
     private static let openDirectories = 256
 
-    /// The last published state, with the steps as they are now; any thread.
+    /// The state after the last turn of the core, with the steps as they are now; any thread. Made when it is asked for:
+    /// a turn that is short is not to pay for it.
     func snapshot() -> WatchSnapshot {
-        let last = published.withLock { $0 }
+        // Read while something is lacking: it may have been raised meanwhile.
+        let isLacking = state.anywhere { $0.limits == nil && $0.core.need(InotifyLimits()) != nil } ?? false
+        let read = isLacking ? InotifyLimits.current() : nil
+        let (roots, label, cookie) = (self.roots, self.label, self.cookie)
+        let made: WatchSnapshot? = state.anywhere { state in
+            if let read { state.limits = read }
+            return state.snapshot(label: label, roots, isAskedForLife: cookie != nil)
+        }
+        let snapshot = lastSnapshot.withLock { last in
+            if let made { last = made }
+            return last
+        }
         return WatchSnapshot(
-            label: last.label,
-            roots: zip(last.roots, workers).map { root, worker in root.with(step: worker.step) },
-            events: last.events, overflows: last.overflows, strayEvents: last.strayEvents, watches: last.watches,
-            need: last.need, liveness: last.liveness, step: step.withLock { $0 }, tier: tierSnapshot)
+            label: label, roots: zip(snapshot.roots, workers).map { root, worker in root.with(step: worker.step) },
+            events: snapshot.events, overflows: snapshot.overflows, strayEvents: snapshot.strayEvents,
+            watches: snapshot.watches, need: snapshot.need, liveness: snapshot.liveness, step: step.withLock { $0 },
+            tier: tierSnapshot)
     }
+
+    /// What a root's file work does now; any thread. Nil if there is no such root.
+    func step(ofRoot id: String) -> WatchStep? { roots.firstIndex { $0.id == id }.map { workers[$0].step } }
 
     private var tierSnapshot: TierSnapshot? { tier?.snapshot ?? tierRefusal.map { TierSnapshot(refusal: $0) } }
 
@@ -125,7 +133,7 @@ final class WatchEngine: Sendable {
         state.onQueue { $0.onWatching = onWatching }
         for place in roots.indices { leaveOutOfMemory(place) }
         let ticket = onReconciled.map { addTicket(Array(roots.indices), $0) }
-        turn("starting") { $0.start(ticket: ticket) }
+        turnCore("starting") { $0.start(ticket: ticket) }
         queue.after(Self.patience) { [weak self] in self?.beginWithoutTheRest() }
     }
 
@@ -173,10 +181,9 @@ final class WatchEngine: Sendable {
     }
 
     private func takeRecords(_ body: (inout TreeCore) -> Int) {
-        var records = 0
-        turn("events") { records = body(&$0) }
-        let count = records
-        state.onQueue { $0.shouldGather = $0.pacer.shouldGather(records: count, now: monotonicNanoseconds()) }
+        turn("events") { state in
+            state.shouldGather = state.pacer.shouldGather(records: body(&state.core), now: state.core.now)
+        }
     }
 
     /// Whether the next events should gather for a moment (``Pacer``).
@@ -191,7 +198,7 @@ final class WatchEngine: Sendable {
         if hasEnded { return }
         state.onQueue { $0.limits = nil }
         let hasQueuedRecords = backend.hasQueuedRecords
-        turn("tick") {
+        turnCore("tick") {
             $0.hasQueuedRecords = hasQueuedRecords
             $0.tick(isPaced: isPaced)
         }
@@ -219,7 +226,7 @@ final class WatchEngine: Sendable {
     func take(_ changes: MountChanges) {
         var points = Set((changes.added + changes.removed).map(\.mountPoint))
         for pair in changes.changed { points.formUnion([pair.before.mountPoint, pair.after.mountPoint]) }
-        turn("mounts") { $0.takeMounts(points) }
+        turnCore("mounts") { $0.takeMounts(points) }
     }
 
     func forget(_ root: String, _ path: BytePath) {
@@ -228,7 +235,7 @@ final class WatchEngine: Sendable {
             queue.async { self.forget(root, path) }
             return
         }
-        turn("forgetting") { $0.forget(place, path) }
+        turnCore("forgetting") { $0.forget(place, path) }
     }
 
     func reconcile(_ root: String?, _ completion: @escaping @Sendable ([ReconcileReport]) -> Void) {
@@ -239,7 +246,7 @@ final class WatchEngine: Sendable {
         let places = roots.indices.filter { root == nil || roots[$0].id == root }
         if places.isEmpty || hasEnded { return completion([]) }
         let ticket = addTicket(places, completion)
-        turn("reconciling") { core in
+        turnCore("reconciling") { core in
             for place in places { core.reconcile(place, ticket: ticket) }
         }
     }
@@ -254,65 +261,82 @@ final class WatchEngine: Sendable {
         }
     }
 
+    /// The same for turns that need nothing but the core.
+    private func turnCore(_ name: String, _ body: (inout TreeCore) -> Void) { turn(name) { body(&$0.core) } }
+
     /// One turn of the core, and what follows from it. Nothing is called while the box is open, so handlers may come
     /// back.
-    private func turn(_ name: String, _ body: (inout TreeCore) -> Void) {
+    ///
+    /// Between an event and its notice nothing is done that can be done later, or when it is asked for: after a pause all
+    /// of this is out of the processor's caches, and each thing more that is touched is waited for.
+    private func turn(_ name: String, _ body: (inout State) -> Void) {
         let began = monotonicNanoseconds()
         step.withLock { $0 = WatchStep(name: name, since: began) }
-        let output: TreeCore.Output? = state.onQueue { state in
+        let begun: Begun? = state.onQueue { state in
             if state.hasEnded { return nil }
             state.core.now = began
-            body(&state.core)
-            return state.takeOutput()
+            body(&state)
+            return state.begin()
         }
-        if var output {
-            if !isolatesRoots { lookNow(&output) }
-            perform(output)
+        if let begun {
+            if begun.output.work.isEmpty {
+                finish(begun)
+            } else {
+                perform(begun)
+            }
         }
         step.withLock { $0 = WatchStep(name: "idle", since: monotonicNanoseconds()) }
     }
 
+    private func perform(_ begun: Begun) {
+        var begun = begun
+        if !isolatesRoots { lookNow(&begun) }
+        for (root, epoch, request) in begun.output.work { submit(root, epoch, request) }
+        finish(begun)
+    }
+
     /// Carries out looks at once, as long as nothing else is going on at their roots.
-    private func lookNow(_ output: inout TreeCore.Output) {
-        while let place = output.work.firstIndex(where: { root, _, request in
-            if case .look = request { state.onQueue { $0.underWay[root] == 0 } } else { false }
+    private func lookNow(_ begun: inout Begun) {
+        while let place = begun.output.work.firstIndex(where: { _, _, request in
+            if case .look = request { true } else { false }
         }) {
-            let (root, epoch, request) = output.work[place]
+            let (root, epoch, request) = begun.output.work[place]
             // What was asked for before goes first.
-            guard !output.work[..<place].contains(where: { $0.root == root }), case .look(let looks) = request
+            guard case .look(let looks) = request, !begun.output.work[..<place].contains(where: { $0.root == root }),
+                state.onQueue({ $0.underWay[root] == 0 })
             else { return }
-            output.work.remove(at: place)
+            if begun.output.work.count == 1 {
+                begun.output.work = []
+            } else {
+                begun.output.work.remove(at: place)
+            }
             guard let result = workers[root].lookNow(looks, epoch: epoch) else { continue }
-            output.append(
-                state.onQueue { state in
-                    state.core.take(result, root: root, epoch: epoch)
-                    return state.takeOutput()
-                })
+            let more = state.onQueue { state in
+                state.core.take(result, root: root, epoch: epoch)
+                return state.begin()
+            }
+            if begun.output.isEmpty {
+                begun.output = more.output
+            } else {
+                begun.output.append(more.output)
+            }
+            begun.handler = more.handler ?? begun.handler
         }
     }
 
-    private func perform(_ output: TreeCore.Output) {
-        for (root, epoch, request) in output.work { submit(root, epoch, request) }
-        if !output.notices.isEmpty, let handler = state.onQueue({ $0.handler }) {
-            state.onQueue { $0.isDelivering = true }
-            handler(output.notices)
-            state.onQueue { $0.isDelivering = false }
-        }
-        for record in output.outside {
+    /// Tells what came of a turn, and what it ended.
+    private func finish(_ begun: Begun) {
+        begun.handler?(begun.output.notices)
+        for record in begun.output.outside {
             let listener = state.onQueue { $0.outsiders[record.watch] }
             if record.mask.contains(.ignored) { stopListening(to: record.watch) }
             listener?(record)
         }
-        let (watching, answers) = state.onQueue { state in
-            let answers = output.reconciled.flatMap { state.answer($0.root, $0.outcome, roots[$0.root].id) }
-            let isWatching = state.core.roots.allSatisfy { $0.hasBegun || $0.isLost }
-            defer { if isWatching { state.onWatching = nil } }
-            return (isWatching ? state.onWatching : nil, answers)
-        }
-        publish()
-        watching?()
-        for answer in answers { answer.completion(answer.reports) }
-        ageLater()
+        let ended = state.onQueue { state in state.end(begun.output, roots) }
+        guard let ended else { return }
+        ended.watching?()
+        for answer in ended.answers { answer.completion(answer.reports) }
+        if ended.isAging { ageLater() }
     }
 
     private func submit(_ root: Int, _ epoch: UInt32, _ request: WorkRequest) {
@@ -321,7 +345,7 @@ final class WatchEngine: Sendable {
             guard let self else { return }
             self.queue.async {
                 if isLast { self.state.onQueue { $0.underWay[root] -= 1 } }
-                if let result { self.turn("results") { $0.take(result, root: root, epoch: epoch) } }
+                if let result { self.turnCore("results") { $0.take(result, root: root, epoch: epoch) } }
             }
         }
     }
@@ -330,41 +354,11 @@ final class WatchEngine: Sendable {
     private static let pairing = Duration.milliseconds(25)
 
     private func ageLater() {
-        let isDue = state.onQueue { state in
-            guard state.core.isHolding, !state.isAging, !state.hasEnded else { return false }
-            state.isAging = true
-            return true
-        }
-        guard isDue else { return }
         queue.after(Self.pairing) { [weak self] in
             guard let self else { return }
             self.state.onQueue { $0.isAging = false }
-            self.turn("pairing") { $0.age() }
+            self.turnCore("pairing") { $0.age() }
         }
-    }
-
-    func publish() {
-        let snapshot = state.onQueue { state in
-            // Read while something is lacking: it may have been raised meanwhile.
-            var need = state.core.need(state.limits ?? InotifyLimits())
-            if need != nil, state.limits == nil {
-                let limits = InotifyLimits.current()
-                state.limits = limits
-                need = state.core.need(limits)
-            }
-            return WatchSnapshot(
-                label: label,
-                roots: roots.indices.map {
-                    state.core.snapshot(
-                        of: $0, roots[$0], lastReconciliation: state.reports[$0],
-                        limit: need.flatMap { $0.resource == .watches ? $0.limit?.value : nil },
-                        step: WatchStep(name: "idle", since: 0))
-                },
-                events: state.core.counters.events, overflows: state.core.counters.overflows,
-                strayEvents: state.core.counters.strayEvents, watches: state.core.watches.count, need: need,
-                liveness: state.liveness(isAsked: cookie != nil), step: WatchStep(name: "idle", since: 0))
-        }
-        published.withLock { $0 = snapshot }
     }
 }
 

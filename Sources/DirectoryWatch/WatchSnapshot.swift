@@ -126,7 +126,7 @@ public struct RootSnapshot: Hashable, Sendable {
     public internal(set) var step: WatchStep
 }
 
-/// The state of a ``DirectoryWatch``, published after each of its turns; reading it asks no queue.
+/// The state of a ``DirectoryWatch``, as of its last turn; reading it asks no queue.
 public struct WatchSnapshot: Hashable, Sendable {
     /// Its label.
     public let label: String

@@ -1,3 +1,4 @@
+import Dispatch
 import FileValues
 import Glibc
 import LinuxKernel
@@ -85,5 +86,98 @@ struct DirectoryMonitorTests {
             queue.async { monitor.invalidate { continuation.resume() } }
         }
         #expect(throws: SystemCallError.self) { try monitor.watches.addWatch("/", .created) }
+    }
+
+    /// A record as inotify(7) describes it, with a name of one byte.
+    private static func record(_ mask: InotifyMask) -> [UInt8] {
+        [UInt32(1), mask.rawValue, 0, 16].withUnsafeBytes { Array($0) } + [UInt8(ascii: "a")]
+            + Array(repeating: 0, count: 15)
+    }
+
+    @Test("A close is waited for right after a file was made, and after nothing else")
+    func openEnded() {
+        func isOpenEnded(_ masks: [InotifyMask]) -> Bool {
+            masks.flatMap(Self.record).withUnsafeBytes { DirectoryMonitor.isOpenEnded($0) }
+        }
+        #expect(isOpenEnded([.created]))
+        #expect(isOpenEnded([.closedAfterWriting, .created]))
+        #expect(!isOpenEnded([]))
+        #expect(!isOpenEnded([.created, .closedAfterWriting]))
+        #expect(!isOpenEnded([[.created, .isDirectory]]))
+        // A burst: there is enough to do.
+        #expect(!isOpenEnded(Array(repeating: .created, count: 100)))
+    }
+
+    @Test("What comes soon is read with what came, without sleeping")
+    func soon() throws {
+        let scratch = try ScratchDirectory()
+        let instance = try InotifyInstance()
+        _ = try instance.addWatch(scratch.bytePath, [.created, .closedAfterWriting])
+        let queue = try instance.duplicate()
+        close(creat("\(scratch.path)/a", 0o644))
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let size = bytes.withUnsafeMutableBytes { DirectoryMonitor.readSoon(queue.raw, into: $0) }
+        let masks = bytes[..<size].withUnsafeBytes { InotifyRecords($0).map(\.mask) }
+        #expect(masks == [.created, .closedAfterWriting])
+        #expect(bytes.withUnsafeMutableBytes { DirectoryMonitor.readSoon(queue.raw, into: $0) } == 0)
+    }
+
+    /// What a thread leaves a driven monitor for.
+    enum Reason: CaseIterable {
+        case invalidation, reader
+    }
+
+    @Test(
+        "A thread that drives one hands over what comes, and leaves when it ends or nobody reads",
+        arguments: Reason.allCases)
+    func driven(reason: Reason) async throws {
+        let scratch = try ScratchDirectory()
+        let queue = MonitorQueue(label: "test.driven")
+        let monitor = try DirectoryMonitor(label: "driven", queue: queue, waiting: .driver)
+        // The ordinary way, in which no call but read(2) waits.
+        #expect(monitor.driving?.waitsInRead == true)
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0)
+        let (reader, writer) = (ends[0], ends[1])
+        let names = QueueBound<[BytePath]>([], queue: queue)
+        try await aside {
+            let (isActive, isTold, hasLeft) = (
+                DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+            )
+            queue.sync {
+                monitor.setEventHandler { events in
+                    events.forEach { record in names.onQueue { $0.append(record.copiedName) } }
+                    isTold.signal()
+                    // What comes meanwhile waits in the kernel, and is handed over later.
+                    if names.onQueue({ $0.count }) == 1 { monitor.suspend() }
+                }
+                monitor.activate { isActive.signal() }
+            }
+            isActive.wait()
+            do { _ = try monitor.watches.addWatch(scratch.bytePath, .closedAfterWriting) } catch { Issue.record(error) }
+            Thread.start {
+                monitor.drive(whileOpen: writer)
+                hasLeft.signal()
+            }
+            close(creat("\(scratch.path)/a", 0o644))
+            isTold.wait()
+            close(creat("\(scratch.path)/b", 0o644))
+            queue.sync { monitor.resume() }
+            isTold.wait()
+            if reason == .reader {
+                close(reader)
+                hasLeft.wait()
+            }
+            let isOver = DispatchSemaphore(value: 0)
+            queue.sync { monitor.invalidate { isOver.signal() } }
+            isOver.wait()
+            if reason == .invalidation {
+                hasLeft.wait()
+                close(reader)
+            }
+            close(writer)
+        }
+        #expect(queue.sync { names.onQueue { $0 } } == ["a", "b"])
+        #expect(monitor.describe().state == .invalidated)
     }
 }

@@ -126,6 +126,7 @@ struct DirectoryTable {
     /// The path from the topmost directory above it, whose own name is left out; with the name of an entry in it, if one
     /// is given.
     func path(of id: NodeID, _ entry: NameID? = nil) -> BytePath {
+        if let entry, nodes[Int(id.index)].parent < 0 { return names.name(entry) }
         var length = entry.map { names.length($0) + 1 } ?? 0
         var place = id.index
         while nodes[Int(place)].parent >= 0 {
@@ -133,13 +134,17 @@ struct DirectoryTable {
             place = nodes[Int(place)].parent
         }
         if length == 0 { return "" }
-        let bytes = [UInt8](unsafeUninitializedCapacity: length - 1) { buffer, count in
+        // Not by the initialiser that leaves memory uninitialised, which looks up metadata at a cost of hundreds of zeros.
+        var bytes: [UInt8] = []
+        bytes.append(contentsOf: repeatElement(0, count: length - 1))
+        bytes.withUnsafeMutableBufferPointer { buffer in
             // From its end to its beginning, a slash before each name but the first.
             var end = length - 1
             func put(_ name: NameID) {
                 let bytes = names[name]
                 end -= bytes.count
-                _ = UnsafeMutableBufferPointer(rebasing: buffer[end..<(end + bytes.count)]).initialize(from: bytes)
+                _ = UnsafeMutableBufferPointer(rebasing: buffer[end..<(end + bytes.count)]).update(
+                    fromContentsOf: bytes)
                 if end > 0 {
                     end -= 1
                     buffer[end] = UInt8(ascii: "/")
@@ -151,7 +156,6 @@ struct DirectoryTable {
                 put(nodes[Int(place)].name)
                 place = nodes[Int(place)].parent
             }
-            count = length - 1
         }
         return BytePath(withoutNUL: bytes)
     }

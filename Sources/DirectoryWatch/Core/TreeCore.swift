@@ -18,6 +18,8 @@ struct TreeCore {
         /// Records of watches that are not of trees.
         var outside: [EventRecord] = []
 
+        var isEmpty: Bool { notices.isEmpty && work.isEmpty && reconciled.isEmpty && outside.isEmpty }
+
         /// Adds what came of a later turn.
         mutating func append(_ later: Output) {
             notices += later.notices

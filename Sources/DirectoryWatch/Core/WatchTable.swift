@@ -90,8 +90,8 @@ struct WatchTable {
 
     /// No survey is under way, so nothing will ask for ended watches or early records. Returns how many those were.
     mutating func settle() -> Int {
-        ended = [:]
-        return dropEarly()
+        if !ended.isEmpty { ended = [:] }
+        return early.isEmpty ? 0 : dropEarly()
     }
 
     mutating func dropEarly() -> Int {

@@ -257,8 +257,9 @@ extension RootWorker {
         var observations: [Observation] = []
         observations.reserveCapacity(request.items.count)
         // Those of a burst lie in few directories, in any order: each is looked up once, where so many may be open.
+        let isManifold = request.directories.count > 1 && request.directories.count <= open.capacity
         var opened = [SharedDescriptor?](
-            repeating: nil, count: request.directories.count <= open.capacity ? request.directories.count : 0)
+            repeating: nil, count: isManifold ? request.directories.count : 0)
         var first = 0
         while first < request.items.count {
             // Items of one directory that follow each other.

@@ -103,7 +103,7 @@ final class Generation: Sendable {
         let watchSubsystem = Subsystem(name: "watch", queue: watchQueue, isVital: true)
         let scans = roots.map { root in
             Subsystem(name: LiveState.scan(of: root.id), queue: root.queue, isVital: false) { [weak watch] in
-                watch?.snapshot().roots.first { $0.id == root.id }.map { ($0.step.name, $0.step.since) }
+                watch?.step(ofRoot: root.id).map { ($0.name, $0.since) }
             }
         }
         surroundings.state.replace(

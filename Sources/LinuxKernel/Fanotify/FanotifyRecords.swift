@@ -27,11 +27,14 @@ public struct FanotifyRecord {
 ///
 /// Whole records only, as the kernel writes them; bytes that are none end the sequence, and nothing beyond the buffer is
 /// ever touched, whatever the lengths in it say.
-public struct FanotifyRecords: Sequence {
+public struct FanotifyRecords: RecordSequence {
     private let buffer: UnsafeRawBufferPointer
 
     /// The records in `buffer`, which must outlive this value and all that it gives.
     public init(_ buffer: UnsafeRawBufferPointer) { self.buffer = buffer }
+
+    /// See ``FanotifyGroup/smallestBuffer``.
+    public static var smallestBuffer: Int { FanotifyGroup.smallestBuffer }
 
     /// From the first to the last.
     public func makeIterator() -> Iterator { Iterator(buffer) }

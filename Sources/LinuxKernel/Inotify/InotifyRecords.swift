@@ -1,4 +1,5 @@
 public import FileValues
+import Glibc
 
 /// One record of an inotify queue, seen in the buffer it was read into: valid only as long as that buffer.
 public struct InotifyRecord {
@@ -18,11 +19,14 @@ public struct InotifyRecord {
 /// The records of one read, walked in the raw buffer: copying `struct inotify_event` out of it would lose the names.
 ///
 /// Whole records only, as the kernel writes them; bytes that are none end the sequence.
-public struct InotifyRecords: Sequence {
+public struct InotifyRecords: RecordSequence {
     private let buffer: UnsafeRawBufferPointer
 
     /// The records in `buffer`, which must outlive this value and all that it gives.
     public init(_ buffer: UnsafeRawBufferPointer) { self.buffer = buffer }
+
+    /// See ``InotifyInstance/smallestBuffer``.
+    public static var smallestBuffer: Int { InotifyInstance.smallestBuffer }
 
     /// How many bytes they take.
     public var byteCount: Int { buffer.count }
@@ -43,14 +47,14 @@ public struct InotifyRecords: Sequence {
             let padded = Int(buffer.loadUnaligned(fromByteOffset: position + 12, as: UInt32.self))
             let start = position + headerSize
             guard padded <= buffer.count - start else { return nil }
-            var length = 0
-            while length < padded, buffer[start + length] != 0 { length += 1 }
+            let field = UnsafeRawBufferPointer(rebasing: buffer[start..<(start + padded)])
+            let length = field.baseAddress.map { strnlen($0.assumingMemoryBound(to: CChar.self), padded) } ?? 0
             defer { position = start + padded }
             return InotifyRecord(
                 watch: buffer.loadUnaligned(fromByteOffset: position, as: Int32.self),
                 mask: InotifyMask(rawValue: buffer.loadUnaligned(fromByteOffset: position + 4, as: UInt32.self)),
                 cookie: buffer.loadUnaligned(fromByteOffset: position + 8, as: UInt32.self),
-                name: UnsafeRawBufferPointer(rebasing: buffer[start..<(start + length)]))
+                name: UnsafeRawBufferPointer(rebasing: field[..<length]))
         }
     }
 }

@@ -1,4 +1,5 @@
 import CLinux
+import Dispatch
 import Glibc
 import LinuxKernel
 import SystemPackage
@@ -12,20 +13,42 @@ extension DirectoryMonitor {
         let bell: OwnedDescriptor
         private let clapper: OwnedDescriptor
         let turn: Duration
+        private let instance: InotifyInstance
+        /// A watch that tells of nothing but its own end, which wakes a thread that waits in read(2): of the pipe, whose
+        /// inode nobody else can watch. Nil where there is none; then the thread waits in poll(2).
+        private let lastWatch: Int32?
+        private let hasRung = Locked(false)
 
-        init(queue: consuming OwnedDescriptor, turn: Duration) throws(SystemCallError) {
+        init(_ instance: InotifyInstance, turn: Duration) throws(SystemCallError) {
             var ends: [Int32] = [-1, -1]
             try systemCall("pipe2") { clinux_pipe(&ends) }
             bell = OwnedDescriptor(taking: ends[0])
             clapper = OwnedDescriptor(taking: ends[1])
-            self.queue = queue
+            queue = try instance.duplicate()
+            self.instance = instance
             self.turn = turn
+            // Refused where the user's watches ran out, or without /proc.
+            let watch = try? instance.addWatch(place: bell, .movedSelf)
+            let flags = fcntl(queue.raw, F_GETFL)
+            let canWait = watch != nil && flags >= 0 && fcntl(queue.raw, F_SETFL, flags & ~O_NONBLOCK) == 0
+            lastWatch = canWait ? watch : nil
         }
 
-        /// The monitor has ended.
+        /// Whether reading the queue waits for records.
+        var waitsInRead: Bool { lastWatch != nil }
+        /// Whether the thread is to leave.
+        var isOver: Bool { hasRung.withLock { $0 } }
+
+        /// Has the thread leave, wherever it waits.
         func end() {
+            let isFirst = hasRung.withLock { hasRung in
+                defer { hasRung = true }
+                return !hasRung
+            }
+            guard isFirst else { return }
             var byte: UInt8 = 0
             write(clapper.raw, &byte, 1)
+            if let lastWatch { instance.removeWatch(lastWatch) }
         }
     }
 
@@ -37,12 +60,84 @@ extension DirectoryMonitor {
     ///
     /// - Parameters:
     ///   - pause: How long events gather after a turn that asked for it, or while the handler may not run.
+    ///   - awaitsCloses: Whether a file that was made just now is handed over together with its close, if that comes within
+    ///     microseconds, as with small files. Then the thread does not sleep for so long.
     ///   - gathers: Asked on the queue after each turn whether the next events should gather.
     public func drive(
-        whileOpen descriptor: Int32, pause: Duration = .milliseconds(4), gathers: @Sendable () -> Bool = { false }
+        whileOpen descriptor: Int32, pause: Duration = .milliseconds(4), awaitsCloses: Bool = false,
+        gathers: @Sendable () -> Bool = { false }
     ) {
         guard let driving else { preconditionFailure("a directory monitor that libdispatch waits for was driven") }
         let pause = Int32(clamping: max(1, pause.wholeNanoseconds / 1_000_000))
+        let other = driving.waitsInRead ? OtherEnd(of: descriptor, queue: queue, hungUp: { driving.end() }) : nil
+        defer { other?.forget() }
+        if let other, other.isKnown {
+            driveReading(driving, pause, awaitsCloses: awaitsCloses, gathers)
+        } else {
+            drivePolling(driving, whileOpen: descriptor, pause, gathers)
+        }
+    }
+
+    /// Waits in read(2): one system call for each turn, which is what poll(2) alone costs at a low rate.
+    private func driveReading(_ driving: Driving, _ pause: Int32, awaitsCloses: Bool, _ gathers: () -> Bool) {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: DirectoryEvents.readSize, alignment: 8)
+        defer { buffer.deallocate() }
+        var bell = pollfd(fd: driving.bell.raw, events: Int16(POLLIN), revents: 0)
+        while true {
+            // What is not to be handled stays in the kernel.
+            while !queue.sync({ core.isOpen }) {
+                if poll(&bell, 1, pause) > 0 { return }
+            }
+            var isResting = false
+            while !isResting {
+                var size = read(driving.queue.raw, buffer.baseAddress, buffer.count)
+                if awaitsCloses, size > 0, Self.isOpenEnded(UnsafeRawBufferPointer(rebasing: buffer[..<size])) {
+                    size += Self.readSoon(
+                        driving.queue.raw, into: UnsafeMutableRawBufferPointer(rebasing: buffer[size...]))
+                }
+                if driving.isOver { return }
+                if size < 0, errno == EINTR { continue }
+                let failure = size < 0 ? Errno(rawValue: errno) : nil
+                isResting = queue.sync {
+                    if let failure { core.outlet.fail(SystemCallError("read", failure)) }
+                    guard size > 0 else { return true }
+                    let events = DirectoryEvents(UnsafeRawBufferPointer(rebasing: buffer[..<size]))
+                    core.outlet.deliver(events)
+                    return !core.isOpen || events.isAll && gathers()
+                }
+            }
+            if poll(&bell, 1, pause) > 0 { return }
+        }
+    }
+
+    /// Whether the last of a few records tells of a file that was made, so that its close is to be expected.
+    static func isOpenEnded(_ records: UnsafeRawBufferPointer) -> Bool {
+        if records.count > 4 * InotifyInstance.smallestBuffer { return false }
+        var last: InotifyMask = []
+        for record in InotifyRecords(records) { last = record.mask }
+        return last.contains(.created) && !last.contains(.isDirectory)
+    }
+
+    /// About what a turn costs that is needed for a creation alone, in nanoseconds: longer waiting would not pay.
+    private static let soon: UInt64 = 10_000
+
+    /// Reads what comes within ``soon``, without sleeping, which takes longer; how many bytes that is.
+    static func readSoon(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        let deadline = monotonicNanoseconds() + soon
+        repeat {
+            if poll(&polled, 1, 0) > 0 { return max(0, read(descriptor, buffer.baseAddress, buffer.count)) }
+        } while monotonicNanoseconds() < deadline
+        return 0
+    }
+
+    private func drivePolling(
+        _ driving: Driving, whileOpen descriptor: Int32, _ pause: Int32, _ gathers: () -> Bool
+    ) {
+        if driving.waitsInRead {
+            let flags = fcntl(driving.queue.raw, F_GETFL)
+            if flags >= 0 { _ = fcntl(driving.queue.raw, F_SETFL, flags | O_NONBLOCK) }
+        }
         var isResting = false
         var polled = [
             pollfd(fd: descriptor, events: 0, revents: 0),
@@ -60,9 +155,32 @@ extension DirectoryMonitor {
             if polled[0].revents != 0 || polled[1].revents != 0 { return }
             isResting = queue.sync {
                 guard core.isOpen else { return true }
-                let hasTaken = Self.drain(driving.queue.raw, core.outlet, for: driving.turn)
+                let hasTaken = DirectoryEvents.drain(driving.queue.raw, core.outlet, for: driving.turn)
                 return !core.isOpen || hasTaken && gathers()
             }
         }
     }
+}
+
+/// Tells when nobody is at the other end of a descriptor any more.
+private final class OtherEnd: Sendable {
+    /// Whether it will be told, or the descriptor is of a kind that has no other end.
+    let isKnown: Bool
+    private let source: DispatchSource?
+
+    init(of descriptor: Int32, queue: MonitorQueue, hungUp: @escaping @Sendable () -> Void) {
+        // libdispatch must not see what can hang up, but an epoll descriptor that watches it.
+        let epoll = clinux_epoll_watching(descriptor, 0)
+        guard epoll >= 0 else {
+            source = nil
+            isKnown = errno == EPERM
+            return
+        }
+        isKnown = true
+        source = startSource(
+            DispatchSource.makeReadSource(fileDescriptor: epoll, queue: queue.dispatchQueue), fired: hungUp,
+            registered: {}, cancelled: { close(epoll) })
+    }
+
+    func forget() { source?.cancel() }
 }

@@ -2,28 +2,8 @@ import Glibc
 public import LinuxKernel
 import SystemPackage
 
-/// Records of a fanotify queue in the order in which the kernel put them there, as one read gave them.
-public struct FanotifyEvents: Sendable {
-    private let bytes: [UInt8]
-
-    /// Whole records as read(2) gave them; see fanotify(7).
-    public init(bytes: [UInt8]) { self.bytes = bytes }
-
-    /// Calls `body` with each record. A record and its names point into the batch: they are valid in the call alone, and
-    /// whoever keeps a name copies it (``FanotifyEntry/copiedName``).
-    public func forEach<E: Error>(_ body: (FanotifyRecord) throws(E) -> Void) throws(E) {
-        // A closure with typed throws cannot pass through the rethrowing buffer call, so its result is carried out.
-        let result: Result<Void, E> = bytes.withUnsafeBytes { buffer in
-            do throws(E) {
-                for record in FanotifyRecords(buffer) { try body(record) }
-                return .success(())
-            } catch {
-                return .failure(error)
-            }
-        }
-        try result.get()
-    }
-}
+/// Records of a fanotify queue.
+public typealias FanotifyEvents = RecordBatch<FanotifyRecords>
 
 /// Reports what happens on whole file systems, with the process that did it: one fanotify(7) group.
 ///
@@ -37,9 +17,6 @@ public final class FanotifyMonitor: Monitor {
     /// For marks: usable from any thread, as ``FanotifyGroup`` says, since the kernel's call may wait for a hung mount.
     /// Ended by the monitor's invalidation.
     public let group: FanotifyGroup
-
-    /// Bytes of one read: some 800 records with camera names. Below the size at which malloc maps each buffer.
-    private static let readSize = 64 << 10
 
     /// Sets one up; from any thread. Throws what ``FanotifyGroup/init()`` throws. That a process may have a group does
     /// not mean that it may mark a file system: the first mark tells.
@@ -56,28 +33,7 @@ public final class FanotifyMonitor: Monitor {
         self.group = group
         core = MonitorCore(
             kind: "FanotifyMonitor", label: label, queue: queue, descriptor: duplicate,
-            drain: { descriptor, outlet in Self.drain(descriptor, outlet, for: turn) },
+            drain: { descriptor, outlet in FanotifyEvents.drain(descriptor, outlet, for: turn) },
             onEnd: { group.end() }, file: file, line: line)
-    }
-
-    private static func drain(_ descriptor: Int32, _ outlet: EventOutlet<FanotifyEvents>, for turn: Duration) {
-        let start = nanoseconds(of: CLOCK_MONOTONIC)
-        while outlet.isOpen {
-            var failure: Int32 = 0
-            let bytes = [UInt8](unsafeUninitializedCapacity: readSize) { buffer, count in
-                let result = read(descriptor, buffer.baseAddress, buffer.count)
-                count = max(0, result)
-                failure = result < 0 ? errno : 0
-            }
-            if failure == EINTR { continue }
-            if bytes.isEmpty {
-                if failure != 0, failure != EAGAIN { outlet.fail(SystemCallError("read", Errno(rawValue: failure))) }
-                return
-            }
-            outlet.deliver(FanotifyEvents(bytes: bytes))
-            // A read that left room took all there was. And nobody waits longer than a turn: the source fires again.
-            if bytes.count < readSize - FanotifyGroup.smallestBuffer { return }
-            if nanoseconds(of: CLOCK_MONOTONIC) - start > UInt64(max(0, turn.wholeNanoseconds)) { return }
-        }
     }
 }

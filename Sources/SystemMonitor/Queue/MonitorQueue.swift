@@ -1,3 +1,4 @@
+import CDispatch
 public import Dispatch
 import LinuxKernel
 
@@ -28,17 +29,36 @@ public final class MonitorQueue: Sendable {
     /// Whether the caller runs on this queue. Inside another queue's ``sync(file:line:_:)`` only that one is current.
     public var isCurrent: Bool { place.isCurrent }
 
+    /// Traps off the queue, with a message that names it.
+    public func check(file: StaticString = #fileID, line: UInt = #line) { place.check(file: file, line: line) }
+
     /// Runs `body` on the queue, later.
     public func async(_ body: @escaping @Sendable () -> Void) {
         dispatchQueue.async(execute: body)
     }
 
     /// Runs `body` on the queue and waits for it. Traps on the queue itself, where it would wait for ever.
-    public func sync<R>(
-        file: StaticString = #fileID, line: UInt = #line, _ body: () throws -> R
-    ) rethrows -> R {
+    @inlinable
+    public func sync<R, E: Error>(
+        file: StaticString = #fileID, line: UInt = #line, _ body: () throws(E) -> R
+    ) throws(E) -> R {
+        var result: Result<R, E>?
+        perform(file: file, line: line) {
+            do throws(E) {
+                result = .success(try body())
+            } catch {
+                result = .failure(error)
+            }
+        }
+        guard let result else { fatalError("libdispatch did not run a block that it was to wait for") }
+        return try result.get()
+    }
+
+    /// Dispatch's own generic `sync` looks up metadata at each call, which is a tenth of what a single event costs.
+    @usableFromInline
+    func perform(file: StaticString, line: UInt, _ body: () -> Void) {
         if isCurrent { LifecycleViolation.trap("queue \(label)", .noSyncOnOwnQueue, file: file, line: line) }
-        return try dispatchQueue.sync(execute: body)
+        dispatchQueue.sync(execute: body)
     }
 
     /// Runs `body` on the queue once `delay` has passed on the monotonic clock. It cannot be taken back, and keeps the
@@ -49,42 +69,54 @@ public final class MonitorQueue: Sendable {
 }
 
 /// Where code is confined to: what a bound value needs of its queue.
+@usableFromInline
 struct QueuePlace: Sendable {
     let label: String
     let dispatchQueue: DispatchQueue
-    private let id: UInt64
+    /// What libdispatch answers to the question for the queue's specific value, as long as the queue lives: this place
+    /// holds it. The answer itself is compared, not what it holds, since every access to a bound value asks.
+    private let mark: UInt
 
     init(label: String, onDeath: (@Sendable () -> Void)?) {
-        let context = QueueContext(onDeath: onDeath)
+        let queue = DispatchQueue(label: label)
+        queue.setSpecific(key: QueueContext.key, value: QueueContext(onDeath: onDeath))
         self.label = label
-        id = context.id
-        dispatchQueue = DispatchQueue(label: label)
-        dispatchQueue.setSpecific(key: QueueContext.key, value: context)
+        dispatchQueue = queue
+        mark = queue.sync { QueueContext.markOfCurrentQueue }
     }
 
-    var isCurrent: Bool { DispatchQueue.getSpecific(key: QueueContext.key)?.id == id }
+    var isCurrent: Bool { QueueContext.markOfCurrentQueue == mark }
+
+    @usableFromInline
+    func check(file: StaticString, line: UInt) {
+        if !isCurrent { LifecycleViolation.trap("queue \(label)", .valueOnItsQueue, file: file, line: line) }
+        dispatchPrecondition(condition: .onQueue(dispatchQueue))
+    }
 }
 
 /// The queue's specific value. Only the queue holds it, so its end proves the queue's.
 private final class QueueContext: Sendable {
     static let key = DispatchSpecificKey<QueueContext>()
-    private static let counts = Locked((last: UInt64(0), live: 0))
-    static var liveCount: Int { counts.withLock { $0.live } }
+    /// The key as libdispatch knows it.
+    private static let rawKey = UInt(bitPattern: Unmanaged.passUnretained(key).toOpaque())
+    private static let live = Locked(0)
+    static var liveCount: Int { live.withLock { $0 } }
 
-    let id: UInt64
     private let onDeath: (@Sendable () -> Void)?
 
+    /// Tells the queues with such a value apart; 0 on all others.
+    static var markOfCurrentQueue: UInt {
+        guard let key = UnsafeRawPointer(bitPattern: rawKey) else { return 0 }
+        return UInt(bitPattern: dispatch_get_specific(key))
+    }
+
     init(onDeath: (@Sendable () -> Void)?) {
-        id = Self.counts.withLock {
-            $0.last += 1
-            $0.live += 1
-            return $0.last
-        }
+        Self.live.withLock { $0 += 1 }
         self.onDeath = onDeath
     }
 
     deinit {
-        Self.counts.withLock { $0.live -= 1 }
+        Self.live.withLock { $0 -= 1 }
         onDeath?()
     }
 }

@@ -2,11 +2,12 @@ import Dispatch
 
 /// A value that one queue alone may touch, checked at each access in every build.
 ///
-/// One of the project's two audited unchecked types (the other is the lock-protected box).
+/// One of the project's two audited unchecked types (the other is the lock-protected box). Both can be inlined in other
+/// modules: what they hold is generic, and an access that is not specialised looks up metadata each time.
 public final class QueueBound<State: ~Copyable>: @unchecked Sendable {
     // Safe because `state` is reachable only through `onQueue`, which checks the queue; the queue is serial.
-    private let place: QueuePlace
-    private var state: State
+    @usableFromInline let place: QueuePlace
+    @usableFromInline var state: State
 
     /// Binds `initial` to `queue`; from any thread.
     public convenience init(_ initial: consuming sending State, queue: MonitorQueue) {
@@ -20,13 +21,11 @@ public final class QueueBound<State: ~Copyable>: @unchecked Sendable {
 
     /// Gives `body` the value. Traps off the queue. Calls on one box do not nest, and no reference out of the value may
     /// be returned.
+    @inlinable
     public func onQueue<R, E: Error>(
         file: StaticString = #fileID, line: UInt = #line, _ body: (inout State) throws(E) -> R
     ) throws(E) -> R {
-        if !place.isCurrent {
-            LifecycleViolation.trap("queue \(place.label)", .valueOnItsQueue, file: file, line: line)
-        }
-        dispatchPrecondition(condition: .onQueue(place.dispatchQueue))
+        place.check(file: file, line: line)
         return try body(&state)
     }
 

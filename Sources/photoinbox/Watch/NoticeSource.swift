@@ -40,15 +40,9 @@ final class NoticeSource: EventSource {
     private let filter: PathFilter
     /// What stands before relative paths, with a slash at its end; by root, whose identifier is its place.
     private let prefixes: [[UInt8]]
-    private let state: QueueBound<State>
+    private let isReconciled: QueueBound<Bool>
+    private let started = coarseNow()
     private let known: KnownFiles?
-
-    private struct State {
-        var isReconciled = false
-        let started = coarseNow()
-        /// The path that is being written, in room that is used again for each.
-        var path: [UInt8] = []
-    }
 
     init(
         session: WatchSession, roots: [BytePath], selection: Selection, filter: PathFilter, identifiesFiles: Bool,
@@ -70,14 +64,14 @@ final class NoticeSource: EventSource {
             label: "watch", queue: session.queue, roots: watched, memory: known?.memory ?? WatchMemory(),
             reportsChanges: selection.kinds.contains(.changed), identifiesFiles: identifiesFiles || known != nil,
             tier: tier, waiting: .driver, isolatesRoots: roots.count > 1)
-        state = QueueBound(State(), queue: session.queue)
+        isReconciled = QueueBound(false, queue: session.queue)
     }
 
     func start(onReady: @escaping @Sendable (Int) -> Void) {
         if let complaint = known?.complaint { session.remark(complaint) }
         watch.setHandler { [self] notices in take(notices) }
         watch.activate(onReconciled: { [self] reports in
-            state.onQueue { $0.isReconciled = true }
+            isReconciled.onQueue { $0 = true }
             if let refusal = watch.snapshot().tier?.refusal {
                 session.remark("fanotify is refused for a part (\(refusal)); inotify serves there")
             }
@@ -99,14 +93,16 @@ final class NoticeSource: EventSource {
         var remarks: [(text: String, isIncomplete: Bool)] = []
         var done = notices.count
         session.tell { report in
-            state.onQueue { state in
-                for (place, notice) in notices.enumerated() {
-                    if !report.isOpen { done = min(done, place) }
-                    if let remark = remark(on: notice) { remarks.append(remark) }
-                    if case .rootGone = notice.kind { report.goneRoots.insert(notice.root) }
-                    if case .rootBack = notice.kind { report.goneRoots.remove(notice.root) }
-                    if report.isOpen { tell(notice, at: now, &state, &report) }
-                }
+            // The path that is being written, in room that is used again for each.
+            var path: [UInt8] = []
+            swap(&path, &report.path)
+            defer { swap(&path, &report.path) }
+            for (place, notice) in notices.enumerated() {
+                if !report.isOpen { done = min(done, place) }
+                if let remark = remark(on: notice) { remarks.append(remark) }
+                if case .rootGone = notice.kind { report.goneRoots.insert(notice.root) }
+                if case .rootBack = notice.kind { report.goneRoots.remove(notice.root) }
+                if report.isOpen { tell(notice, at: now, &path, &report) }
             }
         } whenWritten: {
             known?.told(notices.prefix(done), by: watch, on: session.queue)
@@ -114,22 +110,22 @@ final class NoticeSource: EventSource {
         for (text, isIncomplete) in remarks { session.remark(text, isIncomplete: isIncomplete) }
     }
 
-    private func tell(_ notice: WatchNotice, at now: FileTime, _ state: inout State, _ report: inout WatchReport) {
+    private func tell(_ notice: WatchNotice, at now: FileTime, _ path: inout [UInt8], _ report: inout WatchReport) {
         guard let kind = selection.kind(of: notice) else { return }
-        if !state.isReconciled, !selection.includesExisting, known?.knows(notice.root) != true,
-            Self.wasThere(notice, before: state.started)
+        if Self.wasThere(notice, before: started), !selection.includesExisting, known?.knows(notice.root) != true,
+            !isReconciled.onQueue({ $0 })
         {
             return
         }
         let prefix = prefix(of: notice.root)
-        state.path.removeAll(keepingCapacity: true)
-        state.path += prefix
-        state.path += notice.path.bytes
-        if !filter.isEmpty, filter.hides(BytePath(state.path), root: prefix.count) { return }
+        path.removeAll(keepingCapacity: true)
+        path += prefix
+        path += notice.path.bytes
+        if !filter.isEmpty, filter.hides(BytePath(path), root: prefix.count) { return }
         var old: [UInt8]?
         if case .renamed(let from) = notice.kind { old = prefix + from.bytes }
         report.tell { format, bytes in
-            format.append(kind, of: notice, path: state.path, from: old, at: now, to: &bytes)
+            format.append(kind, of: notice, path: path, from: old, at: now, to: &bytes)
         }
     }
 

@@ -22,6 +22,8 @@ struct WatchReport: ~Copyable {
     private var output = OutputBuffer(descriptor: STDOUT_FILENO)
     /// How events are written.
     var format: EventFormat
+    /// Room for whoever puts a path together.
+    var path: [UInt8] = []
     private let limit: Int?
     /// Whether events are counted, but not written.
     private let isSilent: Bool

@@ -1,0 +1,77 @@
+import Glibc
+public import LinuxKernel
+import SystemPackage
+
+/// Records of a kernel queue in the order in which the kernel put them there, as one read gave them.
+public struct RecordBatch<Records: RecordSequence>: Sendable {
+    @usableFromInline let bytes: [UInt8]
+    /// Whether the read had room for more, so that the kernel's queue was empty after it.
+    public let isAll: Bool
+
+    /// Whole records as read(2) gave them; see inotify(7) and fanotify(7).
+    public init(bytes: [UInt8], isAll: Bool = false) {
+        self.bytes = bytes
+        self.isAll = isAll
+    }
+
+    /// What a read into a buffer of ``readSize`` gave.
+    init(_ read: UnsafeRawBufferPointer) {
+        self.init(bytes: Array(read), isAll: Self.isAll(read.count))
+    }
+
+    /// Calls `body` with each record. A record and its names point into the batch: they are valid in the call alone, and
+    /// whoever keeps a name copies it (``InotifyRecord/copiedName``, ``FanotifyEntry/copiedName``).
+    @inlinable
+    public func forEach<E: Error>(_ body: (Records.Element) throws(E) -> Void) throws(E) {
+        // A closure with typed throws cannot pass through the rethrowing buffer call, so its result is carried out.
+        let result: Result<Void, E> = bytes.withUnsafeBytes { buffer in
+            do throws(E) {
+                for record in Records(buffer) { try body(record) }
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }
+        try result.get()
+    }
+
+    /// Gives `body` all records, which are valid in the call alone.
+    @inlinable
+    public func withRecords<R>(_ body: (Records) -> R) -> R { bytes.withUnsafeBytes { body(Records($0)) } }
+}
+
+extension RecordBatch {
+    /// Bytes of one read: some 1,500 inotify or 800 fanotify records with camera names. Below the size at which malloc
+    /// maps each buffer.
+    static var readSize: Int { 64 << 10 }
+
+    private static func isAll(_ size: Int) -> Bool { size < readSize - Records.smallestBuffer }
+
+    /// Delivers what waits in a queue, with one read, or with several while each is full; for `turn` at most. Whether
+    /// there was something.
+    @discardableResult
+    static func drain(_ descriptor: Int32, _ outlet: EventOutlet<Self>, for turn: Duration) -> Bool {
+        var start: UInt64?
+        while outlet.isOpen {
+            var failure: Int32 = 0
+            let bytes = [UInt8](unsafeUninitializedCapacity: readSize) { buffer, count in
+                let result = read(descriptor, buffer.baseAddress, buffer.count)
+                count = max(0, result)
+                failure = result < 0 ? errno : 0
+            }
+            if failure == EINTR { continue }
+            if bytes.isEmpty {
+                if failure != 0, failure != EAGAIN { outlet.fail(SystemCallError("read", Errno(rawValue: failure))) }
+                return start != nil
+            }
+            let now = start ?? nanoseconds(of: CLOCK_MONOTONIC)
+            start = now
+            let isAll = isAll(bytes.count)
+            outlet.deliver(Self(bytes: bytes, isAll: isAll))
+            // Nobody waits longer than a turn: the source fires again.
+            if isAll { break }
+            if nanoseconds(of: CLOCK_MONOTONIC) - now > UInt64(max(0, turn.wholeNanoseconds)) { break }
+        }
+        return start != nil
+    }
+}
