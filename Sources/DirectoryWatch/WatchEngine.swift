@@ -166,6 +166,8 @@ final class WatchEngine: Sendable {
                     records += 1
                 }
             } else {
+                records = events.withRecords { core.takeAlone($0) }
+                if records > 0 { return records }
                 events.forEach {
                     core.take(watch: $0.watch, mask: $0.mask, cookie: $0.cookie, name: $0.name)
                     records += 1

@@ -41,6 +41,24 @@ struct HeardTests {
         await watched.end()
     }
 
+    @Test("A file that comes alone is told without a look, and so is one that was looked at while it was written")
+    func alone() async throws {
+        let watched = try await Self.watched()
+        try watched.whileEngineIsStuck { try watched.write("inbox/alone", "alone") }
+        let slow = creat(watched.path("slow"), 0o644)
+        try await watched.passEvents()
+        #expect(
+            watched.takeLines().filter { !$0.hasPrefix("cookie") } == ["alone finished(closeWrite)", "slow created"])
+        write(slow, "slow", 4)
+        close(slow)
+        try await watched.passEvents()
+        let told = watched.take().filter { $0.path == "slow" }
+        #expect(told.map { describe($0.kind) } == ["finished(closeWrite)"])
+        #expect(told.allSatisfy { $0.identity == nil })
+        #expect(await watched.reconcile().map(\.found) == [0])
+        await watched.end()
+    }
+
     @Test("Who wants identities is given them")
     func identified() async throws {
         let watched = try await Self.watched(identifiesFiles: true)
@@ -124,7 +142,7 @@ struct HeardTests {
             model.takeAllEvents()
             try model.comeToRest()
         }
-        #expect(model.heard == 1)
+        #expect(model.heard == 1 && model.alone == 1)
         return model
     }
 

@@ -31,11 +31,12 @@ struct Model {
     var ticks = 0
     /// Notices without an identity.
     var heard = 0
+    /// Reads that told of one file alone.
+    var alone = 0
 
-    /// - Parameter identifiesFiles: Otherwise the receiver looks at files itself, and even a burst of one may be told by events alone.
+    /// - Parameter identifiesFiles: Otherwise the receiver looks at files itself, and files may be told by events alone.
     init(identifiesFiles: Bool = true) {
         core = TreeCore(roots: ["x", "y"], identifiesFiles: identifiesFiles)
-        core.burst = 1
         for root in core.roots.indices { core.roots[root].hasNoRule = true }
         core.start(ticket: nil)
         pump()
@@ -70,7 +71,20 @@ struct Model {
 
     private mutating func take(_ records: some Collection<EventRecord>) {
         core.beginRead(at: FileTime(seconds: kernel.clock, nanoseconds: 1), isAll: records.count == kernel.queue.count)
-        for record in records { core.take(record) }
+        let bytes = records.flatMap(Self.asKernelWrites)
+        if bytes.withUnsafeBytes({ core.takeAlone(InotifyRecords($0)) }) == records.count, !records.isEmpty {
+            alone += 1
+        } else {
+            for record in records { core.take(record) }
+        }
+    }
+
+    /// A record as inotify(7) describes it.
+    private static func asKernelWrites(_ record: EventRecord) -> [UInt8] {
+        let padded = record.name.isEmpty ? 0 : (record.name.bytes.count / 16 + 1) * 16
+        let header = [UInt32(bitPattern: record.watch), record.mask.rawValue, record.cookie, UInt32(padded)]
+        let padding = [UInt8](repeating: 0, count: padded - record.name.bytes.count)
+        return header.withUnsafeBytes { Array($0) } + record.name.bytes + padding
     }
 
     private func directory(_ number: Int) -> UInt64 {

@@ -57,7 +57,10 @@ struct RootState {
     var phase: Phase = .starting
     /// Counts losses: results of requests from before one are void.
     var epoch: UInt32 = 0
-    var identity: RootIdentity?
+    var identity: RootIdentity? {
+        didSet { leasesDecide = identity?.fileSystem.kind.leases == .decides }
+    }
+    private var leasesDecide = false
     /// What was known of directories that lay at its path, and do not now: in an earlier life, or in this one. The last
     /// that was there first.
     var memories: [RootMemory] = []
@@ -122,4 +125,15 @@ struct RootState {
     var isLive: Bool { if case .live = phase { true } else { false } }
     /// Whether an observation may be on its way that is older than what happens now.
     var isObserving: Bool { surveys > 0 || looking != nil }
+    // Inlined, since a getter that is called is given a copy of all this.
+
+    /// Whether nothing speaks against telling by events alone; see `TreeCore.canHear`.
+    @inline(__always) var isToBeBelieved: Bool {
+        hasNoRule && hasFineTimes && leasesDecide && !hasSpecials && !mayHaveMoved && !isObserving && !isChecking
+            && !isDoubted && !isTracing
+    }
+    /// Whether a comparison of it is wanted or under way.
+    @inline(__always) var isToBeCompared: Bool { if case (.none, .none) = (wanted, underWay) { false } else { true } }
+    /// Whether no look and no comparison is due, and nobody wants to know of each event.
+    @inline(__always) var hasNothingToDo: Bool { isLive && dirty.isEmpty && !isToBeCompared && !ledger.isListening }
 }

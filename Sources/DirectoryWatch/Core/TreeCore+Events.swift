@@ -1,8 +1,35 @@
 import FileValues
+import Glibc
 import LinuxKernel
 
 /// Events become names to look at.
 extension TreeCore {
+    /// Takes the records of one read at once if all are of one file that was closed after writing and may be told by its
+    /// events alone, as most are at a low rate; returns how many they were. Otherwise 0: then nothing has happened, and
+    /// they are to be taken one by one, which comes to the same.
+    mutating func takeAlone(_ records: InotifyRecords) -> Int {
+        var records = records.makeIterator()
+        guard let first = records.next(), !first.name.isEmpty, let node = owner(of: first.watch) else { return 0 }
+        var (mask, count) = (first.mask, 1)
+        while let next = records.next() {
+            guard next.watch == first.watch, isSame(next.name, first.name), count < 8 else { return 0 }
+            mask.formUnion(next.mask)
+            count += 1
+        }
+        let root = Int(table[node].root)
+        guard mask.contains(.closedAfterWriting), mask.isSubset(of: [.created, .closedAfterWriting, .modified]),
+            canHear(root), roots[root].hasNothingToDo, !ancestors.listensToNames, isAttached(node)
+        else { return 0 }
+        var signs: Hints.Signs = .closed
+        if mask.contains(.created) { signs.insert(.created) }
+        if mask.contains(.modified) { signs.insert(.modified) }
+        let hints = Hints(signs: signs, mask: mask)
+        guard tellHeard(DirtyNames.Item(directory: node, name: table.names.intern(first.name), hints: hints))
+        else { return 0 }
+        counters.events += count
+        return count
+    }
+
     /// Takes one record; `name` is valid in the call alone. `writer` is the process behind it, where that is known.
     mutating func take(
         watch: Int32, mask: InotifyMask, cookie: UInt32, name: UnsafeRawBufferPointer, writer: Int32 = 0
@@ -16,6 +43,11 @@ extension TreeCore {
         } else if !isOfWay || watches.isRetired(watch) {
             takeStray(EventRecord(watch: watch, mask: mask, cookie: cookie, name: BytePath(name), writer: writer))
         }
+    }
+
+    private func isSame(_ name: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
+        guard let start = name.baseAddress, let otherStart = other.baseAddress else { return name.count == other.count }
+        return name.count == other.count && memcmp(start, otherStart, name.count) == 0
     }
 
     /// The same for a record that was copied.

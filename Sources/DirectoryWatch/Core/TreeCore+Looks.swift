@@ -6,40 +6,52 @@ extension TreeCore {
     /// Sends all names that are due; those of directories that are gone, or in limbo, have nothing to be looked at.
     mutating func sendLooks(_ root: Int) {
         var items = roots[root].dirty.takeAll()
-        if !items.allSatisfy({ table.isValid($0.directory) && isAttached($0.directory) }) {
-            items.removeAll { !table.isValid($0.directory) || !isAttached($0.directory) }
+        let hears = canHear(root)
+        // In place, and not by a closure, which would be given a copy of the whole core.
+        var kept = 0
+        for place in items.indices {
+            let item = items[place]
+            if !table.isValid(item.directory) || !isAttached(item.directory) || hears && tellHeard(item) { continue }
+            if kept != place { items[kept] = item }
+            kept += 1
         }
-        if canHear(root, count: items.count) { items.removeAll { tellHeard($0) } }
+        items.removeLast(items.count - kept)
         if items.isEmpty {
             // Counted all the same: a reconciliation may wait for it.
             roots[root].looks += 1
             return
         }
+        let looks = lookRequest(items, mayHaveMoved: roots[root].mayHaveMoved)
         roots[root].looking = items
-        request(root, .look(lookRequest(items, mayHaveMoved: roots[root].mayHaveMoved)))
+        request(root, .look(looks))
         roots[root].mayHaveMoved = false
     }
 
-    /// Whether files that were made and closed may be told by their events alone: where the caller wants no identities,
-    /// many came at once, and nothing is in doubt but what the events say. What they cannot say is kept to a minimum:
-    /// a FIFO or a device that was made, opened and closed within a burst is told as a file, once in a tree.
-    private func canHear(_ root: Int, count: Int) -> Bool {
-        if identifiesFiles || count < burst || !hasReadAll { return false }
-        let state = roots[root]
-        guard state.hasNoRule, state.hasFineTimes, !state.hasSpecials, !state.mayHaveMoved, !state.isObserving,
-            !state.isChecking, !state.isDoubted, !state.isTracing, state.identity?.fileSystem.kind.leases == .decides
-        else { return false }
-        return held.isEmpty && limbo.isEmpty && shelf.isEmpty && mounts.isEmpty
+    /// Whether files that were closed may be told by their events alone: where the caller wants no identities, and nothing
+    /// is in doubt but what the events say. What they cannot say is kept to a minimum: a FIFO or a device that was made,
+    /// opened and closed before its records were read is told as a file, once in a tree.
+    func canHear(_ root: Int) -> Bool {
+        !identifiesFiles && hasReadAll && roots[root].isToBeBelieved && held.isEmpty && limbo.isEmpty && shelf.isEmpty
+            && mounts.isEmpty
     }
 
-    /// Tells a file that was made and closed by its events, if they are all that there is to it; whether it did.
-    private mutating func tellHeard(_ item: DirtyNames.Item) -> Bool {
+    /// Tells a file that was closed by its events, if they are all that there is to it: it was made just now, or a look
+    /// saw it while it was written. Whether it did.
+    mutating func tellHeard(_ item: DirtyNames.Item) -> Bool {
         let signs = item.hints.signs
-        guard signs.isSuperset(of: [.created, .closed]), signs.isSubset(of: [.created, .closed, .modified]),
-            item.hints.sources.isEmpty, item.hints.tries == 0, files[item.directory, item.name] == nil,
-            table.child(of: item.directory, named: item.name) == nil
+        guard signs.contains(.closed), signs.isSubset(of: [.created, .closed, .modified]), item.hints.sources.isEmpty,
+            item.hints.tries == 0
         else { return false }
-        addKnown(item.directory, item.name, .heard(by: readAt))
+        switch files[item.directory, item.name]?.state {
+        case nil:
+            guard signs.contains(.created), table.child(of: item.directory, named: item.name) == nil
+            else { return false }
+            addKnown(item.directory, item.name, .heard(by: readAt))
+        case .writing, .resting:
+            if signs.contains(.created) { return false }
+            setKnown(item.directory, item.name, .heard(by: readAt))
+        case .reported, .heard, .special: return false
+        }
         notify(
             Int(table[item.directory].root), path(item.directory, item.name), .finished(.closeWrite),
             hints: item.hints)

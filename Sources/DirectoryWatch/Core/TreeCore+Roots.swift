@@ -102,6 +102,7 @@ extension TreeCore {
     /// Starts the reconciliation that is wanted, and ends the one that is through: its surveys are done, and the looks
     /// that they and the events before them asked for.
     mutating func advanceReconciliation(_ root: Int) {
+        if !roots[root].isToBeCompared { return }
         startReconciliation(root)
         guard isThrough(root) else { return }
         for (key, displaced) in limbo where key.root == root && roots[root].underWay?.isWhole == true {

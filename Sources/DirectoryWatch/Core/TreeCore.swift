@@ -95,8 +95,6 @@ struct TreeCore {
     let reportsChanges: Bool
     /// Whether every finished file is looked at before it is told.
     let identifiesFiles: Bool
-    /// So many names in one turn are a burst.
-    var burst = 16
     /// The wall clock (CLOCK_REALTIME) after events were last read: no change before has a later time.
     private(set) var readAt = FileTime(seconds: 0, nanoseconds: 0)
     /// Whether this turn has read all that the kernel's queue held, so that it can't be about to overflow.
