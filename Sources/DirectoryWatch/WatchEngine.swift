@@ -92,6 +92,11 @@ final class WatchEngine: Sendable {
         self.state = EngineState(state, queue: queue)
     }
 
+    /// So many entries compared leave a heap behind that is worth a look for what is free in it.
+    private static let large = 8192
+    /// Until all of it is free.
+    private static let untilFree = Duration.milliseconds(250)
+
     /// How many directories all roots together may keep open for the length of a burst.
     private static let openDirectories = 256
 
@@ -338,6 +343,10 @@ final class WatchEngine: Sendable {
         guard let ended else { return }
         ended.watching?()
         for answer in ended.answers { answer.completion(answer.reports) }
+        for (root, outcome) in begun.output.reconciled where outcome.directories + outcome.files >= Self.large {
+            // On the root's queue, so that this one does not wait for it.
+            roots[root].queue.after(Self.untilFree) { HeapMemory.giveBackWhatIsFree() }
+        }
         if ended.isAging { ageLater() }
     }
 

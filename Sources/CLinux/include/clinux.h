@@ -11,6 +11,7 @@
 #include "clinux_events.h"
 #include "clinux_fanotify.h"
 #include "clinux_files.h"
+#include "clinux_memory.h"
 #include "clinux_threads.h"
 #include "clinux_sockets.h"
 #endif

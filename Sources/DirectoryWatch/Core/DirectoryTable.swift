@@ -11,7 +11,7 @@ struct NodeID: Hashable, Sendable {
 
 /// All known directories of all roots as a forest: each knows its parent and its name, none its path.
 ///
-/// 48 bytes a directory besides its name, its place in the index and its watch. A value without I/O.
+/// 44 bytes a directory besides its name, its place in the index and its watch. A value without I/O.
 struct DirectoryTable {
     /// How a directory is observed.
     enum Coverage: UInt8 {
@@ -27,10 +27,10 @@ struct DirectoryTable {
         case unreadable
     }
 
+    /// Of four-byte parts alone, so that none is lost between two.
     struct Node {
-        /// 0 until it was opened for the first time.
-        var inode: UInt64 = 0
-        fileprivate(set) var parent: Int32
+        private var inodeHalves: (low: UInt32, high: UInt32) = (0, 0)
+        fileprivate(set) var parent: Int32 = -1
         fileprivate(set) var firstChild: Int32 = -1
         fileprivate(set) var next: Int32 = -1
         fileprivate(set) var previous: Int32 = -1
@@ -43,9 +43,38 @@ struct DirectoryTable {
         /// Which root it belongs to.
         let root: UInt16
         var coverage: Coverage = .pending
-        fileprivate(set) var isUsed = true
+        private var flags: Flags = .used
+
+        private struct Flags: OptionSet {
+            let rawValue: UInt8
+            static let used = Flags(rawValue: 1)
+            static let recalled = Flags(rawValue: 2)
+        }
+
+        fileprivate init(generation: UInt32, name: NameID, root: UInt16) {
+            self.generation = generation
+            self.name = name
+            self.root = root
+        }
+
+        /// 0 until it was opened for the first time.
+        var inode: UInt64 {
+            get { UInt64(inodeHalves.high) << 32 | UInt64(inodeHalves.low) }
+            set {
+                inodeHalves = (UInt32(truncatingIfNeeded: newValue), UInt32(truncatingIfNeeded: newValue >> 32))
+            }
+        }
+
         /// It was told in an earlier life, and was not seen yet in this one.
-        var isRecalled = false
+        var isRecalled: Bool {
+            get { flags.contains(.recalled) }
+            set { if newValue { flags.insert(.recalled) } else { flags.remove(.recalled) } }
+        }
+
+        fileprivate(set) var isUsed: Bool {
+            get { flags.contains(.used) }
+            set { if newValue { flags.insert(.used) } else { flags.remove(.used) } }
+        }
     }
 
     /// The names of directories and of all other entries.
@@ -62,9 +91,9 @@ struct DirectoryTable {
     }
 
     subscript(_ id: NodeID) -> Node {
-        get {
+        _read {
             precondition(isValid(id), "a directory that was dropped")
-            return nodes[Int(id.index)]
+            yield nodes[Int(id.index)]
         }
         _modify {
             precondition(isValid(id), "a directory that was dropped")
@@ -165,11 +194,11 @@ struct DirectoryTable {
         let place: Int32
         if let reused = free.popLast() {
             let generation = nodes[Int(reused)].generation &+ 1
-            nodes[Int(reused)] = Node(parent: -1, generation: generation, name: name, root: root)
+            nodes[Int(reused)] = Node(generation: generation, name: name, root: root)
             place = reused
         } else {
             place = Int32(nodes.count)
-            nodes.append(Node(parent: -1, generation: 0, name: name, root: root))
+            nodes.append(Node(generation: 0, name: name, root: root))
         }
         let id = NodeID(index: place, generation: nodes[Int(place)].generation)
         if let parent { link(id, below: parent) }
@@ -213,11 +242,11 @@ struct DirectoryTable {
         nodes[Int(id.index)].next = first
         if first >= 0 { nodes[Int(first)].previous = id.index }
         nodes[Int(parent.index)].firstChild = id.index
-        if index.isFull { rebuildIndex() } else { index.insert(hash: hash(of: id), id.index) }
+        if index.hasRoom(for: id.index) { index.insert(hash: hash(of: id), id.index) } else { rebuildIndex() }
     }
 
     private mutating func rebuildIndex() {
-        index = EntryIndex(capacity: count)
+        index = EntryIndex(capacity: count, places: nodes.count)
         for place in nodes.indices where nodes[place].isUsed && nodes[place].parent >= 0 {
             index.insert(hash: EntryIndex.hash(nodes[place].parent, nodes[place].name), Int32(place))
         }

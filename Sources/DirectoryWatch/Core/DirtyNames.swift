@@ -30,7 +30,7 @@ struct DirtyNames {
         } else {
             if items.isEmpty { items.reserveCapacity(usual) }
             items.append(Item(directory: directory, name: name, hints: more))
-            if index.isFull { rebuildIndex() } else { insert(items.count - 1) }
+            if index.hasRoom(for: Int32(items.count - 1)) { insert(items.count - 1) } else { rebuildIndex() }
         }
     }
 
@@ -58,7 +58,7 @@ struct DirtyNames {
     }
 
     private mutating func rebuildIndex() {
-        index = EntryIndex(capacity: items.count * 2)
+        index = EntryIndex(capacity: items.count * 2, places: items.count * 2)
         for place in items.indices { insert(place) }
     }
 }

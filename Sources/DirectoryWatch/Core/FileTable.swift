@@ -15,7 +15,7 @@ struct FileTable {
 
     private var entries: [Entry] = []
     private var free: [Int32] = []
-    private var index = EntryIndex(hasTags: true)
+    private var index = EntryIndex()
 
     subscript(_ directory: NodeID, _ name: NameID) -> KnownFile? {
         find(directory.index, name).map { entries[Int($0)].file }
@@ -44,7 +44,11 @@ struct FileTable {
         }
         if head >= 0 { entries[Int(head)].previous = place }
         head = place
-        if index.isFull { rebuildIndex() } else { index.insert(hash: EntryIndex.hash(directory.index, name), place) }
+        if index.hasRoom(for: place) {
+            index.insert(hash: EntryIndex.hash(directory.index, name), place)
+        } else {
+            rebuildIndex()
+        }
     }
 
     /// Forgets a file; returns what was known.
@@ -83,7 +87,7 @@ struct FileTable {
     }
 
     private mutating func rebuildIndex() {
-        index = EntryIndex(capacity: entries.count - free.count, hasTags: true)
+        index = EntryIndex(capacity: entries.count - free.count, places: entries.count)
         for place in entries.indices where entries[place].directory >= 0 {
             index.insert(hash: EntryIndex.hash(entries[place].directory, entries[place].name), Int32(place))
         }

@@ -95,14 +95,14 @@ extension TreeCore {
         let place = Int32(request.directories.count)
         request.directories.append(
             LookRequest.Directory(node: node, path: table.path(of: node), inode: table[node].inode))
-        if places.isFull {
-            places = EntryIndex(capacity: 2 * request.directories.count)
+        if places.hasRoom(for: place) {
+            places.insert(hash: hash, place)
+        } else {
+            places = EntryIndex(capacity: 2 * request.directories.count, places: 2 * request.directories.count)
             for (place, directory) in request.directories.enumerated() {
                 places.insert(
                     hash: EntryIndex.hash(directory.node.index, table[directory.node].name), Int32(place))
             }
-        } else {
-            places.insert(hash: hash, place)
         }
         return place
     }

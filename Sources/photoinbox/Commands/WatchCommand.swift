@@ -152,6 +152,8 @@ struct WatchCommand: ParsableCommand {
     }
 
     func run() throws {
+        // The tables of what is watched are large, and grow.
+        HeapMemory.keepSmall()
         if let outfile { try appendOutput(to: outfile.path) }
         let list = try WatchList(directories.map(\.path), from: paths.fromfile?.path)
         let roots = try checked(list.directories)

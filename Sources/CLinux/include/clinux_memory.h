@@ -1,0 +1,8 @@
+/* The C library's heap: calls that other C libraries than glibc do not have, where these do nothing. */
+#ifndef CLINUX_MEMORY_H
+#define CLINUX_MEMORY_H
+#include <stdint.h>
+
+void clinux_keep_heap_small(int32_t size, int32_t arenas);   /* mallopt(3), M_MMAP_THRESHOLD and M_ARENA_MAX */
+void clinux_trim_heap(void);                                 /* malloc_trim(3) */
+#endif
