@@ -35,7 +35,7 @@ struct AbsentRootTests {
 
     private func absent() -> Findings {
         var findings = Findings()
-        Array("".utf8).withUnsafeBytes { findings.add(directory: $0, parent: -1, .absent) }
+        Array("".utf8).withUnsafeBytes { findings.add(directory: $0, at: 0, parent: -1, .absent) }
         return findings
     }
 }

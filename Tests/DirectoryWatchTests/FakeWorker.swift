@@ -3,7 +3,8 @@ import LinuxKernel
 
 @testable import DirectoryWatch
 
-/// Carries out one root's requests on the fake kernel in the smallest steps, so that anything may happen in between.
+/// Carries out one root's requests on the fake kernel in the smallest steps, so that anything may happen in between:
+/// surveys in slices by two lanes, as two threads would.
 struct FakeWorker {
     private struct Directory {
         let place: Int32
@@ -14,9 +15,19 @@ struct FakeWorker {
         let names: [String]
     }
 
+    private struct Lane {
+        var todo: [(parent: Int32, in: UInt64?, path: BytePath)] = []
+        var opened: Directory?
+        /// The place of its next directory; those of the two lanes are even and odd.
+        var place: Int32
+        /// What it found in this slice, which is told at its end.
+        var found: [Findings] = []
+
+        var isIdle: Bool { todo.isEmpty && opened == nil }
+    }
+
     private enum Task {
-        case survey(
-            SurveyRequest, todo: [(parent: Int32, in: UInt64?, path: BytePath)], opened: Directory?, places: Int32)
+        case survey(SurveyRequest, [Lane])
         /// Opened: the directory's place in the request, and its inode if it was found.
         case look(LookRequest, done: [Observation], opened: (place: Int32, inode: UInt64?)?)
     }
@@ -28,6 +39,8 @@ struct FakeWorker {
     private var requests: [(epoch: UInt32, request: WorkRequest)] = []
     private var task: (epoch: UInt32, task: Task)?
     private(set) var results: [(epoch: UInt32, result: WorkResult)] = []
+    /// Which lane goes on, and when a slice ends.
+    private var dice = SeededNumbers(state: 1)
 
     init(root: Int) {
         self.root = root
@@ -44,8 +57,7 @@ struct FakeWorker {
     mutating func step(_ kernel: inout FakeKernel) {
         guard let (epoch, current) = task else { return begin(&kernel) }
         switch current {
-        case .survey(let request, let todo, let opened, let places):
-            stepSurvey(epoch, request, todo, opened, places, &kernel)
+        case .survey(let request, let lanes): stepSurvey(epoch, request, lanes, &kernel)
         case .look(let request, let done, let opened): stepLook(epoch, request, done, opened, kernel)
         }
     }
@@ -68,52 +80,81 @@ struct FakeWorker {
                 parent = kernel.find(top, request.path.parent)
                 if request.parentInode != 0, parent != request.parentInode { parent = nil }
             }
-            let first: (parent: Int32, in: UInt64?, path: BytePath) = (-1, parent, request.path)
-            task = (epoch, .survey(request, todo: [first], opened: nil, places: 0))
+            task = (
+                epoch,
+                .survey(request, [Lane(todo: [(-1, parent, request.path)], place: 0), Lane(place: 1)])
+            )
         case .look(let request): task = (epoch, .look(request, done: [], opened: nil))
         }
     }
 
     private mutating func stepSurvey(
-        _ epoch: UInt32, _ request: SurveyRequest, _ todo: [(parent: Int32, in: UInt64?, path: BytePath)],
-        _ opened: Directory?, _ places: Int32, _ kernel: inout FakeKernel
+        _ epoch: UInt32, _ request: SurveyRequest, _ lanes: [Lane], _ kernel: inout FakeKernel
     ) {
-        var todo = todo
-        if let opened {
-            var findings = Findings()
+        var lanes = lanes
+        let number = Int(dice.next() % 2)
+        if dice.next() % 4 == 0 || lanes.allSatisfy(\.isIdle) {
+            endSlice(epoch, request, &lanes)
+            if lanes.allSatisfy(\.isIdle) {
+                results.append((epoch, .surveyed(id: request.id, findings: Findings(), isComplete: true)))
+                task = nil
+                return
+            }
+        } else {
+            stepLane(&lanes[lanes[number].isIdle ? 1 - number : number], request, &kernel)
+        }
+        task = (epoch, .survey(request, lanes))
+    }
+
+    /// Tells what was found, lane by lane, and gives one that has nothing to do a share of what waits for the other.
+    private mutating func endSlice(_ epoch: UInt32, _ request: SurveyRequest, _ lanes: inout [Lane]) {
+        for number in lanes.indices {
+            for findings in lanes[number].found {
+                results.append((epoch, .surveyed(id: request.id, findings: findings, isComplete: false)))
+            }
+            lanes[number].found = []
+        }
+        for (idle, busy) in [(0, 1), (1, 0)] where lanes[idle].isIdle && lanes[busy].todo.count >= 2 {
+            let half = lanes[busy].todo.count / 2
+            lanes[idle].todo = Array(lanes[busy].todo.prefix(half))
+            lanes[busy].todo.removeFirst(half)
+        }
+    }
+
+    private func stepLane(_ lane: inout Lane, _ request: SurveyRequest, _ kernel: inout FakeKernel) {
+        var findings = Findings()
+        if let opened = lane.opened {
             for name in opened.names {
                 let seen = kernel.list(opened.inode, name)
                 if seen == .absent { continue }
                 BytePath(name).bytes.withUnsafeBytes { findings.add(entry: $0, seen) }
                 if case .directory = seen, request.isRecursive {
-                    todo.append((opened.place, opened.inode, opened.path.appending(BytePath(name))))
+                    lane.todo.append((opened.place, opened.inode, opened.path.appending(BytePath(name))))
                 }
             }
             opened.path.name.bytes.withUnsafeBytes {
                 findings.add(
-                    directory: $0, parent: opened.parent, .listed(inode: opened.inode, watch: opened.watch ?? -1))
+                    directory: $0, at: opened.place, parent: opened.parent,
+                    .listed(inode: opened.inode, watch: opened.watch ?? -1))
             }
-            results.append((epoch, .surveyed(id: request.id, findings: findings, isComplete: false)))
-            task = (epoch, .survey(request, todo: todo, opened: nil, places: places))
+            lane.found.append(findings)
+            lane.opened = nil
             return
         }
-        guard let next = todo.popLast() else {
-            results.append((epoch, .surveyed(id: request.id, findings: Findings(), isComplete: true)))
-            task = nil
-            return
-        }
+        guard let next = lane.todo.popLast() else { return }
+        let place = lane.place
+        lane.place += 2
         let inode = next.path.isEmpty ? top : next.in.flatMap { kernel.inodes[$0]?.entries[next.path.name.escaped] }
         if let inode, kernel.inodes[inode]?.isDirectory == true {
             let watch = kernel.addWatch(inode)
             let names = (kernel.inodes[inode]?.entries.keys).map { $0.sorted() } ?? []
-            let directory = Directory(
-                place: places, parent: next.parent, path: next.path, inode: inode, watch: watch, names: names)
-            task = (epoch, .survey(request, todo: todo, opened: directory, places: places + 1))
+            lane.opened = Directory(
+                place: place, parent: next.parent, path: next.path, inode: inode, watch: watch, names: names)
         } else {
-            var findings = Findings()
-            next.path.name.bytes.withUnsafeBytes { findings.add(directory: $0, parent: next.parent, .absent) }
-            results.append((epoch, .surveyed(id: request.id, findings: findings, isComplete: false)))
-            task = (epoch, .survey(request, todo: todo, opened: nil, places: places + 1))
+            next.path.name.bytes.withUnsafeBytes {
+                findings.add(directory: $0, at: place, parent: next.parent, .absent)
+            }
+            lane.found.append(findings)
         }
     }
 

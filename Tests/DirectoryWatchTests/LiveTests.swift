@@ -67,6 +67,34 @@ struct LiveTests {
         await watched.end()
     }
 
+    @Test("Two threads that share a large tree tell each directory once, and each has its own watch")
+    func sharedTree() async throws {
+        let watched = try Watched()
+        var names: [String] = []
+        for year in 0..<6 {
+            mkdir(watched.path("\(year)"), 0o755)
+            for day in 0..<300 {
+                mkdir(watched.path("\(year)/\(day)"), 0o755)
+                if day % 3 == 0 { mkdir(watched.path("\(year)/\(day)/raw"), 0o755) }
+                names.append("\(year)/\(day)" + (day % 3 == 0 ? "/raw" : ""))
+            }
+        }
+        for name in names { try watched.write("inbox/\(name)/old.jpg", name) }
+        await watched.start()
+        let told = watched.takeLines()
+        #expect(told.count == Set(told).count)
+        #expect(told.filter { $0.hasSuffix(" directoryAppeared") }.count == 6 + 1800 + 600)
+        #expect(
+            Set(told.filter { $0.hasSuffix(" finished(found)") }) == Set(names.map { "\($0)/old.jpg finished(found)" }))
+        #expect(watched.watch.snapshot().watches == 1 + 6 + 1800 + 600)
+        for name in names { try watched.write("inbox/\(name)/new.jpg", name) }
+        try await watched.settle()
+        let finished = watched.takeFinished()
+        #expect(finished.count == names.count)
+        #expect(Set(finished) == Set(names.map { "\($0)/new.jpg finished(closeWrite)" }))
+        await watched.end()
+    }
+
     @Test(
         "A file written slowly is told when it is made and when it is closed, and not in between",
         arguments: Watched.tiers)

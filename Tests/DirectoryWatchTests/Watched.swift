@@ -21,7 +21,7 @@ final class Watched: Sendable {
         policy: ComparePolicy = ComparePolicy(),
         livenessDirectory: BytePath? = nil, roots: [String] = ["inbox"], below parent: String? = nil,
         in scratch: ScratchDirectory? = nil, memory: WatchMemory = WatchMemory(),
-        exclude: @escaping @Sendable (BytePath, FileKind) -> Bool = { _, _ in false }
+        exclude: (@Sendable (BytePath, FileKind) -> Bool)? = nil
     ) throws {
         let scratch =
             try scratch ?? ScratchDirectory(below: parent ?? (tier == .fanotify ? ScratchDirectory.quiet : nil))
@@ -32,8 +32,7 @@ final class Watched: Sendable {
             label: "test", queue: queue,
             roots: zip(roots, rootQueues).map { name, queue in
                 WatchRoot(
-                    id: name, path: scratch.bytePath.appending(BytePath(name)), queue: queue,
-                    exclude: identifiesFiles ? exclude : nil)
+                    id: name, path: scratch.bytePath.appending(BytePath(name)), queue: queue, exclude: exclude)
             }, memory: memory, reportsChanges: reportsChanges, identifiesFiles: identifiesFiles, tick: nil, tier: tier,
             policy: policy,
             livenessDirectory: livenessDirectory)

@@ -35,7 +35,7 @@ extension TreeCore {
             if case .listed(_, let watch) = directory.outcome, watch >= 0 {
                 releaseUnowned(watch, root: survey.root, from: id)
             }
-            if !isTopOfSurvey { survey.nodes.append(.none) }
+            if !isTopOfSurvey { survey.set(.none, at: directory.place) }
             return
         }
         var settled = node
@@ -69,7 +69,7 @@ extension TreeCore {
                 isAudit: wasWatched && roots[survey.root].underWay?.isAudit == true)
             if isTop(settled) { roots[survey.root].hasBegun = true }
         }
-        if isTopOfSurvey { survey.nodes[0] = settled } else { survey.nodes.append(settled) }
+        survey.set(settled, at: directory.place)
     }
 
     private mutating func child(

@@ -34,6 +34,11 @@ struct TreeCore {
         let root: Int
         let isRecursive: Bool
         var nodes: [NodeID]
+
+        mutating func set(_ node: NodeID, at place: Int32) {
+            while nodes.count <= Int(place) { nodes.append(.none) }
+            nodes[Int(place)] = node
+        }
     }
 
     /// The first half of a rename, waiting for the second.

@@ -85,9 +85,10 @@ struct Findings: Sendable {
         case unreadable(Errno)
     }
 
-    /// One directory. The first of a survey is the one it was asked for; the others name the place of their parent
-    /// among those before them.
+    /// One directory. Each has a place of its own in its survey: 0 the one that it was asked for, the others in no
+    /// particular order, nor without gaps. They name their parent's, which is always told before; −1 for none.
     struct Directory: Sendable {
+        let place: Int32
         let parent: Int32
         let name: Range<Int32>
         let outcome: Outcome
@@ -102,7 +103,7 @@ struct Findings: Sendable {
 
     private(set) var directories: [Directory] = []
     private(set) var entries: [Entry] = []
-    /// The file systems of the directories that are roots of mounts, by their places.
+    /// The file systems of the directories that are roots of mounts, by their positions in ``directories``.
     private(set) var mounts: [Int: FileSystem] = [:]
     private var names: [UInt8] = []
     private var firstEntry: Int32 = 0
@@ -115,10 +116,10 @@ struct Findings: Sendable {
     }
 
     /// Adds a directory with the entries that were added since the last one.
-    mutating func add(directory name: UnsafeRawBufferPointer, parent: Int32, _ outcome: Outcome) {
+    mutating func add(directory name: UnsafeRawBufferPointer, at place: Int32, parent: Int32, _ outcome: Outcome) {
         let end = Int32(entries.count)
         directories.append(
-            Directory(parent: parent, name: put(name), outcome: outcome, entries: firstEntry..<end))
+            Directory(place: place, parent: parent, name: put(name), outcome: outcome, entries: firstEntry..<end))
         firstEntry = end
     }
 

@@ -4,18 +4,21 @@ import SystemPackage
 
 /// Watches and lists single directories by a root's rule. Confined to its root's queue.
 final class DirectoryLister {
-    private let backend: any WatchBackend
+    let backend: any WatchBackend
     private let exclude: (@Sendable (BytePath, FileKind) -> Bool)?
     private let reader = DirectoryReader()
     private let probe = WriterGuess()
     /// Whether leases mean anything where the root is.
-    var asksForWriters = false
+    var asksForWriters: Bool
     /// The working directory of the thread that runs now, where it has its own.
     var place: ThreadDirectory?
 
-    init(backend: any WatchBackend, exclude: (@Sendable (BytePath, FileKind) -> Bool)?) {
+    init(
+        backend: any WatchBackend, exclude: (@Sendable (BytePath, FileKind) -> Bool)?, asksForWriters: Bool = false
+    ) {
         self.backend = backend
         self.exclude = exclude
+        self.asksForWriters = asksForWriters
     }
 
     /// A watch on an open directory, or the negative of whatever stands against it (ENOSPC:

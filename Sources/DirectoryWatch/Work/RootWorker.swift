@@ -1,4 +1,5 @@
 import FileValues
+import Glibc
 import LinuxKernel
 import SystemMonitor
 
@@ -30,9 +31,11 @@ final class RootWorker: Sendable {
     /// How long a survey goes on before looks get their turn.
     private static let slice: UInt64 = 10_000_000
 
-    /// How long it goes on before it may get a thread of its own, and how many directories must wait for it then.
+    /// How long it goes on before it may get a thread of its own.
     private static let firstSlice: UInt64 = 1_000_000
-    private static let large = 64
+
+    /// How many the system has.
+    private static let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
 
     /// So many names in one request are part of a burst.
     private static let burst = 16
@@ -178,7 +181,7 @@ extension RootWorker {
     /// Whether a thread carries the surveys on from here.
     private func startSurveyThread() -> Bool {
         let (hasThread, isLarge) = state.onQueue { state in
-            (state.hasThread, state.surveys.contains { $0.waiting >= Self.large })
+            (state.hasThread, state.surveys.contains { $0.isLarge })
         }
         guard isLarge, !hasThread else { return hasThread }
         // Where there is none to be had, it goes on without.
@@ -193,10 +196,12 @@ extension RootWorker {
     private func surveyOnOwnThread() {
         // Where that is refused, watches are asked for in the way that always works.
         let place = try? ThreadDirectory()
+        let helper = root.exclude == nil && Self.processors > 1 ? try? SurveyHelper(named: root.id) : nil
+        defer { helper?.end() }
         var isLeft = true
         while isLeft {
             isLeft = root.queue.sync {
-                let isLeft = advanceSurvey(by: place, for: Self.slice)
+                let isLeft = advanceSurvey(by: place, with: helper, for: Self.slice)
                 state.onQueue { $0.hasThread = isLeft }
                 return isLeft
             }
@@ -204,20 +209,16 @@ extension RootWorker {
     }
 
     /// One slice of the survey whose turn it is, of so many nanoseconds. Returns whether something is left.
-    private func advanceSurvey(by place: ThreadDirectory? = nil, for slice: UInt64) -> Bool {
+    private func advanceSurvey(
+        by place: ThreadDirectory? = nil, with helper: SurveyHelper? = nil, for slice: UInt64
+    ) -> Bool {
         guard let run = state.onQueue({ $0.surveys.first }) else { return false }
         publish("listing", run.path)
         defer { publish("idle") }
         let lost = inRoot(run.epoch) { state, descriptor in
-            state.lister.place = place
-            defer {
-                // Nothing is held between two slices, so that the root can be unmounted.
-                state.lister.place = nil
-                place?.leave()
-            }
             let deadline = monotonicNanoseconds() + slice
             while let run = state.surveys.first {
-                guard run.advance(in: descriptor, until: deadline) else { break }
+                guard run.advance(in: descriptor, by: place, with: helper, until: deadline) else { break }
                 state.surveys.removeFirst()
                 if monotonicNanoseconds() >= deadline { break }
             }
