@@ -119,8 +119,8 @@ public final class DirectoryWatch: Sendable {
     }
 
     /// Starts. `onWatching` is called when every root is watched and its first listing has begun, or is gone: what comes
-    /// after that is told; after five seconds, those that do not answer are not waited for. `onReconciled` is called when every root was compared for the first time, or is gone: what was
-    /// there has been told.
+    /// after that is told; after five seconds, those that do not answer are not waited for. `onReconciled` is called when
+    /// every root was compared for the first time, or is gone: what was there has been told.
     public func activate(
         file: StaticString = #fileID, line: UInt = #line, onWatching: (@Sendable () -> Void)? = nil,
         onReconciled: (@Sendable ([ReconcileReport]) -> Void)? = nil

@@ -11,7 +11,6 @@ public enum HeapMemory {
     /// 128 KiB, whatever is given back of the rest.
     public static func keepSmall() { clinux_keep_heap_small(128 << 10, 2) }
 
-    /// Gives back what is free now, whole pages of it; see malloc_trim(3). Holds up allocations of other threads meanwhile,
-    /// about a millisecond for each ten megabytes that are in use in small blocks.
+    /// Gives back what is free now, whole pages of it; see malloc_trim(3). Holds up allocations of other threads meanwhile.
     public static func giveBackWhatIsFree() { clinux_trim_heap() }
 }

@@ -67,9 +67,11 @@ struct LiveTests {
         await watched.end()
     }
 
-    @Test("Two threads that share a large tree tell each directory once, and each has its own watch")
-    func sharedTree() async throws {
-        let watched = try Watched()
+    @Test(
+        "Two threads that share a large tree tell each directory once, and each has its own watch",
+        arguments: Watched.tiers)
+    func sharedTree(tier: WatchTier) async throws {
+        let watched = try Watched(tier: tier)
         var names: [String] = []
         for year in 0..<6 {
             mkdir(watched.path("\(year)"), 0o755)

@@ -1,6 +1,7 @@
 import LinuxKernel
 
-/// Where watches on directories come from. Called on the roots' queues, of which any may hang in it.
+/// Where watches on directories come from. Called on the roots' queues, and by threads that take part in a turn there, of
+/// which any may hang in it.
 protocol WatchBackend: Sendable {
     /// Watches an open directory, whatever its path is by now, and returns the number that its records will carry. The
     /// same directory has one number, as with inotify_add_watch(2). Throws where it can't be watched: the directory is
