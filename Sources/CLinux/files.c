@@ -1,10 +1,12 @@
 #define _GNU_SOURCE
 #include "clinux.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
@@ -35,3 +37,14 @@ int clinux_file_system(int fd, struct clinux_file_system *out) {
 }
 
 int clinux_o_path(void) { return O_PATH; }
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
+int clinux_memory_file(const char *name) {
+    /* Before Linux 6.3 the flag is unknown; since then the system may demand it: see vm.memfd_noexec. */
+    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+    return fd < 0 && errno == EINVAL ? memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING) : fd;
+}
+int clinux_seal(int fd) { return fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE); }

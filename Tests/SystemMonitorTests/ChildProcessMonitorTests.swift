@@ -57,6 +57,27 @@ struct ChildProcessMonitorTests {
         await observed.end()
     }
 
+    @Test func aGroupIsSignalledUntilItsLeaderIsReapedAndEndsWithIt() async throws {
+        let ends = try OutputPipe().take()
+        let reading = OwnedDescriptor(taking: ends.reading)
+        let writing = OwnedDescriptor(taking: ends.writing)
+        try systemCall("fcntl") { fcntl(reading.raw, F_SETFL, 0) }
+        // Its child takes no TERM, and holds the pipe open as long as it lives.
+        let child = try ChildProcess.spawn(
+            "/bin/sh", ["-c", "(trap '' TERM; echo; while :; do sleep 1000; done) & wait"],
+            output: .descriptor(writing.raw))
+        try writing.close()
+        var observed = await Observed(try ChildProcessMonitor(child, endsGroup: true, label: "group", queue: queue))
+        let monitor = observed.monitor
+        var byte: UInt8 = 0
+        #expect(read(reading.raw, &byte, 1) == 1)
+        #expect(queue.sync { monitor.sendToGroup(signal: SIGTERM) })
+        #expect(try await observed.next() == .killed(signal: SIGTERM, dumpedCore: false))
+        #expect(queue.sync { monitor.sendToGroup(signal: SIGTERM) } == false)
+        #expect(read(reading.raw, &byte, 1) == 0, "nobody of the group is left")
+        await observed.end()
+    }
+
     @Test func manyChildrenEachOnce() async throws {
         var all: [(identifier: Int32, status: Int32, monitor: ChildProcessMonitor)] = []
         let (ends, continuation) = AsyncStream<(Int32, ProcessExit)>.makeStream()

@@ -14,4 +14,7 @@ struct clinux_file_system { uint32_t magic; uint64_t identifier; uint64_t availa
 int clinux_file_system(int fd, struct clinux_file_system *out);                 /* fstatfs(2) */
 int clinux_o_tmpfile(void);                                                     /* O_TMPFILE */
 int clinux_o_path(void);                                                        /* O_PATH */
+/* memfd_create(2), closed on exec, not executable where the kernel knows that. */
+int clinux_memory_file(const char *name);
+int clinux_seal(int fd);                                                        /* fcntl(2), F_ADD_SEALS, all of them */
 #endif

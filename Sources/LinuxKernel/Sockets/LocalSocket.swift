@@ -37,14 +37,18 @@ public func listen(
 }
 
 /// Connects to the socket at `path`. Blocking; what is sent, received and waited for takes `patience` each at most, then
-/// fails with EAGAIN.
-public func connect(to path: BytePath, patience: Duration) throws(SystemCallError) -> OwnedDescriptor {
+/// fails with EAGAIN. With no `patience` at all the connection is non-blocking, and EAGAIN says that too many wait there.
+public func connect(to path: BytePath, patience: Duration?) throws(SystemCallError) -> OwnedDescriptor {
     let directory = try openDirectory(path.parent, .placeAlone)
     let socket = try descriptorCall("socket") { clinux_unix_stream() }
     let (raw, parent) = (socket.raw, directory.raw)
-    let (seconds, attoseconds) = patience.components
-    let milliseconds = max(1, seconds * 1_000 + attoseconds / 1_000_000_000_000_000)
-    try systemCall("setsockopt") { clinux_socket_patience(raw, milliseconds) }
+    if let patience {
+        let (seconds, attoseconds) = patience.components
+        let milliseconds = max(1, seconds * 1_000 + attoseconds / 1_000_000_000_000_000)
+        try systemCall("setsockopt") { clinux_socket_patience(raw, milliseconds) }
+    } else {
+        try systemCall("fcntl") { fcntl(raw, F_SETFL, O_NONBLOCK) }
+    }
     try systemCall("connect", path: path) {
         place(path.name, in: parent).withCString { clinux_unix_connect(raw, $0) }
     }

@@ -15,11 +15,15 @@ public final class ChildProcessMonitor: Monitor {
 
     /// Watches a child that was started with ``ChildProcess/spawn(_:_:environment:input:output:error:directory:)`` or
     /// adopted. From any thread. If this throws, the child runs on without an owner.
+    ///
+    /// - Parameter endsGroup: Whether what is left of its process group is killed when it ends: as long as the child is not
+    ///   reaped its number is its own, and so is the group's.
     public init(
-        _ child: consuming ChildProcess, label: String, queue: MonitorQueue,
+        _ child: consuming ChildProcess, endsGroup: Bool = false, label: String, queue: MonitorQueue,
         file: StaticString = #fileID, line: UInt = #line
     ) throws(SystemCallError) {
-        processIdentifier = child.identifier
+        let identifier = child.identifier
+        processIdentifier = identifier
         let descriptor = child.takeDescriptor()
         let watcher = try epollWatcher(of: descriptor, [.read])
         // Used in the drain only, which never runs after the source's end, when it is closed.
@@ -28,6 +32,9 @@ public final class ChildProcessMonitor: Monitor {
             kind: "ChildProcessMonitor", label: label, queue: queue, descriptor: descriptor, watcher: watcher,
             drain: { raw, outlet in
                 do throws(SystemCallError) {
+                    if endsGroup, try ProcessExit.ofChild(raw, peeking: true) != nil {
+                        killGroup(of: identifier, SIGKILL)
+                    }
                     guard let exit = try ProcessExit.ofChild(raw) else { return }
                     // It stays readable for ever.
                     try systemCall("epoll_ctl") { clinux_epoll_forget(epoll, raw) }
@@ -62,4 +69,27 @@ public final class ChildProcessMonitor: Monitor {
             return false
         }
     }
+
+    /// Sends a signal to the child's process group, which ``ChildProcess/spawn(_:_:environment:input:output:error:directory:)``
+    /// has given it; false if the child has been reaped, or the monitor invalidated: then the group's number may be
+    /// somebody else's. On the queue.
+    @discardableResult
+    public func sendToGroup(
+        signal: Int32, file: StaticString = #fileID, line: UInt = #line
+    ) -> Bool {
+        let identifier = processIdentifier
+        return core.withDescriptor(file: file, line: line) { raw in
+            // Reaped, it is not a child any more.
+            do { _ = try ProcessExit.ofChild(raw, peeking: true) } catch { return false }
+            return killGroup(of: identifier, signal)
+        } ?? false
+    }
+}
+
+/// Sends a signal to the process group that an unreaped child leads. What of it may not be signalled, or is gone, is left.
+@discardableResult
+private func killGroup(of child: Int32, _ signal: Int32) -> Bool {
+    // 0 and -1 mean whole crowds.
+    precondition(child > 1, "no child has the number \(child)")
+    return kill(-child, signal) == 0
 }
