@@ -6,6 +6,8 @@ package enum CatalogueChange: Sendable {
     case commit([FilingCommit], set: SetPlace?)
     case close([Int64], kept: [KeptSource])
     case record([OutcomeRecord], kept: [KeptSource])
+    /// A hook was told all up to an outcome.
+    case hook(String, told: Int64)
 }
 
 /// What came of a change.
@@ -55,6 +57,9 @@ extension Catalogue {
             try close(ids, kept, db)
             return .closed
         case .record(let outcomes, let kept): return .recorded(try record(outcomes, kept, db))
+        case .hook(let name, let outcome):
+            try recordHook(name, told: outcome, db)
+            return .closed
         }
     }
 }
@@ -66,6 +71,7 @@ extension CatalogueChange {
         case .commit: "recording a filing"
         case .close: "closing a filing"
         case .record: "recording an outcome"
+        case .hook: "recording what a hook was told"
         }
     }
 }

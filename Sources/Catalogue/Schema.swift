@@ -23,6 +23,7 @@ enum Schema {
             try db.execute(sql: libraries)
         }
         migrator.registerMigration("6 moves under way") { db in try db.execute(sql: moves) }
+        migrator.registerMigration("7 hooks") { db in try db.execute(sql: hooks) }
         return migrator
     }()
 
@@ -186,6 +187,15 @@ enum Schema {
             file_system_type INTEGER NOT NULL,
             file_system INTEGER NOT NULL,
             inode INTEGER NOT NULL,
+            since INTEGER NOT NULL
+        ) STRICT;
+        """
+
+    private static let hooks = """
+        -- Up to which outcome a program of the configuration was told what happened.
+        CREATE TABLE hook (
+            name TEXT PRIMARY KEY,
+            told INTEGER NOT NULL,
             since INTEGER NOT NULL
         ) STRICT;
         """
