@@ -124,7 +124,8 @@ install: ## install the programs and units (after make release); DESTDIR and pre
 	install -D -m 0644 units/photoinboxd.tmpfiles $(DESTDIR)$(tmpfilesdir)/photoinboxd.conf
 	install -d $(DESTDIR)$(unitdir)
 	sed 's#@sbindir@#$(sbindir)#g' units/photoinboxd.service > $(DESTDIR)$(unitdir)/photoinboxd.service
-	install -D -m 0644 units/photoinboxd.socket $(DESTDIR)$(unitdir)/photoinboxd.socket
+	sed 's#@sbindir@#$(sbindir)#g' units/photoinboxd-hooks@.service > $(DESTDIR)$(unitdir)/photoinboxd-hooks@.service
+	install -D -m 0644 -t $(DESTDIR)$(unitdir) units/photoinboxd.socket units/photoinboxd-hooks.socket
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man1 docs/man/photoinbox.1 docs/man/photoinbox-watch.1
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man5 docs/man/photoinbox.toml.5
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man7 docs/man/photoinbox-problems.7 docs/man/photoinbox-json.7 \
@@ -143,7 +144,7 @@ install: ## install the programs and units (after make release); DESTDIR and pre
 uninstall: ## remove what install put there; configuration, catalogue and photos stay
 	rm -f $(DESTDIR)$(sbindir)/photoinboxd $(DESTDIR)$(bindir)/photoinbox
 	rm -f $(DESTDIR)$(sysusersdir)/photoinboxd.conf $(DESTDIR)$(tmpfilesdir)/photoinboxd.conf
-	rm -f $(DESTDIR)$(unitdir)/photoinboxd.service $(DESTDIR)$(unitdir)/photoinboxd.socket
+	rm -f $(DESTDIR)$(unitdir)/photoinboxd{,-hooks@}.service $(DESTDIR)$(unitdir)/photoinboxd{,-hooks}.socket
 	rm -f $(DESTDIR)$(mandir)/man1/photoinbox{,-watch}.1 $(DESTDIR)$(mandir)/man5/photoinbox.toml.5
 	rm -f $(DESTDIR)$(mandir)/man7/photoinbox-{problems,json,control}.7 $(DESTDIR)$(mandir)/man8/photoinboxd.8
 	rm -f $(DESTDIR)$(datadir)/bash-completion/completions/photoinbox \

@@ -27,8 +27,9 @@ extension ProblemCode {
         case .hookFailing:
             ProblemRow(
                 .warning, title: "hook {name} failed {count|time|times} in a row: {reason}",
-                effect: "filing does not wait for hooks; what the hook does is missing",
-                action: "run its command by hand, as the user of photoinboxd")
+                effect:
+                    "filing does not wait for hooks; what the hook does is missing. It is tried again, later and later",
+                action: "journalctl -t photoinboxd PHOTOINBOX_HOOK={name} shows what it says")
         case .journalDropped:
             ProblemRow(
                 .notice, title: "{count|journal entry was|journal entries were} dropped; journald did not take them",

@@ -43,6 +43,8 @@ struct Assignments {
     private var refused: Set<SettingsKey> = []
     /// Set when lines had to be left out, so that nothing can be called missing.
     var isIncomplete = false
+    /// Users whose programs may be run.
+    var programOwners: Set<UInt32> = [0]
 
     mutating func report(_ message: String, statement: String = "", origin: Origin) {
         issues.append(SettingsIssue(message, statement: statement, origin: origin))

@@ -99,7 +99,10 @@ struct FileReader {
     private mutating func complainUnknown(_ entry: TOMLEntry, _ section: SettingsSection) {
         let siblings = Settings.keyTable.filter { $0.section == section }.map(\.name)
         let sections = section == .top ? SettingsSection.allCases.map(\.rawValue).filter { !$0.isEmpty } : []
-        let elsewhere = Settings.keyTable.filter { $0.name == entry.key && $0.section != section }
+        // A header is never a key of another section.
+        var isHeader = false
+        if section == .top, case .table = entry.node.content { isHeader = true }
+        let elsewhere = Settings.keyTable.filter { !isHeader && $0.name == entry.key && $0.section != section }
         var message = "unknown key \(quoted(entry.key))"
         if let other = elsewhere.first {
             message += "; it belongs "

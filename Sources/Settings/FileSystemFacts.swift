@@ -9,6 +9,8 @@ package protocol FileSystemFacts {
     func entry(at path: BytePath) -> FileSystemEntry
     /// The same of an inbox, of which there may be others: it is not waited for without end.
     func inbox(at path: BytePath) -> FileSystemEntry
+    /// Why somebody besides `owners` could have put a file there, or could change it; nil if nobody could.
+    func objection(to path: BytePath, owners: Set<UInt32>, isProgram: Bool) -> String?
     /// Whether the system knows a user of this name or number.
     func hasUser(_ name: String) -> Bool
     /// Whether the system knows a group of this name or number.
@@ -97,6 +99,14 @@ package struct LocalFileSystem: FileSystemFacts {
         case S_IFREG: return .file(isExecutable: mayAccess(path, X_OK))
         default: return .other
         }
+    }
+
+    package func objection(to path: BytePath, owners: Set<UInt32>, isProgram: Bool) -> String? {
+        let place = path.isAbsolute ? path : SettingsContext.currentDirectory.appending(path)
+        do throws(UntrustedFile) {
+            try checkTrusted(place, owners: owners, isProgram: isProgram)
+            return nil
+        } catch { return error.description }
     }
 
     package func hasUser(_ name: String) -> Bool { getpwnam(name) != nil || UInt32(name).map { $0 != .max } ?? false }

@@ -37,7 +37,9 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
         case .timer: "An action that comes back: give it a name, and either \"every\" or \"at\"."
         case .signals: "What signals do. Names with or without SIG."
         case .descriptor: "A FIFO whose lines are commands: each line is an action."
-        case .hook: "A program that \"hook NAME\" runs, without a shell, with a time limit."
+        case .hook:
+            "A program that is told what was filed or set aside, or that \"hook NAME\" runs; without a shell, with a time "
+                + "limit. One JSON object a line comes on its standard input: see photoinbox-json(7)."
         case .log: "What is logged, and where."
         }
     }
@@ -130,6 +132,11 @@ extension Settings {
             example: "\"photo-operators\"",
             "The group whose members may pause, release, discard, undo and so on by the control socket, as root may. They "
                 + "must be able to enter the runtime directory."),
+        key(
+            .top, "hooks", .choice(["auto", "unit", "child"]), fallback: .text("auto"), example: "\"auto\"",
+            "Where hooks run: in photoinboxd-hooks@.service, which is not confined as the daemon is, by the socket "
+                + "\"hooks\" in the runtime directory; or as children of the daemon. \"auto\" takes the unit where a service "
+                + "manager has started the daemon, else children."),
     ]
 
     private static let inboxKeys: [KeyDescription] = [
@@ -265,10 +272,24 @@ extension Settings {
     private static let hookKeys: [KeyDescription] = [
         key(
             .hook, "command", .command, required: true, example: "[\"/usr/local/lib/photos/notify\", \"argument\"]",
-            "The program, by its absolute path, and its arguments. No shell reads them."),
+            "The program, by its absolute path, and its arguments. No shell reads them. It must be root's, as every "
+                + "directory on the way must, and writable to nobody else; if the configuration is your own, not root's, it "
+                + "may be yours, too."),
         key(
-            .hook, "timeout", .span(least: .seconds(1), most: .seconds(86_400)), fallback: .text("30s"),
-            example: "\"30s\"", "How long it may run before it is ended."),
+            .hook, "on", .choices(["filed", "quarantined", "set-complete"]), fallback: .emptyArray,
+            example: "[\"filed\", \"set-complete\"]",
+            "Of what it is told, at least once each, over restarts too: of every file that was filed, or set aside, or of "
+                + "every set of several files that is complete, and again when another file joins it. A new hook is told "
+                + "what happens from now on. With none it runs only when \"hook NAME\" is asked for."),
+        key(
+            .hook, "inboxes", .names, fallback: .words("all inboxes"), example: "[\"card\"]",
+            "The inboxes that it is told of."),
+        key(
+            .hook, "deadline", .span(least: .seconds(1), most: .seconds(86_400)), fallback: .text("30s"),
+            example: "\"30s\"",
+            "How long it may run. Then it and what it has started get SIGTERM, and five seconds later SIGKILL. A run that "
+                + "failed is tried again, later and later, with fewer files; a file that failed five times is passed over."
+        ),
     ]
 
     private static let logKeys: [KeyDescription] = [

@@ -154,9 +154,18 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
 
     private mutating func checkHook(_ hook: HookSettings) {
         let key = "hook.\(hook.name).command"
-        let program = BytePath(hook.command.first ?? "")
+        let program = hook.program
         switch facts.entry(at: program) {
-        case .file(isExecutable: true): break
+        case .file(isExecutable: true):
+            if let objection = facts.objection(to: program, owners: settings.programOwners, isProgram: true) {
+                return report("\(objection); whoever can change it could run programs as the hooks' user", key: key)
+            }
+            // Whoever can change the configuration could name any program, and give it any arguments.
+            if case .file(let path, _) = settings.effective(key)?.origin,
+                let objection = facts.objection(to: path, owners: settings.programOwners, isProgram: false)
+            {
+                report("a configuration with hooks must be safe: \(objection)", key: key)
+            }
         case .file(isExecutable: false): report("\(program) may not be run; chmod +x it", key: key)
         case .missing: report("there is no program \(program)", key: key)
         case .unknown(let reason), .unreachable(let reason):

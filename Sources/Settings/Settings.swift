@@ -24,6 +24,9 @@ package struct Settings: Hashable, Sendable {
     package let signals: [SignalName: Action]
     package let descriptors: [DescriptorSettings]
     package let hooks: [HookSettings]
+    package let hookPlace: HookPlaceSetting
+    /// Users whose programs may be hooks.
+    package let programOwners: Set<UInt32>
     package let log: LogSettings
     /// Every key that has a value, in the order of the key table, with where the value comes from.
     package let effective: [EffectiveSetting]
@@ -143,12 +146,41 @@ package struct DescriptorSettings: Hashable, Sendable {
     package let fifo: BytePath
 }
 
-/// A program that an action may run.
+/// A program that is told what happened, or that an action may run.
 package struct HookSettings: Hashable, Sendable {
+    package enum Event: String, CaseIterable, Hashable, Sendable {
+        case filed, quarantined
+        case setComplete = "set-complete"
+    }
+
     package let name: String
     /// The program's absolute path and its arguments.
     package let command: [String]
-    package let timeout: TimeSpan
+    /// None: it is run by an action only.
+    package let events: [Event]
+    /// Nil for all.
+    package let inboxes: [String]?
+    package let deadline: TimeSpan
+
+    package init(
+        name: String, command: [String], events: [Event] = [], inboxes: [String]? = nil, deadline: TimeSpan
+    ) {
+        self.name = name
+        self.command = command
+        self.events = events
+        self.inboxes = inboxes
+        self.deadline = deadline
+    }
+
+    /// Its program.
+    package var program: BytePath { BytePath(command.first ?? "") }
+}
+
+/// Where hooks run.
+package enum HookPlaceSetting: String, Hashable, Sendable {
+    /// In their unit where a service manager has started the daemon.
+    case auto
+    case unit, child
 }
 
 /// What is logged, and where.

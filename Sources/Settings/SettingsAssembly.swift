@@ -103,6 +103,16 @@ struct SettingsAssembly {
                 "there is no [hook.\(name)]" + (meant ?? ""), statement: assignment.statement,
                 origin: assignment.origin)
         }
+        let inboxes = assignments.members(of: .inbox).map(\.name)
+        for hook in names {
+            let key = SettingsKey(.hook, hook, "inboxes")
+            guard let given = assignments.values[key], case .words(let wanted) = given.value else { continue }
+            for name in wanted where !inboxes.contains(name) {
+                let meant = likelyMeaning(of: name, among: inboxes).map { "; did you mean \"\($0)\"?" }
+                assignments.report(
+                    "there is no [inbox.\(name)]" + (meant ?? ""), statement: given.statement, origin: given.origin)
+            }
+        }
     }
 
     private mutating func checkSignals() {

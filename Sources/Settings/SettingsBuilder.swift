@@ -14,6 +14,9 @@ package struct SettingsBuilder {
 
     package init(context: SettingsContext) { self.context = context }
 
+    /// Users whose programs hooks may be: root, and whoever may write the configuration if that is who reads it.
+    package mutating func trustPrograms(of users: Set<UInt32>) { assignments.programOwners = users }
+
     /// Takes the text of a configuration file. `path` is how it is called in messages, and what its relative paths
     /// are relative to; files in /etc may have none.
     package mutating func addFile(_ text: [UInt8], path: BytePath) {

@@ -18,15 +18,16 @@ package struct SettingsContext: Hashable, Sendable {
 
     /// This process's; reads the environment, so call it before other threads might change that.
     package static func ofProcess() -> SettingsContext {
-        var directory: BytePath = "/"
-        if let buffer = getcwd(nil, 0) {
-            directory = BytePath(
-                UnsafeBufferPointer(start: buffer, count: strlen(buffer)).map { UInt8(bitPattern: $0) })
-            free(buffer)
-        }
-        return SettingsContext(
-            workingDirectory: directory, stateDirectory: firstPath(in: "STATE_DIRECTORY"),
+        SettingsContext(
+            workingDirectory: currentDirectory, stateDirectory: firstPath(in: "STATE_DIRECTORY"),
             runtimeDirectory: firstPath(in: "RUNTIME_DIRECTORY"))
+    }
+
+    /// The process's working directory; `/` where it has none.
+    static var currentDirectory: BytePath {
+        guard let buffer = getcwd(nil, 0) else { return "/" }
+        defer { free(buffer) }
+        return BytePath(UnsafeBufferPointer(start: buffer, count: strlen(buffer)).map { UInt8(bitPattern: $0) })
     }
 
     /// The service manager separates several directories with colons; the first is ours.

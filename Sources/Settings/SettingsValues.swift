@@ -14,6 +14,8 @@ struct SettingsValues {
             operators: word(SettingsKey(.top, "operators")), sets: sets(), watch: watch(),
             timers: names(of: .timer).compactMap(timer), signals: signals(),
             descriptors: names(of: .descriptor).compactMap(descriptor), hooks: names(of: .hook).compactMap(hook),
+            hookPlace: word(SettingsKey(.top, "hooks")).flatMap(HookPlaceSetting.init) ?? .auto,
+            programOwners: assignments.programOwners,
             log: LogSettings(
                 level: word(SettingsKey(.log, "level")).flatMap(LogSettings.Level.init) ?? .info,
                 destination: word(SettingsKey(.log, "destination")).flatMap(LogSettings.Destination.init) ?? .auto),
@@ -98,9 +100,14 @@ struct SettingsValues {
 
     private func hook(_ name: String) -> HookSettings? {
         guard case .command(let command) = value(SettingsKey(.hook, name, "command"))?.value,
-            case .span(let timeout) = value(SettingsKey(.hook, name, "timeout"))?.value
+            case .span(let deadline) = value(SettingsKey(.hook, name, "deadline"))?.value,
+            case .words(let events) = value(SettingsKey(.hook, name, "on"))?.value
         else { return nil }
-        return HookSettings(name: name, command: command, timeout: timeout)
+        var inboxes: [String]?
+        if case .words(let names) = value(SettingsKey(.hook, name, "inboxes"))?.value { inboxes = names }
+        return HookSettings(
+            name: name, command: command, events: events.compactMap(HookSettings.Event.init), inboxes: inboxes,
+            deadline: deadline)
     }
 
     // MARK: - Values

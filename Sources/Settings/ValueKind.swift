@@ -27,6 +27,10 @@ package enum ValueKind: Hashable, Sendable {
     case layout
     /// A user or group of the system, by name or number.
     case account
+    /// An array of some of these words.
+    case choices([String])
+    /// An array of names of inboxes.
+    case names
 
     /// What stands in the manual for it.
     package var description: String {
@@ -43,6 +47,8 @@ package enum ValueKind: Hashable, Sendable {
         case .size: "size"
         case .layout: "template"
         case .account: "name or number"
+        case .choices(let words): "array of " + words.map { "\"\($0)\"" }.joined(separator: ", ")
+        case .names: "array of names"
         }
     }
 
@@ -61,10 +67,17 @@ package enum ValueKind: Hashable, Sendable {
         case .size: "write \"500M\" or \"20G\""
         case .layout: "write \"\(LibraryLayout.standard.template)\""
         case .account: "write a name in quotes"
+        case .choices(let words): "write some of [" + words.map { "\"\($0)\"" }.joined(separator: ", ") + "]"
+        case .names: "write names, like [\"card\", \"phones\"]"
         }
     }
 
-    var takesArray: Bool { self == .globs || self == .command }
+    var takesArray: Bool {
+        switch self {
+        case .globs, .command, .choices, .names: true
+        default: false
+        }
+    }
 }
 
 /// A value that its key's kind has accepted.
@@ -79,6 +92,7 @@ enum SettingValue: Hashable {
     case fileMode(UInt32)
     case size(ByteSize)
     case layout(LibraryLayout)
+    case words([String])
 
     /// As it would be written in the file.
     var text: String {
@@ -89,7 +103,7 @@ enum SettingValue: Hashable {
         case .globs(let globs): "[" + globs.map { tomlString($0.pattern) }.joined(separator: ", ") + "]"
         case .action(let action): tomlString(action.description)
         case .timeOfDay(let time): tomlString(time.description)
-        case .command(let words): "[" + words.map(tomlString).joined(separator: ", ") + "]"
+        case .command(let words), .words(let words): "[" + words.map(tomlString).joined(separator: ", ") + "]"
         case .size(let size): tomlString(size.description)
         case .layout(let layout): tomlString(layout.template)
         case .fileMode(let mode):

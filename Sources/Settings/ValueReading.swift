@@ -26,7 +26,12 @@ extension ValueKind {
     func read(_ node: TOMLNode, base: PathBase) throws(ValueMistake) -> SettingValue {
         if takesArray {
             let words = try words(of: node)
-            if self == .command { return .command(try command(words)) }
+            switch self {
+            case .command: return .command(try command(words))
+            case .choices(let choices): return .words(try some(of: choices, words))
+            case .names: return .words(try names(words))
+            default: break
+            }
             var globs: [PathGlob] = []
             for (word, position) in words {
                 do throws(PathGlob.Mistake) { globs.append(try PathGlob(parsing: word)) } catch {
@@ -101,8 +106,29 @@ extension ValueKind {
                 && !text.contains(":") && !text.contains("/") && !text.contains(" ")
             guard isSound else { throw ValueMistake("not the name of a user or group") }
             return .word(text)
-        case .globs, .command: throw ValueMistake("expected \(expectation); \(hint)")
+        case .globs, .command, .choices, .names: throw ValueMistake("expected \(expectation); \(hint)")
         }
+    }
+
+    private func some(of choices: [String], _ words: [(String, TextPosition)]) throws(ValueMistake) -> [String] {
+        for (index, (word, position)) in words.enumerated() {
+            if !choices.contains(word) {
+                let meant = likelyMeaning(of: word, among: choices).map { "did you mean \"\($0)\"?" }
+                throw ValueMistake("\(quoted(word)) is none of them; \(meant ?? hint)", at: position)
+            }
+            if words[..<index].contains(where: { $0.0 == word }) {
+                throw ValueMistake("\(quoted(word)) stands there twice", at: position)
+            }
+        }
+        return words.map(\.0)
+    }
+
+    private func names(_ words: [(String, TextPosition)]) throws(ValueMistake) -> [String] {
+        if words.isEmpty { throw ValueMistake("no name is in it; leave the key out for all") }
+        for (word, position) in words where !isPlainName(word) {
+            throw ValueMistake("\(quoted(word)) is no name; letters, digits, - and _, at most 64", at: position)
+        }
+        return words.map(\.0)
     }
 
     private func command(_ words: [(String, TextPosition)]) throws(ValueMistake) -> [String] {

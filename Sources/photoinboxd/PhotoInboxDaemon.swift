@@ -121,6 +121,13 @@ struct PhotoInboxDaemon: ParsableCommand {
         help: ArgumentHelp("Print a configuration file that explains every key, and end.", visibility: .hidden))
     var printDefaultConfig = false
 
+    /// What photoinboxd-hooks@.service is started with.
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Run one hook for the daemon, which runs as this user, and end.", valueName: "user", visibility: .hidden))
+    var runHookFor: String?
+
     func run() throws {
         if printDefaultConfig {
             print(Settings.defaultFileText(), terminator: "")
@@ -134,6 +141,9 @@ struct PhotoInboxDaemon: ParsableCommand {
         setenv("LIBDISPATCH_LOG", "NO", 0)
         let service = ServiceManager.takeFromEnvironment()
         let options = daemonOptions()
+        if let runHookFor {
+            Self.end(HookRunning.serve(runHookFor, options: options, service: service) { Self.tell($0) })
+        }
         let loaded: (settings: Settings, warnings: [SettingsIssue])
         do throws(SettingsError) { loaded = try options.load() } catch {
             for issue in error.issues { Self.tell("\(issue)") }

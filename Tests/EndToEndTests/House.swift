@@ -37,9 +37,9 @@ final class House: Sendable {
     }
 
     /// Starts the daemon with a configuration file of this content.
-    func start(configuration text: String) async throws -> RunningProgram {
+    func start(configuration text: String, telling parts: [String] = []) async throws -> RunningProgram {
         try configure(text)
-        return try await start(["--config", path("photoinbox.toml")])
+        return try await start(["--config", path("photoinbox.toml")], telling: parts)
     }
 
     /// Writes the configuration file anew, `@` standing for the house's own directory.

@@ -122,7 +122,7 @@ extension EndToEnd {
                     SIGWINCH = "hook endless"
                     [hook.endless]
                     command = ["/bin/sh", "-c", "trap '' TERM; echo begun; while :; do sleep 1; done"]
-                    timeout = "1h"
+                    deadline = "1h"
                     """)
             daemon.signal(SIGWINCH)
             try await daemon.line(holding: "begun")

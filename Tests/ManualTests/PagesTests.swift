@@ -45,7 +45,8 @@ struct PagesTests {
             fields.insert(String(match.1))
         }
         for file in [
-            "photoinbox/CommandFailure", "photoinbox/Commands/ExplainCommand", "photoinbox/Commands/ShowCommand",
+            "Inbox/Hooks/HookLines", "photoinbox/CommandFailure", "photoinbox/Commands/ExplainCommand",
+            "photoinbox/Commands/ShowCommand",
             "photoinbox/Daemon/CoverageReport", "photoinbox/Daemon/StateReport",
             "photoinbox/Explain/Explanation+Output", "photoinbox/Output/OutcomeJSON",
             "photoinbox/Output/Terminal",

@@ -94,6 +94,22 @@ extension WithSystemd {
                 ], in: try await box.run(script: "service-home.sh"))
         }
 
+        @Test("Hooks in a unit of their own, which is not confined as the daemon is", .timeLimit(.minutes(3)))
+        func hooks() async throws {
+            expectHeld(
+                [
+                    "the socket is there for the daemon alone", "a member of the group may not ask",
+                    "the hook was told", "as JSON, with where the photo is",
+                    "what it says is in the journal under its name", "from its own unit",
+                    "it has the network that the daemon has not", "nothing is left of it",
+                    "the daemon could not have written there", "a program that anybody can change is not run",
+                    "put right it is told of what it missed",
+                    "one that takes no TERM is killed at its deadline", "it runs again",
+                    "nobody waits for it at the end", "which is a good one", "and it is ended then",
+                    "what it did not take is told after a restart",
+                ], in: try await box.run(script: "service-hooks.sh"))
+        }
+
         @Test("A broken configuration ends it with status 78, once", .timeLimit(.minutes(3)))
         func refuses() async throws {
             expectHeld(

@@ -22,6 +22,9 @@ private struct FakeFileSystem: FileSystemFacts {
 
     func entry(at path: BytePath) -> FileSystemEntry { entries[path] ?? .missing }
     func inbox(at path: BytePath) -> FileSystemEntry { entry(at: path) }
+    var objections: [BytePath: String] = [:]
+
+    func objection(to path: BytePath, owners: Set<UInt32>, isProgram: Bool) -> String? { objections[path] }
     func hasUser(_ name: String) -> Bool { name == "ana" }
     func hasGroup(_ name: String) -> Bool { name == "photos" }
 }
@@ -49,6 +52,17 @@ struct CheckTests {
     @Test func aSoundMachineHasNoIssuesButWhatIsWrong() throws {
         let facts = FakeFileSystem(directories: Self.sound, more: ["/bin/hook": .file(isExecutable: true)])
         #expect(try Self.issues(facts) == ["/x.toml:5:9: owner = \"bob\": no such user"])
+    }
+
+    @Test func aProgramOrAConfigurationThatOthersCanChangeIsRefused() throws {
+        var facts = FakeFileSystem(directories: Self.sound, more: ["/bin/hook": .file(isExecutable: true)])
+        facts.objections["/bin/hook"] = "/bin is open"
+        let line = "/x.toml:11:11: command = [\"/bin/hook\"]: "
+        #expect(
+            try Self.issues(facts).last == line
+                + "/bin is open; whoever can change it could run programs as the hooks' user")
+        facts.objections = ["/x.toml": "/x.toml is open"]
+        #expect(try Self.issues(facts).last == line + "a configuration with hooks must be safe: /x.toml is open")
     }
 
     @Test func everythingThatIsMissingIsNamedWithWhatToDo() throws {

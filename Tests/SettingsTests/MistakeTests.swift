@@ -126,6 +126,30 @@ struct MistakeTests {
             "[hook.x]\ncommand = []",
             "photoinbox.toml:4:11: command = []: an empty command; write an array, like [\"/usr/local/lib/program\", \"argument\"]"
         ),
+        (
+            "[hook.x]\ncommand = ['/bin/ls']\non = ['filed', 'quarantine']",
+            "photoinbox.toml:5:16: on = ['filed', 'quarantine']: \"quarantine\" is none of them; did you mean \"quarantined\"?"
+        ),
+        (
+            "[hook.x]\ncommand = ['/bin/ls']\non = ['filed', 'filed']",
+            "photoinbox.toml:5:16: on = ['filed', 'filed']: \"filed\" stands there twice"
+        ),
+        (
+            "[hook.x]\ncommand = ['/bin/ls']\ninboxes = ['a', 'c a']",
+            "photoinbox.toml:5:17: inboxes = ['a', 'c a']: \"c a\" is no name; letters, digits, - and _, at most 64"
+        ),
+        (
+            "[hook.x]\ncommand = ['/bin/ls']\ninboxes = []",
+            "photoinbox.toml:5:11: inboxes = []: no name is in it; leave the key out for all"
+        ),
+        (
+            "[hook.x]\ncommand = ['/bin/ls']\ninboxes = ['nobody']",
+            "photoinbox.toml:5:11: inboxes = ['nobody']: there is no [inbox.nobody]"
+        ),
+        (
+            "[hook.x]\ncommand = ['/bin/ls']\ntimeout = '5s'",
+            "photoinbox.toml:5:1: unknown key \"timeout\"; keys of [hook.NAME] are command, on, inboxes, deadline"
+        ),
     ])
     func ofTheRest(line: String, expected: String) { #expect(Self.top(line) == [expected]) }
 

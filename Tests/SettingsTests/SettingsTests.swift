@@ -33,7 +33,9 @@ struct SettingsTests {
             ])
         #expect(settings.descriptors == [DescriptorSettings(name: "commands", fifo: "/run/photoinbox/commands")])
         #expect(settings.hook(named: "notify")?.command == ["/bin/true", "it's filed"])
-        #expect(settings.hook(named: "notify")?.timeout == .seconds(10))
+        #expect(settings.hook(named: "notify")?.deadline == .seconds(10))
+        #expect(settings.hook(named: "notify")?.events == [.filed, .setComplete])
+        #expect(settings.hook(named: "notify")?.inboxes == ["card"])
         #expect(settings.log == LogSettings(level: .debug, destination: .auto))
     }
 
@@ -56,7 +58,8 @@ struct SettingsTests {
         #expect(shown["timer.weekly.at"] == "\"sun 03:00\" photoinbox.toml:24")
         #expect(shown["timer.weekly.clock"] == nil)
         #expect(shown["signals.QUIT"] == "\"dump\" photoinbox.toml:29")
-        #expect(shown["filing.mode"] == "\"0600\" photoinbox.toml:46")
+        #expect(shown["filing.mode"] == "\"0600\" photoinbox.toml:48")
+        #expect(shown["hook.notify.on"] == "[\"filed\", \"set-complete\"] photoinbox.toml:38")
         #expect(shown["filing.owner"] == nil)
     }
 

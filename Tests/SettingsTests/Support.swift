@@ -42,7 +42,9 @@ let fullFile = """
 
     [hook.notify]
     command = ["/bin/true", "it's filed"]
-    timeout = "10s"
+    deadline = "10s"
+    on = ["filed", "set-complete"]
+    inboxes = ["card"]
 
     [log]
     level = "debug"

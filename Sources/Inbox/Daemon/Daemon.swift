@@ -47,7 +47,7 @@ package actor Daemon {
     private nonisolated let options: DaemonOptions
     private nonisolated let controlQueue: MonitorQueue
     private nonisolated let dumper: DumpWriter
-    private nonisolated let hooks: HookRunner
+    private nonisolated let hooks: HookDesk
     private nonisolated let signals: SignalDesk
     private let watchdog: Watchdog
     private nonisolated let auditor: LibraryAuditor
@@ -119,7 +119,10 @@ package actor Daemon {
                 clients,
             ])
         dumper = DumpWriter(queue: MonitorQueue(label: "photo-inbox.dump"), state: state, log: launch.log)
-        hooks = HookRunner(queue: hookQueue, log: launch.log, problems: problems)
+        hooks = HookDesk(
+            queue: hookQueue, catalogue: writer, log: launch.log, problems: problems, board: state.hooks,
+            isManaged: launch.service.isPresent)
+        writer.whenOutcomesAreRecorded { [hooks] in hooks.wake() }
         auditor = LibraryAuditor(
             catalogue: catalogue, libraryGuard: libraryGuard, subsystem: auditSubsystem, log: launch.log,
             problems: problems)
@@ -214,11 +217,11 @@ package actor Daemon {
         switch action {
         case .dump: dumper.dump(asked: asker)
         case .hook(let name):
-            guard let hook = state.settings.hook(named: name) else {
+            guard state.settings.hook(named: name) != nil else {
                 log.logger.warning("there is no hook named \(name), asked for by \(asker), continuing")
                 return
             }
-            hooks.run(hook)
+            hooks.run(name, asked: asker)
         case .reconcile:
             generation.withLock { $0 }?.reconcile()
             auditor.lookSoon(at: state.settings.library)
@@ -227,7 +230,10 @@ package actor Daemon {
         case .reload: TaskQueue.start { await self.reload(asked: asker) }
         case .stop:
             // Already stopping: whoever asks again is in a hurry.
-            if signals.isSecondStop() { generation.withLock { $0 }?.hurry() }
+            if signals.isSecondStop() {
+                generation.withLock { $0 }?.hurry()
+                TaskQueue.start { await self.hooks.stop(hurrying: true) }
+            }
             TaskQueue.start { await self.stop(asked: asker) }
         }
     }
@@ -248,6 +254,8 @@ package actor Daemon {
         generation.withLock { $0 = next }
         problems.adopt(settings)
         desk.adopt(settings)
+        // Before anything is filed: a hook that is new is told of all that comes from now on.
+        await hooks.adopt(settings)
         await next.start()
         problems.paused(state)
         auditor.lookSoon(at: settings.library)
@@ -324,12 +332,14 @@ package actor Daemon {
     private func end(status: Int32) async {
         state.enter(.stopping)
         auditor.stop()
+        // They have a few seconds to end, while other things do; what they were told of is told again at the next start.
+        let hooksEnd = TaskQueue.start { await self.hooks.stop(hurrying: self.signals.isSecondStop()) }
         if let socket { try? openDirectory(socket.parent).remove(socket.name) }
         await control?.stop()
         if let last = generation.withLock({ $0 }) { _ = await last.stop(hurrying: signals.isSecondStop()) }
         generation.withLock { $0 = nil }
         await auditor.finished()
-        await hooks.stop()
+        await hooksEnd.value
         await watchdog.stop()
         await machine?.stop()
         RuntimeFile.pid.remove(from: runtime)

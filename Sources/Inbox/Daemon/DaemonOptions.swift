@@ -30,16 +30,30 @@ package struct DaemonOptions: Sendable {
 
     /// Reads and checks everything, directories included. Throws every mistake at once; gives back the warnings.
     package func load() throws(SettingsError) -> (settings: Settings, warnings: [SettingsIssue]) {
+        try read().build(checkingAgainst: LocalFileSystem())
+    }
+
+    /// Reads everything.
+    func read() -> SettingsBuilder {
         var builder = SettingsBuilder(context: context)
         if let file = effectiveFile {
             do { builder.addFile(try Self.content(of: file), path: file) } catch {
                 builder.addUnreadableFile(path: file, reason: "cannot be read: \(error.code)")
             }
         }
+        builder.trustPrograms(of: programOwners())
         for argument in inboxes { builder.addInbox(argument, flag: "--inbox") }
         for (flag, key, value) in values { builder.addFlag(flag, key: key, value: value) }
         for assignment in assignments { builder.addAssignment(assignment, flag: "--set") }
-        return try builder.build(checkingAgainst: LocalFileSystem())
+        return builder
+    }
+
+    /// Root, and whoever runs us where the configuration is theirs, or there is none but their flags: they can have us do
+    /// anything that they can do. Under a service manager the configuration is root's, and so must programs be.
+    package func programOwners() -> Set<UInt32> {
+        guard let file = effectiveFile else { return [0, geteuid()] }
+        let owner = try? FileStatus(at: file, followingLinks: true).user
+        return owner == geteuid() ? [0, geteuid()] : [0]
     }
 
     /// A configuration larger than this is a mistake, not a configuration.

@@ -31,6 +31,7 @@ package final class LiveState: Sendable {
     package let recent = RecentEnds()
     package let problems: ProblemDesk
     package let pauses: PauseKeeper
+    package let hooks = HookBoard()
     let lasting: [Subsystem]
     private let phase = Locked(Phase.starting)
     private let parts: Locked<Parts>
@@ -92,7 +93,7 @@ package final class LiveState: Sendable {
             inHand: book.arrivals.values.sorted { $0.firstSeen.monotonic < $1.firstSeen.monotonic }
                 .map { arrival in DaemonState.InHand(arrival, set: book.words(ofSetOf: arrival.key)) },
             outcomes: recent.all.map { DaemonState.Ended($0) },
-            problems: board, subsystems: subsystems,
+            problems: board, hooks: hooks.all.map { DaemonState.Hook($0) }, subsystems: subsystems,
             monitors: MonitorRegistry.shared.descriptions().map { DaemonState.Monitor($0, now: now) },
             log: DaemonState.Log(
                 destination: log.name, queued: log.queued, sent: Int(clamping: log.sent),

@@ -50,6 +50,12 @@ extension MessageID {
     package static let rescanAsked = MessageID(0x23fc_ddb4_fb3a_4c57, 0x9639_7c77_9f4c_aac4)
     /// A person had deferred files tried now.
     package static let retryAsked = MessageID(0x6680_28ea_3b4d_4679, 0xa0a6_7a6a_7fe1_5fa9)
+    /// A line that a hook wrote.
+    package static let hookOutput = MessageID(0x1b3e_3882_a09e_4e51, 0xbd19_61c1_635b_90cc)
+    /// A run of a hook ended.
+    package static let hookEnded = MessageID(0x93c5_4b79_535b_4928, 0xbb54_1157_a5c6_098d)
+    /// A hook is not told again of a file on which it failed too often.
+    package static let hookPassedOver = MessageID(0x950f_c8fe_e44f_4c7e, 0xada2_38f5_0a28_e795)
 
     /// Every kind with its name, for catalogues and documentation.
     package static let all: [(name: String, id: MessageID)] = [
@@ -79,5 +85,8 @@ extension MessageID {
         ("entriesDropped", entriesDropped),
         ("lifecycleViolation", lifecycleViolation),
         ("handlerFailed", handlerFailed),
+        ("hookOutput", hookOutput),
+        ("hookEnded", hookEnded),
+        ("hookPassedOver", hookPassedOver),
     ]
 }

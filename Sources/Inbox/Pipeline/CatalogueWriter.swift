@@ -1,6 +1,7 @@
 import Catalogue
 import FileValues
 import Filing
+import LinuxKernel
 import PhotoModel
 import SystemMonitor
 
@@ -63,6 +64,8 @@ actor CatalogueWriter {
     let catalogue: Catalogue
     /// Intents that came to nothing and could not be closed then: while they stand, their contents cannot be filed.
     private var abandoned: [Int64] = []
+    /// Called after files have got their outcomes, on this queue.
+    private nonisolated let outcomesRecorded = Locked<(@Sendable () -> Void)?>(nil)
     /// Contents that are being taken back out of the library just now.
     var takingBack: Set<[UInt8]> = []
 
@@ -72,6 +75,11 @@ actor CatalogueWriter {
         self.catalogue = catalogue
         self.subsystem = subsystem
         executor = QueueExecutor(queue: subsystem.queue)
+    }
+
+    /// Has `handler` called whenever files have got their outcomes; it must wait for nobody. From any thread.
+    nonisolated func whenOutcomesAreRecorded(_ handler: @escaping @Sendable () -> Void) {
+        outcomesRecorded.withLock { $0 = handler }
     }
 
     /// The photo with this content, if it was filed.
@@ -202,6 +210,7 @@ actor CatalogueWriter {
             _ = try perform("recording a recovered filing") { () throws(CatalogueError) in
                 try catalogue.commitFilings([filing], set: intent.joins.map { .joining(photo: $0) })
             }
+            tellOutcomes()
         } catch {
             // The same content was recorded by a later try: what stands in the library is that photo.
             guard case .alreadyRecorded = error.code else { throw error }
@@ -231,6 +240,7 @@ actor CatalogueWriter {
         _ = try perform("recording a recovered set") { () throws(CatalogueError) in
             try catalogue.commitFilings(commits, set: set)
         }
+        tellOutcomes()
     }
 
     /// Whether a photo is recorded at this place.
@@ -285,6 +295,7 @@ actor CatalogueWriter {
                 inbox: record.inbox, path: record.path, identity: $0, since: Moment.now.wall, why: record.reason,
                 sha256: record.sha256)
         }
+        defer { tellOutcomes() }
         return try perform("recording a move's end") { () throws(CatalogueError) in
             try catalogue.finishMove(move.id, outcome: outcome, kept: source)
         }
@@ -333,7 +344,7 @@ actor CatalogueWriter {
 
     /// Makes a change together with all others that wait: each transaction waits for the disk, and what comes meanwhile
     /// shares the next one's wait.
-    private func submit(_ change: CatalogueChange) async throws(CatalogueError) -> CatalogueAnswer {
+    func submit(_ change: CatalogueChange) async throws(CatalogueError) -> CatalogueAnswer {
         let result = await withCheckedContinuation { answer in
             waiting.append(Request(change: change, answer: answer))
             // Behind what has come by now: that joins in.
@@ -353,7 +364,10 @@ actor CatalogueWriter {
         }
         subsystem.idle()
         for (request, result) in zip(requests, results) { request.answer.resume(returning: result) }
+        if requests.contains(where: { $0.change.makesOutcomes }) { tellOutcomes() }
     }
+
+    private func tellOutcomes() { outcomesRecorded.withLock { $0 }?() }
 
     func perform<R>(
         _ step: String, _ body: () throws(CatalogueError) -> R
@@ -361,6 +375,16 @@ actor CatalogueWriter {
         subsystem.enter(step)
         defer { subsystem.idle() }
         return try body()
+    }
+}
+
+extension CatalogueChange {
+    /// Whether files have their outcomes by it.
+    fileprivate var makesOutcomes: Bool {
+        switch self {
+        case .commit, .record: true
+        case .begin, .close, .hook: false
+        }
     }
 }
 

@@ -162,3 +162,12 @@ extension DaemonState.Monitor {
             errors: Int(clamping: monitor.errors), lastError: monitor.lastError)
     }
 }
+
+extension DaemonState.Hook {
+    init(_ hook: HookBoard.Entry) {
+        self.init(
+            name: hook.name, on: hook.events, phase: hook.phase, since: hook.since.text, told: hook.told,
+            waiting: hook.waiting, runs: hook.runs, failures: hook.failures, passedOver: hook.passedOver,
+            lastEnded: hook.last?.at.text, lastResult: hook.last?.ending.reason, lastSeconds: hook.last?.ending.seconds)
+    }
+}

@@ -182,6 +182,29 @@ package struct DaemonState: Codable, Sendable {
         package var hiddenBy: String?
     }
 
+    /// A hook: what it does, and how far it is.
+    package struct Hook: Codable, Sendable {
+        package var name: String
+        /// Of what it is told.
+        package var on: [String]
+        /// `idle`, `running`, `waiting` to try again.
+        package var phase: String
+        package var since: String
+        /// Up to which operation it was told, since the start.
+        package var told: Int64?
+        /// Files of which it had still to be told when they were last counted.
+        package var waiting: Int
+        package var runs: Int
+        /// Runs that failed in a row.
+        package var failures: Int
+        /// Events of which it is not told again, since the start.
+        package var passedOver: Int
+        /// When and how the last run ended, and how long it took.
+        package var lastEnded: String?
+        package var lastResult: String?
+        package var lastSeconds: Double?
+    }
+
     /// The log's own state.
     package struct Log: Codable, Sendable {
         package var destination: String
@@ -201,6 +224,7 @@ package struct DaemonState: Codable, Sendable {
     package var inHand: [InHand]
     package var outcomes: [Ended]
     package var problems: [Problem]
+    package var hooks: [Hook]?
     package var subsystems: [Subsystem]
     package var monitors: [Monitor]
     package var log: Log

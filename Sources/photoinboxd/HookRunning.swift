@@ -1,0 +1,40 @@
+import Glibc
+import Inbox
+import Logging
+import SystemMonitor
+import Systemd
+
+/// What photoinboxd-hooks@.service runs: one run of one hook, for the daemon at the other end of the connection.
+enum HookRunning {
+    /// Serves the connection that the service manager has handed over, and ends. `client` is the daemon's user, by name or
+    /// number. Signals must be blocked.
+    static func serve(
+        _ client: String, options: DaemonOptions, service: ServiceManager, tell: (String) -> Void
+    ) -> Int32 {
+        guard let user = getpwnam(client)?.pointee.pw_uid ?? UInt32(client) else {
+            tell("photoinboxd: there is no user \(client)")
+            return EX_NOUSER
+        }
+        guard let connection = service.activatedDescriptors.first?.take() else {
+            tell("photoinboxd: no connection was handed over; photoinboxd-hooks.socket does that")
+            return EX_USAGE
+        }
+        let sink = LogDestination.choose(.automatic, colour: .never).makeSink(
+            encoding: JournalEncoding(identifier: "photoinboxd", prefix: "PHOTOINBOX_"))
+        let log = InboxLog(Logger(label: "photoinboxd") { JournalLogHandler(label: $0, sink: sink) })
+        LifecycleViolation.setSink { message in
+            sink.sendNow(LogEntry(.critical, message, id: .lifecycleViolation))
+        }
+        do {
+            let hooks = try HookService(owning: connection, client: user, options: options, log: log) { status in
+                _ = sink.flush(within: .seconds(2))
+                exit(status)
+            }
+            hooks.start()
+            withExtendedLifetime(hooks) { ProcessSignals.parkMainThread() }
+        } catch {
+            tell("photoinboxd: \(error)")
+            return EX_NOPERM
+        }
+    }
+}

@@ -1,0 +1,223 @@
+import Catalogue
+import Foundation
+import Glibc
+import Inbox
+import LinuxKernel
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("Hooks are told what was filed and set aside", .timeLimit(.minutes(4)))
+    struct Hooks {
+        /// A hook that writes what it is told to the file `told`.
+        private static let note = """
+            [hook.note]
+            command = ["/bin/sh", "-c", "cat >> @told"]
+
+            """
+
+        /// What the file `told` of `house` holds, a line each.
+        private func told(_ house: House, _ name: String = "told") throws -> [[String: Any]] {
+            let text = house.files(in: house.root)[name].map { String(decoding: $0, as: UTF8.self) } ?? ""
+            return try text.split(separator: "\n").map { line in
+                try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any], "\(line)")
+            }
+        }
+
+        private func place(_ object: [String: Any]?) -> String? { object?["path"] as? String }
+
+        @Test("Each event comes with what it is about, and where it is now")
+        func events() async throws {
+            let house = try House()
+            let daemon = try await house.start(
+                configuration: House.oneCard + "\n" + Self.note + "on = ['filed', 'quarantined', 'set-complete']\n")
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try await daemon.lines(holding: ["filed card/a.jpg", "hook note exited with status 0"])
+            let filed = try #require(try told(house).first)
+            #expect(filed["format"] as? Int == 1 && filed["event"] as? String == "filed", "\(filed)")
+            #expect(filed["inbox"] as? String == "card" && filed["file"] as? String == "a.jpg")
+            #expect(filed["name"] as? String == "a.jpg" && filed["set"] is NSNull)
+            #expect(place(filed) == "\(house.library)/\(Photos.day)/a.jpg")
+            #expect((filed["captured"] as? [String: Any])?["local"] as? String == "2024-01-31T12:34:56", "\(filed)")
+            #expect((filed["sha256"] as? String)?.count == 64 && (filed["photo"] as? Int) == 1)
+            // A name that is no text is told by its bytes.
+            let hostile = Array("b\n".utf8) + [0xFF] + Array(".jpg".utf8)
+            try house.drop(try Photos.unique(2), as: "b.jpg", into: house.outside)
+            _ = try systemCall("rename") {
+                "\(house.outside)/b.jpg".withCString { old in
+                    (Array("\(house.inbox)/".utf8) + hostile + [0]).withUnsafeBytes {
+                        rename(old, $0.baseAddress.map { $0.assumingMemoryBound(to: CChar.self) } ?? old)
+                    }
+                }
+            }
+            try await daemon.lines(holding: ["filed card/b", "hook note exited with status 0"])
+            let base64 = try told(house).last?["file_base64"] as? String
+            #expect(base64.flatMap { Data(base64Encoded: $0) } == Data(hostile))
+            // Cut short it is set aside, and the reason says why.
+            try house.drop(try Photos.unique(3).dropLast(1_000), as: "short.jpg")
+            try await daemon.lines(holding: ["quarantined card/short.jpg", "hook note exited with status 0"])
+            let aside = try #require(try told(house).last)
+            #expect(
+                aside["event"] as? String == "quarantined" && place(aside) == "\(house.root)/quarantine/card/short.jpg")
+            // Two that belong together, under names that say so.
+            try house.drop(try Photos.named("mosaic.nef"), as: "IMG_7.nef")
+            try house.drop(try Photos.unique(7), as: "IMG_7.jpg")
+            try await daemon.lines(holding: ["filed card/IMG_7.nef", "filed card/IMG_7.jpg"])
+            while !(try told(house)).contains(where: { $0["event"] as? String == "set-complete" }) {
+                try await daemon.line(holding: "hook note exited with status 0")
+            }
+            let set = try #require(try told(house).last { $0["event"] as? String == "set-complete" })
+            let files = try #require(set["files"] as? [[String: Any]])
+            #expect(Set(files.compactMap { $0["role"] as? String }) == ["raw", "picture"])
+            for file in files { #expect(place(file).map { access($0, R_OK) } == 0) }
+            let state = try await house.state(of: daemon)
+            let hook = try #require(state.hooks?.first)
+            #expect(hook.name == "note" && hook.failures == 0 && hook.waiting == 0 && hook.runs >= 4)
+            #expect(hook.lastResult == "exited with status 0" && hook.told ?? 0 >= 5)
+            try await daemon.stop()
+        }
+
+        @Test("A hook that fails is a problem, is told again, and keeps nothing from being filed")
+        func failing() async throws {
+            let house = try House()
+            let daemon = try await house.start(
+                configuration: House.oneCard + """
+
+                    [hook.note]
+                    command = ["/bin/sh", "-c", "test -e @ready && cat >> @told"]
+                    on = ["filed"]
+                    """)
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try await daemon.lines(holding: ["filed card/a.jpg", "PI-103"])
+            try house.drop(try Photos.unique(2), as: "b.jpg")
+            try await daemon.line(holding: "filed card/b.jpg")
+            let status = try await house.ask("status")
+            #expect(status.text.contains("PI-103") && status.text.contains("hook note failed"), "\(status.text)")
+            try write(Data(), to: house.path("ready"))
+            try await daemon.line(holding: "PI-103 note is over")
+            #expect(try told(house).compactMap { $0["file"] as? String } == ["a.jpg", "b.jpg"])
+            try await daemon.stop()
+        }
+
+        @Test("One that floods its output, takes no TERM and has children of its own is ended whole; photos are filed")
+        func hostile() async throws {
+            let house = try House()
+            let script = house.path("hostile")
+            try write(
+                Data(
+                    """
+                    #!/bin/sh
+                    trap '' TERM
+                    (exec >/dev/null; while :; do sleep 0.1; done) &
+                    echo $! > \(house.path("child"))
+                    while :; do echo flood; printf '\\033[2J%02000d' 1; done
+                    """.utf8), to: script)
+            chmod(script, 0o755)
+            let daemon = try await house.start(
+                configuration: House.oneCard
+                    + "\n[hook.note]\ncommand = ['@hostile']\non = ['filed']\ndeadline = '1s'\n")
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try await daemon.lines(holding: ["filed card/a.jpg", "hook note: flood"])
+            try house.drop(try Photos.unique(2), as: "b.jpg")
+            try await daemon.line(holding: "filed card/b.jpg")
+            try await daemon.line(holding: "did not end within 1s and killed by signal 9")
+            #expect(daemon.lines.contains { $0.contains("more lines left out") })
+            #expect(!daemon.lines.contains { $0.utf8.contains(0x1B) })
+            let said = daemon.lines.filter { $0.contains("hook note: ") }
+            #expect(said.count >= 500 && said.allSatisfy { $0.utf8.count < 5_000 })
+            let child = try #require(
+                house.files(in: house.root)["child"].flatMap {
+                    Int32(String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines))
+                })
+            // A zombie, where nobody reaps it in its parent's place, is gone enough.
+            let stat = (try? String(contentsOfFile: "/proc/\(child)/stat", encoding: .utf8)) ?? ") Z"
+            #expect(stat.split(separator: ") ").last?.first == "Z" || kill(child, 0) != 0, "\(stat)")
+            try await daemon.stop()
+        }
+
+        @Test("What was not taken before the daemon ended, or was killed, is told at the next start")
+        func overRestarts() async throws {
+            let house = try House()
+            let slow =
+                House.oneCard + """
+
+                    [hook.note]
+                    command = ["/bin/sh", "-c", "cat > @begun; exec sleep 3600"]
+                    on = ["filed"]
+                    deadline = "1h"
+                    """
+            var daemon = try await house.start(configuration: slow)
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try await daemon.lines(holding: ["hook note runs", "filed card/a.jpg"])
+            // It takes TERM for its end.
+            try await daemon.stop()
+            daemon = try await house.start(configuration: slow, telling: ["hook note runs"])
+            try house.drop(try Photos.unique(2), as: "b.jpg")
+            try await daemon.line(holding: "filed card/b.jpg")
+            daemon.signal(SIGKILL)
+            _ = try await daemon.ending()
+            daemon = try await house.start(
+                configuration: House.oneCard + "\n" + Self.note + "on = ['filed']\n",
+                telling: ["hook note exited with status 0"])
+            #expect(try told(house).compactMap { $0["file"] as? String } == ["a.jpg", "b.jpg"])
+            try await daemon.stop()
+        }
+
+        @Test("A reload takes hooks over: new ones from now on, changed ones where they are, none left of those gone")
+        func reload() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: House.oneCard)
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try await daemon.line(holding: "filed card/a.jpg")
+            try house.configure(House.oneCard + "\n" + Self.note + "on = ['filed']\n")
+            daemon.signal(SIGHUP)
+            try await daemon.line(holding: "configuration from")
+            try house.drop(try Photos.unique(2), as: "b.jpg")
+            try await daemon.line(holding: "hook note exited with status 0")
+            // One that anybody could change is refused, with its place, and the old one stays.
+            try write(Data("#!/bin/sh\n".utf8), to: house.path("open"))
+            chmod(house.path("open"), 0o777)
+            try house.configure(House.oneCard + "\n[hook.note]\ncommand = ['@open']\non = ['filed']\n")
+            daemon.signal(SIGHUP)
+            try await daemon.line(holding: "photoinbox.toml:10:11", "can be written to by others")
+            try house.configure(
+                House.oneCard + "\n[hook.note]\ncommand = ['/bin/sh', '-c', 'cat >> @other']\non = ['filed']\n")
+            daemon.signal(SIGHUP)
+            try await daemon.line(holding: "configuration from")
+            try house.drop(try Photos.unique(3), as: "c.jpg")
+            try await daemon.line(holding: "hook note exited with status 0")
+            #expect(try told(house).compactMap { $0["file"] as? String } == ["b.jpg"])
+            #expect(try told(house, "other").compactMap { $0["file"] as? String } == ["c.jpg"])
+            try house.configure(House.oneCard)
+            daemon.signal(SIGHUP)
+            try await daemon.line(holding: "configuration from")
+            #expect(try await house.state(of: daemon).hooks?.isEmpty == true)
+            try await daemon.stop()
+        }
+
+        @Test("A configuration that others can change runs nothing")
+        func openConfiguration() async throws {
+            let house = try House()
+            try house.configure(House.oneCard + "\n" + Self.note + "on = ['filed']\n")
+            chmod(house.path("photoinbox.toml"), 0o666)
+            let daemon = try house.launch(["--config", house.path("photoinbox.toml"), "--check"])
+            #expect(try await daemon.ending() == .status(78))
+            #expect(
+                daemon.lines.contains { $0.contains("a configuration with hooks must be safe") }, "\(daemon.lines)")
+        }
+
+        @Test("Under a service manager it is not a child: without the unit's socket that is told, and nothing is lost")
+        func withoutItsUnit() async throws {
+            let house = try House()
+            let unit = "hooks = 'unit'\n" + House.oneCard + "\n" + Self.note + "on = ['filed']\n"
+            let daemon = try await house.start(configuration: unit)
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try await daemon.lines(holding: ["filed card/a.jpg", "is photoinboxd-hooks.socket started?"])
+            try house.configure("hooks = 'child'\n" + House.oneCard + "\n" + Self.note + "on = ['filed']\n")
+            daemon.signal(SIGHUP)
+            try await daemon.line(holding: "hook note exited with status 0")
+            #expect(try told(house).compactMap { $0["file"] as? String } == ["a.jpg"])
+            try await daemon.stop()
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import Catalogue
+import FileValues
+import Foundation
+import Glibc
+import LinuxKernel
+import Settings
+import SystemMonitor
+import TestSupport
+import Testing
+
+@testable import Inbox
+
+/// A catalogue, and hooks that are told what is recorded in it.
+final class HookHouse {
+    let scratch: ScratchDirectory
+    let log = KeptLog()
+    let problems: ProblemDesk
+    let board = HookBoard()
+    let catalogue: Catalogue
+    let writer: CatalogueWriter
+    let desk: HookDesk
+
+    init(grace: Duration = .seconds(5)) throws {
+        scratch = try ScratchDirectory()
+        problems = ProblemDesk(log: log.inboxLog)
+        catalogue = try Catalogue.openForWriting(scratch.appending("catalogue.sqlite"), now: .now)
+        let writer = CatalogueWriter(
+            catalogue,
+            subsystem: Subsystem(name: "catalogue", queue: MonitorQueue(label: "test.catalogue"), isVital: false))
+        self.writer = writer
+        desk = HookDesk(
+            queue: MonitorQueue(label: "test.hooks"), catalogue: writer, log: log.inboxLog, problems: problems,
+            board: board, isManaged: false, grace: grace)
+        writer.whenOutcomesAreRecorded { [desk] in desk.wake() }
+    }
+
+    /// The settings with these hooks; a script by its name and keys.
+    func settings(_ hooks: String) throws -> Settings {
+        var builder = SettingsBuilder(context: .ofProcess())
+        builder.trustPrograms(of: [0, geteuid()])
+        builder.addFile(
+            Array(
+                """
+                library = "\(scratch.path)/library"
+                [inbox.card]
+                path = "\(scratch.path)/inbox"
+                [inbox.phones]
+                path = "\(scratch.path)/phones"
+                \(hooks)
+                """.utf8), path: "photoinbox.toml")
+        return try builder.build()
+    }
+
+    /// Has a shell script as its only hook from now on, called `hook`.
+    func adopt(_ script: String, on events: String = "", more: String = "") async throws {
+        await desk.adopt(
+            try settings("[hook.hook]\ncommand = ['/bin/sh', '-c', '''\(script)''']\non = [\(events)]\n\(more)"))
+    }
+
+    func asked() { desk.run("hook", asked: "test") }
+
+    /// Records a file that was set aside, as the worker does; the operation.
+    @discardableResult
+    func quarantine(_ name: String, inbox: String = "card") async throws -> Int64 {
+        var ended = EndedArrival(
+            key: ArrivalKey(inbox: inbox, path: BytePath(name)), outcome: .quarantined, reason: "test", ended: .now,
+            firstSeen: .now)
+        ended.destination = BytePath("/q/\(name)")
+        return try await writer.record(ended, photo: nil, sha256: nil, kept: nil)
+    }
+
+    var entry: HookBoard.Entry? { board.all.first { $0.name == "hook" } }
+}
