@@ -231,3 +231,21 @@ public enum Thread {
         pthread_detach(thread)
     }
 }
+
+/// Returns when the process of this number, somebody's grandchild that is about to end, is gone, or is a zombie: in a box
+/// where nobody reaps orphans it stays one.
+public func processIsGone(_ number: Int32) async throws {
+    try await aside {
+        while true {
+            var bytes = [UInt8](repeating: 0, count: 512)
+            let file = open("/proc/\(number)/stat", O_RDONLY | O_CLOEXEC)
+            guard file >= 0 else { return }
+            let count = read(file, &bytes, bytes.count)
+            close(file)
+            // The state stands behind the name, which is in parentheses and may hold any.
+            let rest = bytes.prefix(max(0, count)).split(separator: UInt8(ascii: ")")).last
+            if count <= 0 || rest?.dropFirst().first == UInt8(ascii: "Z") { return }
+            sched_yield()
+        }
+    }
+}

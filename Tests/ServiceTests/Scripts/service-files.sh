@@ -32,7 +32,7 @@ configure '[inbox.card]' 'path = "/srv/photos/card"' 'patience = "1s"'
 systemctl reload photoinboxd
 drop_photo /run/short.jpg card short.jpg
 eventually "a truncated one goes to the quarantine" photoinboxd test -e /srv/photos/quarantine/card/short.jpg
-check "and says why beside it, for the group too" photoinboxd \
+eventually "and says why beside it, for the group too" photoinboxd \
     setpriv --reuid=65534 --regid=_photoinbox --clear-groups cat /srv/photos/quarantine/card/short.jpg.reason.txt
 setpriv --reuid=65534 --regid=65534 --clear-groups \
     sh -c 'exec 3>/srv/photos/card/slow.jpg; cat "$1" >&3; read -r _' sh "$(photo 2)" < <(

@@ -1,0 +1,123 @@
+import Foundation
+import Glibc
+import LinuxKernel
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("The program that the hooks' unit runs", .timeLimit(.minutes(3)))
+    struct HookUnit {
+        /// Stands in for the service manager and the daemon: hands a connection over as sd_listen_fds(3) has it, then does
+        /// what the lines of standard input would say.
+        private static let driver = """
+            import os, signal, socket, struct, sys
+            ours, theirs = socket.socketpair()
+            program, config, user, what, hook = sys.argv[1:]
+            child = os.fork()
+            if child == 0:
+                ours.close()
+                os.dup2(theirs.fileno(), 3)
+                os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1", LISTEN_FDNAMES="connection")
+                os.execv(program, [program, "--run-hook-for", user, "--config", config])
+            theirs.close()
+            frame = lambda text: struct.pack(">I", len(text)) + text
+            name = frame(b'{"version":1,"hook":"' + hook.encode() + b'"}')
+            if what == "garbage": ours.sendall(b"\\xff" * 100)
+            elif what == "nothing": ours.close()
+            else:
+                # Byte by byte, since a stream has no borders.
+                for byte in name + frame(b'{"told":1}\\n'): ours.sendall(bytes([byte]))
+            if what in ("hang-up", "terminate"):
+                open(os.path.dirname(config) + "/begun").read()
+                if what == "hang-up": ours.close()
+                else: os.kill(child, signal.SIGTERM)
+            if ours.fileno() >= 0:
+                answer = b""
+                while True:
+                    more = ours.recv(65536)
+                    if not more: break
+                    answer += more
+                print("answer", answer[4:].decode(), flush=True)
+            print("ended", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+            """
+
+        private static let hooks = """
+            library = "@library"
+            [inbox.card]
+            path = "@inbox"
+            [hook.good]
+            command = ["/bin/sh", "-c", "cat > @told; exit 3"]
+            [hook.slow]
+            command = ["/bin/sh", "-c", "trap 'echo t > @asked; exit 1' TERM; echo > @begun; while :; do sleep 0.05; done"]
+            deadline = "1h"
+            """
+
+        /// Runs it; what was said.
+        private func run(_ house: House, _ what: String, hook: String = "good", user: String? = nil) async throws
+            -> CommandResult
+        {
+            if access(house.path("driver"), F_OK) != 0 { try write(Data(Self.driver.utf8), to: house.path("driver")) }
+            let program = try RunningProgram([
+                "/usr/bin/python3", house.path("driver"), BuiltPrograms.path("photoinboxd"),
+                house.path("photoinbox.toml"), user ?? "\(geteuid())", what, hook,
+            ])
+            let ending = try await program.ending(within: 60)
+            return CommandResult(lines: program.lines, ending: ending)
+        }
+
+        @Test("It runs what root's configuration says, and answers how that ended")
+        func answers() async throws {
+            let house = try House()
+            try house.configure(Self.hooks)
+            let result = try await run(house, "ask")
+            #expect(result.text.contains(#""kind":"exited","number":3"#), "\(result.text)")
+            #expect(result.text.contains("ended 0"), "\(result.text)")
+            #expect(house.files(in: house.root)["told"] == Data("{\"told\":1}\n".utf8))
+            let unknown = try await run(house, "ask", hook: "nobody")
+            #expect(unknown.text.contains("refused") && unknown.text.contains("has no hook of this name"))
+            chmod(house.path("photoinbox.toml"), 0o666)
+            let open = try await run(house, "ask")
+            #expect(open.text.contains("refused") && open.text.contains("can be written to by others"), "\(open.text)")
+        }
+
+        @Test("What is no request is not served, and harms nothing", arguments: ["garbage", "nothing"])
+        func nonsense(what: String) async throws {
+            let house = try House()
+            try house.configure(Self.hooks)
+            let result = try await run(house, what)
+            #expect(result.text.contains("ended 0"), "\(result.text)")
+            #expect(!result.text.contains("\"kind\"") && house.files(in: house.root)["told"] == nil)
+        }
+
+        @Test(
+            "It ends its hook when the daemon goes away, or it is told to end itself",
+            arguments: ["hang-up", "terminate"])
+        func ends(what: String) async throws {
+            let house = try House()
+            try house.configure(Self.hooks)
+            // Somebody has to read what the hook writes there, so it says when it runs.
+            try systemCall("mkfifo") { mkfifo(house.path("begun"), 0o600) }
+            let result = try await run(house, what, hook: "slow")
+            #expect(result.text.contains("ended 0"), "\(result.text)")
+            #expect(house.files(in: house.root)["asked"] == Data("t\n".utf8), "by TERM first")
+        }
+
+        @Test(
+            "Nobody is served but the daemon's user",
+            .enabled(if: EndToEnd.isRoot && EndToEnd.canBeOrdinary, "skipped: needs root, to be somebody else"))
+        func strangers() async throws {
+            let house = try House()
+            try house.configure(Self.hooks)
+            chmod(house.root, 0o755)
+            try write(Data(Self.driver.utf8), to: house.path("driver"))
+            let program = try RunningProgram(
+                EndToEnd.asNobody + [
+                    "/usr/bin/python3", house.path("driver"), BuiltPrograms.path("photoinboxd"),
+                    house.path("photoinbox.toml"), "1", "nothing", "good",
+                ])
+            _ = try await program.ending(within: 60)
+            #expect(program.lines.contains { $0.contains("who is not the daemon's user") }, "\(program.lines)")
+            #expect(program.lines.contains("ended 77") && !program.lines.contains { $0.contains("\"kind\"") })
+        }
+    }
+}
