@@ -333,13 +333,13 @@ package actor Daemon {
         state.enter(.stopping)
         auditor.stop()
         // They have a few seconds to end, while other things do; what they were told of is told again at the next start.
-        let hooksEnd = TaskQueue.start { await self.hooks.stop(hurrying: self.signals.isSecondStop()) }
+        let hooksEnd = hooks.end(hurrying: signals.isSecondStop())
         if let socket { try? openDirectory(socket.parent).remove(socket.name) }
         await control?.stop()
         if let last = generation.withLock({ $0 }) { _ = await last.stop(hurrying: signals.isSecondStop()) }
         generation.withLock { $0 = nil }
         await auditor.finished()
-        await hooksEnd.value
+        await hooksEnd()
         await watchdog.stop()
         await machine?.stop()
         RuntimeFile.pid.remove(from: runtime)

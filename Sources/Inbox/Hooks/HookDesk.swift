@@ -6,7 +6,7 @@ import SystemMonitor
 /// Keeps a courier for each hook of the configuration. Nothing waits for hooks: not filing, not the end.
 final actor HookDesk {
     private nonisolated let executor: QueueExecutor
-    private let surroundings: HookCourier.Surroundings
+    private nonisolated let surroundings: HookCourier.Surroundings
     /// Whether a service manager has started us.
     private let isManaged: Bool
     private var couriers: [String: HookCourier] = [:]
@@ -83,6 +83,29 @@ final actor HookDesk {
         let all = Array(couriers.values) + leaving
         await withTaskGroup { group in
             for courier in all { group.addTask { await courier.stop(hurrying: hurrying) } }
+        }
+    }
+
+    /// Begins to end all; what comes back waits for that, but no longer than ends should take: a program on a disk that does
+    /// not answer keeps nobody from ending. What is left then is told by its monitors. From any thread.
+    nonisolated func end(hurrying: Bool) -> @Sendable () async -> Void {
+        let all = TaskQueue.start { await self.stop(hurrying: hurrying) }
+        return { [queue = MonitorQueue(label: "photo-inbox.hooks.end"), grace = surroundings.grace] in
+            await withCheckedContinuation { done in
+                let isOver = Locked(false)
+                @Sendable func over() {
+                    let wasOver = isOver.withLock { isOver in
+                        defer { isOver = true }
+                        return isOver
+                    }
+                    if !wasOver { done.resume() }
+                }
+                TaskQueue.start {
+                    await all.value
+                    over()
+                }
+                queue.after(grace + .seconds(10), over)
+            }
         }
     }
 
