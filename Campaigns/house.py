@@ -90,6 +90,31 @@ def cut_jpeg(seed, size=6_000):
     return jpeg(seed, size)[:-400]
 
 
+def sidecar(seed):
+    """An XMP sidecar that no other seed gives."""
+    return (b'<x:xmpmeta xmlns:x="adobe:ns:meta/"><!-- %s --></x:xmpmeta>\n'
+            % random.Random(f"xmp {seed}").randbytes(20).hex().encode())
+
+
+def raw_and_jpeg(seed):
+    """A RAW, its JPEG of the same second, and a sidecar: ending → content."""
+    numbers = random.Random(f"raw {seed}")
+    # A reader of TIFF goes where it is led, which is nowhere near the end.
+    raw = (FIXTURES / "mosaic.nef").read_bytes() + numbers.randbytes(12_000)
+    return {".NEF": raw, ".JPG": jpeg(f"beside {seed}"), ".xmp": sidecar(seed)}
+
+
+def live_photo(seed):
+    """A picture and its film, which share a content identifier that no other seed gives, and the phone's edits."""
+    numbers = random.Random(f"live {seed}")
+    picture, film = jpeg(f"picture {seed}", base="live.jpg"), (FIXTURES / "live.mov").read_bytes()
+    film += (8 + 9_000).to_bytes(4, "big") + b"free" + numbers.randbytes(9_000)
+    one = b"8B7C6D5E-1111-2222-3333-444455556666"
+    other = b"-".join(numbers.randbytes(length).hex().upper().encode() for length in (4, 2, 2, 2, 6))
+    return {".JPG": picture.replace(one, other), ".MOV": film.replace(one, other),
+            ".AAE": b"<plist><!-- %s --></plist>\n" % numbers.randbytes(20).hex().encode()}
+
+
 # --- faults ---
 
 @dataclasses.dataclass
@@ -303,6 +328,15 @@ class House:
             os.chown(aside, NOBODY, NOBODY)
         os.rename(aside, target)
 
+    def drop_set(self, stem, members, wanted=None):
+        """Puts files of one stem into the inbox, one after the other; those of `wanted` (all) alone. To be filed, all of
+        them, in one directory under one stem."""
+        for ending in wanted or members:
+            self.drop(stem + ending, members[ending], ends=["library"])
+        digests = [hashlib.sha256(members[ending]).hexdigest() for ending in members]
+        if all(digest in self.manifest.photos for digest in digests):
+            self.manifest.sets.append(digests)
+
     def start(self, fault=None, arguments=()):
         command = [self.program, "--inbox", f"inbox={self.path('inbox')}", "--library", self.library,
                    "--state", self.path("st"), "--log", "console", "--log-level", "debug"]
@@ -313,8 +347,8 @@ class House:
             fault = dataclasses.replace(fault, refuse=self.standing.refuse) if fault else self.standing
         return Daemon(self, command, fault)
 
-    def violations(self, crashed=False):
-        return checker.check(self.places, self.manifest, crashed)
+    def violations(self, crashed=False, rows=None):
+        return checker.check(self.places, self.manifest, crashed, rows)
 
     def has_settled(self):
         """Whether the inbox looks finished: cheap, and asked before the checker is."""

@@ -3,7 +3,8 @@
 had failed (EXT4_IOC_SHUTDOWN without flushing the journal). They are mounted again, it is started again, and when it has
 settled nothing may be lost, doubled or half done.
 
-usage: Campaigns/power.py [--cycles N] [--mode NAME]… [--layout NAME]… [--seed N] [--program FILE] [--keep]
+usage: Campaigns/power.py [--cycles N] [--mode NAME]… [--layout NAME]… [--seed N] [--jobs N]
+                          [--program FILE] [--keep]
 
   --cycles   how many cuts in all (2,100), shared among the modes and layouts
   --mode     ordered, journal, writeback: ext4's data=
@@ -11,7 +12,8 @@ usage: Campaigns/power.py [--cycles N] [--mode NAME]… [--layout NAME]… [--se
              library   library, quarantine and duplicates on another than inbox and state
              state     the state on another than inbox and library
   --seed     of the first cycle (1)
-  --keep     leaves everything as it is at a violation, and waits for Enter
+  --jobs     houses at once, each with disks of its own (3)
+  --keep     leaves everything as it is at a violation, and waits
 
 A photo counts as put in when its writer has synced it and its directory: it must then be whole in exactly one place, for
 ever. What was not synced may be lost with the writer, until the daemon says `filed`. After each cut what must hold at
@@ -26,10 +28,12 @@ import hashlib
 import mmap
 import os
 import random
+import signal
 import stat
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 
 import checker
@@ -280,12 +284,74 @@ class Trial:
         house.start().ready()
 
 
+class Tally:
+    """What all jobs have done, in memory that they share; each adds under a lock that its end gives back."""
+
+    def __init__(self):
+        self.memory, self.lock = mmap.mmap(-1, 4 * 8), tempfile.TemporaryFile()
+
+    def add(self, *more):
+        fcntl.lockf(self.lock, fcntl.LOCK_EX)
+        self.memory[:] = struct.pack("4q", *(one + other for one, other in zip(self.counts, more)))
+        fcntl.lockf(self.lock, fcntl.LOCK_UN)
+
+    @property
+    def counts(self):
+        return struct.unpack("4q", self.memory)
+
+    @property
+    def cycles(self):
+        return self.counts[0]
+
+    def __str__(self):
+        done, again, synced, filed = self.counts
+        return (f"{done} cycles, {again} cuts more during recovery, {synced} photos synced by their writers, "
+                f"{filed} told as filed before the cut")
+
+
+def work(options, kinds, job, tally):
+    """One job's share of the cycles, disks after disks; its status."""
+    per_disk = min(CYCLES_PER_DISK, max(1, options.cycles // len(kinds)))
+    trial = None
+    with scratch("/dev/shm") as directory:
+        disks = {name: Disk(directory, name) for name in "ab"}
+        try:
+            for number in range(options.cycles):
+                if number // per_disk % options.jobs != job:
+                    continue
+                if number % per_disk == 0:
+                    if trial:
+                        trial.close()
+                    mode, layout = kinds[number // per_disk % len(kinds)]
+                    trial = Trial(options, disks, mode, layout, directory)
+                tally.add(1, *trial.cycle(number, random.Random(options.seed + number)))
+            if trial:
+                trial.close()
+                trial = None
+            return 0
+        except Violation as violation:
+            print(f"VIOLATION in cycle {number} (--seed {options.seed + number}, {mode}, {layout}):\n  {violation}",
+                  flush=True)
+            if trial:
+                print("the daemon's last words:\n  " + "\n  ".join(trial.house.daemon.lines[-40:]), flush=True)
+            if options.keep:
+                print(f"see {directory} (nsenter -m -t {os.getpid()}); SIGTERM ends it", flush=True)
+                signal.pause()
+            return 1
+        except SystemExit:
+            return 1  # Another job has found something.
+        finally:
+            if trial:
+                trial.house.daemon.process.kill()
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--cycles", type=int, default=2_100)
     parser.add_argument("--mode", action="append", choices=MODES)
     parser.add_argument("--layout", action="append", choices=LAYOUTS)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=3)
     parser.add_argument("--program")
     parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
@@ -293,38 +359,32 @@ def main():
     options.program = find_program(options.program)
     enter_private_mounts()
     kinds = [(mode, layout) for mode in options.mode or MODES for layout in options.layout or LAYOUTS]
-    begin, done, again, synced, filed = time.monotonic(), 0, 0, 0, 0
-    with scratch("/dev/shm") as directory:
-        disks = {name: Disk(directory, name) for name in "ab"}
-        trial, per_disk = None, min(CYCLES_PER_DISK, max(1, options.cycles // len(kinds)))
-        try:
-            for number in range(options.cycles):
-                if number % per_disk == 0:
-                    if trial:
-                        trial.close()
-                    mode, layout = kinds[number // per_disk % len(kinds)]
-                    trial = Trial(options, disks, mode, layout, directory)
-                more = trial.cycle(number, random.Random(options.seed + number))
-                done, again, synced, filed = done + 1, again + more[0], synced + more[1], filed + more[2]
-                if done % 100 == 0:
-                    print(f"{done} cycles, {again} cuts more during recovery, {synced} photos synced by their writers, "
-                          f"{filed} told as filed before the cut, {time.monotonic() - begin:.0f} s", flush=True)
-            trial.close()
-            trial = None
-        except Violation as violation:
-            print(f"VIOLATION in cycle {number} (--seed {options.seed + number}, {mode}, {layout}):\n  {violation}",
-                  flush=True)
-            if trial:
-                print("the daemon's last words:\n  " + "\n  ".join(trial.house.daemon.lines[-40:]), flush=True)
-            if options.keep:
-                input(f"see {directory} (nsenter -m -t {os.getpid()}); Enter ends it")
-            sys.exit(1)
-        finally:
-            if trial:
-                trial.house.daemon.process.kill()
-    print(f"power cut: {done} cycles in {'/'.join(dict.fromkeys(mode for mode, _ in kinds))} "
-          f"({'/'.join(dict.fromkeys(layout for _, layout in kinds))}), {again} cuts more during recovery, "
-          f"{synced} photos synced, 0 violations, {time.monotonic() - begin:.0f} s")
+    begin, tally, jobs = time.monotonic(), Tally(), []
+    try:
+        for job in range(options.jobs):
+            jobs.append(os.fork())
+            if jobs[-1] == 0:
+                jobs = []
+                os._exit(work(options, kinds, job, tally))
+        printed = 0
+        while jobs:
+            ended, status = os.waitpid(-1, os.WNOHANG)
+            if ended:
+                jobs.remove(ended)
+                if status:
+                    sys.exit(1)
+            else:
+                time.sleep(0.1)
+            if tally.cycles // 100 > printed:
+                printed = tally.cycles // 100
+                print(f"{tally}, {time.monotonic() - begin:.0f} s", flush=True)
+    finally:
+        for job in jobs:
+            os.kill(job, 15)
+        for job in jobs:
+            os.waitpid(job, 0)
+    print(f"power cut: {tally} in {'/'.join(dict.fromkeys(mode for mode, _ in kinds))} "
+          f"({'/'.join(dict.fromkeys(layout for _, layout in kinds))}), 0 violations, {time.monotonic() - begin:.0f} s")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import threading
 import typing
 
 import checker
-from house import Fault, House, cut_jpeg, jpeg, other_file_system
+from house import Fault, House, cut_jpeg, jpeg, live_photo, other_file_system, raw_and_jpeg
 
 
 @dataclasses.dataclass
@@ -144,6 +144,24 @@ def found_again(house):
         house.drop(f"{folder}/BROKEN.JPG", cut_jpeg(folder), ends=["quarantine"])
 
 
+def sets(house):
+    """A RAW with its JPEG and a sidecar, and a Live Photo with the phone's edits."""
+    house.drop_set("DSC_0001", raw_and_jpeg("set"))
+    house.drop_set("IMG_0001", live_photo("set"))
+
+
+def begun_sets(house):
+    house.drop_set("DSC_0001", raw_and_jpeg("set"), [".JPG"])
+    house.drop_set("IMG_0001", live_photo("set"), [".JPG"])
+
+
+def late_members(house):
+    """What belongs to photos that are filed already."""
+    house.drop_set("DSC_0001", raw_and_jpeg("set"), [".xmp", ".NEF"])
+    house.drop_set("IMG_0001", live_photo("set"), [".AAE", ".MOV"])
+
+
+AT_ONCE = ("--quiet", "0s")
 IMPATIENT = ("--patience", "1ms")
 
 ALL = [
@@ -161,6 +179,11 @@ ALL = [
     Scenario("names", "photos and broken ones of one name, without O_TMPFILE", found_again,
              house={"fault": Fault(refuse=("tmpfile",)), "arguments": IMPATIENT}),
     Scenario("gone", "a photo comes again whose copy is gone from the library", gone, known),
+    Scenario("sets", "RAW, JPEG and sidecar; a Live Photo with its edits", sets, house={"arguments": AT_ONCE}),
+    Scenario("named-sets", "the same without O_TMPFILE", sets,
+             house={"arguments": AT_ONCE, "fault": Fault(refuse=("tmpfile",))}),
+    Scenario("late", "RAW, film and sidecars of photos that are filed already", late_members, begun_sets,
+             house={"arguments": AT_ONCE + ("--set", "sets.wait=50ms")}),
     Scenario("plain", "across file systems, one without O_TMPFILE, clones and RENAME_NOREPLACE", mixed, known,
              house={"library_base": other_file_system, "arguments": IMPATIENT,
                     "fault": Fault(refuse=("tmpfile", "clone", "copy_file_range", "renameat2"))},
