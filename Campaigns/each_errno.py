@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Lets the Nth system call that touches the places fail with each errno that it may have, once, or from then on until it
-is healed, or lets a copy be made that was not; the daemon must come to a state in which the checker finds nothing, by itself, within 60 s of the healing.
+is healed, or lets a copy be made that was not; the daemon must come to a state in which the checker finds nothing, by
+itself, within 60 s of the healing.
 
 usage: Campaigns/each_errno.py [--faults N] [--errno NAME]... [--scenario NAME]... [--lasting | --once] [--at N]
                                [--seed N] [--jobs N] [--first] [--patience SECONDS] [--daemon FILE]
@@ -15,7 +16,6 @@ usage: Campaigns/each_errno.py [--faults N] [--errno NAME]... [--scenario NAME].
 Which calls an errno may strike is in the table of this file. A lasting one is healed after a second. Prints for each
 errno how many were fired and healed, and how long that took, and exits with 1 if one was not.
 """
-import argparse
 import collections
 import concurrent.futures
 import dataclasses
@@ -25,6 +25,7 @@ import time
 
 import checker
 import house as houses
+import commandline
 import scenarios
 from house import Failed, Fault
 
@@ -63,7 +64,7 @@ TABLE = {
 }
 # Never for long: it says itself that the next try may succeed, or nothing could be done about it.
 PASSING = ("EINTR", "LIE")
-SCENARIOS = ("lone", "collision", "duplicate", "quarantine", "across", "named")
+SCENARIOS = ("lone", "collision", "duplicate", "quarantine", "across", "named", "sets")
 
 
 @dataclasses.dataclass
@@ -164,25 +165,13 @@ class Tally:
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("--faults", type=int, default=2_000)
-    parser.add_argument("--errno", action="append")
-    parser.add_argument("--scenario", action="append")
-    parser.add_argument("--lasting", action="store_true")
-    parser.add_argument("--once", action="store_true")
-    parser.add_argument("--at", type=int)
-    parser.add_argument("--first", action="store_true")
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
-    parser.add_argument("--jobs", type=int, default=24)
-    parser.add_argument("--patience", type=float, default=60)
-    parser.add_argument("--daemon")
-    options = parser.parse_args()
-    houses.PATIENCE = options.patience
-    if reason := houses.why_not_traceable():
-        print(f"skipped: {reason}")
+    arguments = commandline.fault_parser(__doc__, jobs=24)
+    arguments.add_argument("--faults", type=int, default=2_000)
+    arguments.add_argument("--errno", action="append")
+    arguments.add_argument("--lasting", action="store_true")
+    arguments.add_argument("--once", action="store_true")
+    if not (options := commandline.begin(arguments, "errno", traces=True)):
         return 0
-    options.daemon = houses.program(given=options.daemon)
-    print(f"errno: seed {options.seed}, {options.daemon}", flush=True)
     tally = Tally()
     numbers = random.Random(options.seed)
     began = time.monotonic()
@@ -190,7 +179,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         points = drawn(options, numbers, over)
         waiting = {}
-        exhausted = False
+        exhausted, printed = False, 0
         while True:
             exhausted = exhausted or options.first and tally.wrong > 0
             while not exhausted and len(waiting) < options.jobs and sum(tally.fired.values()) < options.faults:
@@ -204,9 +193,9 @@ def main():
             for future in done:
                 point = waiting.pop(future)
                 take(point, future.result(), tally, over, options)
-                if sum(tally.fired.values()) % 200 == 0:
-                    print(f"  {sum(tally.fired.values())} fired, {tally.wrong} violations, "
-                          f"{time.monotonic() - began:.0f} s", flush=True)
+                if (fired := sum(tally.fired.values())) // 200 > printed:
+                    printed = fired // 200
+                    print(f"  {fired} fired, {tally.wrong} violations, {time.monotonic() - began:.0f} s", flush=True)
     for error in TABLE:
         if tally.fired[error]:
             print(f"{error}: {tally.fired[error]} fired, {tally.healed[error]} healed, "

@@ -164,7 +164,7 @@ class Daemon:
         self.log = open(house.path("own/log"), "ab")
         self.process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env=environment, pass_fds=pass_fds,
-            start_new_session=True, cwd="/")
+            process_group=0, cwd="/")
         for end in pass_fds:
             os.close(end)
         self.own_pid = None if fault else self.process.pid

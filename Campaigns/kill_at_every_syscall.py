@@ -16,7 +16,6 @@ usage: Campaigns/kill_at_every_syscall.py [--scenario NAME]... [--recovery | --n
 
 Prints a line for each scenario and each violation, and exits with 1 if there was one.
 """
-import argparse
 import collections
 import concurrent.futures
 import itertools
@@ -25,7 +24,7 @@ import sys
 import time
 
 import checker
-import house as houses
+import commandline
 import scenarios
 from house import Failed, Fault
 
@@ -165,29 +164,17 @@ def run(label, points, attempt, tally, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("--scenario", action="append")
-    parser.add_argument("--recovery", action="store_true")
-    parser.add_argument("--no-recovery", action="store_true")
-    parser.add_argument("--sample", type=int)
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
-    parser.add_argument("--at", type=int)
-    parser.add_argument("--first", action="store_true")
-    parser.add_argument("--crash", type=int)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--patience", type=float, default=60)
-    parser.add_argument("--daemon")
-    options = parser.parse_args()
-    houses.PATIENCE = options.patience
-    if reason := houses.why_not_traceable():
-        print(f"skipped: {reason}")
+    arguments = commandline.fault_parser(__doc__, jobs=2)
+    arguments.add_argument("--recovery", action="store_true")
+    arguments.add_argument("--no-recovery", action="store_true")
+    arguments.add_argument("--sample", type=int)
+    arguments.add_argument("--crash", type=int)
+    if not (options := commandline.begin(arguments, "kill at every system call", traces=True)):
         return 0
-    options.daemon = houses.program(given=options.daemon)
     numbers = random.Random(options.seed)
     chosen = [each for each in scenarios.ALL if not options.scenario or each.name in options.scenario]
     # Those where the moment counts are only lived through.
     chosen += [each for each in scenarios.TIMED if each.name in (options.scenario or ())]
-    print(f"kill at every system call: seed {options.seed}, {options.daemon}", flush=True)
     total = Tally()
 
     def work(label, points, attempt):

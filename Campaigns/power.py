@@ -33,10 +33,10 @@ import stat
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 
 import checker
+import jobs
 from storm import House, Violation, enter_private_mounts, find_program, jpeg, judge, mount, require_root, scratch, unmount
 
 SHUTDOWN, NO_LOG_FLUSH = 0x8004587D, (2).to_bytes(4, "little")
@@ -220,8 +220,10 @@ class Trial:
         """Ends the file systems, and the daemon with them.
 
         Half of the time the daemon is stopped first: all disks lose their current at one moment, as in a power cut. Else
-        it goes on for a moment and meets errors, as when a disk fails; then the state's disk is the first to go, since
-        ext4 may answer an fsync(2) that is under way with success though its journal was aborted meanwhile.
+        it goes on and meets errors, as when disks fail one after the other, the state's first. That happens to a daemon
+        which waits for no disk just then: to an fsync(2) that is under way ext4 may answer with success though its
+        journal was aborted meanwhile, since it asks only at the start, and waits for no transaction that is over. What
+        rests on such an answer is on no disk, and nobody can know.
         """
         daemon = self.house.daemon
         if rng.random() < 0.5:
@@ -230,8 +232,10 @@ class Trial:
                 disk.cut()
         else:
             for disk in sorted(self.disks, key=lambda disk: not self.house.path["state"].startswith(disk.target + "/")):
+                daemon.freeze(amid=False)
                 disk.cut()
-            time.sleep(rng.choice((0, 0.005, 0.03, 0.1)))
+                daemon.thaw()
+                time.sleep(rng.choice((0, 0.005, 0.03, 0.1)))
         daemon.kill()
 
     def mount_again(self):
@@ -284,32 +288,7 @@ class Trial:
         house.start().ready()
 
 
-class Tally:
-    """What all jobs have done, in memory that they share; each adds under a lock that its end gives back."""
-
-    def __init__(self):
-        self.memory, self.lock = mmap.mmap(-1, 4 * 8), tempfile.TemporaryFile()
-
-    def add(self, *more):
-        fcntl.lockf(self.lock, fcntl.LOCK_EX)
-        self.memory[:] = struct.pack("4q", *(one + other for one, other in zip(self.counts, more)))
-        fcntl.lockf(self.lock, fcntl.LOCK_UN)
-
-    @property
-    def counts(self):
-        return struct.unpack("4q", self.memory)
-
-    @property
-    def cycles(self):
-        return self.counts[0]
-
-    def __str__(self):
-        done, again, synced, filed = self.counts
-        return (f"{done} cycles, {again} cuts more during recovery, {synced} photos synced by their writers, "
-                f"{filed} told as filed before the cut")
-
-
-def work(options, kinds, job, tally):
+def work(options, kinds, job, counts):
     """One job's share of the cycles, disks after disks; its status."""
     per_disk = min(CYCLES_PER_DISK, max(1, options.cycles // len(kinds)))
     trial = None
@@ -324,7 +303,8 @@ def work(options, kinds, job, tally):
                         trial.close()
                     mode, layout = kinds[number // per_disk % len(kinds)]
                     trial = Trial(options, disks, mode, layout, directory)
-                tally.add(1, *trial.cycle(number, random.Random(options.seed + number)))
+                again, synced, filed = trial.cycle(number, random.Random(options.seed + number))
+                counts.add(cycles=1, again=again, synced=synced, filed=filed)
             if trial:
                 trial.close()
                 trial = None
@@ -338,8 +318,6 @@ def work(options, kinds, job, tally):
                 print(f"see {directory} (nsenter -m -t {os.getpid()}); SIGTERM ends it", flush=True)
                 signal.pause()
             return 1
-        except SystemExit:
-            return 1  # Another job has found something.
         finally:
             if trial:
                 trial.house.daemon.process.kill()
@@ -359,31 +337,15 @@ def main():
     options.program = find_program(options.program)
     enter_private_mounts()
     kinds = [(mode, layout) for mode in options.mode or MODES for layout in options.layout or LAYOUTS]
-    begin, tally, jobs = time.monotonic(), Tally(), []
-    try:
-        for job in range(options.jobs):
-            jobs.append(os.fork())
-            if jobs[-1] == 0:
-                jobs = []
-                os._exit(work(options, kinds, job, tally))
-        printed = 0
-        while jobs:
-            ended, status = os.waitpid(-1, os.WNOHANG)
-            if ended:
-                jobs.remove(ended)
-                if status:
-                    sys.exit(1)
-            else:
-                time.sleep(0.1)
-            if tally.cycles // 100 > printed:
-                printed = tally.cycles // 100
-                print(f"{tally}, {time.monotonic() - begin:.0f} s", flush=True)
-    finally:
-        for job in jobs:
-            os.kill(job, 15)
-        for job in jobs:
-            os.waitpid(job, 0)
-    print(f"power cut: {tally} in {'/'.join(dict.fromkeys(mode for mode, _ in kinds))} "
+    begin, counts = time.monotonic(), jobs.Counts("cycles", "again", "synced", "filed")
+
+    def so_far():
+        return (f"{counts.cycles} cycles, {counts.again} cuts more during recovery, {counts.synced} photos synced by their "
+                f"writers, {counts.filed} told as filed before the cut")
+
+    if not jobs.run(options.jobs, lambda job: work(options, kinds, job, counts), lambda: counts.cycles, so_far):
+        sys.exit(1)
+    print(f"power cut: {so_far()} in {'/'.join(dict.fromkeys(mode for mode, _ in kinds))} "
           f"({'/'.join(dict.fromkeys(layout for _, layout in kinds))}), 0 violations, {time.monotonic() - begin:.0f} s")
 
 

@@ -15,7 +15,6 @@ when it is ready; in the other half everything is settled before more comes. Pho
 JPEG, Live Photos, with sidecars. Prints what was found, in how many trials a filing was under way when the kill came (its
 intent or its move was written down and not closed), and the bound that this proves; exits with 1 if there was a violation.
 """
-import argparse
 import random
 import signal
 import sys
@@ -23,7 +22,8 @@ import threading
 import time
 
 import checker
-import house as houses
+import commandline
+import jobs
 import scenarios
 from house import Failed, House, cut_jpeg, jpeg, live_photo, raw_and_jpeg
 
@@ -73,125 +73,83 @@ class Load(threading.Thread):
         self.house.drop(name, content, ends=ends)
 
 
-class Campaign:
-    def __init__(self, options):
-        self.options = options
-        self.lock = threading.Lock()
-        self.trials = self.photos = self.wrong = self.begun = self.under_way = 0
-        self.started = time.monotonic()
+class Violation(Exception):
+    """Something that must never happen has happened."""
 
-    def more(self):
-        with self.lock:
-            self.begun += 1
-            return self.begun <= self.options.trials
 
-    def violation(self, seed, wrong, house):
-        with self.lock:
-            self.wrong += 1
-            print(f"VIOLATION in the house of seed {seed}:", flush=True)
-            for line in wrong[:20]:
-                print(f"  {line}")
-            print(house.tail(60), flush=True)
+def campaign(house, numbers, options, counts):
+    """The trials in one house."""
+    pool = []
+    for _ in range(options.rest):
+        if counts.kills >= options.trials:
+            break
+        trial(house, numbers, pool, counts)
+    expect(scenarios.recover(house))
 
-    def house(self, seed):
-        """The trials in one house."""
-        numbers = random.Random(seed)
-        house = House(self.options.daemon, arguments=ARGUMENTS)
+
+def trial(house, numbers, pool, counts):
+    load = Load(house, random.Random(numbers.random()), pool)
+    settles_first, from_start = numbers.random() < 0.5, numbers.random() < 0.5
+    wait = numbers.uniform(0, 0.5)
+    daemon = house.start()
+    try:
+        if settles_first and not (daemon.wait_ready() and house.settle(daemon)):
+            raise Violation("it ended by itself")
+        load.start()
+        if not settles_first and not from_start and not daemon.wait_ready():
+            raise Violation("it ended by itself")
+        time.sleep(wait)
+        daemon.kill()
+        load.is_over.set()
+        load.join()
+        if daemon.process.returncode != -signal.SIGKILL:
+            raise Violation(f"it had ended by itself with status {daemon.process.returncode}")
+        rows = checker.Rows(house.places)
+        counts.add(kills=1, amid=bool(rows.intents or rows.moves))
+        expect(house.violations(crashed=True, rows=rows))
+    finally:
+        load.is_over.set()
+        daemon.abandon()
+
+
+def expect(wrong):
+    if wrong:
+        raise Violation("\n  ".join(wrong[:20]))
+
+
+def work(job, options, counts):
+    """One job's houses, one after the other; 0."""
+    for number in range(job, 1 << 30, options.jobs):
+        if counts.kills >= options.trials:
+            return 0
+        house = House(options.daemon, arguments=ARGUMENTS)
         try:
-            pool = []
-            for _ in range(self.options.rest):
-                if not self.more():
-                    break
-                wrong = self.trial(house, numbers, pool)
-                if wrong:
-                    return self.violation(seed, wrong, house)
-            wrong = self.judge(lambda: scenarios.recover(house))
-            if wrong:
-                self.violation(seed, wrong, house)
+            campaign(house, random.Random(f"{options.seed} {number}"), options, counts)
+        except (Violation, Failed, RuntimeError) as violation:
+            counts.add(wrong=1)
+            print(f"VIOLATION in house {number}:\n  {violation}\n{house.tail(80)}", flush=True)
         finally:
-            with self.lock:
-                self.photos += house.number
+            counts.add(files=house.number)
             house.remove()
-
-    @staticmethod
-    def judge(body):
-        try:
-            return body()
-        except (Failed, RuntimeError) as failure:
-            return [str(failure)]
-
-    def trial(self, house, numbers, pool):
-        load = Load(house, random.Random(numbers.random()), pool)
-        settles_first, from_start = numbers.random() < 0.5, numbers.random() < 0.5
-        wait = numbers.uniform(0, 0.5)
-        daemon = house.start()
-        try:
-            if settles_first:
-                wrong = self.judge(lambda: [] if daemon.wait_ready() and house.settle(daemon) else ["it ended"])
-                if wrong:
-                    return wrong
-            load.start()
-            if not settles_first and not from_start:
-                wrong = self.judge(lambda: [] if daemon.wait_ready() else ["it ended"])
-                if wrong:
-                    return wrong
-            time.sleep(wait)
-            daemon.kill()
-            load.is_over.set()
-            load.join()
-            if daemon.process.returncode != -signal.SIGKILL:
-                return [f"it had ended by itself with status {daemon.process.returncode}"]
-            with self.lock:
-                self.trials += 1
-            rows = checker.Rows(house.places)
-            with self.lock:
-                self.under_way += bool(rows.intents or rows.moves)
-            return house.violations(crashed=True, rows=rows)
-        finally:
-            load.is_over.set()
-            daemon.abandon()
-
-    def run(self):
-        seeds = random.Random(self.options.seed)
-
-        def work():
-            while True:
-                with self.lock:
-                    if self.begun >= self.options.trials:
-                        return
-                    seed = seeds.randrange(1 << 48)
-                self.house(seed)
-                if self.trials % 500 < self.options.rest:
-                    print(f"  {self.trials} kills, {self.under_way} amid a filing, {self.wrong} violations, "
-                          f"{time.monotonic() - self.started:.0f} s", flush=True)
-
-        workers = [threading.Thread(target=work) for _ in range(self.options.jobs)]
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join()
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("--trials", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
-    parser.add_argument("--jobs", type=int, default=4)
-    parser.add_argument("--rest", type=int, default=10)
-    parser.add_argument("--patience", type=float, default=60)
-    parser.add_argument("--daemon")
-    options = parser.parse_args()
-    houses.PATIENCE = options.patience
-    options.daemon = houses.program(given=options.daemon)
-    print(f"random kill: seed {options.seed}, {options.daemon}", flush=True)
-    campaign = Campaign(options)
-    campaign.run()
-    print(f"{campaign.trials} kills, {campaign.under_way} amid a filing, {campaign.photos} files, {campaign.wrong} violations, "
-          f"{time.monotonic() - campaign.started:.0f} s")
-    if not campaign.wrong and campaign.trials:
+    arguments = commandline.parser(__doc__, jobs=4)
+    arguments.add_argument("--trials", type=int, default=10_000)
+    arguments.add_argument("--rest", type=int, default=10)
+    options = commandline.begin(arguments, "random kill")
+    begin, counts = time.monotonic(), jobs.Counts("kills", "amid", "files", "wrong")
+
+    def so_far():
+        return f"{counts.kills} kills, {counts.amid} amid a filing, {counts.files} files, {counts.wrong} violations"
+
+    if not jobs.run(options.jobs, lambda job: work(job, options, counts), lambda: counts.kills, so_far):
+        return 1
+    print(f"{so_far()}, {time.monotonic() - begin:.0f} s")
+    if not counts.wrong and counts.kills:
         # The rule of three: what was never seen in n trials has, at 95 % confidence, a probability below 3/n.
-        print(f"so at 95 % confidence fewer than 1 in {campaign.trials // 3} such kills loses or doubles anything")
-    return 1 if campaign.wrong else 0
+        print(f"so at 95 % confidence fewer than 1 in {counts.kills // 3} such kills loses or doubles anything")
+    return 1 if counts.wrong else 0
 
 
 if __name__ == "__main__":

@@ -162,17 +162,20 @@ class Daemon:
         with open(self.runtime + "/state.json", encoding="utf-8") as file:
             return json.load(file)
 
-    def freeze(self):
-        """Stops it; when this returns, no thread of it is outside the kernel."""
+    def freeze(self, amid=True):
+        """Stops it; when this returns, no thread of it is outside the kernel, nor, unless `amid` a call, in one."""
         self.process.send_signal(signal.SIGSTOP)
         tasks = f"/proc/{self.process.pid}/task"
-        while True:
+        while self.process.poll() is None:
             states = set()
             for task in os.listdir(tasks):
                 with contextlib.suppress(OSError), open(f"{tasks}/{task}/stat", encoding="utf-8", errors="replace") as file:
                     states.add(file.read().rsplit(")", 1)[1].split()[0])
-            if not states & {"R", "S"}:
+            if not states & {"R", "S"} and (amid or "D" not in states):
                 return
+
+    def thaw(self):
+        self.process.send_signal(signal.SIGCONT)
 
     def kill(self):
         """As a power cut ends it: at once. Tells whether it was there to be ended."""

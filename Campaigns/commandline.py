@@ -1,0 +1,37 @@
+"""The options that the campaigns against a house's daemon share; each campaign's own come in its file."""
+import argparse
+import random
+
+import house as houses
+
+
+def parser(usage, jobs):
+    """Those of every such campaign."""
+    arguments = argparse.ArgumentParser(usage=usage)
+    arguments.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+    arguments.add_argument("--jobs", type=int, default=jobs)
+    arguments.add_argument("--patience", type=float, default=60)
+    arguments.add_argument("--daemon")
+    return arguments
+
+
+def fault_parser(usage, jobs):
+    """Those of one that strikes at system calls in the scenarios, besides."""
+    arguments = parser(usage, jobs)
+    arguments.add_argument("--scenario", action="append")
+    arguments.add_argument("--at", type=int)
+    arguments.add_argument("--first", action="store_true")
+    return arguments
+
+
+def begin(arguments, name, traces=False):
+    """What was asked for, with the daemon's path found, told in a first line; None, and why, if the fault tool, which
+    `traces`, cannot work here."""
+    options = arguments.parse_args()
+    houses.PATIENCE = options.patience
+    if traces and (reason := houses.why_not_traceable()):
+        print(f"skipped: {reason}")
+        return None
+    options.daemon = houses.program(given=options.daemon)
+    print(f"{name}: seed {options.seed}, {options.daemon}", flush=True)
+    return options

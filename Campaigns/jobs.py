@@ -1,0 +1,77 @@
+"""A campaign's work shared among processes of its own, and what they have counted together."""
+import fcntl
+import mmap
+import os
+import signal
+import struct
+import sys
+import tempfile
+import time
+
+
+class Counts:
+    """Numbers by name, in memory that all jobs share. Made before they are."""
+
+    def __init__(self, *names):
+        self.names, self.format = names, f"{len(names)}q"
+        self.memory, self.lock = mmap.mmap(-1, 8 * len(names)), tempfile.TemporaryFile()
+
+    def add(self, **more):
+        # POSIX locks go with the process that holds them, however it ends. One thread of each job counts.
+        fcntl.lockf(self.lock, fcntl.LOCK_EX)
+        try:
+            counts = self.all()
+            for name, count in more.items():
+                counts[name] += count
+            self.memory[:] = struct.pack(self.format, *counts.values())
+        finally:
+            fcntl.lockf(self.lock, fcntl.LOCK_UN)
+
+    def all(self):
+        return dict(zip(self.names, struct.unpack(self.format, self.memory)))
+
+    def __getattr__(self, name):
+        return self.all()[name]
+
+
+def run(count, work, told, every):
+    """Runs `work(job)`, which returns a status, in as many processes; prints `every(told)` whenever `told()` is past one
+    hundred more. Whether all were well; the first that is not ends the others."""
+    jobs, begin, printed = [], time.monotonic(), 0
+    sys.stdout.flush()
+    try:
+        for job in range(count):
+            jobs.append(os.fork())
+            if jobs[-1] == 0:
+                jobs = []
+                os._exit(status_of(work, job))
+        while jobs:
+            ended, status = os.waitpid(-1, os.WNOHANG)
+            if ended:
+                jobs.remove(ended)
+                if status:
+                    return False
+            else:
+                time.sleep(0.1)
+            if told() // 100 > printed:
+                printed = told() // 100
+                print(f"{every()}, {time.monotonic() - begin:.0f} s", flush=True)
+        return True
+    finally:
+        for job in jobs:
+            os.kill(job, signal.SIGTERM)
+        for job in jobs:
+            os.waitpid(job, 0)
+
+
+def status_of(work, job):
+    """Whatever happens in a job, it does not go on as if it were the campaign."""
+    try:
+        return work(job)
+    except SystemExit:
+        return 1
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        return 1
+    finally:
+        sys.stdout.flush()
