@@ -226,4 +226,55 @@ struct SetFilingTests {
         }
         withExtendedLifetime(scratch) {}
     }
+
+    @Test("Killed while the copy is made anew that a filed photo lacks, recovered twice: one copy, and its row")
+    func replacementKilledAtEachStep() async throws {
+        let photo = try WorkerHouse.content("exif.jpg")
+        /// Files the photo, and takes its copy out of the library behind the catalogue's back.
+        func lose(_ house: WorkerHouse) async throws {
+            try house.drop(["first.jpg": "exif.jpg"])
+            await house.file(["first.jpg"])
+            #expect(unlink("\(house.root)/library/\(day)/first.jpg") == 0)
+            try house.drop(["again.jpg": "exif.jpg"])
+        }
+        let counted = Locked(0)
+        do {
+            let (scratch, house) = try house()
+            try await lose(house)
+            await house.file(["again.jpg"]) { _ in counted.withLock { $0 += 1 } }
+            withExtendedLifetime(scratch) {}
+        }
+        for isKept in [true, false] {
+            for step in 1...counted.withLock({ $0 }) {
+                let scratch = try ScratchDirectory()
+                let root = scratch.path
+                try await lose(try WorkerHouse(root))
+                await #expect(processExitsWith: .signal(SIGKILL)) { [root = root as String, step = step as Int] in
+                    let house = try WorkerHouse(root)
+                    let left = Locked(step)
+                    await house.file(["again.jpg"]) { _ in
+                        if left.withLock({
+                            $0 -= 1; return $0
+                        }) == 0 {
+                            kill(getpid(), SIGKILL)
+                        }
+                    }
+                }
+                let house = try WorkerHouse(root)
+                // Whoever brought it may take it away again, as soon as there is a copy.
+                if !isKept, !house.files("library").isEmpty { unlink("\(root)/inbox/again.jpg") }
+                for _ in 0..<2 {
+                    #expect(await house.worker.recover().isEmpty)
+                    let (inbox, library) = (house.files("inbox"), house.files("library"))
+                    let rows = try photos(house)
+                    #expect(try house.catalogue.pendingIntents().isEmpty)
+                    #expect(
+                        Array(inbox.values) == [photo] && library.isEmpty
+                            || inbox.isEmpty && library == ["\(day)/again.jpg": photo]
+                                && rows.map(\.photo.libraryPath) == [BytePath("\(day)/again.jpg")],
+                        "step \(step): \(inbox.keys), \(library.keys), \(rows.map(\.photo.libraryPath.escaped))")
+                }
+            }
+        }
+    }
 }

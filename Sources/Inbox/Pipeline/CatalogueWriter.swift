@@ -199,22 +199,20 @@ actor CatalogueWriter {
             .filter { $0.photo.inbox == inbox }
     }
 
-    /// Records a photo that a crash left in the library unrecorded.
-    func commit(recovered intent: StoredIntent, at path: BytePath, keepsSource: Bool) throws(CatalogueError) {
+    /// Records a photo that a crash left in the library unrecorded, in place of the photo `old` if one is given. Throws
+    /// ``CatalogueError/Code/alreadyRecorded(photo:)`` if another with the same content is recorded.
+    func commit(
+        recovered intent: StoredIntent, at path: BytePath, keepsSource: Bool, superseding old: Int64? = nil
+    ) throws(CatalogueError) {
         var photo = intent.photo
         photo.libraryPath = path
         let filing = FilingCommit(
             intent: intent.id, photo: photo, filedAt: Moment.now.wall, reason: "finished after a crash",
-            keepsSource: keepsSource)
-        do {
-            _ = try perform("recording a recovered filing") { () throws(CatalogueError) in
-                try catalogue.commitFilings([filing], set: intent.joins.map { .joining(photo: $0) })
-            }
-            tellOutcomes()
-        } catch {
-            // The same content was recorded by a later try: what stands in the library is that photo.
-            guard case .alreadyRecorded = error.code else { throw error }
+            keepsSource: keepsSource, supersedes: old)
+        _ = try perform("recording a recovered filing") { () throws(CatalogueError) in
+            try catalogue.commitFilings([filing], set: intent.joins.map { .joining(photo: $0) })
         }
+        tellOutcomes()
     }
 
     /// Whether the photo that lies at `path` of `inbox` is filed, and still to be removed or remembered as kept, or a

@@ -126,9 +126,12 @@ extension InboxWorker {
             }
             switch try Recovery(probe: probe).recover(pending, inbox: inbox.descriptor, library: library) {
             case .placed(let found):
+                guard try await record(intent, pending, at: found, inbox.descriptor, library) else {
+                    try await catalogue.close(recovered: intent, kept: nil)
+                    return []
+                }
                 path = found
                 isRecorded = true
-                try await catalogue.commit(recovered: intent, at: found, keepsSource: !spec.removesSources)
             case .undone, .finished, .sourceReplaced:
                 try await catalogue.close(recovered: intent, kept: nil)
                 return []
@@ -143,6 +146,32 @@ extension InboxWorker {
             }
         }
         return []
+    }
+
+    /// Records the copy that stands at `path`; false if it does not stand there any more, since another is recorded.
+    ///
+    /// A photo with the same content is either this one, recorded by a later try; or one whose copy was missing or
+    /// damaged when this one was begun, which is to take its place. That is decided anew when the source is filed again,
+    /// so the copy goes as long as the source is whole.
+    private func record(
+        _ intent: StoredIntent, _ pending: PendingFiling, at path: BytePath, _ inbox: borrowing OwnedDescriptor,
+        _ library: DestinationRoot
+    ) async throws -> Bool {
+        let keepsSource = !spec.removesSources
+        do throws(CatalogueError) {
+            try await catalogue.commit(recovered: intent, at: path, keepsSource: keepsSource)
+            return true
+        } catch {
+            guard case .alreadyRecorded(let other) = error.code else { throw error }
+            if try await catalogue.isRecorded(at: path, in: intent.photo.library) { return true }
+            if try !Recovery(probe: probe).sourceStands(of: pending, inbox: inbox) {
+                // The only copy there may be: it stays, as that photo.
+                try await catalogue.commit(recovered: intent, at: path, keepsSource: keepsSource, superseding: other)
+                return true
+            }
+            try Recovery(probe: probe).takeBack(pending, at: path, in: library)
+            return false
+        }
     }
 }
 
