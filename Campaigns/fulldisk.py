@@ -2,9 +2,10 @@
 """Full disks: a small file system is filled and freed again, round after round, while photos arrive. None may be lost, the
 trouble must be told, and everything must be filed within a minute after there is room again, by itself.
 
-usage: Campaigns/fulldisk.py [--rounds N] [--variant NAME]… [--seed N] [--program FILE]
+usage: Campaigns/fulldisk.py [--rounds N] [--variant NAME]… [--houses N] [--seed N] [--program FILE]
 
-  --rounds   how many in all (200), shared among the variants, which run side by side: most of it is waiting
+  --rounds   how many in all (200), shared among the houses, which stand side by side: most of it is waiting
+  --houses   of each variant (3)
   --variant  library    the library's disk alone is full (tmpfs)
              whole      inbox, library, duplicates, quarantine and state share one disk (ext4)
              catalogue  the disk of the state directory alone is full (tmpfs)
@@ -60,8 +61,8 @@ def free(target):
 class Trial:
     """One variant: a house of which one disk is small."""
 
-    def __init__(self, options, variant, directory, rounds):
-        self.variant, self.rounds, self.options = variant, rounds, options
+    def __init__(self, options, variant, directory, rounds, seed):
+        self.variant, self.rounds, self.seed, self.done = variant, rounds, seed, 0
         self.small = os.path.join(directory, "small")
         os.mkdir(self.small)
         room = (24 << 20) + rounds * (3 << 20)
@@ -91,7 +92,7 @@ class Trial:
         try:
             self.house.start().ready()
             for number in range(self.rounds):
-                self.round(random.Random(self.options.seed + number))
+                self.round(random.Random(self.seed + number))
                 self.done = number + 1
             self.house.daemon.stop()
             judge(self.house.places, self.manifest)
@@ -187,6 +188,7 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--variant", action="append", choices=VARIANTS)
+    parser.add_argument("--houses", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--program")
     options = parser.parse_args()
@@ -197,11 +199,16 @@ def main():
     begin = time.monotonic()
     with scratch("/dev/shm") as directory:
         trials, threads = [], []
-        for index, variant in enumerate(variants):
-            own = os.path.join(directory, variant)
+        houses = [variant for _ in range(options.houses) for variant in variants]
+        first = options.seed
+        for index, variant in enumerate(houses):
+            own = os.path.join(directory, f"{variant}-{index}")
             os.mkdir(own)
-            rounds = options.rounds // len(variants) + (index < options.rounds % len(variants))
-            trial = Trial(options, variant, own, rounds)
+            rounds = options.rounds // len(houses) + (index < options.rounds % len(houses))
+            if not rounds:
+                continue
+            trial = Trial(options, variant, own, rounds, first)
+            first += rounds
             trials.append(trial)
             threads.append(threading.Thread(target=trial.run))
             threads[-1].start()
@@ -209,9 +216,9 @@ def main():
             thread.join()
         for trial in trials:
             if trial.failure:
-                print(f"VIOLATION ({trial.variant}, round {getattr(trial, 'done', 0) + 1}, "
-                      f"--seed {options.seed + getattr(trial, 'done', 0)}):\n  {trial.failure!r}\n  {trial.failure}")
-            print(f"{trial.variant}: {getattr(trial, 'done', 0)} rounds, {trial.photos} photos, {trial.code} told in "
+                print(f"VIOLATION ({trial.variant}, round {trial.done + 1}, --seed {trial.seed + trial.done}):\n"
+                      f"  {trial.failure!r}\n  {trial.failure}")
+            print(f"{trial.variant}: {trial.done} rounds, {trial.photos} photos, {trial.code} told in "
                   f"{trial.told} rounds, the slowest healed within {trial.slowest:.1f} s", flush=True)
     if any(trial.failure for trial in trials):
         sys.exit(1)

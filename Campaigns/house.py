@@ -301,6 +301,7 @@ class House:
                       self.path("duplicates"), self.path("quarantine")]
         self.manifest = checker.Manifest(around=checker.canary(self.places))
         self.number = 0
+        self.daemon, self.is_removed = None, False
         if self.ordinary:
             for directory in {self.base, self.far, self.path("inbox"), self.library}:
                 os.chown(directory, NOBODY, NOBODY)
@@ -309,6 +310,7 @@ class House:
         return os.path.join(self.base, name)
 
     def remove(self):
+        self.is_removed = True
         for directory in {self.base, self.far}:
             for below, _, _ in os.walk(directory):
                 with contextlib.suppress(OSError):
@@ -345,7 +347,8 @@ class House:
             command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"] + command
         if self.standing:
             fault = dataclasses.replace(fault, refuse=self.standing.refuse) if fault else self.standing
-        return Daemon(self, command, fault)
+        self.daemon = Daemon(self, command, fault)
+        return self.daemon
 
     def violations(self, crashed=False, rows=None):
         return checker.check(self.places, self.manifest, crashed, rows)

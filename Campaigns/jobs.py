@@ -1,4 +1,5 @@
 """A campaign's work shared among processes of its own, and what they have counted together."""
+import ctypes
 import fcntl
 import mmap
 import os
@@ -34,16 +35,19 @@ class Counts:
         return self.all()[name]
 
 
-def run(count, work, told, every):
-    """Runs `work(job)`, which returns a status, in as many processes; prints `every(told)` whenever `told()` is past one
+def run(count, work, told=lambda: 0, every=str):
+    """Runs `work(job)`, which returns a status, in `count` processes; prints `every()` whenever `told()` is past one
     hundred more. Whether all were well; the first that is not ends the others."""
     jobs, begin, printed = [], time.monotonic(), 0
     sys.stdout.flush()
+    # Ended by SIGTERM, all clean up as after any other end.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         for job in range(count):
             jobs.append(os.fork())
             if jobs[-1] == 0:
                 jobs = []
+                ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG: none outlives the campaign.
                 os._exit(status_of(work, job))
         while jobs:
             ended, status = os.waitpid(-1, os.WNOHANG)

@@ -28,6 +28,9 @@ import commandline
 import scenarios
 from house import Failed, Fault
 
+# Those whose recovery is killed, too.
+RECOVERED = ("lone", "collision", "named", "across", "gone", "sets")
+
 
 def struck_life(scenario, house, fault):
     """One life that is struck, if it gets so far; its daemon, ended."""
@@ -204,7 +207,7 @@ def main():
             work(f"{scenario.name} ({scenario.words})", points_up_to(count),
                  lambda at, scenario=scenario: trial(scenario, at, options))
     for scenario in chosen:
-        if options.no_recovery or scenario.needs() or scenario.name not in ("lone", "collision", "named", "across"):
+        if options.no_recovery or scenario.needs() or scenario.name not in RECOVERED:
             continue
         calls, house = calls_of(scenario, options)
         crashes = [options.crash] if options.crash else steps_of(calls, house)

@@ -3,11 +3,14 @@
 photos arrive. What lies outside must not be read, changed, removed or filed; under a final name there must never be
 anything but one whole photo; and when the swapping ends, each photo must come to rest in one place.
 
-usage: Campaigns/race.py [--swaps N] [--houses N] [--seed N] [--program FILE]
+usage: Campaigns/race.py [--swaps N] [--houses N] [--jobs N] [--inside] [--seed N]
+                         [--program FILE]
 
   --swaps   how many in all (100,000): half of them by a program beside the daemon, half inside it, each right before one of
             its own calls on files (a library that is loaded into it)
   --houses  over how many fresh houses they are spread (20)
+  --jobs    how many of them at once (2)
+  --inside  begins with a house whose swaps are made inside the daemon
   --seed    of the first house (1)
 
 The daemon runs as root here, so that nothing but its own care keeps it inside. Needs root, for a file system that notes
@@ -24,6 +27,7 @@ import sys
 import time
 
 import checker
+import jobs
 from storm import PATIENCE, House, Violation, enter_private_mounts, find_program, jpeg, judge, libc, mount, require_root, scratch
 
 SLOTS, FOLDERS = 8, 4
@@ -222,10 +226,38 @@ class Arena:
         judge(self.house.places, self.manifest)
 
 
+def fight(options, tools, directory, number, counts, begin):
+    """One house's share of the swaps; whether all was well."""
+    inside = (number + options.inside) % 2 == 1
+    swaps = options.swaps // options.houses + (number < options.swaps % options.houses)
+    arena = None
+    try:
+        os.makedirs(directory)
+        arena = Arena(options, tools, directory, options.seed + number)
+        arena.fight(swaps, inside)
+        arena.settle()
+    except Violation as violation:
+        print(f"VIOLATION ({'--inside ' if inside else ''}--houses 1 --swaps {swaps} --seed {options.seed + number}):\n"
+              f"  {violation}", flush=True)
+        return False
+    finally:
+        if arena and arena.house.daemon:
+            arena.house.daemon.process.kill()
+            arena.house.daemon.process.wait()
+    libc.umount2(os.fsencode(arena.directory), 2)
+    photos = sum(photo["count"] for photo in arena.manifest.photos.values())
+    counts.add(photos=photos, houses=1)
+    print(f"house {number + 1}: {swaps} swaps {'inside' if inside else 'beside'} the daemon, {photos} photos, "
+          f"{time.monotonic() - begin:.0f} s", flush=True)
+    return True
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--swaps", type=int, default=100_000)
     parser.add_argument("--houses", type=int, default=20)
+    parser.add_argument("--inside", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--program")
     options = parser.parse_args()
@@ -233,33 +265,20 @@ def main():
     options.program = find_program(options.program)
     enter_private_mounts()
     libc.renameat2.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint]
-    begin, photos = time.monotonic(), 0
+    begin, counts = time.monotonic(), jobs.Counts("photos", "houses")
     with scratch("/dev/shm") as directory:
         tools = compile_swapper(directory)
-        for number in range(options.houses):
-            inside = number % 2 == 1
-            swaps = options.swaps // options.houses + (number < options.swaps % options.houses)
-            arena = None
-            try:
-                os.makedirs(f"{directory}/{number}")
-                arena = Arena(options, tools, f"{directory}/{number}", options.seed + number)
-                arena.fight(swaps, inside)
-                arena.settle()
-                photos += sum(photo["count"] for photo in arena.manifest.photos.values())
-            except Violation as violation:
-                print(f"VIOLATION (--seed {options.seed + number}, swaps {'inside' if inside else 'beside'} the "
-                      f"daemon):\n  {violation}", flush=True)
-                sys.exit(1)
-            finally:
-                if arena and arena.house.daemon:
-                    arena.house.daemon.process.kill()
-                    arena.house.daemon.process.wait()
-            libc.umount2(os.fsencode(arena.directory), 2)
-            print(f"house {number + 1}: {swaps} swaps {'inside' if inside else 'beside'} the daemon, "
-                  f"{sum(photo['count'] for photo in arena.manifest.photos.values())} photos, "
-                  f"{time.monotonic() - begin:.0f} s", flush=True)
-    print(f"race: {options.swaps} swaps in {options.houses} houses, {photos} photos, 0 leaks, 0 wrong bytes under a final "
-          f"name, {time.monotonic() - begin:.0f} s")
+
+        def work(job):
+            for number in range(job, options.houses, options.jobs):
+                if not fight(options, tools, f"{directory}/{number}", number, counts, begin):
+                    return 1
+            return 0
+
+        if not jobs.run(min(options.jobs, options.houses), work):
+            sys.exit(1)
+    print(f"race: {options.swaps} swaps in {options.houses} houses, {counts.photos} photos, 0 leaks, 0 wrong bytes under a "
+          f"final name, {time.monotonic() - begin:.0f} s")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 import dataclasses
 import os
 import threading
+import time
 import typing
 
 import checker
@@ -122,7 +123,7 @@ def gone(house):
 
 
 def unfinished(house):
-    """A whole JPEG, to which its writer, who has it open, adds something a moment later."""
+    """A whole JPEG, to which its writer, who has it open, adds something a second after the daemon could take it."""
     start, more = jpeg("unfinished"), b"and more" * 100
     path = house.path("inbox/OPEN.JPG")
     file = open(path, "wb")
@@ -130,11 +131,16 @@ def unfinished(house):
     file.flush()
     house.manifest.add(start + more, ends=["library"])
 
+    earlier = house.daemon
+
     def finish():
+        while not house.is_removed and (house.daemon is earlier or not house.daemon.is_ready):
+            time.sleep(0.01)
+        time.sleep(1)
         file.write(more)
         file.close()
 
-    threading.Timer(0.5, finish).start()
+    threading.Thread(target=finish, daemon=True).start()
 
 
 def found_again(house):

@@ -37,12 +37,12 @@ class Bug:
 
 
 def kill(*names):
-    return "kill_at_every_syscall.py --no-recovery --first --patience 10 " + " ".join(f"--scenario {name}" for name in names)
+    return "kill_at_every_syscall.py --no-recovery --first --patience 20 " + " ".join(f"--scenario {name}" for name in names)
 
 
 def errno(names, *scenarios, faults=40):
     words = " ".join(f"--errno {name}" for name in names.split())
-    return (f"each_errno.py --first --faults {faults} --patience 20 --jobs 8 --seed 1 {words} "
+    return (f"each_errno.py --first --faults {faults} --patience 30 --jobs 8 --seed 1 {words} "
             + " ".join(f"--scenario {name}" for name in scenarios))
 
 
@@ -211,7 +211,9 @@ def try_bug(bug, options, tree, logs):
             name = {"kill_at_every_syscall.py": "every kill", "each_errno.py": "errno", "power.py": "power cut"}[words[0]]
             if "--at 1000000" in line:
                 name = "the checker alone"
-            return f"{name}, {time.monotonic() - began:.0f} s", True
+            said = next((lines[index + 1].strip() for lines in [text.splitlines()] for index, found in enumerate(lines[:-1])
+                         if found.startswith("VIOLATION")), "")
+            return f"{name}, {time.monotonic() - began:.0f} s: {said[:200]}", True
     return "NOT CAUGHT", False
 
 
