@@ -2,14 +2,14 @@
  * Runs a program and strikes at the Nth of its system calls that touch given directories: kills the whole process, or
  * makes the call fail.
  *
- * usage: fault [--at N] [--kill | --lie | --errno NAME|NUMBER [--lasting]] [--under DIRECTORY]... [--calls NAME,...|changes|all]
- *              [--refuse NAME,...] [--report FD] [--trace] -- PROGRAM [ARGUMENT]...
+ * usage: fault [--at N] [--kill | --lie | --errno NAME|NUMBER [--lasting]] [--under DIRECTORY]...
+ *              [--calls NAME,...|changes|all] [--refuse NAME,...] [--report FD] [--trace] -- PROGRAM [ARGUMENT]...
  *
  * Calls are counted over all threads of the process and its children. `--calls` says which: those that change something
  * (the default), all that this program knows, or those named. `--under` counts only those whose descriptor or path lies
  * in one of the directories. The Nth is struck before it is carried out. With --lasting every later one fails as well,
- * until SIGUSR1 heals. With --lie it is not carried out, and says that it was. `--refuse` makes some calls fail always, uncounted, as a file system would that cannot do them:
- * tmpfile, copy_file_range, clone, linkat, renameat2.
+ * until SIGUSR1 heals. With --lie it is not carried out, and says that it was. `--refuse` makes some calls fail always,
+ * uncounted, as a file system would that cannot do them: tmpfile, copy_file_range, clone, linkat, renameat2.
  *
  * A seccomp filter stops the program at calls of these kinds alone; everything else runs at full speed. SIGTERM,
  * SIGUSR2 and SIGHUP are handed on. To descriptor FD are written, one a line: "pid N", "call N NAME PATH" (--trace),
@@ -28,70 +28,17 @@
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/ptrace.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#if !defined(__x86_64__) && !defined(__aarch64__)
-#error "knows the registers of x86-64 and arm64"
-#endif
-
-/* O_TMPFILE without the O_DIRECTORY in it. */
-#define ANONYMOUS 020000000
-
-/* Where a call says which file it is about: the number of an argument, or none. */
-#define NONE (-1)
-#define HERE (-2) /* a path without a descriptor */
-
-struct call {
-    const char *name;
-    long number;
-    bool changes;
-    int descriptor; /* which argument, NONE or HERE */
-    int path;       /* which argument, or NONE */
-    int flags;      /* which argument decides whether an open changes something, or NONE */
-};
-
-#define FILE_CALL(n, changes, fd) {#n, SYS_##n, changes, fd, NONE, NONE}
-#define NAME_CALL(n, changes, fd, path) {#n, SYS_##n, changes, fd, path, NONE}
-
-static const struct call calls[] = {
-    FILE_CALL(write, true, 0), FILE_CALL(pwrite64, true, 0), FILE_CALL(writev, true, 0), FILE_CALL(pwritev, true, 0),
-    FILE_CALL(pwritev2, true, 0), FILE_CALL(copy_file_range, true, 2), FILE_CALL(sendfile, true, 0),
-    FILE_CALL(ftruncate, true, 0), FILE_CALL(fallocate, true, 0), FILE_CALL(fsync, true, 0),
-    FILE_CALL(fdatasync, true, 0), FILE_CALL(sync_file_range, true, 0), FILE_CALL(syncfs, true, 0),
-    FILE_CALL(fchmod, true, 0), FILE_CALL(fchown, true, 0), FILE_CALL(fsetxattr, true, 0),
-    FILE_CALL(fremovexattr, true, 0), {"clone", SYS_ioctl, true, 0, NONE, NONE},
-    {"openat", SYS_openat, true, 0, 1, 2},
-    NAME_CALL(utimensat, true, 0, 1), NAME_CALL(fchmodat, true, 0, 1), NAME_CALL(fchownat, true, 0, 1),
-    NAME_CALL(mkdirat, true, 0, 1), NAME_CALL(mknodat, true, 0, 1), NAME_CALL(unlinkat, true, 0, 1),
-    NAME_CALL(linkat, true, 2, 3), NAME_CALL(renameat2, true, 0, 1), NAME_CALL(symlinkat, true, 1, 2),
-    NAME_CALL(truncate, true, HERE, 0),
-#ifdef SYS_open
-    {"open", SYS_open, true, HERE, 0, 1}, NAME_CALL(creat, true, HERE, 0), NAME_CALL(mkdir, true, HERE, 0),
-    NAME_CALL(rmdir, true, HERE, 0), NAME_CALL(unlink, true, HERE, 0), NAME_CALL(rename, true, HERE, 0),
-    NAME_CALL(link, true, HERE, 1), NAME_CALL(symlink, true, HERE, 1), NAME_CALL(chmod, true, HERE, 0),
-    NAME_CALL(chown, true, HERE, 0), NAME_CALL(renameat, true, 0, 1), NAME_CALL(stat, false, HERE, 0),
-    NAME_CALL(lstat, false, HERE, 0), NAME_CALL(access, false, HERE, 0),
-#endif
-    FILE_CALL(read, false, 0), FILE_CALL(pread64, false, 0), FILE_CALL(fstat, false, 0), FILE_CALL(fstatfs, false, 0),
-    FILE_CALL(getdents64, false, 0), FILE_CALL(flock, false, 0), {"fcntl", SYS_fcntl, false, 0, NONE, NONE},
-    NAME_CALL(newfstatat, false, 0, 1), NAME_CALL(statx, false, 0, 1), NAME_CALL(faccessat, false, 0, 1),
-    NAME_CALL(readlinkat, false, 0, 1), NAME_CALL(openat2, false, 0, 1), NAME_CALL(statfs, false, HERE, 0),
-    NAME_CALL(inotify_add_watch, false, NONE, 1),
-};
-#define CALLS (sizeof calls / sizeof *calls)
+#include "fault_calls.h"
+#include "fault_thread.h"
 
 static struct {
     long at;
@@ -174,65 +121,7 @@ static void install_filter(void)
     }
 }
 
-/* --- looking at a stopped thread --- */
-
-static bool read_string(pid_t thread, uint64_t address, char *buffer, size_t size)
-{
-    size_t done = 0;
-    /* In pieces that end with a page, since the next one need not be there. */
-    while (done + 1 < size) {
-        size_t piece = 4096 - (address + done) % 4096;
-        if (piece > size - 1 - done)
-            piece = size - 1 - done;
-        struct iovec ours = {buffer + done, piece}, theirs = {(void *)(address + done), piece};
-        ssize_t count = process_vm_readv(thread, &ours, 1, &theirs, 1, 0);
-        if (count <= 0)
-            return false;
-        if (memchr(buffer + done, 0, count))
-            return true;
-        done += count;
-    }
-    buffer[done] = 0;
-    return true;
-}
-
-static bool descriptor_path(pid_t thread, int64_t descriptor, char *buffer, size_t size)
-{
-    char link[64];
-    if ((int)descriptor == AT_FDCWD)
-        snprintf(link, sizeof link, "/proc/%d/cwd", thread);
-    else
-        snprintf(link, sizeof link, "/proc/%d/fd/%d", thread, (int)descriptor);
-    ssize_t length = readlink(link, buffer, size - 1);
-    if (length < 0)
-        return false;
-    buffer[length] = 0;
-    return true;
-}
-
-/* The path that a call is about; false if it is about no file. */
-static bool path_of(pid_t thread, const struct call *call, const uint64_t *arguments, char *path, size_t size)
-{
-    char name[PATH_MAX];
-    path[0] = 0;
-    if (call->path != NONE) {
-        if (!arguments[call->path])
-            return call->descriptor >= 0 && descriptor_path(thread, arguments[call->descriptor], path, size);
-        if (!read_string(thread, arguments[call->path], name, sizeof name))
-            return false;
-        if (name[0] == '/') {
-            snprintf(path, size, "%s", name);
-            return true;
-        }
-        char base[PATH_MAX];
-        int64_t directory = call->descriptor >= 0 ? (int64_t)(int)arguments[call->descriptor] : AT_FDCWD;
-        if (!descriptor_path(thread, directory, base, sizeof base))
-            return false;
-        snprintf(path, size, *name ? "%s/%s" : "%s%s", base, name);
-        return true;
-    }
-    return descriptor_path(thread, arguments[call->descriptor], path, size) && path[0] == '/';
-}
+/* --- striking --- */
 
 static bool is_under(const char *path)
 {
@@ -244,29 +133,6 @@ static bool is_under(const char *path)
             return true;
     }
     return false;
-}
-
-/* Makes the call that a thread is about to do return something instead. */
-static void answer_call(pid_t thread, long answer)
-{
-#if defined(__x86_64__)
-    struct user_regs_struct registers;
-    if (ptrace(PTRACE_GETREGS, thread, 0, &registers))
-        return;
-    registers.orig_rax = -1;
-    registers.rax = answer;
-    ptrace(PTRACE_SETREGS, thread, 0, &registers);
-#else
-    int none = -1;
-    struct iovec number = {&none, sizeof none};
-    struct user_regs_struct registers;
-    struct iovec all = {&registers, sizeof registers};
-    if (ptrace(PTRACE_GETREGSET, thread, 1 /* NT_PRSTATUS */, &all))
-        return;
-    registers.regs[0] = answer;
-    ptrace(PTRACE_SETREGSET, thread, 0x404 /* NT_ARM_SYSTEM_CALL */, &number);
-    ptrace(PTRACE_SETREGSET, thread, 1, &all);
-#endif
 }
 
 /* What a call returns that did all that it was asked for. */

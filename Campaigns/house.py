@@ -41,11 +41,12 @@ def program(name="photoinboxd", given=None):
 
 @functools.cache
 def fault_tool():
-    """The fault tool, compiled when its source is newer. To be asked for first before there are threads."""
+    """The fault tool, compiled when a source of it is newer. To be asked for first before there are threads."""
     source = HERE / "fault.c"
+    written = max(file.stat().st_mtime for file in HERE.glob("fault*.[ch]"))
     directory = pathlib.Path(os.environ.get("PHOTOINBOX_CAMPAIGN_TOOLS", ROOT / ".build/campaigns"))
     tool = directory / "fault"
-    if not tool.exists() or tool.stat().st_mtime < source.stat().st_mtime:
+    if not tool.exists() or tool.stat().st_mtime < written:
         directory.mkdir(parents=True, exist_ok=True)
         compiler = next(filter(shutil.which, ("cc", "gcc", "clang")), None)
         if not compiler:
