@@ -1,13 +1,16 @@
 #!/usr/bin/python3
 """Puts faults into a copy of the source, one at a time, and sees whether the campaigns catch each.
 
-usage: Campaigns/seeded_bugs.py [--bug NAME]... [--list] [--tree DIRECTORY] [--build COMMAND] [--power]
+usage: Campaigns/seeded_bugs.py [--bug NAME]... [--list] [--tree DIRECTORY] [--build COMMAND] [--programs DIRECTORY]
+                                [--build-only] [--power]
 
-  --bug    only these
-  --list   prints the table and checks that each can still be put in
-  --tree   the copy (.build/campaigns/seeded; made if it is missing, and built anew for each fault)
-  --build  what builds photoinboxd in it (swift build --product photoinboxd), run there without a shell
-  --power  those, too, that only a power cut shows (needs root, loop devices and Campaigns/power.py)
+  --bug         only these
+  --list        prints the table and checks that each can still be put in
+  --tree        the copy (.build/campaigns/seeded; made if it is missing, and built anew for each fault)
+  --build       what builds photoinboxd in it (swift build --product photoinboxd), run there without a shell
+  --programs    a directory in which the built programs are kept, and found again by a later run (none)
+  --build-only  keeps them, and tries none yet
+  --power       those, too, that only a power cut shows (needs root, loop devices and Campaigns/power.py)
 
 Prints a row for each: the fault, what caught it and in how many seconds. Exits with 1 if one was not caught, or could
 not be put in any more because the code has changed: then this table wants a look.
@@ -191,15 +194,20 @@ def run(command, log, seconds):
 
 def try_bug(bug, options, tree, logs):
     """(what caught it or why not, whether it is caught)"""
-    restore(tree)
-    if reason := seed(bug, tree):
-        return f"cannot be put in: {reason}", False
-    build = subprocess.run(options.build, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    if build.returncode:
-        (logs / f"{bug.name}.build").write_bytes(build.stdout)
-        errors = re.findall(r"error: .*", build.stdout.decode(errors="replace"))
-        return f"does not build: {errors[0] if errors else 'see the log'}", False
-    program = tree / ".build/debug/photoinboxd"
+    program = options.programs / bug.name if options.programs else tree / ".build/debug/photoinboxd"
+    if not options.programs or not program.exists():
+        restore(tree)
+        if reason := seed(bug, tree):
+            return f"cannot be put in: {reason}", False
+        build = subprocess.run(options.build, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        if build.returncode:
+            (logs / f"{bug.name}.build").write_bytes(build.stdout)
+            errors = re.findall(r"error: .*", build.stdout.decode(errors="replace"))
+            return f"does not build: {errors[0] if errors else 'see the log'}", False
+        if options.programs:
+            shutil.copy(tree / ".build/debug/photoinboxd", program)
+    if options.build_only:
+        return "built", True
     for line in bug.catch:
         words = line.split()
         began = time.monotonic()
@@ -224,6 +232,8 @@ def main():
     parser.add_argument("--tree", type=pathlib.Path, default=ROOT / ".build/campaigns/seeded")
     parser.add_argument("--build", type=shlex.split, default=["swift", "build", "--product", "photoinboxd"])
     parser.add_argument("--power", action="store_true")
+    parser.add_argument("--programs", type=pathlib.Path)
+    parser.add_argument("--build-only", action="store_true")
     options = parser.parse_args()
     chosen = [bug for bug in BUGS if not options.bug or bug.name in options.bug]
     if options.list:
@@ -238,6 +248,8 @@ def main():
     tree.mkdir(parents=True, exist_ok=True)
     logs = ROOT / ".build/campaigns/seeded-logs"
     logs.mkdir(parents=True, exist_ok=True)
+    if options.programs:
+        options.programs.mkdir(parents=True, exist_ok=True)
     caught = missed = 0
     for bug in chosen:
         if bug.needs_power and not options.power:

@@ -227,53 +227,65 @@ struct SetFilingTests {
         withExtendedLifetime(scratch) {}
     }
 
-    @Test("Killed while the copy is made anew that a filed photo lacks, recovered twice: one copy, and its row")
-    func replacementKilledAtEachStep() async throws {
-        let photo = try WorkerHouse.content("exif.jpg")
-        /// Files the photo, and takes its copy out of the library behind the catalogue's back.
-        func lose(_ house: WorkerHouse) async throws {
+    @Test(
+        "Killed while a photo takes the place of one whose copy is lost, recovered twice: one copy, and its row",
+        arguments: [
+            ["again.jpg": "exif.jpg"],  // of the same content
+            ["first.jpg": "live.jpg"],  // of the same name
+            WorkerHouse.set.merging(["first.jpg": "live.jpg"]) { $1 },
+        ], [true, false])
+    func replacementKilledAtEachStep(_ later: [String: String], isKept: Bool) async throws {
+        /// Files a photo, and takes its copy out of the library behind the catalogue's back.
+        @Sendable func lose(_ house: WorkerHouse) async throws {
             try house.drop(["first.jpg": "exif.jpg"])
             await house.file(["first.jpg"])
             #expect(unlink("\(house.root)/library/\(day)/first.jpg") == 0)
-            try house.drop(["again.jpg": "exif.jpg"])
+            try house.drop(later)
         }
-        let counted = Locked(0)
+        let reached = Locked<[String]>([])
         do {
             let (scratch, house) = try house()
             try await lose(house)
-            await house.file(["again.jpg"]) { _ in counted.withLock { $0 += 1 } }
+            await house.file(later.keys) { step in reached.withLock { $0.append(step) } }
             withExtendedLifetime(scratch) {}
         }
-        for isKept in [true, false] {
-            for step in 1...counted.withLock({ $0 }) {
-                let scratch = try ScratchDirectory()
-                let root = scratch.path
-                try await lose(try WorkerHouse(root))
-                await #expect(processExitsWith: .signal(SIGKILL)) { [root = root as String, step = step as Int] in
-                    let house = try WorkerHouse(root)
-                    let left = Locked(step)
-                    await house.file(["again.jpg"]) { _ in
-                        if left.withLock({
-                            $0 -= 1; return $0
-                        }) == 0 {
-                            kill(getpid(), SIGKILL)
-                        }
+        let steps = reached.withLock { $0 }
+        let named = try #require(steps.firstIndex(of: FilingStep.nameCopy.words))
+        let contents = try later.mapValues { try WorkerHouse.content($0) }
+        for step in named + 1...steps.count {
+            let scratch = try ScratchDirectory()
+            let root = scratch.path
+            try await lose(try WorkerHouse(root))
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [root = root as String, step = step as Int, names = Array(later.keys) as [String]] in
+                let house = try WorkerHouse(root)
+                let left = Locked(step)
+                await house.file(names) { _ in
+                    if left.withLock({
+                        $0 -= 1; return $0
+                    }) == 0 {
+                        kill(getpid(), SIGKILL)
                     }
                 }
-                let house = try WorkerHouse(root)
-                // Whoever brought it may take it away again, as soon as there is a copy.
-                if !isKept, !house.files("library").isEmpty { unlink("\(root)/inbox/again.jpg") }
-                for _ in 0..<2 {
-                    #expect(await house.worker.recover().isEmpty)
-                    let (inbox, library) = (house.files("inbox"), house.files("library"))
-                    let rows = try photos(house)
-                    #expect(try house.catalogue.pendingIntents().isEmpty)
+            }
+            let house = try WorkerHouse(root)
+            // Whoever brought it may take it away again, as soon as there is a copy.
+            if !isKept {
+                for name in house.files("library").keys { unlink("\(root)/inbox/\(name.dropFirst(day.count + 1))") }
+            }
+            for _ in 0..<2 {
+                #expect(await house.worker.recover().isEmpty)
+                let (inbox, library) = (house.files("inbox"), house.files("library"))
+                let rows = try photos(house).map(\.photo.libraryPath.escaped).filter { library[$0] != nil }
+                #expect(try house.catalogue.pendingIntents().isEmpty)
+                let known = "step \(step): \(inbox.keys), \(library.keys), rows \(rows)"
+                #expect(Set(rows) == Set(library.keys) && rows.count == library.count, "\(known)")
+                var places = inbox
+                for (path, content) in library {
                     #expect(
-                        Array(inbox.values) == [photo] && library.isEmpty
-                            || inbox.isEmpty && library == ["\(day)/again.jpg": photo]
-                                && rows.map(\.photo.libraryPath) == [BytePath("\(day)/again.jpg")],
-                        "step \(step): \(inbox.keys), \(library.keys), \(rows.map(\.photo.libraryPath.escaped))")
+                        places.updateValue(content, forKey: String(path.dropFirst(day.count + 1))) == nil, "\(known)")
                 }
+                #expect(places == contents, "\(known)")
             }
         }
     }

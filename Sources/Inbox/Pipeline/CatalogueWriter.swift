@@ -200,7 +200,8 @@ actor CatalogueWriter {
     }
 
     /// Records a photo that a crash left in the library unrecorded, in place of the photo `old` if one is given. Throws
-    /// ``CatalogueError/Code/alreadyRecorded(photo:)`` if another with the same content is recorded.
+    /// ``CatalogueError/Code/alreadyRecorded(photo:)`` or ``CatalogueError/Code/pathTaken(photo:)`` if there is one with
+    /// the same content or at the same place.
     func commit(
         recovered intent: StoredIntent, at path: BytePath, keepsSource: Bool, superseding old: Int64? = nil
     ) throws(CatalogueError) {
@@ -241,10 +242,10 @@ actor CatalogueWriter {
         tellOutcomes()
     }
 
-    /// Whether a photo is recorded at this place.
-    func isRecorded(at path: BytePath, in library: BytePath) throws(CatalogueError) -> Bool {
+    /// Whether `photo`'s content is recorded at this place of its library.
+    func isRecorded(_ photo: PhotoRecord, at path: BytePath) throws(CatalogueError) -> Bool {
         try perform("looking up a place") { () throws(CatalogueError) in
-            try catalogue.photo(library: library, path: path) != nil
+            try catalogue.photo(library: photo.library, path: path)?.photo.sha256 == photo.sha256
         }
     }
 

@@ -89,13 +89,17 @@ extension InboxWorker {
                 }
                 return symptoms
             } catch let error as CatalogueError {
-                // One of them was recorded by a later try, so this set is none any more.
-                guard case .alreadyRecorded = error.code else { throw error }
+                switch error.code {
+                // One of them was recorded by a later try, so this set is none any more; or it was to take the place of a
+                // photo whose copy is lost, which filing it again sees to.
+                case .alreadyRecorded, .pathTaken: break
+                default: throw error
+                }
             }
         }
         for (intent, path) in found {
             guard let pending = PendingFiling(intent) else { continue }
-            if try await catalogue.isRecorded(at: path, in: intent.photo.library) {
+            if try await catalogue.isRecorded(intent.photo, at: path) {
                 undone.append(intent)
             } else if try Recovery(probe: probe).sourceStands(of: pending, inbox: inbox.descriptor) {
                 try Recovery(probe: probe).takeBack(pending, at: path, in: library)
@@ -152,26 +156,33 @@ extension InboxWorker {
     ///
     /// A photo with the same content is either this one, recorded by a later try; or one whose copy was missing or
     /// damaged when this one was begun, which is to take its place. That is decided anew when the source is filed again,
-    /// so the copy goes as long as the source is whole.
+    /// so the copy goes as long as the source is whole. A photo at the same place has no copy any more: filing never
+    /// replaces one.
     private func record(
         _ intent: StoredIntent, _ pending: PendingFiling, at path: BytePath, _ inbox: borrowing OwnedDescriptor,
         _ library: DestinationRoot
     ) async throws -> Bool {
         let keepsSource = !spec.removesSources
+        let other: Int64
         do throws(CatalogueError) {
             try await catalogue.commit(recovered: intent, at: path, keepsSource: keepsSource)
             return true
         } catch {
-            guard case .alreadyRecorded(let other) = error.code else { throw error }
-            if try await catalogue.isRecorded(at: path, in: intent.photo.library) { return true }
-            if try !Recovery(probe: probe).sourceStands(of: pending, inbox: inbox) {
+            switch error.code {
+            case .alreadyRecorded(let photo):
+                if try await catalogue.isRecorded(intent.photo, at: path) { return true }
+                if try Recovery(probe: probe).sourceStands(of: pending, inbox: inbox) {
+                    try Recovery(probe: probe).takeBack(pending, at: path, in: library)
+                    return false
+                }
                 // The only copy there may be: it stays, as that photo.
-                try await catalogue.commit(recovered: intent, at: path, keepsSource: keepsSource, superseding: other)
-                return true
+                other = photo
+            case .pathTaken(let photo): other = photo
+            default: throw error
             }
-            try Recovery(probe: probe).takeBack(pending, at: path, in: library)
-            return false
         }
+        try await catalogue.commit(recovered: intent, at: path, keepsSource: keepsSource, superseding: other)
+        return true
     }
 }
 
