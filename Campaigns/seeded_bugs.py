@@ -71,7 +71,7 @@ BUGS = [
         [("Catalogue/Catalogue.swift", 'PRAGMA synchronous = FULL")', 'PRAGMA synchronous = OFF")'),
          ("Catalogue/Catalogue.swift", "== 2 else", "== 0 else")], (POWER,), True),
     Bug("early-unlink", "the source is removed before its row is recorded",
-        [(FILING, "        work.willEnter(.record)\n", "        _ = remove(source, plan.token, work)\n"
+        [(FILING, "        work.willEnter(.record)\n", "        _ = remove(members, work)\n"
           "        work.willEnter(.record)\n")], (errno("ENOSPC EIO", "lone", faults=120),)),
     Bug("replacing-rename", "a rename replaces what has the name",
         [("CLinux/files.c", "new_name, RENAME_NOREPLACE)", "new_name, 0)")], (life("names"),)),
@@ -154,7 +154,7 @@ BUGS = [
           "break")], (errno("ESTALE EIO ENOMEM", "collision", "across", faults=200),)),
     Bug("outside", "duplicates are written beside their directory",
         [(MOVES, "let subdirectory = BytePath(spec.name)", "let subdirectory = BytePath(\"elsewhere\")"),
-         (MOVES, "ended.destination = place.appending(path)", "ended.destination = place.appending(spec.name)")],
+         (MOVES, "let root = try root(place)\n", "let root = try root(place.parent)\n")],
         (life("duplicate"),)),
 ]
 

@@ -1,4 +1,3 @@
-import Dispatch
 package import FileValues
 import Glibc
 import LinuxKernel
@@ -56,26 +55,13 @@ package struct DirectoryFacts: Hashable, Sendable {
 /// The answers of this machine, for this process's effective user. Blocks on the file system. See stat(2),
 /// faccessat(2), realpath(3).
 package struct LocalFileSystem: FileSystemFacts {
-    /// Longer than a disk takes to spin up.
-    private static let patience = DispatchTimeInterval.seconds(15)
+    /// Longer than a disk takes to spin up, in seconds.
+    private static let patience = 15.0
 
     package init() {}
 
     package func inbox(at path: BytePath) -> FileSystemEntry {
-        let answer = Locked<FileSystemEntry?>(nil)
-        let isThere = DispatchSemaphore(value: 0)
-        do throws(SystemCallError) {
-            // A thread of its own, which is left behind where the call never returns.
-            try startThread(named: "check") {
-                let entry = self.entry(at: path)
-                answer.withLock { $0 = entry }
-                isThere.signal()
-            }
-        } catch {
-            return entry(at: path)
-        }
-        _ = isThere.wait(timeout: .now() + Self.patience)
-        return answer.withLock { $0 } ?? .unreachable("no answer for 15 s")
+        askAside(named: "check", patience: Self.patience) { entry(at: path) } ?? .unreachable("no answer for 15 s")
     }
 
     /// What says that the way is good, and what is at its end does not work at the moment.

@@ -98,4 +98,27 @@ struct ThreadTests {
         }
         #expect(!isThere)
     }
+
+    @Test("A question is given up that hangs in the kernel, not one that is only slow")
+    func questions() async throws {
+        let slow = try await aside {
+            askAside(named: "slow", patience: 0.001) {
+                var time = timespec()
+                repeat { clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) } while time.tv_nsec < 20_000_000
+                return time.tv_nsec
+            }
+        }
+        #expect(slow != nil)
+        var ends: [Int32] = [0, 0]
+        try systemCall("pipe") { pipe(&ends) }
+        let hung = try await aside { [end = ends[0]] in
+            askAside(named: "hung", patience: 0.01) {
+                var byte: UInt8 = 0
+                return read(end, &byte, 1)
+            }
+        }
+        #expect(hung == nil)
+        // Its thread ends, and only then the descriptor that it reads.
+        close(ends[1])
+    }
 }
