@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import random
+import select
 import shutil
 import signal
 import socket
@@ -169,6 +170,8 @@ class Daemon:
         for end in pass_fds:
             os.close(end)
         self.own_pid = None if fault else self.process.pid
+        self.pidfd = os.pidfd_open(self.process.pid)
+        self.heard = [self.notices, self.pidfd] + ([self.read_end] if fault else [])
 
     def read(self):
         """Takes in what it said since."""
@@ -194,7 +197,7 @@ class Daemon:
     def wait_for(self, what, is_done, seconds=None):
         """False if it ended first; raises if neither comes in time."""
         deadline = time.monotonic() + (seconds or PATIENCE)
-        pause = 0.001
+        pause = 0.002
         while True:
             self.read()
             if is_done():
@@ -204,8 +207,13 @@ class Daemon:
                 return is_done()
             if time.monotonic() > deadline:
                 raise Failed(f"no {what} within {seconds or PATIENCE} s")
-            time.sleep(pause)
-            pause = min(0.02, pause * 1.3)
+            # What it says and its end wake this; only what it says nothing of is looked for now and then.
+            heard = select.select(self.heard, [], [], pause)[0]
+            if self.read_end in heard:
+                self.read()
+                if not self.reports or self.reports[-1][0] == "end":
+                    self.heard.remove(self.read_end)
+            pause = min(0.2, pause * 1.5)
 
     def wait_ready(self, seconds=None):
         return self.wait_for("READY", lambda: self.is_ready, seconds)
@@ -256,6 +264,7 @@ class Daemon:
         self.is_closed = True
         self.notices.close()
         self.log.close()
+        os.close(self.pidfd)
         if self.read_end is not None:
             with contextlib.suppress(OSError):
                 os.close(self.read_end)
@@ -375,7 +384,7 @@ class House:
             if time.monotonic() > deadline:
                 raise Failed("; ".join(self.looked() or ["it did not settle"]))
             time.sleep(pause)
-            pause = min(0.05, pause * 1.5)
+            pause = min(0.2, pause * 1.5)
 
     def looked(self):
         try:
@@ -387,6 +396,7 @@ class House:
         """Waits until the daemon says in its state dump that nothing is in hand: it is believed in when to stop, in
         nothing else. False if it ended."""
         deadline = time.monotonic() + (seconds or PATIENCE)
+        pause = 0.005
         while True:
             if daemon.has_ended():
                 return False
@@ -400,7 +410,8 @@ class House:
                     return True
             if time.monotonic() > deadline:
                 raise Failed("it is never idle")
-            time.sleep(0.005)
+            time.sleep(pause)
+            pause = min(0.2, pause * 1.5)
 
     def tail(self, lines=40):
         text = pathlib.Path(self.path("own/log")).read_text(errors="backslashreplace").splitlines()

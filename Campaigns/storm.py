@@ -23,8 +23,8 @@ signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SKIPPED = 77
-# Seconds for what must come and has no bound of its own: more than any busy machine needs.
-PATIENCE = 180
+# Seconds for what must come and has no bound of its own: more than any busy machine needs, or what is asked for.
+PATIENCE = float(os.environ.get("PHOTOINBOX_CAMPAIGN_PATIENCE", 180))
 os.environ["PATH"] = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
 libc = ctypes.CDLL(None, use_errno=True)
 
