@@ -45,7 +45,7 @@ struct CampaignTests {
     func killAtSyscalls() async throws {
         try await run(
             "kill_at_every_syscall.py", "--sample", "2", "--scenario", "lone", "--scenario", "duplicate", "--scenario",
-            "names")
+            "names", "--scenario", "sets")
     }
 
     @Test("SIGKILL at random moments, under load", .enabled(if: python != nil, "skipped: needs Python"))
