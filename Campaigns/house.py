@@ -72,6 +72,25 @@ def why_not_traceable():
     return f"ptrace is refused ({run.stderr.decode().strip() or run.returncode})"
 
 
+class Waiting:
+    """Waits, ever longer, up to so many seconds in all. What a wait takes longer than it was asked for does not count:
+    then other programs have the processors, and the daemon, which has the same priority, gets as little of them."""
+
+    def __init__(self, what, seconds=None, first=0.002):
+        self.what, self.seconds, self.pause = what, seconds or PATIENCE, first
+        self.left = self.seconds
+
+    def once(self, heard=(), why=None):
+        """Waits once, or until one of `heard` has something, which are returned; raises when patience is over."""
+        if self.left <= 0:
+            raise Failed((why and why()) or f"no {self.what} within {self.seconds} s")
+        began = time.monotonic()
+        ready = select.select(heard, [], [], self.pause)[0]
+        self.left -= min(self.pause, time.monotonic() - began)
+        self.pause = min(0.2, self.pause * 1.5)
+        return ready
+
+
 # --- photos ---
 
 def jpeg(seed, size=6_000, base="exif.jpg"):
@@ -196,8 +215,7 @@ class Daemon:
 
     def wait_for(self, what, is_done, seconds=None):
         """False if it ended first; raises if neither comes in time."""
-        deadline = time.monotonic() + (seconds or PATIENCE)
-        pause = 0.002
+        waiting = Waiting(what, seconds)
         while True:
             self.read()
             if is_done():
@@ -205,15 +223,11 @@ class Daemon:
             if self.has_ended():
                 self.read()
                 return is_done()
-            if time.monotonic() > deadline:
-                raise Failed(f"no {what} within {seconds or PATIENCE} s")
             # What it says and its end wake this; only what it says nothing of is looked for now and then.
-            heard = select.select(self.heard, [], [], pause)[0]
-            if self.read_end in heard:
+            if self.read_end in waiting.once(self.heard):
                 self.read()
                 if not self.reports or self.reports[-1][0] == "end":
                     self.heard.remove(self.read_end)
-            pause = min(0.2, pause * 1.5)
 
     def wait_ready(self, seconds=None):
         return self.wait_for("READY", lambda: self.is_ready, seconds)
@@ -248,12 +262,15 @@ class Daemon:
 
     def end(self, seconds=None):
         """Waits for its end; its status, -9 for one that was killed."""
+        waiting = Waiting("end", seconds)
         try:
-            status = self.process.wait(seconds or PATIENCE)
-        except subprocess.TimeoutExpired:
+            while (status := self.process.poll()) is None:
+                self.read()
+                waiting.once([self.pidfd])
+        except Failed:
             self.process.kill()
             self.process.wait()
-            raise Failed(f"it did not end within {seconds or PATIENCE} s") from None
+            raise
         self.read()
         self.close()
         return -(status - 128) if self.read_end is not None and status > 128 else status
@@ -373,18 +390,14 @@ class House:
 
     def settle(self, daemon, seconds=None):
         """Waits until the checker finds nothing wrong; its findings if that does not come. False if the daemon ended."""
-        deadline = time.monotonic() + (seconds or PATIENCE)
-        pause = 0.002
+        waiting = Waiting("rest", seconds)
         while True:
             if daemon.has_ended():
                 return False
             # The look that finds everything in order is the one that counts; files move while the others are taken.
             if self.has_settled() and not (wrong := self.looked()):
                 return True
-            if time.monotonic() > deadline:
-                raise Failed("; ".join(self.looked() or ["it did not settle"]))
-            time.sleep(pause)
-            pause = min(0.2, pause * 1.5)
+            waiting.once(why=lambda: "; ".join(self.looked()))
 
     def looked(self):
         try:
@@ -395,8 +408,7 @@ class House:
     def wait_idle(self, daemon, seconds=None):
         """Waits until the daemon says in its state dump that nothing is in hand: it is believed in when to stop, in
         nothing else. False if it ended."""
-        deadline = time.monotonic() + (seconds or PATIENCE)
-        pause = 0.005
+        waiting = Waiting("idle daemon", seconds, first=0.005)
         while True:
             if daemon.has_ended():
                 return False
@@ -408,10 +420,7 @@ class House:
             with contextlib.suppress(OSError, ValueError):
                 if is_idle(json.loads(file.read_text())):
                     return True
-            if time.monotonic() > deadline:
-                raise Failed("it is never idle")
-            time.sleep(pause)
-            pause = min(0.2, pause * 1.5)
+            waiting.once()
 
     def tail(self, lines=40):
         text = pathlib.Path(self.path("own/log")).read_text(errors="backslashreplace").splitlines()

@@ -219,9 +219,10 @@ def try_bug(bug, options, tree, logs):
             name = {"kill_at_every_syscall.py": "every kill", "each_errno.py": "errno", "power.py": "power cut"}[words[0]]
             if "--at 1000000" in line:
                 name = "the checker alone"
-            said = next((lines[index + 1].strip() for lines in [text.splitlines()] for index, found in enumerate(lines[:-1])
-                         if found.startswith("VIOLATION")), "")
-            return f"{name}, {time.monotonic() - began:.0f} s: {said[:200]}", True
+            said = re.search(r"^VIOLATION .*\n +(.*)", text, re.MULTILINE)
+            if said and re.match(r"no .* within", said[1]):
+                return f"NOT CAUGHT: {name} only says {said[1]}", False
+            return f"{name}, {time.monotonic() - began:.0f} s: {said[1][:160] if said else ''}", True
     return "NOT CAUGHT", False
 
 
