@@ -25,6 +25,8 @@ extension InboxWorker {
         }
         var conclusion = Conclusion(.ended(.duplicate), ended)
         conclusion.settled = kept.map { .opened($0) }
+        // As a filing would: the library was read, and the catalogue written.
+        conclusion.symptoms = [.library(failure: nil), .catalogue(failure: nil)]
         return conclusion
     }
 
