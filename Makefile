@@ -36,10 +36,11 @@ release: deps ## build for use, with Swift's runtime linked in
 	swift build -c release --static-swift-stdlib --product photoinbox
 
 # Storms, models and mounts keep both hands of a small machine busy, so they come after the others; campaigns after them,
-# since they strike at many daemons; and alone what uses up the processors.
+# since they strike at many daemons; and alone what uses up the processors, and what a mount of another test would put in
+# doubt.
 HEAVY := RealModel|ShrinkingTests|StormTests|DirectoryWatchTests.*Mount|Fanotify|RestartModel|ModelTests
 CAMPAIGNS := CampaignTests|SetFilingTests|HostileClient
-ALONE := PressureMonitorTests
+ALONE := PressureMonitorTests|HeardTests
 
 test: test-deps lint ## build and run every test, the lifecycle rules in a release build too
 	swift build --build-tests
