@@ -5,6 +5,7 @@ SHELL := /bin/bash
 prefix      ?= /usr/local
 bindir      ?= $(prefix)/bin
 sbindir     ?= $(prefix)/sbin
+libexecdir  ?= $(prefix)/libexec
 datadir     ?= $(prefix)/share
 mandir      ?= $(datadir)/man
 sysconfdir  ?= /etc
@@ -34,6 +35,7 @@ build: deps ## build for debugging
 release: deps ## build for use, with Swift's runtime linked in
 	swift build -c release --static-swift-stdlib --product photoinboxd
 	swift build -c release --static-swift-stdlib --product photoinbox
+	swift build -c release --static-swift-stdlib --product photoinbox-decoder
 
 # Storms, models and mounts keep both hands of a small machine busy, so they come after the others; campaigns after them,
 # since they strike at many daemons; and alone what uses up the processors, and what a mount of another test would put in
@@ -121,6 +123,7 @@ run: ## build and start in the foreground: drop photos into ./inbox, find them i
 install: ## install the programs and units (after make release); DESTDIR and prefix as usual
 	install -D -m 0755 $(release)/photoinboxd $(DESTDIR)$(sbindir)/photoinboxd
 	install -D -m 0755 $(release)/photoinbox $(DESTDIR)$(bindir)/photoinbox
+	install -D -m 0755 $(release)/photoinbox-decoder $(DESTDIR)$(libexecdir)/photoinbox-decoder
 	install -D -m 0644 units/photoinboxd.sysusers $(DESTDIR)$(sysusersdir)/photoinboxd.conf
 	install -D -m 0644 units/photoinboxd.tmpfiles $(DESTDIR)$(tmpfilesdir)/photoinboxd.conf
 	install -d $(DESTDIR)$(unitdir)
@@ -143,7 +146,7 @@ install: ## install the programs and units (after make release); DESTDIR and pre
 	    install -D -m 0644 units/photoinbox.toml $(DESTDIR)$(sysconfdir)/photoinbox/photoinbox.toml
 
 uninstall: ## remove what install put there; configuration, catalogue and photos stay
-	rm -f $(DESTDIR)$(sbindir)/photoinboxd $(DESTDIR)$(bindir)/photoinbox
+	rm -f $(DESTDIR)$(sbindir)/photoinboxd $(DESTDIR)$(bindir)/photoinbox $(DESTDIR)$(libexecdir)/photoinbox-decoder
 	rm -f $(DESTDIR)$(sysusersdir)/photoinboxd.conf $(DESTDIR)$(tmpfilesdir)/photoinboxd.conf
 	rm -f $(DESTDIR)$(unitdir)/photoinboxd{,-hooks@}.service $(DESTDIR)$(unitdir)/photoinboxd{,-hooks}.socket
 	rm -f $(DESTDIR)$(mandir)/man1/photoinbox{,-watch}.1 $(DESTDIR)$(mandir)/man5/photoinbox.toml.5

@@ -36,6 +36,7 @@ let package = Package(
         .library(name: "Systemd", targets: ["FileValues", "LinuxKernel", "Systemd"]),
         .executable(name: "photoinboxd", targets: ["photoinboxd"]),
         .executable(name: "photoinbox", targets: ["photoinbox"]),
+        .executable(name: "photoinbox-decoder", targets: ["photoinbox-decoder"]),
     ],
     dependencies: [
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
@@ -49,6 +50,8 @@ let package = Package(
         // The floor.
         .target(name: "CLinux"),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        .systemLibrary(name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
+        .systemLibrary(name: "CRaw", pkgConfig: "libraw", providers: [.apt(["libraw-dev"])]),
         module("FileValues"),
         module("LinuxKernel", ["CLinux", "FileValues", system]),
         // Libraries for any daemon.
@@ -62,6 +65,10 @@ let package = Package(
         module("Settings", ["FileValues", "LinuxKernel", "PhotoModel", system, toml]),
         module("Reporting", ["FileValues"]),
         module("ControlProtocol", ["FileValues"]),
+        // Pictures: who asks for them, and the confined program that decodes them.
+        module("Decoding", ["FileValues", "LinuxKernel", "SystemMonitor", system]),
+        .target(name: "CPictures", dependencies: ["CRaw", "CVips"]),
+        module("DecoderService", ["CPictures", "Decoding", "FileValues", "LinuxKernel", system]),
         module(
             "Inbox",
             [
@@ -81,6 +88,8 @@ let package = Package(
                 "Catalogue", "ControlProtocol", "DirectoryWatch", "FileValues", "Filing", "Inbox", "LinuxKernel",
                 "PhotoModel", "Reporting", "Settings", "SystemMonitor", arguments, system,
             ], swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "photoinbox-decoder", dependencies: ["DecoderService"], swiftSettings: swiftSettings),
         .executableTarget(
             name: "watch-things", dependencies: ["FileValues", "LinuxKernel", "SystemMonitor"],
             path: "Examples/WatchThings", swiftSettings: swiftSettings),
@@ -110,6 +119,12 @@ let package = Package(
             name: "filing-probe", dependencies: ["Catalogue", "FileValues", "Filing", "LinuxKernel"],
             path: "Tests/FilingTests/Program", swiftSettings: swiftSettings),
         tests("FilingTests", ["Catalogue", "Filing", "PhotoModel", "filing-probe"], exclude: ["Program"]),
+        .executableTarget(
+            name: "decoder-probe", dependencies: ["CLinux", "DecoderService", "Decoding", "LinuxKernel"],
+            path: "Tests/DecoderProbe", swiftSettings: swiftSettings),
+        // Not dependent on the two programs, which would put the decoding libraries into the tests' own process; they are
+        // built with everything else.
+        tests("DecodingTests", ["CLinux", "Decoding", "SystemMonitor"]),
         tests("CatalogueTests", ["Catalogue", database]),
         tests("SettingsTests", ["Settings"]),
         tests("ReportingTests", ["Reporting"]),

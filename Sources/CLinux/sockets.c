@@ -68,3 +68,53 @@ int clinux_socket_patience(int fd, int64_t milliseconds) {
     if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time) < 0) return -1;
     return setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
 }
+
+int clinux_unix_message_pair(int ends[2]) { return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends); }
+
+union control {
+    struct cmsghdr alignment;
+    char room[CMSG_SPACE(CLINUX_MOST_DESCRIPTORS * sizeof(int))];
+};
+
+int64_t clinux_send_message(int fd, const void *bytes, uint64_t size, const int *descriptors, uint32_t count) {
+    if (count > CLINUX_MOST_DESCRIPTORS) {
+        errno = EINVAL;
+        return -1;
+    }
+    union control control;
+    memset(&control, 0, sizeof control);
+    struct iovec part = {.iov_base = (void *)bytes, .iov_len = size};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (count > 0) {
+        message.msg_control = &control;
+        message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(count * sizeof(int));
+        memcpy(CMSG_DATA(header), descriptors, count * sizeof(int));
+    }
+    return sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
+int64_t clinux_receive_message(int fd, void *bytes, uint64_t size, int *descriptors, uint32_t *count) {
+    union control control;
+    struct iovec part = {.iov_base = bytes, .iov_len = size};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (descriptors) {
+        message.msg_control = &control;
+        message.msg_controllen = sizeof control;
+    }
+    /* With MSG_TRUNC the length is the message's own, so one that was cut short is seen. */
+    ssize_t length = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_TRUNC);
+    uint32_t found = 0;
+    if (length >= 0 && descriptors) {
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+            found = (uint32_t)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+            memcpy(descriptors, CMSG_DATA(header), found * sizeof(int));
+        }
+    }
+    if (count) *count = found;
+    return length;
+}

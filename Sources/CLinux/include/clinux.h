@@ -7,6 +7,7 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 #include <stdint.h>
+#include "clinux_confinement.h"
 #include "clinux_directories.h"
 #include "clinux_events.h"
 #include "clinux_fanotify.h"

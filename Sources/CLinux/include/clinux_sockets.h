@@ -14,4 +14,12 @@ int clinux_peer(int fd, int32_t *process, uint32_t *user, uint32_t *group);
 int clinux_peer_groups(int fd, uint32_t *groups, uint32_t *count);
 /* SO_RCVTIMEO and SO_SNDTIMEO of socket(7). */
 int clinux_socket_patience(int fd, int64_t milliseconds);
+
+/* Messages with descriptors: socketpair(2) of SOCK_SEQPACKET, closed on exec; sendmsg(2), without SIGPIPE; recvmsg(2),
+   which gives the message's whole length, even if that is more than `size`. Without `descriptors` none is taken, and the
+   kernel closes what was sent. */
+#define CLINUX_MOST_DESCRIPTORS 4
+int clinux_unix_message_pair(int ends[2]);
+int64_t clinux_send_message(int fd, const void *bytes, uint64_t size, const int *descriptors, uint32_t count);
+int64_t clinux_receive_message(int fd, void *bytes, uint64_t size, int *descriptors, uint32_t *count);
 #endif

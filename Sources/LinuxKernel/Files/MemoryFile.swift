@@ -21,3 +21,11 @@ public func memoryFile(_ name: String, content: [UInt8]) throws(SystemCallError)
     try systemCall("lseek") { lseek(raw, 0, SEEK_SET) }
     return file
 }
+
+extension OwnedDescriptor {
+    /// A new file in memory, empty, that has no path and ends with its last descriptor; see memfd_create(2). `name` is
+    /// what /proc shows.
+    public static func memoryFile(named name: String) throws(SystemCallError) -> OwnedDescriptor {
+        try descriptorCall("memfd_create") { clinux_memory_file(name) }
+    }
+}

@@ -1,0 +1,138 @@
+#define _GNU_SOURCE
+#include "clinux_confinement.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+_Static_assert(CLINUX_LIMIT_FSIZE == RLIMIT_FSIZE && CLINUX_LIMIT_CORE == RLIMIT_CORE &&
+                   CLINUX_LIMIT_NOFILE == RLIMIT_NOFILE && CLINUX_LIMIT_AS == RLIMIT_AS,
+               "getrlimit");
+
+int clinux_no_new_privileges(void) { return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); }
+
+int clinux_not_dumpable(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
+
+int clinux_limit(int resource, uint64_t value) {
+    struct rlimit limit = {.rlim_cur = value, .rlim_max = value};
+    return setrlimit(resource, &limit);
+}
+
+int clinux_processor_time_alarm(uint32_t seconds) {
+    struct itimerval alarm = {.it_value = {.tv_sec = seconds}};
+    return setitimer(ITIMER_PROF, &alarm, NULL);
+}
+
+/* Landlock. The kernel's numbers are written out: headers of Debian 12 know the first versions only. */
+
+#define LANDLOCK_CREATE_RULESET 444
+#define LANDLOCK_RESTRICT_SELF 446
+
+struct ruleset {
+    uint64_t files;
+    uint64_t network;
+    uint64_t scoped;
+};
+
+int clinux_landlock_version(void) {
+    return (int)syscall(LANDLOCK_CREATE_RULESET, NULL, (size_t)0, 1u /* LANDLOCK_CREATE_RULESET_VERSION */);
+}
+
+int clinux_landlock_nothing(int version) {
+    /* Rights came with versions: 13 at first, REFER with 2, TRUNCATE with 3, device ioctls with 5. */
+    unsigned rights = version >= 5 ? 16 : version >= 3 ? 15 : version >= 2 ? 14 : 13;
+    struct ruleset rules = {
+        .files = (UINT64_C(1) << rights) - 1,
+        .network = version >= 4 ? 3 : 0, /* to bind and to connect TCP sockets */
+        .scoped = version >= 6 ? 3 : 0,  /* abstract sockets, signals */
+    };
+    /* A kernel takes no structure that is longer than the one it knows, unless the rest is 0. */
+    int set = (int)syscall(LANDLOCK_CREATE_RULESET, &rules, sizeof rules, 0u);
+    if (set < 0) return -1;
+    int result = (int)syscall(LANDLOCK_RESTRICT_SELF, set, 0u);
+    int error = errno;
+    close(set);
+    errno = error;
+    return result;
+}
+
+/* seccomp: a program for the kernel's filter machine. Each part ends with an answer or falls through to the next. */
+
+#if defined(__x86_64__)
+#define OUR_ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define OUR_ARCHITECTURE AUDIT_ARCH_AARCH64
+#endif
+
+#define FIELD(name) ((uint32_t)offsetof(struct seccomp_data, name))
+/* The low half of an argument; both processors are little-endian. */
+#define ARGUMENT(n) (FIELD(args) + 8u * (n))
+#define LOAD(offset) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (offset))
+#define AND(mask) BPF_STMT(BPF_ALU | BPF_AND | BPF_K, (mask))
+#define ANSWER(value) BPF_STMT(BPF_RET | BPF_K, (value))
+#define ALLOWED ANSWER(SECCOMP_RET_ALLOW)
+#define REFUSED(error) ANSWER(SECCOMP_RET_ERRNO | (error))
+/* Falls through where the accumulator is `value`, else skips `count`. */
+#define IF_EQUAL(value, count) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (count))
+
+#define ALLOW(call) IF_EQUAL(__NR_##call, 1), ALLOWED
+/* Allowed where what remains of argument `n` under `mask` is `value`; refused otherwise. */
+#define ALLOW_IF(call, n, mask, value) \
+    IF_EQUAL(__NR_##call, 5), LOAD(ARGUMENT(n)), AND(mask), IF_EQUAL(value, 1), ALLOWED, REFUSED(EPERM)
+
+#define THREAD (CLONE_THREAD | CLONE_VM | CLONE_SIGHAND)
+#define NAMESPACES (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | \
+                    CLONE_NEWNET | CLONE_PTRACE | CLONE_VFORK)
+
+int clinux_seccomp_compute_only(void) {
+#ifdef OUR_ARCHITECTURE
+    struct sock_filter program[] = {
+        LOAD(FIELD(arch)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OUR_ARCHITECTURE, 1, 0),
+        ANSWER(SECCOMP_RET_KILL_PROCESS),
+        /* Calls of the x32 kind have numbers from 2^30 on and are none of those below. */
+        LOAD(FIELD(nr)),
+        /* What is open. */
+        ALLOW(read), ALLOW(readv), ALLOW(pread64), ALLOW(preadv), ALLOW(lseek), ALLOW(write), ALLOW(writev),
+        ALLOW(pwrite64), ALLOW(fstat), ALLOW(ftruncate), ALLOW(close), ALLOW(dup),
+        /* Memory; none that is executed. */
+        ALLOW(munmap), ALLOW(mremap), ALLOW(madvise), ALLOW(brk),
+        ALLOW_IF(mmap, 2, PROT_EXEC, 0), ALLOW_IF(mprotect, 2, PROT_EXEC, 0),
+        /* Threads, which libvips decodes with. clone3(2) hides its flags behind a pointer; the C library then takes
+           clone(2). */
+        IF_EQUAL(__NR_clone3, 1), REFUSED(ENOSYS),
+        IF_EQUAL(__NR_clone, 5), LOAD(ARGUMENT(0)), AND(THREAD | NAMESPACES), IF_EQUAL(THREAD, 1), ALLOWED,
+        REFUSED(EPERM),
+        ALLOW(futex), ALLOW(set_robust_list), ALLOW(rseq), ALLOW(sched_yield), ALLOW(sched_getaffinity),
+        ALLOW(getpid), ALLOW(gettid), ALLOW(exit), ALLOW(exit_group), ALLOW(restart_syscall),
+        /* Signals to itself, for abort(3). */
+        ALLOW(rt_sigaction), ALLOW(rt_sigprocmask), ALLOW(rt_sigreturn), ALLOW(sigaltstack),
+        ALLOW_IF(tgkill, 0, 0xFFFFFFFFu, (uint32_t)getpid()),
+        /* Time and chance. */
+        ALLOW(clock_gettime), ALLOW(clock_getres), ALLOW(clock_nanosleep), ALLOW(nanosleep), ALLOW(gettimeofday),
+        ALLOW(getrandom), ALLOW(getrusage), ALLOW(setitimer),
+        ALLOW_IF(fcntl, 1, 0xFFFFFFFFu, F_GETFL), /* asked by streams of the C library */
+        /* The requests. */
+        ALLOW_IF(recvmsg, 0, 0xFFFFFFFFu, 0), ALLOW_IF(sendmsg, 0, 0xFFFFFFFFu, 0),
+        REFUSED(EPERM),
+    };
+    struct sock_fprog filter = {.len = sizeof program / sizeof program[0], .filter = program};
+    long result = syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter);
+    if (result == 0) return 0;
+    /* A thread that could not be reached. */
+    if (result > 0) errno = EBUSY;
+    return -1;
+#else
+    errno = EOPNOTSUPP;
+    return -1;
+#endif
+}

@@ -1,0 +1,220 @@
+#include "cpictures.h"
+#include <libraw/libraw.h>
+#include <malloc.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vips/vips.h>
+/* Not part of the header above. */
+#include <vips/vector.h>
+
+static void say_nothing(const char *domain, GLogLevelFlags level, const char *text, void *unused) {
+    (void)domain, (void)level, (void)text, (void)unused;
+}
+
+int cpictures_start(void) {
+    /* What libraries warn of is said in words of the picture, which nobody vouches for. */
+    g_log_set_default_handler(say_nothing, NULL);
+    /* Each arena reserves 64 MiB of address space, which is limited. */
+    mallopt(M_ARENA_MAX, 2);
+    if (vips_init("photoinbox-decoder")) return -1;
+    /* liborc writes programs for the processor while it runs, which a confined process may not. */
+    vips_vector_set_enabled(FALSE);
+    vips_concurrency_set(1);
+    vips_cache_set_max(0);
+    vips_block_untrusted_set(TRUE);
+    vips_operation_block_set("VipsForeignLoad", TRUE);
+    static const char *const trusted[] = {"VipsForeignLoadJpeg", "VipsForeignLoadPng", "VipsForeignLoadWebp",
+                                          "VipsForeignLoadTiff", "VipsForeignLoadHeif"};
+    for (size_t i = 0; i < G_N_ELEMENTS(trusted); i++) vips_operation_block_set(trusted[i], FALSE);
+    return 0;
+}
+
+void cpictures_take_message(char *text, size_t size) {
+    g_strlcpy(text, vips_error_buffer(), size);
+    vips_error_clear();
+}
+
+static int judge(uint64_t width, uint64_t height, const struct cpictures_limits *limits) {
+    if (width == 0 || height == 0) return CPICTURES_UNREADABLE;
+    if (width > limits->side || height > limits->side) return CPICTURES_TOO_LARGE;
+    return width > limits->pixels / height ? CPICTURES_TOO_LARGE : CPICTURES_DONE;
+}
+
+static void tell(struct cpictures_facts *facts, uint32_t width, uint32_t height, int orientation) {
+    int turned = orientation >= 5 && orientation <= 8;
+    facts->width = turned ? height : width;
+    facts->height = turned ? width : height;
+    facts->orientation = (uint32_t)orientation;
+}
+
+/* What vips_thumbnail() is to convert to: with "srgb" it takes pictures without a profile for something else than sRGB,
+   and shifts their colours. */
+static const char *profile_for(VipsImage *image) {
+    return vips_image_get_typeof(image, VIPS_META_ICC_NAME) || image->Type == VIPS_INTERPRETATION_CMYK ? "srgb" : NULL;
+}
+
+/* Looks at the header alone. */
+static int look(VipsImage *image, const struct cpictures_limits *limits, struct cpictures_facts *facts) {
+    if (facts) tell(facts, (uint32_t)image->Xsize, (uint32_t)image->Ysize, vips_image_get_orientation(image));
+    return judge((uint64_t)image->Xsize, (uint64_t)image->Ysize, limits);
+}
+
+/* Takes `image`. */
+static int save(VipsImage *image, int quality, struct cpictures_part *part) {
+    part->width = (uint32_t)image->Xsize;
+    part->height = (uint32_t)image->Ysize;
+    VipsArrayDouble *white = vips_array_double_newv(1, 255.0);
+    int result = vips_jpegsave_buffer(image, &part->bytes, &part->length, "Q", quality, "optimize_coding", TRUE, "strip",
+                                      TRUE, "background", white, NULL);
+    vips_area_unref(VIPS_AREA(white));
+    return result ? CPICTURES_UNREADABLE : CPICTURES_DONE;
+}
+
+/* The first part is `first`, which this takes; the others are made of it. */
+static int save_all(VipsImage *first, int quality, struct cpictures_part *parts, uint32_t count) {
+    VipsImage *pixels = first;
+    if (count > 1) {
+        pixels = vips_image_copy_memory(first);
+        g_object_unref(first);
+        if (!pixels) return CPICTURES_UNREADABLE;
+    }
+    int result = save(pixels, quality, &parts[0]);
+    for (uint32_t i = 1; i < count && result == CPICTURES_DONE; i++) {
+        VipsImage *smaller = NULL;
+        if (vips_thumbnail_image(pixels, &smaller, (int)parts[i].size, "height", (int)parts[i].size, "size",
+                                 VIPS_SIZE_DOWN, "no_rotate", TRUE, NULL)) {
+            result = CPICTURES_UNREADABLE;
+        } else {
+            result = save(smaller, quality, &parts[i]);
+            g_object_unref(smaller);
+        }
+    }
+    g_object_unref(pixels);
+    return result;
+}
+
+static int make_of_picture(int fd, const struct cpictures_limits *limits, int quality, struct cpictures_part *parts,
+                           uint32_t count, struct cpictures_facts *facts) {
+    VipsSource *source = vips_source_new_from_descriptor(fd);
+    if (!source) return CPICTURES_UNREADABLE;
+    int result = CPICTURES_UNREADABLE;
+    const char *profile = NULL;
+    VipsImage *image = vips_image_new_from_source(source, "", "access", VIPS_ACCESS_SEQUENTIAL, NULL);
+    if (image) {
+        result = look(image, limits, facts);
+        profile = profile_for(image);
+        g_object_unref(image);
+    }
+    g_object_unref(source);
+    if (result != CPICTURES_DONE) return result;
+    source = vips_source_new_from_descriptor(fd);
+    if (!source) return CPICTURES_UNREADABLE;
+    VipsImage *small = NULL;
+    result = CPICTURES_UNREADABLE;
+    if (!vips_thumbnail_source(source, &small, (int)parts[0].size, "height", (int)parts[0].size, "size", VIPS_SIZE_DOWN,
+                               "export_profile", profile, "fail_on", VIPS_FAIL_ON_TRUNCATED, NULL))
+        result = save_all(small, quality, parts, count);
+    g_object_unref(source);
+    return result;
+}
+
+/* LibRaw counts turns as dcraw did. */
+static int orientation_of_flip(int flip) { return flip == 3 ? 3 : flip == 5 ? 8 : flip == 6 ? 6 : 1; }
+
+static VipsImage *upright(VipsImage *image, int orientation) {
+    VipsAngle angle = orientation == 3   ? VIPS_ANGLE_D180
+                      : orientation == 6 ? VIPS_ANGLE_D90
+                      : orientation == 8 ? VIPS_ANGLE_D270
+                                         : VIPS_ANGLE_D0;
+    if (!image || angle == VIPS_ANGLE_D0) return image;
+    VipsImage *pixels = vips_image_copy_memory(image);
+    VipsImage *turned = NULL;
+    if (pixels) {
+        vips_rot(pixels, &turned, angle, NULL);
+        g_object_unref(pixels);
+    }
+    g_object_unref(image);
+    return turned;
+}
+
+/* `thumbnail`, a preview as the camera made it, which may say itself how it is turned; mostly it does not. */
+static VipsImage *small_preview(const libraw_thumbnail_t *thumbnail, const struct cpictures_limits *limits,
+                                uint32_t size, int orientation) {
+    VipsImage *image = NULL;
+    VipsImage *small = NULL;
+    if (thumbnail->tformat == LIBRAW_THUMBNAIL_JPEG) {
+        image = vips_image_new_from_buffer(thumbnail->thumb, thumbnail->tlength, "", NULL);
+        if (!image || look(image, limits, NULL) != CPICTURES_DONE) {
+            if (image) g_object_unref(image);
+            return NULL;
+        }
+        const char *profile = profile_for(image);
+        g_object_unref(image);
+        vips_thumbnail_buffer(thumbnail->thumb, thumbnail->tlength, &small, (int)size, "height", (int)size, "size",
+                              VIPS_SIZE_DOWN, "export_profile", profile, "no_rotate", TRUE, NULL);
+    } else if (thumbnail->tformat == LIBRAW_THUMBNAIL_BITMAP) {
+        size_t needed = (size_t)thumbnail->twidth * thumbnail->theight * 3;
+        if (thumbnail->tlength < needed || judge(thumbnail->twidth, thumbnail->theight, limits) != CPICTURES_DONE)
+            return NULL;
+        image = vips_image_new_from_memory(thumbnail->thumb, needed, thumbnail->twidth, thumbnail->theight, 3,
+                                           VIPS_FORMAT_UCHAR);
+        if (!image) return NULL;
+        vips_thumbnail_image(image, &small, (int)size, "height", (int)size, "size", VIPS_SIZE_DOWN, NULL);
+        g_object_unref(image);
+    }
+    return upright(small, orientation);
+}
+
+static int make_of_preview(libraw_data_t *raw, const struct cpictures_limits *limits, int quality,
+                           struct cpictures_part *parts, uint32_t count, struct cpictures_facts *facts) {
+    int orientation = orientation_of_flip(raw->sizes.flip);
+    tell(facts, raw->sizes.width, raw->sizes.height, orientation);
+    int result = judge(raw->sizes.width, raw->sizes.height, limits);
+    if (result != CPICTURES_DONE) return result;
+    int code = libraw_unpack_thumb(raw);
+    if (code) {
+        vips_error("libraw", "%s", libraw_strerror(code));
+        return CPICTURES_NO_PREVIEW;
+    }
+    VipsImage *small = small_preview(&raw->thumbnail, limits, parts[0].size, orientation);
+    return small ? save_all(small, quality, parts, count) : CPICTURES_UNREADABLE;
+}
+
+static int make_of_raw(int fd, const struct cpictures_limits *limits, int quality, struct cpictures_part *parts,
+                       uint32_t count, struct cpictures_facts *facts) {
+    /* Not by fstat(3), which is fstatat(2) below: a confined process may not call what takes a path. */
+    off_t end = lseek(fd, 0, SEEK_END);
+    if (end <= 0) return CPICTURES_UNREADABLE;
+    size_t length = (size_t)end;
+    void *bytes = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED) return CPICTURES_UNREADABLE;
+    int result = CPICTURES_UNREADABLE;
+    libraw_data_t *raw = libraw_init(0);
+    if (raw) {
+        int code = libraw_open_buffer(raw, bytes, length);
+        if (code)
+            vips_error("libraw", "%s", libraw_strerror(code));
+        else
+            result = make_of_preview(raw, limits, quality, parts, count, facts);
+        libraw_close(raw);
+    }
+    munmap(bytes, length);
+    return result;
+}
+
+int cpictures_make(int fd, int is_raw, const struct cpictures_limits *limits, int quality,
+                   struct cpictures_part *parts, uint32_t count, struct cpictures_facts *facts) {
+    memset(facts, 0, sizeof *facts);
+    for (uint32_t i = 0; i < count; i++) {
+        parts[i].bytes = NULL;
+        parts[i].length = 0;
+    }
+    if (count == 0) return CPICTURES_UNREADABLE;
+    return is_raw ? make_of_raw(fd, limits, quality, parts, count, facts)
+                  : make_of_picture(fd, limits, quality, parts, count, facts);
+}
+
+void cpictures_release(struct cpictures_part *parts, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) g_free(parts[i].bytes);
+}

@@ -1,0 +1,96 @@
+import CPictures
+package import Decoding
+import FileValues
+import Glibc
+import LinuxKernel
+
+/// Makes small pictures with libvips, and with LibRaw where a raw file's preview is to be taken.
+package struct ThumbnailMaker: PictureMaker {
+    /// Opened before nothing can be any more.
+    private var status: HeldDescriptor?
+
+    package init() {}
+
+    package mutating func prepare() throws {
+        status = try? HeldDescriptor(openDirectory("/proc/self").openBeneath("statm", .read))
+        guard cpictures_start() == 0 else { throw LibraryFailure(reason: Self.message) }
+    }
+
+    package func make(_ request: DecoderRequest, picture: Int32, answer: Int32) -> DecoderMessage {
+        func refusal(_ code: DecoderRefusal.Code, _ reason: String) -> DecoderMessage {
+            .refusal(DecoderRefusal(id: request.id, code: code, reason: reason))
+        }
+        if request.kind == .picture, let scans = try? JPEGScans.count(in: picture, upTo: request.limits.scans + 1),
+            scans > request.limits.scans
+        {
+            return refusal(.tooLarge, "a progressive JPEG of more than \(request.limits.scans) passes")
+        }
+        var limits = cpictures_limits(pixels: request.limits.pixels, side: request.limits.side)
+        var facts = cpictures_facts()
+        var parts = request.sizes.map { cpictures_part(size: $0, width: 0, height: 0, bytes: nil, length: 0) }
+        let result = cpictures_make(
+            picture, request.kind == .raw ? 1 : 0, &limits, Int32(request.quality), &parts, UInt32(parts.count), &facts)
+        defer { cpictures_release(&parts, UInt32(parts.count)) }
+        let said = Self.message
+        switch Int(result) {
+        case Int(CPICTURES_DONE): break
+        case Int(CPICTURES_TOO_LARGE): return refusal(.tooLarge, "\(facts.width) x \(facts.height) pixels")
+        case Int(CPICTURES_NO_PREVIEW): return refusal(.noPreview, said)
+        default: return refusal(.unreadable, said.isEmpty ? "no picture in it" : said)
+        }
+        do throws(SystemCallError) {
+            return .answer(
+                DecoderAnswer(
+                    id: request.id, width: facts.width, height: facts.height,
+                    orientation: UInt8(truncatingIfNeeded: facts.orientation), memory: residentMemory,
+                    parts: try Self.write(parts, to: answer)))
+        } catch {
+            return refusal(.noRoom, error.description)
+        }
+    }
+
+    /// One after the other.
+    private static func write(_ parts: [cpictures_part], to answer: Int32) throws(SystemCallError) -> [DecodedPart] {
+        var offset: UInt64 = 0
+        var placed: [DecodedPart] = []
+        for part in parts {
+            var written = 0
+            while written < part.length {
+                let at = off_t(offset) + off_t(written)
+                written += try systemCall("pwrite") {
+                    pwrite(answer, part.bytes?.advanced(by: written), part.length - written, at)
+                }
+            }
+            placed.append(
+                DecodedPart(
+                    size: part.size, width: part.width, height: part.height, offset: offset,
+                    length: UInt64(part.length)))
+            offset += UInt64(part.length)
+        }
+        return placed
+    }
+
+    /// What the libraries said, in one line.
+    private static var message: String {
+        var buffer = [CChar](repeating: 0, count: DecoderWire.longestText)
+        cpictures_take_message(&buffer, buffer.count)
+        let text = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return text.split(separator: "\n").joined(separator: "; ")
+    }
+
+    /// What is resident, in bytes; see statm in proc(5). 0 where it cannot be read.
+    private var residentMemory: UInt64 {
+        guard let status else { return 0 }
+        var text = [UInt8](repeating: 0, count: 128)
+        let count = pread(status.descriptor.raw, &text, text.count, 0)
+        let fields = text.prefix(max(0, count)).split(separator: UInt8(ascii: " "))
+        guard fields.count > 1 else { return 0 }
+        return (UInt64(String(decoding: fields[1], as: UTF8.self)) ?? 0) * UInt64(max(0, sysconf(Int32(_SC_PAGESIZE))))
+    }
+}
+
+/// The libraries did not start.
+private struct LibraryFailure: Error, CustomStringConvertible {
+    let reason: String
+    var description: String { "libvips does not start: \(reason)" }
+}

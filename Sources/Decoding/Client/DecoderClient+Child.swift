@@ -1,0 +1,168 @@
+import FileValues
+import Glibc
+import LinuxKernel
+import SystemMonitor
+import SystemPackage
+
+// What comes from the decoder: its messages, and its end.
+
+extension DecoderClient {
+    func heard(_ event: DescriptorEvent) {
+        guard let socket = state.onQueue({ $0.child?.socket }) else { return }
+        do throws(SystemCallError) {
+            let received = try socket.withDescriptor { raw throws(SystemCallError) in
+                try MessageSocket.receive(limit: DecoderWire.longestMessage, from: raw)
+            }
+            switch received {
+            // What a decoder says that is to end counts no more.
+            case .message where state.onQueue({ $0.child?.sentence != nil }): break
+            case .message(let bytes):
+                do throws(WireError) {
+                    try understood(DecoderMessage(encoded: bytes))
+                } catch {
+                    end(.nonsense(error.description))
+                }
+            case .tooLong: end(.nonsense(WireError.length.description))
+            // It is ending; how, its exit says. One that has only closed its socket would live on.
+            case .end, nil: if event.isLast { end(.unwanted) }
+            }
+        } catch {
+            if error.code != .wouldBlock { end(.nonsense(error.description)) }
+        }
+    }
+
+    private func understood(_ message: DecoderMessage) throws(WireError) {
+        switch message {
+        case .hello(let hello):
+            let isFirst = state.onQueue { state in
+                defer { state.child?.isReady = true }
+                return state.child?.isReady == false
+            }
+            guard isFirst else { throw .contradiction("a second greeting") }
+            note { $0.gaps = hello.gaps }
+            if !hello.gaps.isEmpty, options.isConfinementRequired {
+                end(.unconfined(hello.gaps))
+            } else {
+                note { $0.trouble = nil }
+                proceed()
+            }
+        case .refusal(let refusal):
+            guard state.onQueue({ $0.current?.request.id }) == refusal.id else {
+                throw .contradiction("an answer to another question")
+            }
+            note { $0.refused += 1 }
+            concluded(.refused(refusal), memory: 0)
+        case .answer(let answer):
+            guard let job = state.onQueue({ $0.current }) else { throw .contradiction("an answer to no question") }
+            let size: UInt64
+            do throws(SystemCallError) {
+                size = UInt64(clamping: try FileStatus(of: job.answer.descriptor).identity.size)
+            } catch { throw .contradiction(error.description) }
+            try answer.check(against: job.request, fileSize: size)
+            note { $0.made += 1 }
+            concluded(.made(DecodedPicture(facts: answer, file: job.answer)), memory: answer.memory)
+        }
+    }
+
+    /// The current picture is done, and its decoder lives.
+    private func concluded(_ outcome: DecoderOutcome, memory: UInt64) {
+        let (job, isSpent) = state.onQueue { state in
+            defer { state.current = nil }
+            state.child?.made += 1
+            let made = state.child?.made ?? 0
+            return (state.current, made >= options.recycleAfter || memory >= options.memoryMark)
+        }
+        rest()
+        if isSpent { end(.unwanted) }
+        job?.done(outcome)
+        proceed()
+    }
+
+    func ended(_ exit: ProcessExit) {
+        guard let child = state.onQueue({ $0.child }) else { return }
+        rest()
+        // A message may have come right before its end.
+        if child.sentence == nil { drain(child) }
+        child.socket.invalidate { [self] in
+            child.monitor.invalidate { [self] in
+                state.onQueue { $0.child = nil }
+                settle(child, exit)
+                proceed()
+            }
+        }
+    }
+
+    private func drain(_ child: Child) {
+        guard
+            let received = try? child.socket.withDescriptor({ raw throws(SystemCallError) in
+                try MessageSocket.receive(limit: DecoderWire.longestMessage, from: raw)
+            }), case .message(let bytes) = received, let message = try? DecoderMessage(encoded: bytes)
+        else { return }
+        try? understood(message)
+    }
+
+    /// Tells those who are concerned by the end of `child`.
+    private func settle(_ child: Child, _ exit: ProcessExit) {
+        let wasReady = child.isReady || state.onQueue { $0.current != nil }
+        switch child.sentence {
+        case .unwanted where state.onQueue({ $0.isStopped }): unavailable(.stopped)
+        case .unconfined(let gaps): unavailable(.cannotBeConfined(gaps: gaps))
+        case .deadline where !wasReady: unavailable(.cannotStart(reason: "it did not get ready in time"))
+        case .deadline: costItsDecoder("no answer within \(options.deadline)")
+        case .nonsense(let what) where wasReady: costItsDecoder("the decoder sent \(what)")
+        case .nonsense(let what): unavailable(.cannotStart(reason: "it sent \(what)"))
+        case .unwanted, nil:
+            if wasReady {
+                costItsDecoder("the decoder \(exit.explained)")
+            } else {
+                unavailable(.cannotStart(reason: "the decoder \(exit.explained) before it was ready"))
+            }
+        }
+    }
+
+    private func costItsDecoder(_ reason: String) {
+        let job = state.onQueue { state in
+            defer { state.current = nil }
+            return state.current
+        }
+        guard let job else { return }
+        note { $0.lost += 1 }
+        job.done(.fatal(reason: reason))
+    }
+}
+
+extension ProcessExit {
+    /// With what the decoder's own limits and statuses mean.
+    var explained: String {
+        switch self {
+        case .killed(SIGPROF, _): "used up its processor time"
+        case .killed(SIGXFSZ, _): "wanted to write too much"
+        case .killed(SIGABRT, _): "gave up, most likely without memory (\(self))"
+        case .exited(70): "could not start its libraries"
+        default: description.hasPrefix("exited") ? description : "was \(description)"
+        }
+    }
+}
+
+/// What a client tells of itself.
+package struct DecoderSnapshot: Hashable, Sendable {
+    /// Its decoder's process; nil while there is none.
+    package var process: Int32?
+    package var isBusy = false
+    /// Pictures that wait.
+    package var waiting = 0
+    /// Decoders so far.
+    package var started = 0
+    /// Pictures made small.
+    package var made = 0
+    /// Pictures that a decoder refused.
+    package var refused = 0
+    /// Pictures that cost a decoder its life.
+    package var lost = 0
+    /// What of the last decoder's confinement could not be had; empty if it is whole.
+    package var gaps = ""
+    /// Why there is no decoder; nil if there is one, or none was needed yet.
+    package var trouble: DecoderTrouble?
+
+    package init() {}
+}

@@ -1,0 +1,263 @@
+package import FileValues
+import Glibc
+package import LinuxKernel
+package import SystemMonitor
+import SystemPackage
+
+/// Asks a decoder of its own, one picture at a time: started when there is something to do, used again, ended after some
+/// pictures, at a memory mark and when idle. Whoever asks waits for nothing but the answer, and no thread is held.
+///
+/// A picture that ends its decoder, or outlasts the deadline, gets a reason and is done; the next one gets a new decoder.
+package final class DecoderClient: Sendable {
+    /// How a client works.
+    package struct Options: Sendable {
+        /// The program, an absolute path.
+        package var program: BytePath
+        /// Whether nothing is decoded where something of the confinement cannot be had.
+        package var isConfinementRequired = true
+        /// Of the decoder, in bytes.
+        package var addressSpace: UInt64 = 2 << 30
+        /// From question to answer.
+        package var deadline: Duration = .seconds(60)
+        /// From the start to its being ready.
+        package var startDeadline: Duration = .seconds(30)
+        /// Without a question, until it is ended.
+        package var idle: Duration = .seconds(30)
+        /// Pictures, until it is ended.
+        package var recycleAfter = 500
+        /// Bytes of memory, from which on it is ended.
+        package var memoryMark: UInt64 = 512 << 20
+
+        package init(program: BytePath) { self.program = program }
+    }
+
+    let options: Options
+    let queue: MonitorQueue
+    let state: QueueBound<State>
+    private let published = Locked(DecoderSnapshot())
+    private let timer: TimerMonitor
+
+    struct Job {
+        let request: DecoderRequest
+        let picture: HeldDescriptor
+        let answer: HeldDescriptor
+        let done: @Sendable (DecoderOutcome) -> Void
+    }
+
+    struct State {
+        var child: Child?
+        var current: Job?
+        var waiting: [Job] = []
+        var lastID: UInt64 = 0
+        var whenEnded: [@Sendable () -> Void] = []
+        var isStopped = false
+    }
+
+    struct Child {
+        let monitor: ChildProcessMonitor
+        let socket: DescriptorMonitor
+        var isReady = false
+        var made = 0
+        /// Why it was killed by us; nil while it is wanted.
+        var sentence: Sentence?
+    }
+
+    enum Sentence {
+        case deadline
+        case nonsense(String)
+        case unconfined(String)
+        case unwanted
+    }
+
+    /// Makes one; from any thread. Nothing is started before there is a picture.
+    package init(_ options: Options, queue: MonitorQueue) throws(SystemCallError) {
+        self.options = options
+        self.queue = queue
+        state = QueueBound(State(), queue: queue)
+        timer = try TimerMonitor(.never, label: "decoder", queue: queue)
+        timer.queue.async { [self] in
+            timer.setEventHandler { [weak self] _ in self?.overdue() }
+            timer.activate()
+        }
+    }
+
+    /// What is known of it; any thread.
+    package func snapshot() -> DecoderSnapshot { published.withLock { $0 } }
+
+    /// Makes `sizes` (from large to small) of a picture that is open for reading only. From any thread.
+    package func make(
+        _ sizes: [UInt32], of picture: HeldDescriptor, kind: DecoderRequest.Kind,
+        limits: DecoderRequest.Limits = .init(), quality: UInt8 = 80
+    ) async -> DecoderOutcome {
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                let id = state.onQueue { state in
+                    state.lastID += 1
+                    return state.lastID
+                }
+                let request = DecoderRequest(id: id, kind: kind, limits: limits, quality: quality, sizes: sizes)
+                take(request, picture) { continuation.resume(returning: $0) }
+            }
+        }
+    }
+
+    /// Ends the decoder, and returns when it is reaped and every monitor gone. What waits is answered as stopped. Once.
+    package func stop() async {
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                let waiting = state.onQueue { state in
+                    state.isStopped = true
+                    state.whenEnded.append { [timer] in timer.invalidate { continuation.resume() } }
+                    defer { state.waiting = [] }
+                    return state.waiting
+                }
+                for job in waiting { job.done(.unavailable(.stopped)) }
+                end(.unwanted)
+                proceed()
+            }
+        }
+    }
+
+    private func take(
+        _ request: DecoderRequest, _ picture: HeldDescriptor, _ done: @escaping @Sendable (DecoderOutcome) -> Void
+    ) {
+        if state.onQueue({ $0.isStopped }) { return done(.unavailable(.stopped)) }
+        do throws(SystemCallError) {
+            let size = try FileStatus(of: picture.descriptor).identity.size
+            // libvips does not survive a file without bytes.
+            guard size > 0 else {
+                return done(.refused(DecoderRefusal(id: request.id, code: .unreadable, reason: "an empty file")))
+            }
+            guard size <= request.limits.bytes else {
+                return done(
+                    .refused(DecoderRefusal(id: request.id, code: .tooLarge, reason: "a file of \(size) bytes")))
+            }
+            let answer = HeldDescriptor(try OwnedDescriptor.memoryFile(named: "photoinbox-decoder"))
+            state.onQueue {
+                $0.waiting.append(Job(request: request, picture: picture, answer: answer, done: done))
+            }
+            proceed()
+        } catch {
+            done(.unavailable(.cannotStart(reason: error.description)))
+        }
+    }
+
+    /// Does what comes next, if it is time for anything.
+    func proceed() {
+        publish()
+        enum Step {
+            case nothing, start, idle, ended([@Sendable () -> Void])
+            case send(Job, DescriptorMonitor)
+        }
+        let step: Step = state.onQueue { state in
+            guard let child = state.child else {
+                if state.isStopped {
+                    defer { state.whenEnded = [] }
+                    return .ended(state.whenEnded)
+                }
+                return state.waiting.isEmpty ? .nothing : .start
+            }
+            guard child.isReady, child.sentence == nil, state.current == nil else { return .nothing }
+            if state.waiting.isEmpty { return .idle }
+            let job = state.waiting.removeFirst()
+            state.current = job
+            return .send(job, child.socket)
+        }
+        switch step {
+        case .nothing: break
+        case .start: start()
+        case .idle: timer.reschedule(.once(after: options.idle), tolerance: options.idle / 4)
+        case .ended(let bodies): for body in bodies { body() }
+        case .send(let job, let socket):
+            timer.reschedule(.once(after: options.deadline), tolerance: .zero)
+            do throws(SystemCallError) {
+                try socket.withDescriptor { raw throws(SystemCallError) in
+                    try MessageSocket.send(
+                        job.request.encoded, with: [job.picture.descriptor.raw, job.answer.descriptor.raw], to: raw)
+                }
+            } catch {
+                // It died this moment; its exit comes and says how.
+            }
+            publish()
+        }
+    }
+
+    private func start() {
+        timer.reschedule(.once(after: options.startDeadline), tolerance: .zero)
+        do {
+            let ends = try MessageSocket.Pair()
+            var arguments: [BytePath] = ["--address-space", BytePath("\(options.addressSpace)")]
+            if !options.isConfinementRequired { arguments.append("--best-effort") }
+            let child = try ChildProcess.spawn(
+                options.program, arguments, input: .descriptor(ends.far.raw), output: .null)
+            let monitor = try ChildProcessMonitor(child, label: "decoder", queue: queue)
+            monitor.setEventHandler { [weak self] exit in self?.ended(exit) }
+            monitor.activate()
+            let socket: DescriptorMonitor
+            do throws(DescriptorRefusal) {
+                socket = try DescriptorMonitor(
+                    owning: ends.takeNear(), for: .read, label: "decoder", queue: queue)
+            } catch {
+                // No descriptor was left. The child ends by itself, since its socket's other end is closed.
+                monitor.invalidate()
+                throw error
+            }
+            socket.setEventHandler { [weak self] event in self?.heard(event) }
+            state.onQueue { $0.child = Child(monitor: monitor, socket: socket) }
+            socket.activate()
+            published.withLock { $0.started += 1 }
+            publish()
+        } catch {
+            timer.reschedule(.never)
+            unavailable(.cannotStart(reason: "\(error)"))
+        }
+    }
+
+    /// Nobody who waits can be served now.
+    func unavailable(_ trouble: DecoderTrouble) {
+        let jobs = state.onQueue { state in
+            defer {
+                state.waiting = []
+                state.current = nil
+            }
+            return (state.current.map { [$0] } ?? []) + state.waiting
+        }
+        published.withLock { $0.trouble = trouble }
+        for job in jobs { job.done(.unavailable(trouble)) }
+        publish()
+    }
+
+    /// Kills the decoder, once; its exit is told later.
+    func end(_ sentence: Sentence) {
+        let monitor = state.onQueue { state -> ChildProcessMonitor? in
+            guard state.child?.sentence == nil else { return nil }
+            state.child?.sentence = sentence
+            return state.child?.monitor
+        }
+        // It may have ended this moment; its exit is reported then.
+        _ = try? monitor?.send(signal: SIGKILL)
+    }
+
+    private func overdue() {
+        let sentence: Sentence = state.onQueue { state in
+            state.current != nil || state.child?.isReady != true ? .deadline : .unwanted
+        }
+        end(sentence)
+    }
+
+    func note(_ body: (inout DecoderSnapshot) -> Void) { published.withLock { body(&$0) } }
+
+    /// Makes what is so now visible to other threads.
+    func publish() {
+        let (process, busy, waiting) = state.onQueue {
+            ($0.child?.monitor.processIdentifier, $0.current?.request.id, $0.waiting.count)
+        }
+        published.withLock {
+            $0.process = process
+            $0.isBusy = busy != nil
+            $0.waiting = waiting
+        }
+    }
+
+    func rest() { timer.reschedule(.never) }
+}

@@ -1,0 +1,153 @@
+/// The messages between the daemon and a decoder: small, versioned, length-prefixed, written and read here alone.
+///
+/// A message is its length after this field (u32), the version (u16), the kind (u8), and the kind's fields; numbers are
+/// little-endian, texts are UTF-8 after their length (u16). Neither side trusts the other: whatever bytes come, reading
+/// them gives a message or a ``WireError``.
+package enum DecoderWire {
+    package static let version: UInt16 = 1
+    /// No message is longer.
+    package static let longestMessage = 4_096
+    /// No text in one is longer; what is more is cut.
+    package static let longestText = 1_024
+    /// No small picture is longer, in bytes.
+    package static let longestPart: UInt64 = 32 << 20
+
+    fileprivate enum Kind: UInt8 {
+        case picture = 1
+        case hello = 2
+        case answer = 3
+        case refusal = 4
+    }
+}
+
+/// Why bytes are no message of ours, or a message is not to be believed.
+package enum WireError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// It ends too early, or goes on after its end.
+    case length
+    /// The other side speaks another version.
+    case version(UInt16)
+    /// A kind, or a value, that there is none of.
+    case value(String)
+    /// Well-formed, and not what was asked for.
+    case contradiction(String)
+
+    package var description: String {
+        switch self {
+        case .length: "a message of a wrong length"
+        case .version(let version): "a message of version \(version)"
+        case .value(let what): "a message with an unknown \(what)"
+        case .contradiction(let what): what
+        }
+    }
+}
+
+/// What a decoder sends.
+package enum DecoderMessage: Hashable, Sendable {
+    case hello(DecoderHello)
+    case answer(DecoderAnswer)
+    case refusal(DecoderRefusal)
+}
+
+extension DecoderRequest {
+    /// The message's bytes.
+    package var encoded: [UInt8] {
+        var writer = WireWriter(kind: DecoderWire.Kind.picture.rawValue)
+        writer.put(id)
+        writer.put(kind.rawValue)
+        writer.put(limits.bytes)
+        writer.put(limits.pixels)
+        writer.put(limits.side)
+        writer.put(limits.scans)
+        writer.put(limits.processorSeconds)
+        writer.put(quality)
+        writer.put(UInt8(truncatingIfNeeded: sizes.count))
+        for size in sizes { writer.put(size) }
+        return writer.message
+    }
+
+    /// Reads one.
+    package init(encoded: [UInt8]) throws(WireError) {
+        var reader = try WireReader(encoded)
+        guard reader.kind == DecoderWire.Kind.picture.rawValue else { throw .value("kind \(reader.kind)") }
+        let id: UInt64 = try reader.number()
+        guard let kind = Kind(rawValue: try reader.number()) else { throw .value("kind of picture") }
+        let limits = Limits(
+            bytes: try reader.number(), pixels: try reader.number(), side: try reader.number(),
+            scans: try reader.number(), processorSeconds: try reader.number())
+        let quality: UInt8 = try reader.number()
+        guard (1...100).contains(quality) else { throw .value("quality") }
+        let count: UInt8 = try reader.number()
+        guard (1...Self.mostSizes).contains(Int(count)) else { throw .value("number of sizes") }
+        var sizes: [UInt32] = []
+        for _ in 0..<count { sizes.append(try reader.number()) }
+        guard sizes.allSatisfy({ (1...65_535).contains($0) }), zip(sizes, sizes.dropFirst()).allSatisfy({ $0 > $1 })
+        else { throw .value("order of sizes") }
+        try reader.end()
+        self.init(id: id, kind: kind, limits: limits, quality: quality, sizes: sizes)
+    }
+}
+
+extension DecoderMessage {
+    /// The message's bytes.
+    package var encoded: [UInt8] {
+        switch self {
+        case .hello(let hello):
+            var writer = WireWriter(kind: DecoderWire.Kind.hello.rawValue)
+            writer.put(hello.gaps)
+            return writer.message
+        case .answer(let answer):
+            var writer = WireWriter(kind: DecoderWire.Kind.answer.rawValue)
+            writer.put(answer.id)
+            writer.put(answer.width)
+            writer.put(answer.height)
+            writer.put(answer.orientation)
+            writer.put(answer.memory)
+            writer.put(UInt8(truncatingIfNeeded: answer.parts.count))
+            for part in answer.parts {
+                writer.put(part.size)
+                writer.put(part.width)
+                writer.put(part.height)
+                writer.put(part.offset)
+                writer.put(part.length)
+            }
+            return writer.message
+        case .refusal(let refusal):
+            var writer = WireWriter(kind: DecoderWire.Kind.refusal.rawValue)
+            writer.put(refusal.id)
+            writer.put(refusal.code.rawValue)
+            writer.put(refusal.reason)
+            return writer.message
+        }
+    }
+
+    /// Reads one.
+    package init(encoded: [UInt8]) throws(WireError) {
+        var reader = try WireReader(encoded)
+        switch DecoderWire.Kind(rawValue: reader.kind) {
+        case .hello: self = .hello(DecoderHello(gaps: try reader.text()))
+        case .answer: self = .answer(try DecoderAnswer(from: &reader))
+        case .refusal:
+            let id: UInt64 = try reader.number()
+            guard let code = DecoderRefusal.Code(rawValue: try reader.number()) else { throw .value("reason") }
+            self = .refusal(DecoderRefusal(id: id, code: code, reason: try reader.text()))
+        case .picture, nil: throw .value("kind \(reader.kind)")
+        }
+        try reader.end()
+    }
+}
+
+extension DecoderAnswer {
+    fileprivate init(from reader: inout WireReader) throws(WireError) {
+        self.init(
+            id: try reader.number(), width: try reader.number(), height: try reader.number(),
+            orientation: try reader.number(), memory: try reader.number(), parts: [])
+        let count: UInt8 = try reader.number()
+        guard (1...DecoderRequest.mostSizes).contains(Int(count)) else { throw .value("number of pictures") }
+        for _ in 0..<count {
+            parts.append(
+                DecodedPart(
+                    size: try reader.number(), width: try reader.number(), height: try reader.number(),
+                    offset: try reader.number(), length: try reader.number()))
+        }
+    }
+}

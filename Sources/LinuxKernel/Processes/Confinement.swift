@@ -1,0 +1,88 @@
+import CLinux
+import Glibc
+import SystemPackage
+
+/// What a process gives up for good before it touches what nobody vouches for: files, network, other processes, new
+/// programs. What is open already stays open.
+///
+/// To be called once, early, while the process has one thread: Landlock reaches only the thread that asks.
+public enum Confinement {
+    /// How much a confined process may use.
+    public struct Limits: Hashable, Sendable {
+        /// Bytes of address space.
+        public var addressSpace: UInt64
+        /// The largest file that it may write, in bytes; more ends it with SIGXFSZ.
+        public var fileSize: UInt64
+        /// Its highest descriptor, and one more.
+        public var descriptors: UInt64
+
+        /// Limits from their values.
+        public init(addressSpace: UInt64, fileSize: UInt64, descriptors: UInt64 = 16) {
+            self.addressSpace = addressSpace
+            self.fileSize = fileSize
+            self.descriptors = descriptors
+        }
+    }
+
+    /// A part that could not be had.
+    public struct Gap: Error, Hashable, Sendable, CustomStringConvertible {
+        /// Which: `landlock`.
+        public let part: String
+        /// Why.
+        public let cause: String
+
+        /// One line: `landlock: landlock_create_ruleset: Function not implemented`.
+        public var description: String { "\(part): \(cause)" }
+    }
+
+    /// Takes all parts, and goes on where one cannot be had.
+    ///
+    /// - Returns: What could not be had; empty if the process is confined entirely. The order is fixed: no new
+    ///   privileges and no core (prctl(2)), limits (setrlimit(2)), landlock(7) without any rule, and a seccomp(2) filter
+    ///   at the end, after which none of the others could be asked for.
+    public static func begin(_ limits: Limits) -> [Gap] {
+        var gaps: [Gap] = []
+        attempt("no_new_privs", &gaps) { () throws(SystemCallError) in
+            try systemCall("prctl") { clinux_no_new_privileges() }
+        }
+        attempt("dumpable", &gaps) { () throws(SystemCallError) in try systemCall("prctl") { clinux_not_dumpable() } }
+        attempt("rlimits", &gaps) { () throws(SystemCallError) in
+            try systemCall("setrlimit") { clinux_limit(CLINUX_LIMIT_AS, limits.addressSpace) }
+            try systemCall("setrlimit") { clinux_limit(CLINUX_LIMIT_FSIZE, limits.fileSize) }
+            try systemCall("setrlimit") { clinux_limit(CLINUX_LIMIT_NOFILE, limits.descriptors) }
+            try systemCall("setrlimit") { clinux_limit(CLINUX_LIMIT_CORE, 0) }
+        }
+        if let count = threadCount, count > 1 {
+            gaps.append(Gap(part: "landlock", cause: "\(count) threads run already, and it reaches one"))
+        }
+        attempt("landlock", &gaps) { () throws(SystemCallError) in
+            let version = try systemCall("landlock_create_ruleset") { clinux_landlock_version() }
+            try systemCall("landlock_restrict_self") { clinux_landlock_nothing(version) }
+        }
+        attempt("seccomp", &gaps) { () throws(SystemCallError) in
+            try systemCall("seccomp") { clinux_seccomp_compute_only() }
+        }
+        return gaps
+    }
+
+    private static func attempt(_ part: String, _ gaps: inout [Gap], _ body: () throws(SystemCallError) -> Void) {
+        do throws(SystemCallError) { try body() } catch { gaps.append(Gap(part: part, cause: error.description)) }
+    }
+
+    /// How many threads this process has; nil without /proc.
+    private static var threadCount: Int? {
+        guard let directory = opendir("/proc/self/task") else { return nil }
+        defer { closedir(directory) }
+        var count = 0
+        while let entry = readdir(directory) {
+            if entry.pointee.d_name.0 != CChar(bitPattern: UInt8(ascii: ".")) { count += 1 }
+        }
+        return count
+    }
+
+    /// Ends the process with SIGPROF once it has used `seconds` more of processor time, all threads together; 0 takes
+    /// that back. See setitimer(2).
+    public static func limitProcessorTime(seconds: UInt32) throws(SystemCallError) {
+        try systemCall("setitimer") { clinux_processor_time_alarm(seconds) }
+    }
+}

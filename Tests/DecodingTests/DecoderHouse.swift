@@ -1,0 +1,85 @@
+import FileValues
+import Glibc
+import LinuxKernel
+import SystemMonitor
+import TestSupport
+import Testing
+
+@testable import Decoding
+
+/// A client with a decoder program, and a directory for pictures.
+struct DecoderHouse {
+    let client: DecoderClient
+    let scratch: ScratchDirectory
+
+    init(_ program: String = "photoinbox-decoder", _ change: (inout DecoderClient.Options) -> Void = { _ in }) throws {
+        scratch = try ScratchDirectory()
+        var options = DecoderClient.Options(program: BytePath(BuiltPrograms.path(program)))
+        change(&options)
+        client = try DecoderClient(options, queue: MonitorQueue(label: "test.decoder"))
+    }
+
+    /// Runs `body` with a client, and stops it after.
+    static func with(
+        _ program: String = "photoinbox-decoder", change: (inout DecoderClient.Options) -> Void = { _ in },
+        _ body: (DecoderHouse) async throws -> Void
+    ) async throws {
+        let house = try DecoderHouse(program, change)
+        do { try await body(house) } catch {
+            await house.client.stop()
+            throw error
+        }
+        await house.client.stop()
+        #expect(house.client.snapshot().process == nil)
+    }
+
+    func make(
+        _ sizes: [UInt32] = [512], of path: String, kind: DecoderRequest.Kind = .picture,
+        limits: DecoderRequest.Limits = .init()
+    ) async throws -> DecoderOutcome {
+        let picture = HeldDescriptor(try Self.open(path))
+        return await client.make(sizes, of: picture, kind: kind, limits: limits)
+    }
+
+    func make(
+        _ sizes: [UInt32] = [512], of bytes: [UInt8], limits: DecoderRequest.Limits = .init()
+    ) async throws -> DecoderOutcome {
+        let path = scratch.appending("picture")
+        try Self.write(bytes, to: path)
+        return try await make(sizes, of: path, limits: limits)
+    }
+
+    /// What a decoder that was taken over tells of `word`.
+    func attempt(_ word: String, limits: DecoderRequest.Limits = .init()) async throws -> DecoderOutcome {
+        try await make(of: Array(word.utf8), limits: limits)
+    }
+
+    static func open(_ path: String) throws -> OwnedDescriptor {
+        try descriptorCall("open") { Glibc.open(path, O_RDONLY | O_CLOEXEC) }
+    }
+
+    static func write(_ bytes: [UInt8], to path: String) throws {
+        let raw = try systemCall("open") { Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600) }
+        let file = OwnedDescriptor(taking: raw)
+        try file.write(bytes, at: 0)
+    }
+
+    static func read(_ path: String) throws -> [UInt8] {
+        let file = try open(path)
+        var bytes = [UInt8](repeating: 0, count: Int(try FileStatus(of: file).identity.size))
+        let count = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+        #expect(count == bytes.count)
+        return bytes
+    }
+
+    /// The project's own small pictures.
+    static let fixtures =
+        "\(#filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(2).joined(separator: "/"))/Fixtures"
+}
+
+extension DecoderOutcome {
+    var picture: DecodedPicture? { if case .made(let picture) = self { picture } else { nil } }
+    var refusal: DecoderRefusal? { if case .refused(let refusal) = self { refusal } else { nil } }
+    var fatal: String? { if case .fatal(let reason) = self { reason } else { nil } }
+    var trouble: DecoderTrouble? { if case .unavailable(let trouble) = self { trouble } else { nil } }
+}

@@ -1,0 +1,153 @@
+import FileValues
+import Glibc
+import LinuxKernel
+import TestSupport
+import Testing
+
+@testable import Decoding
+
+@Suite("Pictures become small, upright and sRGB", .timeLimit(.minutes(4)))
+struct PictureTests {
+    /// Debian's vips, to make pictures and to look at the small ones.
+    private static let vips = "/usr/bin/vips"
+    static let hasVips = access(vips, X_OK) == 0
+
+    @Test(arguments: [
+        ("exif.jpg", 64, 96, 6), ("exif.png", 96, 64, nil), ("exif.webp", 96, 64, nil), ("exif.tiff", 96, 64, nil),
+        ("exif.heic", 96, 64, nil), ("exif.avif", 64, 96, nil), ("progressive.jpg", 96, 64, nil),
+        ("rocket.jpg", 427, 640, 6), ("motion.jpg", 96, 64, nil),
+    ])
+    func isMadeSmall(_ name: String, _ width: UInt32, _ height: UInt32, _ orientation: UInt8?) async throws {
+        try await DecoderHouse.with { (house) async throws in
+            let outcome = try await house.make([256, 48], of: "\(DecoderHouse.fixtures)/\(name)")
+            let picture = try #require(outcome.picture, "\(outcome)")
+            #expect((picture.facts.width, picture.facts.height) == (width, height))
+            if let orientation { #expect(picture.facts.orientation == orientation) }
+            for part in picture.facts.parts {
+                #expect(max(part.width, part.height) == min(part.size, max(width, height)))
+                #expect(try picture.bytes(of: part).suffix(2) == [0xFF, 0xD9])
+            }
+            #expect(house.client.snapshot().gaps == "")
+        }
+    }
+
+    @Test(arguments: ["animated.gif", "film.mp4", "make-fixtures.py", "live.mov"])
+    func whatIsNoPictureIsRefused(_ name: String) async throws {
+        try await DecoderHouse.with { (house) async throws in
+            let outcome = try await house.make(of: "\(DecoderHouse.fixtures)/\(name)")
+            #expect(outcome.refusal?.code == .unreadable, "\(outcome)")
+            #expect(outcome.refusal?.reason.isEmpty == false)
+        }
+    }
+
+    /// A picture whose four quarters differ, stored as each orientation wants it.
+    @Test(.enabled(if: hasVips, "skipped: needs libvips-tools"))
+    func allOrientationsAreTurnedUpright() async throws {
+        try await DecoderHouse.with { (house) async throws in
+            for orientation in 1...8 as ClosedRange<UInt8> {
+                let path = house.scratch.appending("turned-\(orientation).jpg")
+                try DecoderHouse.write(try Self.quarters(orientation, in: house.scratch), to: path)
+                let outcome = try await house.make([64], of: path)
+                let picture = try #require(outcome.picture, "\(outcome)")
+                #expect(picture.facts.orientation == orientation)
+                let (width, height, pixel) = try Self.pixels(of: picture, in: house.scratch)
+                #expect((width, height) == (64, 32), "orientation \(orientation)")
+                for (quarter, at) in [(16, 8), (48, 8), (16, 24), (48, 24)].enumerated() {
+                    #expect(
+                        Self.isNear(pixel(at.0, at.1), Self.colours[quarter]), "orientation \(orientation) \(quarter)")
+                }
+            }
+        }
+    }
+
+    /// Red as a screen of wide gamut shows it has other numbers in the file; in sRGB it is 255, 0, 0.
+    @Test(.enabled(if: hasVips, "skipped: needs libvips-tools"))
+    func aWideGamutBecomesSRGB() async throws {
+        try await DecoderHouse.with { (house) async throws in
+            let (plain, wide) = (house.scratch.appending("red.ppm"), house.scratch.appending("red.jpg"))
+            try DecoderHouse.write(Self.ppm(64, 64) { _, _ in [255, 0, 0] }, to: plain)
+            try await aside {
+                try runProgram([
+                    Self.vips, "icc_transform", plain, "\(wide)[Q=100]", "p3", "--input-profile", "srgb",
+                ])
+            }
+            let stored = try Self.pixels(at: wide, in: house.scratch).2(32, 32)
+            #expect(!Self.isNear(stored, [255, 0, 0]), "\(stored)")
+            let picture = try #require(try await house.make([32], of: wide).picture)
+            let shown = try Self.pixels(of: picture, in: house.scratch).2(16, 16)
+            #expect(Self.isNear(shown, [255, 0, 0]), "\(shown)")
+        }
+    }
+
+    private static let colours: [[UInt8]] = [[200, 40, 40], [40, 200, 40], [40, 40, 200], [210, 210, 210]]
+
+    static func isNear(_ colour: [UInt8], _ wanted: [UInt8]) -> Bool {
+        zip(colour, wanted).allSatisfy { abs(Int($0) - Int($1)) <= 12 }
+    }
+
+    static func ppm(_ width: Int, _ height: Int, _ colour: (Int, Int) -> [UInt8]) -> [UInt8] {
+        var bytes = Array("P6\n\(width) \(height)\n255\n".utf8)
+        for y in 0..<height { for x in 0..<width { bytes += colour(x, y) } }
+        return bytes
+    }
+
+    /// 128 by 64 when shown.
+    private static func quarters(_ orientation: UInt8, in scratch: ScratchDirectory) throws -> [UInt8] {
+        let (width, height) = orientation < 5 ? (128, 64) : (64, 128)
+        let stored = ppm(width, height) { x, y in
+            let (right, down) = (width - 1 - x, height - 1 - y)
+            let shown =
+                switch orientation {
+                case 1: (x, y)
+                case 2: (right, y)
+                case 3: (right, down)
+                case 4: (x, down)
+                case 5: (y, x)
+                case 6: (down, x)
+                case 7: (down, right)
+                default: (y, right)
+                }
+            return colours[(shown.0 < 64 ? 0 : 1) + (shown.1 < 32 ? 0 : 2)]
+        }
+        let (plain, jpeg) = (scratch.appending("quarters.ppm"), scratch.appending("quarters.jpg"))
+        try DecoderHouse.write(stored, to: plain)
+        try runProgram([vips, "jpegsave", plain, jpeg, "--Q", "95", "--strip"])
+        let bytes = try DecoderHouse.read(jpeg)
+        // One entry of Exif: the orientation.
+        let tiff: [UInt8] =
+            Array("Exif\0\0II*\0".utf8) + [8, 0, 0, 0, 1, 0, 0x12, 0x01, 3, 0, 1, 0, 0, 0, orientation, 0, 0, 0]
+            + [0, 0, 0, 0]
+        return [0xFF, 0xD8, 0xFF, 0xE1, 0, UInt8(tiff.count + 2)] + tiff + bytes.dropFirst(2)
+    }
+
+    private static func pixels(
+        of picture: DecodedPicture, in scratch: ScratchDirectory
+    ) throws -> (Int, Int, (Int, Int) -> [UInt8]) {
+        let path = scratch.appending("small.jpg")
+        try DecoderHouse.write(try picture.bytes(of: picture.facts.parts[0]), to: path)
+        return try pixels(at: path, in: scratch)
+    }
+
+    /// The pixels as they are stored: no profile and no orientation is applied.
+    private static func pixels(
+        at path: String, in scratch: ScratchDirectory
+    ) throws -> (Int, Int, (Int, Int) -> [UInt8]) {
+        let plain = scratch.appending("looked-at.ppm")
+        try runProgram([vips, "copy", path, plain])
+        let bytes = try DecoderHouse.read(plain)
+        var fields: [Int] = []
+        var position = 0
+        while fields.count < 4 {
+            let end = bytes[position...].firstIndex { $0 == 0x0A || $0 == 0x20 } ?? bytes.count
+            let word = String(decoding: bytes[position..<end], as: UTF8.self)
+            position = end + 1
+            if word.hasPrefix("#") {
+                position = (bytes[position...].firstIndex(of: 0x0A) ?? bytes.count) + 1
+            } else {
+                fields.append(Int(word) ?? 0)
+            }
+        }
+        let (width, start) = (fields[1], position)
+        return (width, fields[2], { x, y in Array(bytes[(start + 3 * (y * width + x))...].prefix(3)) })
+    }
+}
