@@ -72,8 +72,8 @@ let package = Package(
         module(
             "Inbox",
             [
-                "Catalogue", "ControlProtocol", "DirectoryWatch", "FileValues", "Filing", "LinuxKernel", "PhotoModel",
-                "Reporting", "Settings", "SystemMonitor", "Systemd", logging, system,
+                "Catalogue", "ControlProtocol", "Decoding", "DirectoryWatch", "FileValues", "Filing", "LinuxKernel",
+                "PhotoModel", "Reporting", "Settings", "SystemMonitor", "Systemd", logging, system,
             ]),
         // Programs.
         .executableTarget(
@@ -85,7 +85,8 @@ let package = Package(
         .executableTarget(
             name: "photoinbox",
             dependencies: [
-                "Catalogue", "ControlProtocol", "DirectoryWatch", "FileValues", "Filing", "Inbox", "LinuxKernel",
+                "Catalogue", "ControlProtocol", "Decoding", "DirectoryWatch", "FileValues", "Filing", "Inbox",
+                "LinuxKernel",
                 "PhotoModel", "Reporting", "Settings", "SystemMonitor", arguments, system,
             ], swiftSettings: swiftSettings),
         .executableTarget(

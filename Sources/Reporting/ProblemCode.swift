@@ -33,6 +33,8 @@ package enum ProblemCode: String, CaseIterable, Hashable, Comparable, Sendable {
     case watchDeaf = "PI-107"
     case noWatchInstance = "PI-108"
     case marksRefused = "PI-109"
+    case decoderUnavailable = "PI-110"
+    case decoderUnconfined = "PI-111"
 
     case inboxPolled = "PI-201"
     case watchLimit = "PI-202"

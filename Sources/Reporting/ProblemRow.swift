@@ -55,7 +55,7 @@ extension ProblemCode {
         case .inboxPolled, .watchLimit, .inboxMissing, .inboxGone, .directoryUnreadable, .inboxStalled, .sourceKept,
             .eventsMissed, .inboxPaused:
             inboxRow
-        case .marksRefused: daemonRow
+        case .marksRefused, .decoderUnavailable, .decoderUnconfined: daemonRow
         case .photosDeferred, .photosQuarantined: photoRow
         case .libraryMissing, .libraryFull, .libraryReadOnly, .libraryFailing, .libraryStalled,
             .libraryReplaced, .libraryDamaged:

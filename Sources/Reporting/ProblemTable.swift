@@ -49,6 +49,17 @@ extension ProblemCode {
                 .notice, title: "fanotify is refused: {reason}",
                 effect: "inotify is used in its stead, with a watch for each folder; nothing is missed",
                 action: "set tier = \"inotify\" under [watch], or allow it as photoinbox.toml(5) says", see: manual)
+        case .decoderUnavailable:
+            ProblemRow(
+                .warning, title: "no thumbnails are made, since no photo can be decoded: {reason}",
+                effect: "photos are filed all the same, and get theirs when it works again",
+                action: "photoinbox thumbs says more; to do without, set enabled = \"no\" under [pictures]", see: manual
+            )
+        case .decoderUnconfined:
+            ProblemRow(
+                .warning, title: "photos are decoded by a program that is not confined entirely: {reason}",
+                effect: "a photo that is made to attack it may do what photoinboxd may",
+                action: "set confinement = \"required\" under [pictures], or have the kernel allow it", see: manual)
         case .noInboxes:
             ProblemRow(
                 .notice, title: "no inbox is configured", effect: "there is nothing to do",

@@ -4,7 +4,7 @@ import PhotoModel
 package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
     /// Keys before the first header.
     case top = ""
-    case inbox, filing, sets, watch, timer, signals, descriptor, hook, log
+    case inbox, filing, sets, pictures, watch, timer, signals, descriptor, hook, log
 
     /// How its header is written; empty for the top.
     package var header: String {
@@ -12,7 +12,7 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
         case .top: ""
         case .inbox, .hook: "[\(rawValue).NAME]"
         case .timer, .descriptor: "[[\(rawValue)]]"
-        case .filing, .sets, .watch, .signals, .log: "[\(rawValue)]"
+        case .filing, .sets, .pictures, .watch, .signals, .log: "[\(rawValue)]"
         }
     }
 
@@ -20,7 +20,7 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
     package var isNamed: Bool {
         switch self {
         case .inbox, .hook, .timer, .descriptor: true
-        case .top, .filing, .sets, .watch, .signals, .log: false
+        case .top, .filing, .sets, .pictures, .watch, .signals, .log: false
         }
     }
 
@@ -32,6 +32,8 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
         case .filing: "How filed photos are kept."
         case .sets:
             "What belongs together is filed as one: RAW and JPEG, a Live Photo's picture and film, a photo and its sidecars."
+        case .pictures:
+            "Small pictures of filed photos, made by a confined program after filing, which never waits for them."
         case .watch:
             "How inboxes are watched, and how often they are compared with what is known where that does not suffice."
         case .timer: "An action that comes back: give it a name, and either \"every\" or \"at\"."
@@ -83,7 +85,7 @@ package struct KeyDescription: Hashable, Sendable {
         switch section {
         case .top: name
         case .inbox, .hook, .timer, .descriptor: "\(section.rawValue).NAME.\(name)"
-        case .filing, .sets, .watch, .signals, .log: "\(section.rawValue).\(name)"
+        case .filing, .sets, .pictures, .watch, .signals, .log: "\(section.rawValue).\(name)"
         }
     }
 }
@@ -91,7 +93,7 @@ package struct KeyDescription: Hashable, Sendable {
 extension Settings {
     /// Every key there is, in the order in which people meet them.
     package static let keyTable: [KeyDescription] =
-        topKeys + inboxKeys + filingKeys + setKeys + watchKeys + timerKeys
+        topKeys + inboxKeys + filingKeys + setKeys + pictureKeys + watchKeys + timerKeys
         + signalKeys + descriptorKeys + hookKeys + logKeys
 
     private static let topKeys: [KeyDescription] = [
@@ -209,6 +211,39 @@ extension Settings {
             "When a photo waits although nothing that belongs to it is in sight. With \"auto\" where half of the last "
                 + "ones in its inbox came with a partner, and for a Live Photo's film; with \"always\" every photo; with "
                 + "\"never\" none."),
+    ]
+
+    private static let pictureKeys: [KeyDescription] = [
+        key(
+            .pictures, "enabled", .choice(["yes", "no"]), fallback: .text("no"), example: "\"yes\"",
+            "With \"yes\" each filed photo gets small pictures: JPEGs in sRGB, turned upright, under thumbnails/ in the "
+                + "state directory, named by the SHA-256 of the photo. Those that are filed already get theirs "
+                + "afterwards."),
+        key(
+            .pictures, "thumbnail", .number(least: 16, most: 65_535), fallback: .text("512"), example: "\"512\"",
+            "The longer side of the thumbnail, in pixels. Smaller photos keep their size."),
+        key(
+            .pictures, "preview", .number(least: 0, most: 65_535), fallback: .text("2048"), example: "\"2048\"",
+            "The same for a second, larger picture; \"0\" for none, which makes thumbnails in a third of the time."),
+        key(
+            .pictures, "quality", .number(least: 1, most: 100), fallback: .text("80"), example: "\"80\"",
+            "The quality of these JPEGs, as their encoder counts it."),
+        key(
+            .pictures, "confinement", .choice(["required", "best-effort"]), fallback: .text("required"),
+            example: "\"required\"",
+            "What decodes photos gives up files, network and other processes before it reads any. With \"required\" no "
+                + "picture is made where the kernel cannot take all of that away; with \"best-effort\" it is made all "
+                + "the same, and status tells what is missing."),
+        key(
+            .pictures, "time", .span(least: .seconds(1), most: .seconds(3_600)), fallback: .text("1m"),
+            example: "\"1m\"", "How long one photo may take, before it is given up."),
+        key(
+            .pictures, "processor-time", .span(least: .seconds(1), most: .seconds(3_600)), fallback: .text("30s"),
+            example: "\"30s\"", "How much processor time one photo may take."),
+        key(
+            .pictures, "decoder", .path,
+            fallback: .words("photoinbox-decoder beside the program that starts it, or in ../libexec"),
+            example: "\"/usr/local/libexec/photoinbox-decoder\"", "The program that decodes."),
     ]
 
     private static let watchKeys: [KeyDescription] = [

@@ -18,6 +18,7 @@ package struct Settings: Hashable, Sendable {
     /// A group's name or number whose members may operate the daemon; nil for the daemon's own.
     package let operators: String?
     package let sets: SetSettings
+    package let pictures: PictureSettings
     package let watch: WatchSettings
     package let timers: [TimerSettings]
     /// What each signal does; a signal that is absent keeps the system's meaning.
@@ -103,6 +104,28 @@ package struct SetSettings: Hashable, Sendable {
     /// From when the last file of a set is complete.
     package let wait: TimeSpan
     package let expectation: Expectation
+}
+
+/// Small pictures of filed photos.
+package struct PictureSettings: Hashable, Sendable {
+    package let isEnabled: Bool
+    /// The longer sides in pixels, from large to small.
+    package let sizes: [UInt32]
+    /// Of the JPEGs, 1 to 100.
+    package let quality: UInt8
+    /// Whether none are made where the decoder cannot be confined entirely.
+    package let isConfinementRequired: Bool
+    /// How long one photo may take.
+    package let time: TimeSpan
+    /// How much processor time it may take.
+    package let processorTime: TimeSpan
+    /// Nil for the one beside the program that starts it.
+    package let decoder: BytePath?
+
+    /// Where there is no configuration: the key table's defaults.
+    package static let standard = PictureSettings(
+        isEnabled: false, sizes: [2_048, 512], quality: 80, isConfinementRequired: true, time: .seconds(60),
+        processorTime: .seconds(30), decoder: nil)
 }
 
 /// How inboxes are watched, and how often they are compared with what is known where that does not suffice.

@@ -11,7 +11,8 @@ struct SettingsValues {
             library: library(), inboxes: names(of: .inbox).compactMap(inbox), state: state,
             catalogue: path(SettingsKey(.top, "catalogue")) ?? state.appending("catalogue.sqlite"),
             runtime: path(SettingsKey(.top, "runtime")) ?? state.appending("run"),
-            operators: word(SettingsKey(.top, "operators")), sets: sets(), watch: watch(),
+            operators: word(SettingsKey(.top, "operators")), sets: sets(), pictures: pictures(),
+            watch: watch(),
             timers: names(of: .timer).compactMap(timer), signals: signals(),
             descriptors: names(of: .descriptor).compactMap(descriptor), hooks: names(of: .hook).compactMap(hook),
             hookPlace: word(SettingsKey(.top, "hooks")).flatMap(HookPlaceSetting.init) ?? .auto,
@@ -58,6 +59,27 @@ struct SettingsValues {
         return SetSettings(
             isEnabled: word(SettingsKey(.sets, "enabled")) != "no", wait: wait,
             expectation: word(SettingsKey(.sets, "expect")).flatMap(SetSettings.Expectation.init) ?? .auto)
+    }
+
+    private func pictures() -> PictureSettings {
+        func number(_ name: String) -> Int {
+            guard case .number(let number) = value(SettingsKey(.pictures, name))?.value else {
+                preconditionFailure("the key table has no pictures.\(name)")
+            }
+            return number
+        }
+        func span(_ name: String) -> TimeSpan {
+            guard case .span(let span) = value(SettingsKey(.pictures, name))?.value else {
+                preconditionFailure("the key table has no pictures.\(name)")
+            }
+            return span
+        }
+        let sizes = Set([number("thumbnail"), number("preview")].filter { $0 > 0 })
+        return PictureSettings(
+            isEnabled: word(SettingsKey(.pictures, "enabled")) == "yes",
+            sizes: sizes.sorted(by: >).map { UInt32(clamping: $0) }, quality: UInt8(clamping: number("quality")),
+            isConfinementRequired: word(SettingsKey(.pictures, "confinement")) != "best-effort", time: span("time"),
+            processorTime: span("processor-time"), decoder: path(SettingsKey(.pictures, "decoder")))
     }
 
     private func watch() -> WatchSettings {

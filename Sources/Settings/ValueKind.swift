@@ -31,6 +31,8 @@ package enum ValueKind: Hashable, Sendable {
     case choices([String])
     /// An array of names of inboxes.
     case names
+    /// A whole number within bounds.
+    case number(least: Int, most: Int)
 
     /// What stands in the manual for it.
     package var description: String {
@@ -49,6 +51,7 @@ package enum ValueKind: Hashable, Sendable {
         case .account: "name or number"
         case .choices(let words): "array of " + words.map { "\"\($0)\"" }.joined(separator: ", ")
         case .names: "array of names"
+        case .number(let least, let most): "number from \(least) to \(most)"
         }
     }
 
@@ -69,6 +72,7 @@ package enum ValueKind: Hashable, Sendable {
         case .account: "write a name in quotes"
         case .choices(let words): "write some of [" + words.map { "\"\($0)\"" }.joined(separator: ", ") + "]"
         case .names: "write names, like [\"card\", \"phones\"]"
+        case .number(let least, let most): "write a number from \"\(least)\" to \"\(most)\" in quotes"
         }
     }
 
@@ -93,6 +97,7 @@ enum SettingValue: Hashable {
     case size(ByteSize)
     case layout(LibraryLayout)
     case words([String])
+    case number(Int)
 
     /// As it would be written in the file.
     var text: String {
@@ -106,6 +111,7 @@ enum SettingValue: Hashable {
         case .command(let words), .words(let words): "[" + words.map(tomlString).joined(separator: ", ") + "]"
         case .size(let size): tomlString(size.description)
         case .layout(let layout): tomlString(layout.template)
+        case .number(let number): tomlString("\(number)")
         case .fileMode(let mode):
             tomlString(String(repeating: "0", count: max(1, 4 - String(mode, radix: 8).count)) + String(mode, radix: 8))
         }

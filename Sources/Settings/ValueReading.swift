@@ -106,6 +106,10 @@ extension ValueKind {
                 && !text.contains(":") && !text.contains("/") && !text.contains(" ")
             guard isSound else { throw ValueMistake("not the name of a user or group") }
             return .word(text)
+        case .number(let least, let most):
+            let isPlain = !text.isEmpty && text.utf8.count <= 9 && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+            guard isPlain, let number = Int(text), (least...most).contains(number) else { throw ValueMistake(hint) }
+            return .number(number)
         case .globs, .command, .choices, .names: throw ValueMistake("expected \(expectation); \(hint)")
         }
     }

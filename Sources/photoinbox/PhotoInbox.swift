@@ -30,7 +30,9 @@ struct PhotoInbox: ParsableCommand {
                 ]),
             CommandGroup(
                 name: "Maintain",
-                subcommands: [VerifyCommand.self, AdoptCommand.self, RebuildCommand.self, DumpCommand.self]),
+                subcommands: [
+                    VerifyCommand.self, AdoptCommand.self, RebuildCommand.self, ThumbsCommand.self, DumpCommand.self,
+                ]),
         ])
 
     static let version = "photoinbox \(productVersion)"

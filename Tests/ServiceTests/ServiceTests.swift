@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 private let obstacle = SystemdBox.obstacle ?? BuiltPrograms.obstacle
@@ -108,6 +109,19 @@ extension WithSystemd {
                     "nobody waits for it at the end", "which is a good one", "and it is ended then",
                     "what it did not take is told after a restart",
                 ], in: try await box.run(script: "service-hooks.sh"))
+        }
+
+        @Test(
+            "A thumbnail is made by a decoder that confines itself inside the unit",
+            .enabled(
+                if: access("\(BuiltPrograms.directory)/photoinbox-decoder", X_OK) == 0,
+                "skipped: photoinbox-decoder is not built"), .timeLimit(.minutes(3)))
+        func thumbnails() async throws {
+            expectHeld(
+                [
+                    "the photo is in the library", "its thumbnail is in the state directory", "a JPEG",
+                    "of its group too", "the decoder is confined entirely", "and no problem is told",
+                ], in: try await box.run(script: "service-thumbnails.sh"))
         }
 
         @Test("A broken configuration ends it with status 78, once", .timeLimit(.minutes(3)))

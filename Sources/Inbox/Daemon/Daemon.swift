@@ -51,6 +51,7 @@ package actor Daemon {
     private nonisolated let signals: SignalDesk
     private let watchdog: Watchdog
     private nonisolated let auditor: LibraryAuditor
+    private nonisolated let thumbnails: ThumbnailDesk
     private let catalogue: Catalogue
     private nonisolated let libraryGuard: LibraryGuard
     private nonisolated let settled: SettledFiles
@@ -102,6 +103,8 @@ package actor Daemon {
             name: "catalogue", queue: MonitorQueue(label: "photo-inbox.catalogue"), isVital: true)
         let auditSubsystem = Subsystem(
             name: "library audit", queue: MonitorQueue(label: "photo-inbox.audit"), isVital: false)
+        let thumbnailSubsystem = Subsystem(
+            name: "thumbnails", queue: MonitorQueue(label: "photo-inbox.thumbnails"), isVital: false)
         writer = CatalogueWriter(catalogue, subsystem: catalogueSubsystem)
         settled = SettledFiles(
             in: launch.settings.state, catalogue: catalogue, version: launch.version, log: launch.log)
@@ -116,7 +119,7 @@ package actor Daemon {
                 Subsystem(name: "signals", queue: signalQueue, isVital: true),
                 Subsystem(name: "control", queue: controlQueue, isVital: true), catalogueSubsystem, auditSubsystem,
                 Subsystem(name: "hooks", queue: hookQueue, isVital: false), settled.subsystem,
-                clients,
+                clients, thumbnailSubsystem,
             ])
         dumper = DumpWriter(queue: MonitorQueue(label: "photo-inbox.dump"), state: state, log: launch.log)
         hooks = HookDesk(
@@ -126,6 +129,9 @@ package actor Daemon {
         auditor = LibraryAuditor(
             catalogue: catalogue, libraryGuard: libraryGuard, subsystem: auditSubsystem, log: launch.log,
             problems: problems)
+        thumbnails = ThumbnailDesk(
+            catalogue: catalogue, subsystem: thumbnailSubsystem, log: launch.log, problems: problems)
+        state.describePictures { [thumbnails] in thumbnails.describe() }
         desk = ControlDesk(
             state: state, catalogue: writer, generation: generation, log: launch.log,
             onChange: { [auditor, state] in auditor.lookSoon(at: state.settings.library) })
@@ -259,14 +265,17 @@ package actor Daemon {
         await next.start()
         problems.paused(state)
         auditor.lookSoon(at: settings.library)
+        await thumbnails.adopt(settings)
     }
 
     private func listener() -> Pipeline.Listener {
         let (state, log, problems, service, auditor) = (state, log, problems, service, auditor)
+        let thumbnails = thumbnails
         return Pipeline.Listener(
             ended: { ended in
                 state.recent.add(ended)
                 log.outcome(ended)
+                if ended.outcome == .filed { thumbnails.filed(ended) }
                 if ended.outcome == .quarantined { auditor.lookSoon(at: state.settings.library) }
             },
             deferred: { key, reason, attempt, seconds in
@@ -339,6 +348,7 @@ package actor Daemon {
         if let last = generation.withLock({ $0 }) { _ = await last.stop(hurrying: signals.isSecondStop()) }
         generation.withLock { $0 = nil }
         await auditor.finished()
+        await thumbnails.stop()
         await hooksEnd()
         await watchdog.stop()
         await machine?.stop()

@@ -33,6 +33,8 @@ package final class LiveState: Sendable {
     package let pauses: PauseKeeper
     package let hooks = HookBoard()
     let lasting: [Subsystem]
+    /// What is told of small pictures; waits for nobody.
+    private let pictures = Locked<(@Sendable () -> DaemonState.Pictures?)?>(nil)
     private let phase = Locked(Phase.starting)
     private let parts: Locked<Parts>
     private let configuration: BytePath?
@@ -48,6 +50,10 @@ package final class LiveState: Sendable {
         self.lasting = lasting
         self.configuration = configuration
         parts = Locked(Parts(settings: settings))
+    }
+
+    func describePictures(by body: @escaping @Sendable () -> DaemonState.Pictures?) {
+        pictures.withLock { $0 = body }
     }
 
     func enter(_ new: Phase) { phase.withLock { $0 = new } }
@@ -90,6 +96,7 @@ package final class LiveState: Sendable {
             liveness: watch?.liveness.map { DaemonState.Liveness($0, now: now) },
             library: parts.settings.library?.path.escaped ?? "",
             libraryFreeBytes: parts.settings.library.flatMap { problems.freeBytes(of: $0.path) },
+            pictures: pictures.withLock { $0 }?(),
             inHand: book.arrivals.values.sorted { $0.firstSeen.monotonic < $1.firstSeen.monotonic }
                 .map { arrival in DaemonState.InHand(arrival, set: book.words(ofSetOf: arrival.key)) },
             outcomes: recent.all.map { DaemonState.Ended($0) },

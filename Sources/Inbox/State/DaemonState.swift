@@ -169,6 +169,25 @@ package struct DaemonState: Codable, Sendable {
         package var seconds: Double
     }
 
+    /// How the making of small pictures goes; absent while it is off.
+    package struct Pictures: Codable, Sendable {
+        /// The decoder's process; absent while none is needed.
+        package var decoder: Int?
+        /// `idle`, or what is being done.
+        package var step: String
+        package var waiting: Int
+        /// Since the start, in photos.
+        package var made: Int
+        package var failed: Int
+        /// Decoders that were started, and those that a photo has cost.
+        package var decodersStarted: Int
+        package var decodersLost: Int
+        /// What of its confinement could not be had; absent where it is whole.
+        package var unconfined: String?
+        /// Why there is no decoder.
+        package var trouble: String?
+    }
+
     /// A row of the problem table that is raised.
     package struct Problem: Codable, Sendable {
         package var code: String
@@ -221,6 +240,7 @@ package struct DaemonState: Codable, Sendable {
     package var liveness: Liveness?
     package var library: String
     package var libraryFreeBytes: Int?
+    package var pictures: Pictures?
     package var inHand: [InHand]
     package var outcomes: [Ended]
     package var problems: [Problem]

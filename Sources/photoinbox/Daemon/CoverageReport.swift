@@ -68,3 +68,25 @@ extension DaemonState.Liveness {
         ])
     }
 }
+
+extension DaemonState.Pictures {
+    /// `12 made, 1 could not be, 3 waiting`.
+    var words: String {
+        var parts = ["\(HumanText.count(made)) made"]
+        if failed > 0 { parts.append("\(HumanText.count(failed)) could not be") }
+        if waiting > 0 { parts.append("\(HumanText.count(waiting)) waiting") }
+        if unconfined != nil { parts.append("the decoder is not confined entirely") }
+        if trouble != nil { parts.append("no decoder") }
+        return parts.joined(separator: ", ")
+    }
+
+    func json() -> JSONValue {
+        .object([
+            JSONField("decoder_pid", decoder.map { .count($0) } ?? .null), JSONField("step", .string(step)),
+            JSONField("waiting", .count(waiting)), JSONField("made", .count(made)), JSONField("failed", .count(failed)),
+            JSONField("decoders_started", .count(decodersStarted)), JSONField("decoders_lost", .count(decodersLost)),
+            JSONField("unconfined", unconfined.map { .string($0) } ?? .null),
+            JSONField("trouble", trouble.map { .string($0) } ?? .null),
+        ])
+    }
+}

@@ -64,6 +64,7 @@ struct StateReport {
                 let free = state.libraryFreeBytes.map { "\(HumanText.bytes(UInt64(max(0, $0)))) free" }
                 text.add("library", [free, shown(state.library)].compactMap(\.self).joined(separator: ", "))
             }
+            if let pictures = state.pictures { text.add("thumbnails", pictures.words) }
             if let counts = state.totals {
                 text.add(
                     "since start",
@@ -137,6 +138,7 @@ struct StateReport {
             JSONField("inboxes", .array(state.inboxes.map { inbox in inbox.json() })),
             JSONField("watch_need", state.watchNeed?.json() ?? .null),
             JSONField("liveness", state.liveness?.json() ?? .null),
+            JSONField("pictures", state.pictures?.json() ?? .null),
             JSONField(
                 "library",
                 .object(

@@ -48,6 +48,9 @@ struct Evidence {
     var photo: StoredPhoto?
     /// The others of that photo's set.
     var set: [StoredPhoto] = []
+    /// That photo's small pictures that are there, from large to small, and why there is none.
+    var thumbnails: [BytePath] = []
+    var noThumbnail: String?
     /// The inboxes that there are, for a file that is in none.
     var inboxes: [InboxPlace] = []
 }
@@ -99,7 +102,14 @@ struct EvidenceSearch {
             try gatherPhoto(&evidence)
         case .outside: break
         }
-        if let photo = evidence.photo { evidence.set = try records?.others(inSetOf: photo) ?? [] }
+        if let photo = evidence.photo {
+            evidence.set = try records?.others(inSetOf: photo) ?? []
+            let store = ThumbnailStore(state: places.state)
+            let hash = photo.photo.sha256
+            evidence.thumbnails = (places.settings?.pictures ?? .standard).sizes
+                .filter { store.has(hash, size: $0) }.map { store.path(of: hash, size: $0) }
+            evidence.noThumbnail = store.failure(of: hash)
+        }
         return evidence
     }
 

@@ -43,6 +43,8 @@ extension Explanation {
                 JSONField("kept", evidence.kept.map { $0.json() } ?? .null),
                 JSONField("photo", evidence.photo.map { $0.json() } ?? .null),
                 JSONField("set", .array(evidence.set.map { $0.json() })),
+                JSONField("thumbnails", .array(evidence.thumbnails.map { .string($0.escaped) })),
+                JSONField("no_thumbnail", evidence.noThumbnail.map { .string($0) } ?? .null),
                 JSONField("history", .array(evidence.outcomes.map { $0.json() })),
             ])
     }

@@ -205,6 +205,8 @@ struct Explanation {
         }
         add("proof", shown(photo.photo.proof))
         for other in evidence.set { add("set", other.setWords) }
+        for path in evidence.thumbnails { add("thumbnail", path.escaped) }
+        if let reason = evidence.noThumbnail { add("no thumbnail", shown(reason)) }
         if verdict == .filed { add("when", shortTime(photo.filedAt, now: now)) }
         if photo.supersededAt != nil { add("but", "its copy was found damaged, and another took its place") }
     }

@@ -77,6 +77,12 @@ install_service() { # as a person would, by `make install`, then with inboxes of
     else
         ln -s /bin/true /run/built/photoinbox
     fi
+    # The same: only the test of thumbnails needs it.
+    if [ -x "$programs/photoinbox-decoder" ]; then
+        ln -s "$programs/photoinbox-decoder" /run/built/photoinbox-decoder
+    else
+        ln -s /bin/true /run/built/photoinbox-decoder
+    fi
     make --silent --directory="$repository" install release=/run/built
     # The same for what the unit hides.
     if { ldd "$programs/photoinboxd" 2>/dev/null || true; } | grep -qE '=> /(home|root)/'; then

@@ -1,0 +1,227 @@
+import Catalogue
+import Decoding
+import FileValues
+import LinuxKernel
+import Logging
+import Reporting
+import Settings
+import SystemMonitor
+import SystemPackage
+
+/// Makes the small pictures of what is filed: new arrivals first, then what was filed before. Nothing waits for it; its
+/// queue is its own, and may hang with the library.
+actor ThumbnailDesk {
+    /// New arrivals that wait; what is more is found when what was filed before is looked through again.
+    private static let mostWaiting = 10_000
+    /// From one try without a decoder to the next.
+    private static let pause = Duration.seconds(300)
+    private static let page = 64
+
+    private nonisolated let executor: QueueExecutor
+    private let catalogue: Catalogue
+    private nonisolated let subsystem: Subsystem
+    private let log: InboxLog
+    private let problems: ProblemDesk
+
+    private var work: ThumbnailWork?
+    private var client: DecoderClient?
+    private var arrivals: [[UInt8]] = []
+    /// Photos below this number are looked at when no arrival waits; nil once all were.
+    private var earlier: Int64?
+    private var page: [StoredPhoto] = []
+    /// The number of the newest photo that was taken up.
+    private var newest: Int64 = 0
+    /// All up to this one were tried before.
+    private var done: Int64 = 0
+    private var running: Task<Void, Never>?
+    private var isPausing = false
+    private var isStopped = false
+    private nonisolated let counts = Locked(Counts())
+
+    private struct Counts {
+        var client: DecoderClient?
+        var made = 0
+        var failed = 0
+        var trouble: String?
+    }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    init(catalogue: Catalogue, subsystem: Subsystem, log: InboxLog, problems: ProblemDesk) {
+        self.catalogue = catalogue
+        self.subsystem = subsystem
+        self.log = log
+        self.problems = problems
+        executor = QueueExecutor(queue: subsystem.queue)
+    }
+
+    /// Works as the configuration says, from now on.
+    func adopt(_ settings: Settings) async {
+        guard !isStopped else { return }
+        isPausing = false
+        let next =
+            settings.pictures.isEnabled
+            ? ThumbnailWork(settings.pictures, store: ThumbnailStore(state: settings.state)) : nil
+        if next?.settings == work?.settings, next?.store == work?.store { return resume() }
+        await letGo()
+        work = next
+        guard let next else { return }
+        do {
+            let client = try next.client()
+            self.client = client
+            counts.withLock { $0 = Counts(client: client) }
+            done = next.store.doneUpTo(next.key)
+            (newest, earlier, page) = (done, .max, [])
+            resume()
+        } catch {
+            trouble(.cannotStart(reason: "\(error)"))
+        }
+    }
+
+    /// Ends the decoder, and returns when nothing is under way.
+    func stop() async {
+        isStopped = true
+        await letGo()
+    }
+
+    private func letGo() async {
+        let client = self.client
+        self.client = nil
+        await client?.stop()
+        await running?.value
+        counts.withLock { $0.client = nil }
+        problems.set(.decoderUnavailable, nil)
+        problems.set(.decoderUnconfined, nil)
+    }
+
+    /// A photo was filed; from any thread.
+    nonisolated func filed(_ ended: EndedArrival) {
+        guard counts.withLock({ $0.client != nil }), let hash = ended.sha256.flatMap({ Self.bytes(ofHexadecimal: $0) })
+        else { return }
+        subsystem.queue.async { self.assumeIsolated { $0.take(hash) } }
+    }
+
+    private func take(_ hash: [UInt8]) {
+        if arrivals.count < Self.mostWaiting {
+            arrivals.append(hash)
+        } else {
+            // All below it are looked through once more.
+            (earlier, page) = (.max, [])
+        }
+        resume()
+    }
+
+    private func resume() {
+        guard client != nil, running == nil, !isPausing else { return }
+        running = TaskQueue.start { await self.run() }
+    }
+
+    private func run() async {
+        while let client, let work, let stored = next() {
+            subsystem.waiting(arrivals.count)
+            subsystem.enter("making thumbnails of \(stored.photo.libraryPath.escaped)")
+            if await !make(stored, client, work) { break }
+        }
+        subsystem.waiting(0)
+        subsystem.idle()
+        running = nil
+        if client != nil, !isPausing { markDone() }
+    }
+
+    /// Whether it makes sense to go on.
+    private func make(_ stored: StoredPhoto, _ client: DecoderClient, _ work: ThumbnailWork) async -> Bool {
+        let result = await work.make(stored, by: client)
+        let path = stored.photo.libraryPath.escaped
+        switch result {
+        case .nothingToDo: break
+        case .made:
+            counts.withLock { $0.made += 1 }
+            log.logger.debug("thumbnails of \(path) made")
+        case .failed(let reason):
+            counts.withLock { $0.failed += 1 }
+            log.logger.notice("no thumbnail of \(path): \(reason), continuing")
+        case .photoUnreadable(let reason): log.logger.info("no thumbnail of \(path): \(reason), continuing")
+        case .unavailable(.stopped): return false
+        case .unavailable(let trouble):
+            arrivals.insert(stored.photo.sha256, at: 0)
+            self.trouble(trouble)
+            return false
+        }
+        newest = max(newest, stored.id)
+        if counts.withLock({ $0.trouble }) != nil { recovered() }
+        let gaps = client.snapshot().gaps
+        problems.set(.decoderUnconfined, gaps.isEmpty ? nil : [.reason: .text(gaps)])
+        return true
+    }
+
+    private func next() -> StoredPhoto? {
+        while !arrivals.isEmpty {
+            if let photo = try? catalogue.photo(withHash: arrivals.removeFirst()) { return photo }
+        }
+        guard let earlier else { return nil }
+        if page.isEmpty {
+            var filter = PhotoFilter()
+            filter.before = earlier
+            // A catalogue that cannot be read now: the next arrival, or the next start, goes on here.
+            guard let found = try? catalogue.photos(matching: filter, limit: Self.page) else { return nil }
+            page = found
+        }
+        guard let photo = page.first, photo.id > done else {
+            self.earlier = nil
+            return nil
+        }
+        page.removeFirst()
+        self.earlier = photo.id
+        return photo
+    }
+
+    /// Everything up to the newest was tried: the next start need not look at it.
+    private func markDone() {
+        guard let work, earlier == nil, arrivals.isEmpty, newest > done else { return }
+        done = newest
+        try? work.store.keep(doneUpTo: done, work.key)
+    }
+
+    private func trouble(_ trouble: DecoderTrouble) {
+        counts.withLock { $0.trouble = "\(trouble)" }
+        problems.set(.decoderUnavailable, [.reason: .text("\(trouble)")])
+        isPausing = true
+        subsystem.queue.after(Self.pause) { [weak self] in self?.assumeIsolated { $0.goOn() } }
+    }
+
+    private func goOn() {
+        isPausing = false
+        resume()
+    }
+
+    private func recovered() {
+        counts.withLock { $0.trouble = nil }
+        problems.set(.decoderUnavailable, nil)
+    }
+
+    /// For the state dump; any thread, waits for nobody.
+    nonisolated func describe() -> DaemonState.Pictures? {
+        let counts = counts.withLock { $0 }
+        guard let client = counts.client else { return nil }
+        let snapshot = client.snapshot()
+        let own = subsystem.snapshot()
+        return DaemonState.Pictures(
+            decoder: snapshot.process.map { Int($0) }, step: own.step ?? "idle", waiting: own.waiting,
+            made: counts.made, failed: counts.failed, decodersStarted: snapshot.started,
+            decodersLost: snapshot.lost, unconfined: snapshot.gaps.isEmpty ? nil : snapshot.gaps,
+            trouble: counts.trouble)
+    }
+
+    private static func bytes(ofHexadecimal text: String) -> [UInt8]? {
+        let digits = Array(text.utf8)
+        guard digits.count == 64 else { return nil }
+        var bytes: [UInt8] = []
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let byte = UInt8(String(decoding: digits[index..<index + 2], as: UTF8.self), radix: 16) else {
+                return nil
+            }
+            bytes.append(byte)
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,94 @@
+package import FileValues
+import Glibc
+import LinuxKernel
+import SystemPackage
+
+/// Small pictures as files in the state directory, named by the content of their photo: `thumbnails/ab/abcd…-512.jpg`.
+///
+/// Each is there whole or not at all, as long as the current does not fail; what a power cut left empty counts as absent.
+/// Nothing is synced: every one of them can be made again.
+package struct ThumbnailStore: Hashable, Sendable {
+    /// `thumbnails` in the state directory.
+    package let root: BytePath
+
+    package init(state: BytePath) { root = state.appending("thumbnails") }
+
+    /// Where the one of `size` lies, or would, for the photo with this hash.
+    package func path(of hash: [UInt8], size: UInt32) -> BytePath {
+        root.appending(Self.place(of: hash)).appending(Self.name(of: hash, "-\(size).jpg"))
+    }
+
+    /// Whether it is there.
+    package func has(_ hash: [UInt8], size: UInt32) -> Bool {
+        guard let status = try? FileStatus(at: path(of: hash, size: size)) else { return false }
+        return status.kind == .regular && status.identity.size > 0
+    }
+
+    /// Puts one there, in place of what was there.
+    func write(_ bytes: [UInt8], of hash: [UInt8], size: UInt32) throws(SystemCallError) {
+        try put(bytes, named: Self.name(of: hash, "-\(size).jpg"), in: Self.place(of: hash))
+    }
+
+    /// Why there is none; nil if none was tried, or it is there.
+    package func failure(of hash: [UInt8]) -> String? {
+        read(Self.place(of: hash).appending(Self.name(of: hash, ".txt")))
+    }
+
+    /// Keeps the reason why there is none, or forgets it.
+    func keep(failure: String?, of hash: [UInt8]) throws(SystemCallError) {
+        let name = Self.name(of: hash, ".txt")
+        if let failure { return try put(Array("\(failure)\n".utf8), named: name, in: Self.place(of: hash)) }
+        guard let directory = try? openDirectory(root.appending(Self.place(of: hash))) else { return }
+        try? directory.remove(name)
+    }
+
+    /// Up to which photo of the catalogue all was tried with these settings; 0 if that is not known.
+    func doneUpTo(_ settings: String) -> Int64 {
+        let words = read("done")?.split(separator: " ", maxSplits: 1) ?? []
+        guard words.count == 2, words[1] == settings else { return 0 }
+        return Int64(words[0]) ?? 0
+    }
+
+    func keep(doneUpTo id: Int64, _ settings: String) throws(SystemCallError) {
+        try put(Array("\(id) \(settings)\n".utf8), named: "done", in: "")
+    }
+
+    private static func place(of hash: [UInt8]) -> BytePath { BytePath(hexadecimal(hash.prefix(1))) }
+
+    private static func name(of hash: [UInt8], _ ending: String) -> BytePath {
+        BytePath(hexadecimal(hash[...]) + ending)
+    }
+
+    private static func hexadecimal(_ bytes: ArraySlice<UInt8>) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    private func put(_ bytes: [UInt8], named name: BytePath, in place: BytePath) throws(SystemCallError) {
+        let state = try openDirectory(root.parent)
+        let directory = try state.makeDirectoriesBeneath(BytePath("thumbnails").appending(place), mode: 0o750)
+        // The same name for whoever makes the same one; what a crash left goes first.
+        let temporary = name.addingSuffix(".\(getpid()).part")
+        try? directory.remove(temporary)
+        let file = try directory.openBeneath(temporary, [.write, .createNew], mode: 0o640)
+        do throws(SystemCallError) {
+            try file.setMode(0o640)
+            try file.write(bytes, at: 0)
+            try directory.rename(temporary, replacing: name)
+        } catch {
+            try? directory.remove(temporary)
+            throw error
+        }
+    }
+
+    /// The first line of a small file.
+    private func read(_ path: BytePath) -> String? {
+        guard let directory = try? openDirectory(root), let file = try? directory.openBeneath(path, .read) else {
+            return nil
+        }
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        let count = buffer.withUnsafeMutableBytes { (try? file.read(into: $0, at: 0)) ?? 0 }
+        guard count > 0 else { return nil }
+        return String(decoding: buffer[..<count].prefix { $0 != 0x0A }, as: UTF8.self)
+    }
+}

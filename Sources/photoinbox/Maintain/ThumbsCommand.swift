@@ -1,0 +1,154 @@
+import ArgumentParser
+import Catalogue
+import Decoding
+import Dispatch
+import FileValues
+import Inbox
+import LinuxKernel
+import Reporting
+import Settings
+
+/// `photoinbox thumbs`: makes the small pictures that are missing, or all of them anew.
+struct ThumbsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "thumbs", abstract: "Make the thumbnails that are missing, or all of them anew.",
+        usage: "photoinbox thumbs [OPTION…]")
+
+    static let lesson = """
+        EXAMPLES:
+          photoinbox thumbs                  those that are missing, newest photos first
+          photoinbox thumbs --rebuild        all of them anew, also where it failed before
+          photoinbox thumbs --json | jq -r 'select(.type == "failed") | .path'
+
+        The daemon makes them by itself where [pictures] says so; this makes them now, with the sizes and limits of
+        [pictures], even if it is off there. Each photo is decoded by photoinbox-decoder, which can reach neither
+        files nor network. Ctrl-C stops after the photo that is being made, and loses nothing: what is made stays, and
+        the next run goes on with what is missing. SIGUSR1 says how far it is. The daemon may run meanwhile.
+
+        They lie under thumbnails/ in the state directory: ab/abcd…-512.jpg for the photo whose SHA-256 is abcd….
+        Where none could be made, abcd….txt says why.
+
+        EXIT STATUS:
+          0 all are there   3 some could not be made, or the run was stopped   69 there is no catalogue yet, or no
+          decoder   64, 77, 78
+        """
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
+
+    @Flag(help: "Make all of them anew, and try again where it failed before.")
+    var rebuild = false
+
+    func run() throws {
+        let places = try Places(places)
+        let display = ProgressDisplay(json: output.json)
+        let interruption = Interruption(announce: display.say)
+        let catalogue = try places.openCatalogue(forRepair: false)
+        let work = ThumbnailWork(
+            places.settings?.pictures ?? .standard, store: ThumbnailStore(state: places.state))
+        var run = ThumbsRun(work: work, isJSON: output.json, display: display, interruption: interruption)
+        let client: DecoderClient
+        do { client = try work.client() } catch { throw CommandFailure(.failed, "\(error)") }
+        defer { wait { await client.stop() } }
+        do {
+            let totals = try catalogue.totals()
+            try run.all(of: catalogue, by: client, again: rebuild, totals: totals)
+        } catch let error as CatalogueError { throw CommandFailure(error, path: places.catalogue.escaped) }
+        display.clear()
+        try run.tellSummary()
+        if run.failed > 0 || run.wasStopped { throw CommandEnd(status: .someLeft) }
+    }
+}
+
+/// What one run has done so far.
+private struct ThumbsRun {
+    let work: ThumbnailWork
+    let isJSON: Bool
+    let display: ProgressDisplay
+    let interruption: Interruption
+    var seen = 0
+    var bytes: UInt64 = 0
+    var made = 0
+    var failed = 0
+    var wasStopped = false
+
+    mutating func all(
+        of catalogue: Catalogue, by client: DecoderClient, again: Bool, totals: (photos: Int, bytes: UInt64)
+    ) throws {
+        var filter = PhotoFilter()
+        while true {
+            let page = try catalogue.photos(matching: filter, limit: 200)
+            guard let last = page.last else { return }
+            filter.before = last.id
+            for photo in page {
+                try one(photo, by: client, again: again)
+                seen += 1
+                bytes += photo.photo.size
+                let line = ProgressLine(
+                    photos: seen, totalPhotos: totals.photos, bytes: bytes, totalBytes: totals.bytes,
+                    seconds: display.seconds)
+                _ = interruption.isHurried()
+                try display.show(line, asked: interruption.takeProgressRequest())
+                if interruption.isStopAsked {
+                    wasStopped = true
+                    return
+                }
+            }
+        }
+    }
+
+    private mutating func one(_ photo: StoredPhoto, by client: DecoderClient, again: Bool) throws {
+        let work = work
+        switch wait({ await work.make(photo, by: client, again: again) }) {
+        case .nothingToDo: break
+        case .made: made += 1
+        case .failed(let reason), .photoUnreadable(let reason):
+            failed += 1
+            try tell(photo.photo, reason)
+        case .unavailable(let trouble):
+            display.clear()
+            throw CommandFailure(
+                .unavailable, "no photo can be decoded: \(trouble)",
+                action: "See confinement and decoder under [pictures] in photoinbox.toml(5).")
+        }
+    }
+
+    private func tell(_ photo: PhotoRecord, _ reason: String) throws {
+        guard isJSON else { return display.say("no thumbnail of \(photo.libraryPath.escaped): \(reason)") }
+        try printOut(
+            JSONValue.document(
+                [JSONField("type", .string("failed"))] + JSONField.path("path", photo.libraryPath)
+                    + [JSONField("reason", .string(reason))]
+            ).compact + "\n")
+    }
+
+    func tellSummary() throws {
+        if isJSON {
+            try printOut(
+                JSONValue.document([
+                    JSONField("type", .string("summary")), JSONField("photos", .count(seen)),
+                    JSONField("made", .count(made)), JSONField("failed", .count(failed)),
+                    JSONField("complete", .boolean(!wasStopped)),
+                ]).compact + "\n")
+        } else {
+            let rest = failed == 0 ? "" : ", \(HumanText.count(failed)) could not be made"
+            try printOut(
+                "thumbnails: \(HumanText.count(made)) made, \(HumanText.count(seen)) photos looked at\(rest)"
+                    + (wasStopped ? "; stopped" : "") + "\n")
+        }
+    }
+}
+
+/// Waits on this thread, the main one, for what runs on queues.
+private func wait<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) -> Value {
+    let result = Locked<Value?>(nil)
+    let done = DispatchSemaphore(value: 0)
+    TaskQueue.start {
+        let value = await body()
+        result.withLock { $0 = value }
+        done.signal()
+    }
+    done.wait()
+    guard let value = result.withLock({ $0 }) else { preconditionFailure("signalled without a result") }
+    return value
+}

@@ -1,0 +1,143 @@
+import Foundation
+import Glibc
+import Inbox
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    /// Small pictures, by the real decoder.
+    @Suite("Thumbnails are made after filing, and cost no photo")
+    struct Thumbnails {
+        private static func configuration(_ pictures: String...) -> String {
+            """
+            library = "@library"
+            state = "@st"
+            [inbox.inbox]
+            path = "@inbox"
+            [pictures]
+            \(pictures.joined(separator: "\n"))
+            """
+        }
+
+        private func pictures(of house: House) -> [String: Data] { house.files(in: house.path("st/thumbnails")) }
+
+        /// Runs `photoinbox` with the house's configuration.
+        private func ask(_ house: House, _ arguments: String...) async throws -> (status: Int32?, lines: [String]) {
+            let program = try RunningProgram(
+                [BuiltPrograms.path("photoinbox")] + arguments + ["--config", house.path("photoinbox.toml")])
+            let ending = try await program.ending(within: 60)
+            guard case .status(let status) = ending else { return (nil, program.lines) }
+            return (status, program.lines)
+        }
+
+        @Test("Each filed photo gets two JPEGs; what cannot be decoded is filed all the same, with the reason kept")
+        func arrivals() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: Self.configuration("enabled = \"yes\""))
+            try house.drop(try Photos.unique(1, of: "rocket.jpg"), as: "rocket.jpg")
+            try await daemon.lines(holding: ["filed inbox/rocket.jpg", "rocket.jpg made"])
+            var made = pictures(of: house).filter { $0.key.hasSuffix(".jpg") }
+            #expect(made.count == 2 && made.keys.contains { $0.hasSuffix("-512.jpg") })
+            #expect(made.keys.contains { $0.hasSuffix("-2048.jpg") })
+            #expect(
+                made.values.allSatisfy { $0.starts(with: [0xFF, 0xD8, 0xFF]) && $0.suffix(2) == Data([0xFF, 0xD9]) })
+
+            // Whole in its structure, and larger than anybody decodes.
+            var bomb = Array(try Photos.named("plain.jpg"))
+            let frame = try #require(bomb.indices.dropLast(9).first { bomb[$0] == 0xFF && bomb[$0 + 1] == 0xC0 })
+            bomb.replaceSubrange(frame + 5..<frame + 9, with: [0xFF, 0xDC, 0xFF, 0xDC])
+            try house.drop(Data(bomb), as: "bomb.jpg")
+            try await daemon.lines(holding: ["filed inbox/bomb.jpg", "bomb.jpg: 65500 x 65500 pixels"])
+            try house.drop(try Photos.unique(2), as: "after.jpg")
+            try await daemon.lines(holding: ["filed inbox/after.jpg", "after.jpg made"])
+            made = pictures(of: house)
+            #expect(made.keys.filter { $0.hasSuffix(".jpg") }.count == 4)
+            let reasons = made.filter { $0.key.hasSuffix(".txt") }.values.map { String(decoding: $0, as: UTF8.self) }
+            #expect(reasons == ["65500 x 65500 pixels\n"])
+
+            let told = try #require(try await house.state(of: daemon).pictures)
+            #expect(told.made == 2 && told.failed == 1 && told.decodersLost == 0 && told.decodersStarted == 1)
+            #expect(told.unconfined == nil && told.trouble == nil)
+            let status = try await ask(house, "status")
+            #expect(status.lines.contains { $0.contains("thumbnails") && $0.contains("2 made, 1 could not be") })
+            var explained = try await ask(house, "explain", "inbox/after.jpg")
+            #expect(explained.lines.contains { $0.contains("thumbnail") && $0.hasSuffix("-512.jpg") })
+            explained = try await ask(house, "explain", "inbox/bomb.jpg")
+            #expect(explained.lines.contains { $0.contains("no thumbnail") && $0.contains("65500 x 65500 pixels") })
+            try await daemon.stop()
+            #expect(!pictures(of: house).keys.contains { $0.hasSuffix(".part") })
+        }
+
+        @Test("What was filed before gets its own afterwards, once")
+        func backfill() async throws {
+            let house = try House()
+            var daemon = try await house.start(configuration: Self.configuration("enabled = \"no\""))
+            for number in 0..<3 {
+                try house.drop(try Photos.unique(number), as: "\(number).jpg")
+                try await daemon.line(holding: "filed inbox/\(number).jpg")
+            }
+            #expect(try await house.state(of: daemon).pictures == nil)
+            try await daemon.stop()
+            #expect(pictures(of: house).isEmpty)
+            let on = Self.configuration("enabled = \"yes\"", "preview = \"0\"", "thumbnail = \"48\"")
+            daemon = try await house.start(configuration: on)
+            try await daemon.lines(holding: (0..<3).map { "\($0).jpg made" })
+            try await daemon.stop()
+            #expect(pictures(of: house).keys.filter { $0.hasSuffix("-48.jpg") }.count == 3)
+            daemon = try await house.start(configuration: on)
+            try house.drop(try Photos.unique(3), as: "3.jpg")
+            try await daemon.line(holding: "3.jpg made")
+            #expect(try await house.state(of: daemon).pictures?.made == 1)
+            try await daemon.stop()
+        }
+
+        @Test("Without a decoder photos are filed, and the problem is told until it works")
+        func noDecoder() async throws {
+            let house = try House()
+            let daemon = try await house.start(
+                configuration: Self.configuration("enabled = \"yes\"", "decoder = \"/nonexistent/decoder\""))
+            try house.drop(try Photos.unique(1), as: "1.jpg")
+            try await daemon.lines(holding: ["filed inbox/1.jpg", "PI-110"])
+            let state = try await house.state(of: daemon)
+            #expect(state.problems.first { $0.code == "PI-110" }?.what.contains("/nonexistent/decoder") == true)
+            #expect(state.pictures?.trouble?.contains("/nonexistent/decoder") == true)
+            try house.configure(Self.configuration("enabled = \"yes\""))
+            daemon.signal(SIGHUP)
+            try await daemon.line(holding: "1.jpg made")
+            #expect(try await house.state(of: daemon).problems.contains { $0.code == "PI-110" } == false)
+            try await daemon.stop()
+        }
+
+        @Test("thumbs makes what is missing, --rebuild all, without a daemon; and says what could not be made")
+        func command() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: Self.configuration("enabled = \"no\""))
+            for number in 0..<3 {
+                try house.drop(try Photos.unique(number), as: "\(number).jpg")
+                try await daemon.line(holding: "filed inbox/\(number).jpg")
+            }
+            try await daemon.stop()
+            var answer = try await ask(house, "thumbs")
+            #expect(answer.status == 0 && answer.lines.last == "thumbnails: 3 made, 3 photos looked at")
+            let made = pictures(of: house)
+            #expect(made.count == 6)
+            answer = try await ask(house, "thumbs")
+            #expect(answer.status == 0 && answer.lines.last == "thumbnails: 0 made, 3 photos looked at")
+            let spoiled = try #require(made.keys.first)
+            try Data("spoiled".utf8).write(to: URL(filePath: house.path("st/thumbnails/\(spoiled)")))
+            answer = try await ask(house, "thumbs", "--rebuild", "--json")
+            #expect(answer.status == 0 && pictures(of: house) == made)
+            let summary = try #require(answer.lines.last).data(using: .utf8)
+            let fields = try JSONSerialization.jsonObject(with: try #require(summary)) as? [String: Any]
+            #expect(fields?["made"] as? Int == 3 && fields?["complete"] as? Bool == true)
+
+            let first = "\(house.library)/\(Photos.day)/0.jpg"
+            unlink(first)
+            answer = try await ask(house, "thumbs", "--rebuild")
+            #expect(answer.status == 3 && answer.lines.contains { $0.contains("0.jpg") })
+            try house.configure(Self.configuration("decoder = \"/nonexistent/decoder\""))
+            answer = try await ask(house, "thumbs", "--rebuild")
+            #expect(answer.status == 69 && answer.lines.contains { $0.contains("/nonexistent/decoder") })
+        }
+    }
+}
