@@ -50,6 +50,7 @@ let package = Package(
         // The floor.
         .target(name: "CLinux"),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        .systemLibrary(name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg62-turbo-dev"])]),
         .systemLibrary(name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
         .systemLibrary(name: "CRaw", pkgConfig: "libraw", providers: [.apt(["libraw-dev"])]),
         module("FileValues"),
@@ -67,7 +68,7 @@ let package = Package(
         module("ControlProtocol", ["FileValues"]),
         // Pictures: who asks for them, and the confined program that decodes them.
         module("Decoding", ["FileValues", "LinuxKernel", "SystemMonitor", system]),
-        .target(name: "CPictures", dependencies: ["CRaw", "CVips"]),
+        .target(name: "CPictures", dependencies: ["CJPEG", "CRaw", "CVips"]),
         module("DecoderService", ["CPictures", "Decoding", "FileValues", "LinuxKernel", system]),
         module(
             "Inbox",
