@@ -15,19 +15,7 @@ struct RuntimeFile: Sendable {
     /// the umask says.
     @discardableResult
     func write(_ bytes: [UInt8], in directory: BytePath) throws(SystemCallError) -> BytePath {
-        let parent = try openDirectory(directory)
-        let temporary = name.addingSuffix(".\(getpid()).part")
-        try? parent.remove(temporary)
-        let file = try parent.openBeneath(temporary, [.write, .createNew], mode: 0o640)
-        do throws(SystemCallError) {
-            try file.setMode(0o640)
-            try file.write(bytes, at: 0)
-            // Over the old one at once: a reader sees one or the other, whole.
-            try parent.rename(temporary, replacing: name)
-        } catch {
-            try? parent.remove(temporary)
-            throw error
-        }
+        try openDirectory(directory).put(bytes, as: name)
         return directory.appending(name)
     }
 
@@ -45,5 +33,24 @@ struct RuntimeFile: Sendable {
     func remove(from directory: BytePath) {
         guard let parent = try? openDirectory(directory) else { return }
         try? parent.remove(name)
+    }
+}
+
+extension OwnedDescriptor {
+    /// Puts `bytes` under `name` in this directory, in place of what was there: a reader sees one or the other, whole. For
+    /// the owner to change and the group to read, whatever the umask says. Nothing is synced.
+    borrowing func put(_ bytes: [UInt8], as name: BytePath) throws(SystemCallError) {
+        // The same name for whoever makes the same one; what a crash left goes first.
+        let temporary = name.addingSuffix(".\(getpid()).part")
+        try? remove(temporary)
+        let file = try openBeneath(temporary, [.write, .createNew], mode: 0o640)
+        do throws(SystemCallError) {
+            try file.setMode(0o640)
+            try file.write(bytes, at: 0)
+            try rename(temporary, replacing: name)
+        } catch {
+            try? remove(temporary)
+            throw error
+        }
     }
 }

@@ -67,18 +67,7 @@ package struct ThumbnailStore: Hashable, Sendable {
     private func put(_ bytes: [UInt8], named name: BytePath, in place: BytePath) throws(SystemCallError) {
         let state = try openDirectory(root.parent)
         let directory = try state.makeDirectoriesBeneath(BytePath("thumbnails").appending(place), mode: 0o750)
-        // The same name for whoever makes the same one; what a crash left goes first.
-        let temporary = name.addingSuffix(".\(getpid()).part")
-        try? directory.remove(temporary)
-        let file = try directory.openBeneath(temporary, [.write, .createNew], mode: 0o640)
-        do throws(SystemCallError) {
-            try file.setMode(0o640)
-            try file.write(bytes, at: 0)
-            try directory.rename(temporary, replacing: name)
-        } catch {
-            try? directory.remove(temporary)
-            throw error
-        }
+        try directory.put(bytes, as: name)
     }
 
     /// The first line of a small file.
