@@ -74,6 +74,29 @@ extension EndToEnd {
         }
 
         @Test(
+            "A disk that was full, and the photo taken away: over all the same, since it is tried",
+            .enabled(if: canMount, withoutMounts), arguments: ["library", "st"])
+        func fullForNobody(which: String) async throws {
+            let mounted = try MountedHouse(
+                mount: "mkdir -p $root/\(which) && mount -t tmpfs -o size=9m tmpfs $root/\(which)")
+            let house = mounted.house
+            let code = which == "library" ? "PI-402" : "PI-501"
+            let daemon = try await house.start()
+            let filler = "/proc/\(daemon.pid)/root\(house.path(which))/filler"
+            let file = open(filler, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+            let block = [UInt8](repeating: 0xAA, count: 4096)
+            while Glibc.write(file, block, block.count) > 0 {}
+            close(file)
+            try house.drop(try Photos.large(1, megabytes: 2), as: "a.jpg")
+            try await daemon.line(holding: code)
+            unlink("\(house.inbox)/a.jpg")
+            try await daemon.line(holding: "withdrawn inbox/a.jpg")
+            unlink(filler)
+            try await daemon.line(holding: "\(code) is over")
+            try await daemon.stop()
+        }
+
+        @Test(
             "A card can be taken out when its photos are filed, and put in again", .enabled(if: canMount, withoutMounts)
         )
         func card() async throws {

@@ -154,6 +154,9 @@ package struct ArrivalBook: Sendable {
     /// The arrival in work was looked at.
     package mutating func observed(_ key: ArrivalKey, _ quiet: QuietCheck) { arrivals[key]?.quiet = quiet }
 
+    /// The arrival in work was refused by the library or the catalogue, or was not.
+    package mutating func refused(_ key: ArrivalKey, _ isRefused: Bool) { arrivals[key]?.isRefused = isRefused }
+
     /// What came of the work on an arrival. When a notice came in the meantime, nothing is put off: it is looked at
     /// again at once, and after an outcome it counts as a new arrival, since something was written after we looked.
     package mutating func settled(_ key: ArrivalKey, _ verdict: Verdict, now: Moment) {

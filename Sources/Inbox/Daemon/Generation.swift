@@ -106,13 +106,14 @@ final class Generation: Sendable {
                 watch?.step(ofRoot: root.id).map { ($0.name, $0.since) }
             }
         }
+        let problems = surroundings.state.problems
         surroundings.state.replace(
             LiveState.Parts(
                 settings: settings, watch: watch, pipeline: pipeline,
                 inboxSubsystems: [subsystem, watchSubsystem] + scans + workers.map { $0.subsystem },
-                tick: { [weak self, watchQueue, watch, pipeline, settled = surroundings.settled] in
+                tick: { [weak self, watchQueue, watch, pipeline, settled = surroundings.settled, problems] in
                     self?.expireTrashWhenDue()
-                    pipeline.tick()
+                    pipeline.tick(doubting: problems.doubt)
                     watchQueue.async {
                         watch.tick()
                         settled.saveNowAndThen(watch)

@@ -52,6 +52,7 @@ extension ProblemDesk {
         case .replaced(let reason): rows[.libraryReplaced] = common.merging([.reason: .text(reason)]) { $1 }
         case .other(let reason): rows[.libraryReadOnly] = common.merging([.reason: .text(reason)]) { $1 }
         }
+        desk.withLock { $0.doubt.set(.library, failure != nil) }
         for code in [ProblemCode.libraryFull, .libraryReadOnly, .libraryFailing, .libraryMissing, .libraryReplaced] {
             set(code, rows[code])
         }
@@ -66,11 +67,12 @@ extension ProblemDesk {
             switch error.code {
             case .diskFull:
                 full = common.merging([.free: .bytes(0), .needed: .bytes(200 << 20)]) { $1 }
-            // Transient, or of one photo alone.
-            case .busy, .alreadyRecorded, .beingFiled, .pathTaken, .noSuchIntent: break
+            // Transient, or of one photo alone: it says nothing of the rest.
+            case .busy, .alreadyRecorded, .beingFiled, .pathTaken, .noSuchIntent: return
             default: damaged = common.merging([.reason: .text("\(error)")]) { $1 }
             }
         }
+        desk.withLock { $0.doubt.set(.catalogue, error?.mayHeal ?? false) }
         set(.catalogueFull, full)
         set(.catalogueDamaged, damaged)
     }
@@ -251,4 +253,15 @@ extension ProblemDesk {
 
 extension ProblemDesk.Desk {
     func path(of inbox: String) -> BytePath { settings?.inboxes.first { $0.name == inbox }?.path ?? "" }
+}
+
+extension StorageDoubt {
+    fileprivate mutating func set(_ element: StorageDoubt, _ isDoubted: Bool) {
+        if isDoubted { insert(element) } else { remove(element) }
+    }
+}
+
+extension CatalogueError {
+    /// Whether writing to it may show that it is over: not so where some pages are damaged, and others are not.
+    fileprivate var mayHeal: Bool { ![.corrupt, .newerSchema, .olderSchema, .missing].contains(code) }
 }

@@ -29,6 +29,8 @@ package final class ProblemDesk: Sendable {
         var freeBytes: [BytePath: UInt64] = [:]
         /// Filed photos that are not in the library as they were filed, and what is said of each.
         var damaged: [LibraryLook: [BytePath: String]] = [:]
+        /// What is told as failing and may heal by itself.
+        var doubt: StorageDoubt = []
         /// Problems that are on the board but not old enough to be shown, or not told yet.
         var told: Set<String> = []
         var settings: Settings?
@@ -91,6 +93,9 @@ package final class ProblemDesk: Sendable {
         return board.visible(at: seconds).map { DaemonState.Problem($0, hiddenBy: nil, clock: clock) }
             + board.hidden(at: seconds).map { DaemonState.Problem($0.problem, hiddenBy: $0.cause, clock: clock) }
     }
+
+    /// What is told as failing, and is to be tried where no photo shows whether it still does.
+    var doubt: StorageDoubt { desk.withLock { $0.doubt } }
 
     func free(_ bytes: UInt64, at path: BytePath) { desk.withLock { $0.freeBytes[path] = bytes } }
 

@@ -323,6 +323,13 @@ actor CatalogueWriter {
         return id
     }
 
+    /// Throws what recording a photo would run into now.
+    func tryWriting() throws(CatalogueError) {
+        try perform("trying whether it can be written to") { () throws(CatalogueError) in
+            try catalogue.tryWriting(at: Moment.now.wall)
+        }
+    }
+
     /// Remembers which directory a library is.
     func remember(_ library: KnownLibrary) throws(CatalogueError) {
         try perform("recording what the library is") { () throws(CatalogueError) in

@@ -20,6 +20,8 @@ package struct Conclusion: Sendable {
     var pairing: Pairing?
     /// Signs of problems, or of their end.
     var symptoms: [Symptom] = []
+    /// The library or the catalogue refused it, and will be asked again with it.
+    var isRefused = false
 
     init(_ verdict: ArrivalBook.Verdict, _ record: EndedArrival? = nil) {
         self.verdict = verdict
@@ -54,6 +56,15 @@ package enum Symptom: Hashable, Sendable {
     case damaged(BytePath, reason: String)
     /// The inbox's directory cannot be opened, or can again (nil).
     case inboxUnreadable(inbox: String, reason: String?)
+
+    /// Whether it says that the library or the catalogue refuses.
+    var isFailure: Bool {
+        switch self {
+        case .library(let failure): failure != nil
+        case .catalogue(let failure): failure != nil
+        case .sourceKept, .damaged, .inboxUnreadable: false
+        }
+    }
 }
 
 /// How the library refuses.

@@ -49,15 +49,9 @@ extension InboxWorker {
     /// What failed is a symptom, and owed.
     private func attempt(_ body: () async throws -> [Symptom]) async -> [Symptom] {
         do { return try await body() } catch {
-            owed.withLock { $0.owe() }
-            switch error {
-            case let failure as CatalogueError: return [.catalogue(failure: failure)]
-            case let refusal as LibraryGuard.Refusal: return [.library(failure: .replaced("\(refusal)"))]
-            case let error as FilingError:
-                forgetRoots()
-                return libraryFailure(error).map { [.library(failure: $0)] } ?? []
-            default: return [.inboxUnreadable(inbox: spec.name, reason: "\(error)")]
-            }
+            let symptoms = symptoms(of: error)
+            owed.withLock { $0.owe(refused: symptoms.contains(where: \.isFailure)) }
+            return symptoms
         }
     }
 

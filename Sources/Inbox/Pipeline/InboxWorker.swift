@@ -85,7 +85,8 @@ actor InboxWorker {
                 done[arrival.key] = conclusion(of: error, arrival)
             }
         }
-        if let first = assignment.arrivals.first?.key { done[first]?.symptoms += late }
+        // Older than what came of the work, which may have shown that it is over.
+        if let first = assignment.arrivals.first?.key { done[first]?.symptoms.insert(contentsOf: late, at: 0) }
         return assignment.arrivals.map { done[$0.key] ?? postponed("nothing came of it") }
     }
 
@@ -166,6 +167,7 @@ actor InboxWorker {
     func postponed(_ reason: String, _ symptoms: [Symptom] = []) -> Conclusion {
         var conclusion = Conclusion(.defer(reason: reason))
         conclusion.symptoms = symptoms
+        conclusion.isRefused = symptoms.contains(where: \.isFailure)
         return conclusion
     }
 

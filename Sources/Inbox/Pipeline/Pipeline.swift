@@ -31,14 +31,16 @@ package actor Pipeline {
     private nonisolated let executor: QueueExecutor
     private nonisolated let wakeTimer: TimerMonitor
     nonisolated let workers: [String: InboxWorker]
-    private nonisolated let listener: Listener
+    nonisolated let listener: Listener
     /// Whether nothing more of an inbox is taken into work.
-    private let isPaused: @Sendable (String) -> Bool
+    let isPaused: @Sendable (String) -> Bool
     private var running: [String: Int] = [:]
     /// What lately came together, by inbox.
     private var histories: [String: PairHistory] = [:]
-    /// Requests of people that workers carry out.
+    /// Requests of people that workers carry out, and trials.
     var requests = 0
+    /// When storage that refused is tried.
+    var trials = StorageTrials()
     private(set) var isAdmitting = false
     /// Inboxes of which nothing is taken yet: what an earlier life left there is still under way.
     private(set) var recovering: Set<String> = []
@@ -130,12 +132,13 @@ package actor Pipeline {
         pump()
     }
 
-    /// Tries again what recovery could not finish; from any thread, on each tick.
-    nonisolated func tick() {
+    /// Tries again what recovery could not finish, and then what is in doubt; from any thread, on each tick.
+    nonisolated func tick(doubting doubt: StorageDoubt = []) {
         let owing = workers.values.filter { $0.owed.withLock { $0.isDue(now: .now) } }
-        guard !owing.isEmpty else { return }
+        guard !owing.isEmpty || !doubt.isEmpty else { return }
         TaskQueue.start { [listener] in
             for worker in owing { for symptom in await worker.recover() { listener.symptom(symptom) } }
+            if !doubt.isEmpty { await self.tryOut(doubt) }
         }
     }
 
@@ -257,6 +260,7 @@ package actor Pipeline {
         let now = Moment.now
         let after = book.withLock { book in
             if let quiet = conclusion.quiet { book.observed(key, quiet) }
+            book.refused(key, conclusion.isRefused)
             book.settled(key, conclusion.verdict, now: now)
             for path in conclusion.summoned {
                 let other = ArrivalKey(inbox: key.inbox, path: path)

@@ -1,0 +1,36 @@
+import FileValues
+import LinuxKernel
+
+extension DestinationRoot {
+    /// Writes what a small photo needs into a file without a name, syncs it and lets it go: throws what a photo would run
+    /// into. Waits for the disk.
+    package func tryWriting() throws(FilingError) {
+        let file = try filing(.makeTemporary, .destination, path) { () throws(SystemCallError) in
+            try makeUnnamedFile()
+        }
+        try filing(.copy, .destination, path) { () throws(SystemCallError) in
+            try file.write(Self.trial(), at: 0)
+        }
+        try filing(.syncCopy, .destination, path) { () throws(SystemCallError) in try file.sync() }
+    }
+
+    private func makeUnnamedFile() throws(SystemCallError) -> OwnedDescriptor {
+        if means.contains(.anonymousTemporary), let file = try? descriptor.makeAnonymousFile(mode: 0o600) {
+            return file
+        }
+        let name = FileNames.temporary(FileNames.makeToken())
+        let file = try descriptor.openBeneath(name, [.readWrite, .createNew], mode: 0o600)
+        try descriptor.remove(name)
+        return file
+    }
+
+    /// A megabyte that no file system makes smaller.
+    private static func trial() -> [UInt8] {
+        var state: UInt64 = 1
+        let words = (0..<131_072).map { _ in
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return state
+        }
+        return words.withUnsafeBytes { Array($0) }
+    }
+}

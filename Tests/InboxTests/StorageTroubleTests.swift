@@ -1,0 +1,169 @@
+import FileValues
+import Filing
+import Foundation
+import Glibc
+import LinuxKernel
+import SystemMonitor
+import TestSupport
+import Testing
+
+@testable import Catalogue
+@testable import Inbox
+
+/// A file system of two megabytes, gone with this.
+private final class SmallDisk: Sendable {
+    let path: String
+
+    init(_ path: String) throws {
+        self.path = path
+        try runProgram(["/bin/mkdir", "-p", path])
+        try runProgram(["/bin/mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", path])
+    }
+
+    deinit { try? runProgram(["/bin/umount", "-l", path]) }
+}
+
+/// A worker's house with its pipeline and the problem desk, as the daemon puts them together.
+private struct TroubledHouse {
+    let house: WorkerHouse
+    let log = KeptLog()
+    let desk: ProblemDesk
+    let pipeline: Pipeline
+    private let small: SmallDisk
+
+    /// `name`, a directory of the house, is a small file system of its own.
+    init(_ root: String, small name: String) throws {
+        small = try SmallDisk("\(root)/\(name)")
+        house = try WorkerHouse(root)
+        let desk = ProblemDesk(log: log.inboxLog)
+        self.desk = desk
+        pipeline = try Pipeline(
+            workers: [house.worker],
+            subsystem: Subsystem(name: "pipeline", queue: MonitorQueue(label: "test.pipeline"), isVital: true),
+            book: ArrivalBook(),
+            listener: Pipeline.Listener(
+                ended: { _ in }, deferred: { _, _, _, _ in }, symptom: { desk.symptom($0) }, activity: { _ in }))
+    }
+
+    /// Takes all room that is left, but for so many bytes.
+    func fill(leaving rest: Int = 0) throws {
+        let file = open("\(small.path)/filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        try #require(file >= 0)
+        defer { close(file) }
+        let block = [UInt8](repeating: 0xAA, count: 4096)
+        while write(file, block, block.count) > 0 {}
+        var status = stat()
+        fstat(file, &status)
+        ftruncate(file, max(0, status.st_size - rest))
+    }
+
+    func free() { unlink("\(small.path)/filler") }
+
+    func end() async {
+        _ = await pipeline.stop(hurrying: false)
+        try? house.catalogue.close()
+        withExtendedLifetime(small) {}
+    }
+}
+
+@Suite("Trouble with a disk ends when the disk is well, whoever is left to see it", .serialized)
+struct StorageTroubleTests {
+    static let canMount =
+        geteuid() == 0
+        && (try? runProgram(["/usr/bin/unshare", "-m", "/bin/mount", "-t", "tmpfs", "tmpfs", "/mnt"])) != nil
+    static let withoutMounts: Comment = "skipped: needs root, to mount a small file system"
+
+    @Test(
+        "The last photo is filed and its row cannot be closed: once recovery has, the problem ends",
+        .enabled(if: canMount, withoutMounts), .timeLimit(.minutes(1)))
+    func finishedByRecovery() async throws {
+        let scratch = try ScratchDirectory()
+        let troubled = try TroubledHouse(scratch.path, small: "state")
+        await troubled.pipeline.start { _, _ in }
+        try troubled.house.drop(["a.jpg": "exif.jpg"])
+        let conclusions = await troubled.house.file(["a.jpg"]) { step in
+            if step == FilingStep.removeSource.words { try? troubled.fill() }
+        }
+        #expect(conclusions.map(\.verdict) == [.ended(.filed)])
+        for symptom in conclusions.flatMap(\.symptoms) { troubled.desk.symptom(symptom) }
+        #expect(troubled.desk.rows(now: .now).map(\.code) == ["PI-501"])
+        // As long as the disk is full, a trial says so, too.
+        let signs = await troubled.house.worker.tryStorage(.catalogue)
+        #expect(signs.count == 1 && signs.allSatisfy(\.isFailure))
+        troubled.free()
+        troubled.pipeline.tick(doubting: troubled.desk.doubt)
+        _ = await troubled.log.line(holding: "PI-501 is over")
+        #expect(try troubled.house.catalogue.pendingIntents().isEmpty)
+        #expect(troubled.desk.doubt.isEmpty && troubled.desk.rows(now: .now).isEmpty)
+        await troubled.end()
+        withExtendedLifetime(scratch) {}
+    }
+
+    @Test(
+        "A photo that waits for room shows itself when there is some; once it is gone, a trial does",
+        .enabled(if: canMount, withoutMounts), .timeLimit(.minutes(1)))
+    func takenAway() async throws {
+        let scratch = try ScratchDirectory()
+        let troubled = try TroubledHouse(scratch.path, small: "library")
+        await troubled.pipeline.start { _, _ in }
+        // Room for a trial, and not for the photo.
+        try troubled.fill(leaving: 5 << 18)
+        let photo = try WorkerHouse.content("exif.jpg") + [UInt8](repeating: 0, count: 3 << 19)
+        let path = "\(scratch.path)/inbox/a.jpg"
+        try Data(photo).write(to: URL(filePath: path))
+        let key = ArrivalKey(inbox: "card", path: "a.jpg")
+        await troubled.pipeline.look(at: key, as: nil)
+        _ = await troubled.log.line(holding: "PI-402")
+        await troubled.pipeline.tryOut(troubled.desk.doubt)
+        #expect(troubled.desk.rows(now: .now).map(\.code) == ["PI-402"])
+        unlink(path)
+        await troubled.pipeline.look(at: key, as: nil)
+        while troubled.pipeline.book.withLock({ $0.arrivals[key] != nil }) { await Task.yield() }
+        #expect(troubled.desk.rows(now: .now).map(\.code) == ["PI-402"], "so far nobody has seen that it is over")
+        await troubled.pipeline.tryOut(troubled.desk.doubt)
+        #expect(troubled.desk.rows(now: .now).isEmpty)
+        #expect(troubled.log.lines.filter { $0 == "PI-402 is over" }.count == 1)
+        await troubled.end()
+        withExtendedLifetime(scratch) {}
+    }
+
+    @Test(
+        "Not while the disk is full, nor for a catalogue whose pages are damaged", .enabled(if: canMount, withoutMounts)
+    )
+    func stays() async throws {
+        let scratch = try ScratchDirectory()
+        let troubled = try TroubledHouse(scratch.path, small: "library")
+        await troubled.pipeline.start { _, _ in }
+        try troubled.fill()
+        troubled.desk.symptom(.library(failure: .full))
+        await troubled.pipeline.tryOut(troubled.desk.doubt)
+        #expect(troubled.desk.rows(now: .now).map(\.code) == ["PI-402"])
+        troubled.desk.symptom(.library(failure: nil))
+        troubled.desk.symptom(.catalogue(failure: CatalogueError(.corrupt, "reading", "malformed")))
+        #expect(troubled.desk.doubt.isEmpty)
+        // Nor does one who could not get at it say anything of it.
+        troubled.desk.symptom(.catalogue(failure: .beingTakenBack))
+        #expect(troubled.desk.rows(now: .now).map(\.code) == ["PI-502"])
+        await troubled.end()
+        withExtendedLifetime(scratch) {}
+    }
+}
+
+@Suite("When what is in doubt is tried")
+struct StorageTrialsTests {
+    @Test func oneAtATimeAndEverMoreSeldom() {
+        var trials = StorageTrials()
+        var now = Moment.now
+        for wait in [2.0, 4, 8, 16, 30, 30] {
+            let begins = [trials.begin(now: now), trials.begin(now: now.later(by: 3_600))]
+            trials.end(healed: false, now: now)
+            let beginsAgain = trials.begin(now: now.later(by: wait - 0.01))
+            #expect(begins == [true, false] && !beginsAgain)
+            now = now.later(by: wait)
+        }
+        let begins = trials.begin(now: now)
+        trials.end(healed: true, now: now)
+        let beginsAgain = trials.begin(now: now)
+        #expect(begins && beginsAgain)
+    }
+}
