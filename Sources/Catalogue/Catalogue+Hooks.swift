@@ -45,7 +45,41 @@ package struct HookBatch: Hashable, Sendable {
     package let waiting: Int
 }
 
+/// How far a hook was told.
+package struct HookCursor: Hashable, Sendable {
+    package let name: String
+    /// The last outcome that it was told of, or that is none of its business: later ones wait for it.
+    package let told: Int64
+    /// When it was recorded first. It was never told of what is older.
+    package let since: FileTime
+
+    package init(name: String, told: Int64, since: FileTime) {
+        self.name = name
+        self.told = told
+        self.since = since
+    }
+}
+
 extension Catalogue {
+    /// How far each hook was told, by name.
+    package func hookCursors() throws(CatalogueError) -> [HookCursor] {
+        try read("reading what hooks were told") { db in
+            try Row.fetchAll(db, sql: "SELECT * FROM hook ORDER BY name").map { row in
+                HookCursor(name: try row.value("name"), told: try row.value("told"), since: try row.time("since"))
+            }
+        }
+    }
+
+    /// What a hook is told because of one outcome, if anything.
+    package func hookEvents(of outcome: Int64, _ interest: HookInterest) throws(CatalogueError) -> [HookEvent] {
+        try read("reading what a hook is to be told") { db in
+            let (condition, arguments) = Self.condition(after: outcome - 1, interest)
+            let row = try Row.fetchOne(
+                db, sql: "SELECT * FROM outcome WHERE \(condition) AND id = ?", arguments: arguments + [outcome])
+            return try row.map { try Self.events(of: try StoredOutcome($0), interest, db) } ?? []
+        }
+    }
+
     /// Up to which outcome a hook was told; a new one begins now.
     package func placeOfHook(_ name: String, at time: FileTime) throws(CatalogueError) -> Int64 {
         try write("recording what a hook was told") { db in

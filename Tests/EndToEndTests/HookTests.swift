@@ -101,6 +101,67 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
+        @Test("explain says of each hook whether it was told of a file, or is still to be")
+        func explained() async throws {
+            let house = try House()
+            func hook(_ name: String, _ more: String) -> String {
+                "\n[hook.\(name)]\ncommand = ['/bin/sh', '-c', 'test -e @ready-\(name)']\n\(more)\n"
+            }
+            let both = hook("all", "on = ['filed', 'set-complete']") + hook("late", "on = ['filed']")
+            let others = hook("aside", "on = ['quarantined']") + hook("asked", "")
+            func rows(_ file: String) async throws -> [String] {
+                let words = try await house.ask("explain", file).lines.map { $0.split(separator: " ") }
+                return words.filter { $0.first == "hook" }.map { $0.dropFirst().joined(separator: " ") }
+            }
+            try house.configure(House.oneCard + both + others)
+            try write(Data(), to: house.path("ready-all"))
+            let daemon = try await house.start(configuration: House.oneCard + both + others)
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try await daemon.lines(holding: ["filed card/a.jpg", "hook all exited with status 0", "PI-103"])
+            let journal = "journalctl -t photoinboxd PHOTOINBOX_HOOK=all"
+            var told = try await rows("card/a.jpg")
+            // The last word of one run may be about another photo, and says so.
+            #expect(told.first == "all has been told of it; how that went: \(journal)", "\(told)")
+            #expect(told.last?.hasPrefix("late is still to be told of it: it failed ") ?? false, "\(told)")
+            #expect(told.last?.contains("exited with status 1") ?? false && told.count == 2, "\(told)")
+            // A photo of the library by its place there; a set by any of its members.
+            try house.drop(try Photos.named("mosaic.nef"), as: "IMG_7.nef")
+            try house.drop(try Photos.unique(7), as: "IMG_7.jpg")
+            try await daemon.lines(holding: ["filed card/IMG_7.nef", "filed card/IMG_7.jpg"])
+            while try await !rows("card/IMG_7.jpg").contains(where: { $0.hasPrefix("all has been told of its set") }) {
+                try await daemon.line(holding: "hook all exited with status 0")
+            }
+            let place = "\(house.library)/\(Photos.day)/IMG_7.nef"
+            told = try await rows(place)
+            #expect(told.filter { $0.hasPrefix("all has been told of it") }.count == 2, "\(told)")
+            // Nobody runs it: it says so. What is newer than the file, or not taken up yet, never was told.
+            try await daemon.stop()
+            told = try await rows("card/a.jpg")
+            #expect(told.last == "late is still to be told of it, once photoinboxd runs", "\(told)")
+            try house.configure(House.oneCard + both + hook("new", "on = ['filed']"))
+            told = try await rows("card/a.jpg")
+            #expect(told.contains("new is not told: it begins with what comes after photoinboxd has taken it up"))
+            let again = try await house.start(configuration: House.oneCard + both + hook("new", "on = ['filed']"))
+            told = try await rows("card/a.jpg")
+            #expect(told.contains { $0.hasPrefix("new was not told: it is newer, of ") }, "\(told)")
+            let json = try await house.ask("explain", "--json", "card/a.jpg").text
+            let all = try #require(try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
+            let file = try #require((all["files"] as? [[String: Any]])?.first)
+            let hooks = try #require(file["hooks"] as? [[String: Any]])
+            #expect(hooks.map { $0["standing"] as? String } == ["told", "waiting", "not-told"], "\(hooks)")
+            #expect(hooks.allSatisfy { $0["event"] as? String == "filed" && $0["operation"] as? Int == 1 })
+            // Who does not know the configuration is told what is recorded, and that this says less.
+            let program = try RunningProgram([
+                BuiltPrograms.path("photoinbox"), "explain", "--state", house.path("st"), "--runtime",
+                house.path("st/run"), "card/a.jpg",
+            ])
+            _ = try await program.ending()
+            let recorded = program.lines.filter { $0.contains("if it asks for such files") }
+            #expect(recorded.count == 2 && recorded[0].contains("all has been told of it"), "\(program.lines)")
+            #expect(recorded[1].contains("late is still to be told of it"), "\(program.lines)")
+            try await again.stop()
+        }
+
         @Test("A hook that failed is told the same again")
         func failing() async throws {
             let house = try House()

@@ -21,6 +21,8 @@ struct ExplainCommand: ParsableCommand {
         rule of names), excluded (which pattern, and its line of the configuration), deferred (why, and when it is
         tried again), in-hand, kept (it stays, and its record is gone), withdrawn, released, discarded, taken-back (by
         whom, and when), in-library, never-seen, outside.
+        A hook that "has been told" took it with status 0, or failed on it five times and was passed over; the journal
+        says which. One that was told is told again only if that could not be recorded.
         Names may be written as our output shows them, with \\n and \\xff for what cannot be printed.
 
         EXIT STATUS (the worst of all files):

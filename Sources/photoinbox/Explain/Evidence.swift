@@ -51,16 +51,18 @@ struct Evidence {
     /// That photo's small pictures that are there, from large to small, and why there is none.
     var thumbnails: [BytePath] = []
     var noThumbnail: String?
+    /// Whether hooks were told of it.
+    var hooks: [HookStanding] = []
     /// The inboxes that there are, for a file that is in none.
     var inboxes: [InboxPlace] = []
 }
 
 /// Looks up what is known of a file.
 struct EvidenceSearch {
-    private let places: Places
+    let places: Places
     private let contact: DaemonContact
-    private let records: Records?
-    private var state: DaemonState?
+    let records: Records?
+    private(set) var state: DaemonState?
     private var daemon = Evidence.Daemon.down
     private let known: KnownPlaces
 
@@ -110,6 +112,7 @@ struct EvidenceSearch {
                 .filter { store.has(hash, size: $0) }.map { store.path(of: hash, size: $0) }
             evidence.noThumbnail = store.failure(of: hash)
         }
+        try gatherHooks(&evidence)
         return evidence
     }
 

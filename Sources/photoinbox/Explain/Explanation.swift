@@ -240,6 +240,7 @@ struct Explanation {
         if verdict == .neverSeen {
             add("before", "\(shortTime(newest.outcome.at, now: now)) \(newest.outcome.outcome.rawValue)")
         }
+        for hook in evidence.hooks { add("hook", hook.words(now: now, isDaemonDown: evidence.daemon == .down)) }
         add("more", "photoinbox show \(newest.id)")
     }
 
