@@ -11,8 +11,8 @@ struct MountedHouse {
 
     /// `mount` mounts something on `$root/library`.
     init(mount: String) throws {
-        // `$0` is the daemon, `$1` and `$2` are `--inbox` and the inbox, which lies in the house.
-        let script = "PATH=/usr/sbin:/usr/bin:/sbin:/bin; root=${2%/inbox}; \(mount) && exec \"$0\" \"$@\""
+        // `$0` is the daemon, `$1` and `$2` are `--inbox` and the inbox, or `--config` and the file: both lie in the house.
+        let script = "PATH=/usr/sbin:/usr/bin:/sbin:/bin; root=${2%/*}; \(mount) && exec \"$0\" \"$@\""
         house = try House(running: ["/usr/bin/unshare", "-m", "--propagation", "private", "/bin/sh", "-c", script])
     }
 
