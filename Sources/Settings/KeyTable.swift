@@ -138,7 +138,8 @@ extension Settings {
             .top, "hooks", .choice(["auto", "unit", "child"]), fallback: .text("auto"), example: "\"auto\"",
             "Where hooks run: in photoinboxd-hooks@.service, which is not confined as the daemon is, by the socket "
                 + "\"hooks\" in the runtime directory; or as children of the daemon. \"auto\" takes the unit where a service "
-                + "manager has started the daemon, else children."),
+                + "manager has started the daemon, else children. Where the daemon is given another file with --config, that "
+                + "unit must be, too: see photoinboxd(8)."),
     ]
 
     private static let inboxKeys: [KeyDescription] = [

@@ -37,9 +37,19 @@ struct PhotoInboxDaemon: ParsableCommand {
                 BindPaths=/home/ana/Pictures
                 ReadWritePaths=/home/ana/Pictures
 
+            ANOTHER CONFIGURATION
+              Where the service is given another file, the unit in which hooks run must be given the same, since it
+              looks there itself for what to run. With `systemctl edit photoinboxd-hooks@.service`, and the program's
+              path as `systemctl cat` shows it:
+                [Service]
+                ExecStart=
+                ExecStart=/usr/local/sbin/photoinboxd --config /srv/photos/studio.toml --run-hook-for _photoinbox
+              A `runtime` of its own also needs, in photoinboxd-hooks.socket: ListenStream= and ListenStream=DIR/hooks.
+
             EXIT STATUS
-              0 ended in good order; 64 wrong usage; 70 a bug of ours; 71 the system refused something;
-              73 the catalogue cannot be opened; 75 another daemon has this state; 78 the configuration is wrong.
+              0 ended in good order; 64 wrong usage; 70 a bug of ours, or a hook that not even KILL ends was left;
+              71 the system refused something; 73 the catalogue cannot be opened; 75 another daemon has this state;
+              78 the configuration is wrong.
 
             SEE ALSO
               photoinbox(1), photoinbox.toml(5)

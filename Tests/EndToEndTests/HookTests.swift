@@ -9,6 +9,9 @@ import Testing
 extension EndToEnd {
     @Suite("Hooks are told what was filed and set aside", .timeLimit(.minutes(4)))
     struct Hooks {
+        private static let canMakePictures =
+            access("/usr/bin/jq", X_OK) == 0 && access("/usr/bin/vipsthumbnail", X_OK) == 0
+
         /// A hook that writes what it is told to the file `told`.
         private static let note = """
             [hook.note]
@@ -160,6 +163,49 @@ extension EndToEnd {
             #expect(recorded.count == 2 && recorded[0].contains("all has been told of it"), "\(program.lines)")
             #expect(recorded[1].contains("late is still to be told of it"), "\(program.lines)")
             try await again.stop()
+        }
+
+        @Test(
+            "The README's hook makes its small pictures, whatever photos are called",
+            .enabled(if: canMakePictures, "skipped: needs jq and vipsthumbnail in /usr/bin"))
+        func readme() async throws {
+            let house = try House()
+            let readme = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                .deletingLastPathComponent().appending(path: "README.md")
+            let text = try String(contentsOf: readme, encoding: .utf8)
+            func block(from beginning: String) throws -> String {
+                let begin = try #require(text.range(of: beginning)).lowerBound
+                let end = try #require(text.range(of: "```", range: begin..<text.endIndex)).lowerBound
+                return String(text[begin..<end])
+            }
+            let (cache, script) = (house.path("cache"), house.path("thumbnails"))
+            let program = try block(from: "#!/bin/sh\n# Makes a small picture")
+            #expect(program.contains("/var/cache/thumbnails/"))
+            try write(Data(program.replacing("/var/cache/thumbnails", with: cache).utf8), to: script)
+            chmod(script, 0o755)
+            let keys = try block(from: "[hook.thumbnails]").replacing("/usr/local/lib/photos/thumbnails", with: script)
+            #expect(keys.contains(script))
+            let daemon = try await house.start(configuration: House.oneCard + "\n" + keys)
+            // Its directory is not there: nothing that it was told of is lost.
+            let photos = try [Photos.unique(1), Photos.named("exif.png"), Photos.named("exif.heic")]
+            try house.drop(photos[0], as: "-a [1] 'b\\\n$(c).jpg")
+            try await daemon.lines(holding: ["filed card/-a", "PI-103"])
+            try house.drop(photos[1], as: "b.png")
+            try house.drop(photos[2], as: "c.heic")
+            try house.drop(try Photos.named("film.mp4"), as: "d.mp4")
+            try await daemon.lines(holding: ["filed card/b.png", "filed card/c.heic", "filed card/d.mp4"])
+            try makeDirectory(cache)
+            try await daemon.line(holding: "PI-103 thumbnails is over")
+            while try await house.state(of: daemon).hooks?.first.map({ $0.waiting > 0 || $0.phase != "idle" }) ?? true {
+                await Task.yield()
+            }
+            let made = house.files(in: cache)
+            let catalogue = try Catalogue.openForReading(house.path("st/catalogue.sqlite"))
+            let hashes = try catalogue.photos(matching: PhotoFilter(), limit: 10).map(\.photo)
+                .filter { $0.format != "mp4" }.map { $0.sha256.map { String(format: "%02x", $0) }.joined() + ".jpg" }
+            #expect(made.keys.sorted() == hashes.sorted() && made.count == photos.count, "\(made.keys)")
+            #expect(made.values.allSatisfy { $0.starts(with: [0xFF, 0xD8]) && $0.count > 200 })
+            try await daemon.stop()
         }
 
         @Test("A hook that failed is told the same again")
