@@ -440,13 +440,26 @@ def compare(before, after):
     return [f"a second recovery changed something: {difference}" for difference in differences(before, after)]
 
 
+def sockets(pid):
+    """What kind of Unix socket an inode is, of those in the process's network namespace; see proc_pid_net(5)."""
+    kinds = {}
+    with open(f"/proc/{pid}/net/unix", encoding="utf-8", errors="replace") as lines:
+        for words in (line.split() for line in lines if line[:1] != "N"):
+            kind = {"0001": "stream", "0002": "datagram", "0005": "message"}.get(words[4], "other")
+            # __SO_ACCEPTCON of linux/net.h.
+            kinds[words[6]] = "listening socket" if int(words[3], 16) & 0x10000 else f"{kind} socket"
+    return kinds
+
+
 def resources(pid):
     """What a process holds: descriptors by what they lead to, inodes that it watches, number of children."""
     descriptors, watches = collections.Counter(), []
+    kinds = sockets(pid)
     for number in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(FileNotFoundError):
             target = os.readlink(f"/proc/{pid}/fd/{number}").replace(f"/proc/{pid}/", "/proc/self/")
-            descriptors[re.sub(r"(socket|pipe):\[[0-9]+\]", r"\1", target)] += 1
+            target = re.sub(r"socket:\[([0-9]+)\]", lambda found: kinds.get(found[1], "socket"), target)
+            descriptors[re.sub(r"pipe:\[[0-9]+\]", "pipe", target)] += 1
             with open(f"/proc/{pid}/fdinfo/{number}", encoding="ascii", errors="replace") as info:
                 watches += [int(line.split("ino:")[1].split()[0], 16) for line in info if line.startswith("inotify ")]
     children = 0
@@ -456,13 +469,20 @@ def resources(pid):
     return {"descriptors": dict(descriptors), "watches": watches, "children": children}
 
 
-def steady_resources(pid):
-    """The same without what is open for a moment only: looked at until nothing of that kind is, and twice the same."""
+def is_passing(target):
+    """Whether what a descriptor leads to is open for a moment only. A notice to the service manager has a socket of its
+    own, and is read by us before its sender has come to close it: on a busy machine long before."""
+    return (target.startswith("/proc/self/task") or "/run/" in target or target.endswith("/run")
+            or target.endswith("socket") and target != "listening socket")
+
+
+def steady_resources(pid, looks=1_000):
+    """The same without what is open for a moment only: looked at until nothing of that kind is, and twice the same. What
+    stays for seconds is held."""
     last = None
-    for _ in range(200):
+    for _ in range(looks):
         now = resources(pid)
-        passing = any(target.startswith("/proc/self/task") or "/run/" in target or target.endswith("/run")
-                      for target in now["descriptors"])
+        passing = any(is_passing(target) for target in now["descriptors"])
         if now == last and not passing:
             break
         last = now
