@@ -11,10 +11,13 @@ struct FakeKernel {
         var isLink = false
         var entries: [String: UInt64] = [:]
         var size: UInt64 = 0
+        var born: Int64 = 0
         var modified: Int64 = 0
         var changed: Int64 = 0
         var writers = 0
         var watch: Int32?
+
+        var birthMark: BirthMark { BirthMark(FileTime(seconds: born, nanoseconds: 0)) }
     }
 
     struct Open {
@@ -72,13 +75,15 @@ struct FakeKernel {
 
     func look(_ directory: UInt64, _ name: String) -> Observation {
         guard let number = inodes[directory]?.entries[name], let inode = inodes[number] else { return .absent }
-        if inode.isDirectory { return .directory(inode: number) }
+        if inode.isDirectory { return .directory(inode: number, born: inode.birthMark) }
         return .file(inode.isLink ? .symbolicLink : .regular, identity(number), links: 1)
     }
 
     /// The same in a listing, which asks of files whether they have a writer.
     func list(_ directory: UInt64, _ name: String) -> Observation {
         let seen = look(directory, name)
+        // By its number alone.
+        if case .directory(let inode, _) = seen { return .directory(inode: inode) }
         guard case .file(.regular, let identity, _) = seen, inodes[identity.inode]?.writers ?? 0 > 0 else {
             return seen
         }
@@ -202,7 +207,7 @@ struct FakeKernel {
             lastInode += 1
             number = lastInode
         }
-        inodes[number] = Inode(isDirectory: isDirectory, modified: clock, changed: clock)
+        inodes[number] = Inode(isDirectory: isDirectory, born: clock, modified: clock, changed: clock)
         return number
     }
 

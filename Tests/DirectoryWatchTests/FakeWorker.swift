@@ -11,6 +11,7 @@ struct FakeWorker {
         let parent: Int32
         let path: BytePath
         let inode: UInt64
+        let born: BirthMark
         let watch: Int32?
         let names: [String]
     }
@@ -135,7 +136,7 @@ struct FakeWorker {
             opened.path.name.bytes.withUnsafeBytes {
                 findings.add(
                     directory: $0, at: opened.place, parent: opened.parent,
-                    .listed(inode: opened.inode, watch: opened.watch ?? -1))
+                    .listed(inode: opened.inode, born: opened.born, watch: opened.watch ?? -1))
             }
             lane.found.append(findings)
             lane.opened = nil
@@ -147,9 +148,11 @@ struct FakeWorker {
         let inode = next.path.isEmpty ? top : next.in.flatMap { kernel.inodes[$0]?.entries[next.path.name.escaped] }
         if let inode, kernel.inodes[inode]?.isDirectory == true {
             let watch = kernel.addWatch(inode)
+            let born = kernel.inodes[inode]?.birthMark ?? .unknown
             let names = (kernel.inodes[inode]?.entries.keys).map { $0.sorted() } ?? []
             lane.opened = Directory(
-                place: place, parent: next.parent, path: next.path, inode: inode, watch: watch, names: names)
+                place: place, parent: next.parent, path: next.path, inode: inode, born: born, watch: watch, names: names
+            )
         } else {
             next.path.name.bytes.withUnsafeBytes {
                 findings.add(directory: $0, at: place, parent: next.parent, .absent)

@@ -7,6 +7,13 @@ int64_t clinux_getdents64(int directory, void *buffer, uint64_t size);          
 /* inotify_add_watch(2) for an open directory, by its entry in /proc/self/fd: the only way to watch by descriptor that
    any thread has. */
 int clinux_inotify_watch_directory(int inotify, int directory, uint32_t mask);
-/* statx(2) of `name` in a directory, or with "" of itself: the inode, and whether it is the root of a mount. */
-int clinux_statx_directory(int directory, const char *name, uint64_t *inode, int *is_mount_root);
+/* statx(2) of `name` in a directory, or with "" of itself: the inode, when it was made (where the file system keeps
+   that), and whether it is the root of a mount. */
+struct clinux_directory_status {
+    uint64_t inode;
+    int64_t born_seconds;
+    uint32_t born_nanoseconds;
+    int32_t is_mount_root, has_birth;
+};
+int clinux_statx_directory(int directory, const char *name, struct clinux_directory_status *status);
 #endif

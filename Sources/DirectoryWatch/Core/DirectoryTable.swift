@@ -11,7 +11,7 @@ struct NodeID: Hashable, Sendable {
 
 /// All known directories of all roots as a forest: each knows its parent and its name, none its path.
 ///
-/// 44 bytes a directory besides its name, its place in the index and its watch. A value without I/O.
+/// 48 bytes a directory besides its name, its place in the index and its watch. A value without I/O.
 struct DirectoryTable {
     /// How a directory is observed.
     enum Coverage: UInt8 {
@@ -30,6 +30,8 @@ struct DirectoryTable {
     /// Of four-byte parts alone, so that none is lost between two.
     struct Node {
         private var inodeHalves: (low: UInt32, high: UInt32) = (0, 0)
+        /// With its inode: of which directory that is the number.
+        var born = BirthMark.unknown
         fileprivate(set) var parent: Int32 = -1
         fileprivate(set) var firstChild: Int32 = -1
         fileprivate(set) var next: Int32 = -1

@@ -36,12 +36,34 @@ struct KnownFile: Hashable, Sendable {
     private static let longestTick: UInt32 = 10_000_000
 }
 
+/// When a directory was made, as a number that another directory with its inode number hardly has.
+struct BirthMark: Hashable, Sendable {
+    private let mark: UInt32
+
+    /// The file system does not tell, or nobody asked.
+    static let unknown = BirthMark(mark: 0)
+
+    private init(mark: UInt32) { self.mark = mark }
+
+    init(_ time: FileTime?) {
+        guard let time else {
+            self = .unknown
+            return
+        }
+        let mixed = (UInt64(bitPattern: time.seconds) << 30 ^ UInt64(time.nanoseconds)) &* 0x9E37_79B9_7F4A_7C15
+        mark = max(1, UInt32(truncatingIfNeeded: mixed >> 32))
+    }
+
+    /// Whether both are known and differ.
+    func differs(from other: BirthMark) -> Bool { self != .unknown && other != .unknown && self != other }
+}
+
 /// What a look at a name saw. Holds no memory of its own, so that many are cheap.
 enum Observation: Hashable, Sendable {
     case absent
     /// There, and left out by the root's rule.
     case excluded
-    case directory(inode: UInt64)
+    case directory(inode: UInt64, born: BirthMark = .unknown)
     /// A directory that is the root of a mount, with that one's inode.
     case mountRoot(inode: UInt64)
     case file(FileKind, FileIdentity, links: UInt64)

@@ -50,7 +50,7 @@ extension TreeCore {
         }
         for (name, place) in zip(listed, entries) {
             switch findings.entries[Int(place)].observation {
-            case .directory(let inode):
+            case .directory(let inode, _):
                 let child = table.child(of: node, named: name)
                 if child.map({ table[$0].inode != 0 && table[$0].inode != inode }) ?? true { suspect(node, name) }
             case .file(_, let identity, _):

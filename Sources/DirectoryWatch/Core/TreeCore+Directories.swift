@@ -12,7 +12,7 @@ extension TreeCore {
 
     /// A look saw a directory with this inode under the name.
     mutating func enterDirectory(
-        _ parent: NodeID, _ name: NameID, inode: UInt64, isMountRoot: Bool, _ hints: Hints
+        _ parent: NodeID, _ name: NameID, inode: UInt64, born: BirthMark, isMountRoot: Bool, _ hints: Hints
     ) {
         if let existing = table.child(of: parent, named: name) {
             let node = table[existing]
@@ -33,7 +33,10 @@ extension TreeCore {
             }
             displace(existing)
         }
-        if let moved = takeMoved(inode: inode, hints.sources, to: parent) {
+        if born == .unknown, hints.sources.isEmpty, isDisplaced(inode: inode, in: Int(table[parent].root)) {
+            // A listing tells numbers alone: when it is opened, it is seen whether it is that one.
+            survey(addPending(name, in: parent), isRecursive: true)
+        } else if let moved = takeMoved(inode: inode, born: born, hints.sources, to: parent) {
             place(moved.node, from: moved.path, to: parent, name)
             survey(moved.node, isRecursive: true)
         } else {
@@ -56,15 +59,17 @@ extension TreeCore {
 
     /// The directory of that inode that is known elsewhere and may come to `parent`; taken out of where it was.
     mutating func takeMoved(
-        inode: UInt64, _ sources: [MoveSource], to parent: NodeID
+        inode: UInt64, born: BirthMark, _ sources: [MoveSource], to parent: NodeID
     ) -> (node: NodeID, path: BytePath)? {
         let root = Int(table[parent].root)
         if let displaced = limbo.removeValue(forKey: InodeKey(root: root, inode: inode)) {
-            return (displaced.node, displaced.path)
+            if !table[displaced.node].born.differs(from: born) { return (displaced.node, displaced.path) }
+            // It was deleted: this one was given its number.
+            drop(displaced.node, path: displaced.path)
         }
         for source in sources {
             guard let child = source.child, table.isValid(child), !isTop(child), table[child].inode == inode,
-                isAttached(child), !table.isInside(parent, child)
+                !table[child].born.differs(from: born), isAttached(child), !table.isInside(parent, child)
             else { continue }
             let path = table.path(of: child)
             table.detach(child)
@@ -72,6 +77,8 @@ extension TreeCore {
         }
         return nil
     }
+
+    func isDisplaced(inode: UInt64, in root: Int) -> Bool { limbo[InodeKey(root: root, inode: inode)] != nil }
 
     /// Takes a directory from its place without a word: it may be found elsewhere.
     mutating func displace(_ node: NodeID) {

@@ -143,12 +143,12 @@ extension TreeCore {
         case .absent, .excluded:
             leaveDirectory(directory, name, hints)
             tellVanished(directory, name, hints)
-        case .directory(let inode):
+        case .directory(let inode, let born):
             tellVanished(directory, name, hints)
-            enterDirectory(directory, name, inode: inode, isMountRoot: false, hints)
+            enterDirectory(directory, name, inode: inode, born: born, isMountRoot: false, hints)
         case .mountRoot(let inode):
             tellVanished(directory, name, hints)
-            enterDirectory(directory, name, inode: inode, isMountRoot: true, hints)
+            enterDirectory(directory, name, inode: inode, born: .unknown, isMountRoot: true, hints)
         case .file(let kind, let identity, let links):
             leaveDirectory(directory, name, hints)
             if identity.changed.nanoseconds != 0 { roots[Int(table[directory].root)].hasFineTimes = true }

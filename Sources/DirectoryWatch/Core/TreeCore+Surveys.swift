@@ -7,7 +7,7 @@ extension TreeCore {
     mutating func takeFindings(_ id: UInt32, _ findings: Findings, isComplete: Bool, root: Int) {
         guard var survey = surveys.removeValue(forKey: id) else {
             for directory in findings.directories {
-                if case .listed(_, let watch) = directory.outcome, watch >= 0 {
+                if case .listed(_, _, let watch) = directory.outcome, watch >= 0 {
                     releaseUnowned(watch, root: root, from: id)
                 }
             }
@@ -32,7 +32,7 @@ extension TreeCore {
         var node = isTopOfSurvey ? survey.nodes.first : child(directory, findings, of: survey)
         if let known = node, !table.isValid(known) || !isAttached(known) { node = nil }
         guard let node else {
-            if case .listed(_, let watch) = directory.outcome, watch >= 0 {
+            if case .listed(_, _, let watch) = directory.outcome, watch >= 0 {
                 releaseUnowned(watch, root: survey.root, from: id)
             }
             if !isTopOfSurvey { survey.set(.none, at: directory.place) }
@@ -54,8 +54,9 @@ extension TreeCore {
                 notify(survey.root, path, .unreadable(SystemCallError("openat", code, path: path)))
             }
             if isTop(node) { roots[survey.root].hasBegun = true }
-        case .listed(let inode, let watch):
-            settled = settle(node, inode, findings.mounts[place])
+        case .listed(let inode, let born, let watch):
+            settled = settle(node, inode, born, findings.mounts[place])
+            table[settled].born = born
             let wasWatched = settled == node && table[node].coverage == .watched && table[node].watch == watch
             if watch >= 0 {
                 bind(settled, watch, from: id)
@@ -82,7 +83,9 @@ extension TreeCore {
     }
 
     /// The directory that was found under a name, which may be another than the one that was known there.
-    private mutating func settle(_ node: NodeID, _ inode: UInt64, _ mount: FileSystem?) -> NodeID {
+    private mutating func settle(
+        _ node: NodeID, _ inode: UInt64, _ born: BirthMark, _ mount: FileSystem?
+    ) -> NodeID {
         if table[node].inode == inode, mounts.isEmpty && mount == nil || mounts[node] == mount {
             table[node].isRecalled = false
             return node
@@ -105,13 +108,13 @@ extension TreeCore {
         {
             return settled
         }
-        if isNew, limbo[InodeKey(root: Int(table[node].root), inode: inode)] == nil {
+        if isNew, !isDisplaced(inode: inode, in: Int(table[node].root)) {
             table[node].inode = inode
             notify(Int(table[node].root), table.path(of: node), .directoryAppeared)
             return node
         }
         displace(node)
-        if let moved = takeMoved(inode: inode, [], to: parent) {
+        if let moved = takeMoved(inode: inode, born: born, [], to: parent) {
             place(moved.node, from: moved.path, to: parent, name)
             // What happened in it while it was in limbo was not looked at.
             survey(moved.node, isRecursive: true)

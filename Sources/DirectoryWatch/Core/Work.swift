@@ -80,7 +80,7 @@ enum WorkResult: Sendable {
 struct Findings: Sendable {
     enum Outcome: Hashable, Sendable {
         /// Its watch is the negative of what errno(3) said where there is none: ENOSPC if none was left.
-        case listed(inode: UInt64, watch: Int32)
+        case listed(inode: UInt64, born: BirthMark = .unknown, watch: Int32)
         case absent
         case unreadable(Errno)
     }

@@ -86,7 +86,9 @@ final class DirectoryLister {
             if let exclude, exclude(path().appending(BytePath(name)), status.kind) { return .excluded }
             if status.kind == .directory {
                 let status = try DirectoryStatus(ofName: start, in: directory)
-                return status.isMountRoot ? .mountRoot(inode: status.inode) : .directory(inode: status.inode)
+                return status.isMountRoot
+                    ? .mountRoot(inode: status.inode)
+                    : .directory(inode: status.inode, born: BirthMark(status.born))
             }
             return .file(status.kind, status.identity, links: status.links)
         } catch {

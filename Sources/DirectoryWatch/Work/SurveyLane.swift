@@ -207,7 +207,7 @@ final class SurveyLane {
             try lister.list(directory, { path ?? self.path.appending(BytePath(name)) }, to: &findings) {
                 if request.isRecursive { listing.names.add($0) }
             }
-            outcome = .listed(inode: status.inode, watch: watch)
+            outcome = .listed(inode: status.inode, born: BirthMark(status.born), watch: watch)
         } catch {
             findings.dropEntries()
             listing.names = NameList()

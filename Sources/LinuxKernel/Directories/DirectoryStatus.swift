@@ -1,10 +1,14 @@
 import CLinux
+public import FileValues
 import Glibc
 
 /// Which directory it is, and whether something is mounted there; see statx(2).
 public struct DirectoryStatus: Hashable, Sendable {
     /// Its inode, that of what is mounted there.
     public let inode: UInt64
+    /// When it was made, as the file system keeps it; nil where it does not. Tells it from another directory that is given
+    /// the inode number of one that is gone, as some file systems do at once.
+    public let born: FileTime?
     /// Whether it is the root of a mount, bind mounts included. Always false before Linux 5.8.
     public let isMountRoot: Bool
 
@@ -21,10 +25,12 @@ public struct DirectoryStatus: Hashable, Sendable {
     }
 
     private init(_ name: UnsafePointer<CChar>, _ directory: Int32) throws(SystemCallError) {
-        var inode: UInt64 = 0
-        var isMountRoot: Int32 = 0
-        try systemCall("statx") { clinux_statx_directory(directory, name, &inode, &isMountRoot) }
-        self.inode = inode
-        self.isMountRoot = isMountRoot != 0
+        var status = clinux_directory_status()
+        try systemCall("statx") { clinux_statx_directory(directory, name, &status) }
+        inode = status.inode
+        born =
+            status.has_birth != 0
+            ? FileTime(seconds: status.born_seconds, nanoseconds: status.born_nanoseconds) : nil
+        isMountRoot = status.is_mount_root != 0
     }
 }
