@@ -118,6 +118,12 @@ public final class DirectoryWatch: Sendable {
         engine.setHandler(handler)
     }
 
+    /// Sets who tells lone small files before anything else is done. In set up only.
+    public func setEarlyTeller(_ teller: EarlyTeller) {
+        monitor?.core.checkConfigurable(file: #fileID, line: #line)
+        engine.setEarlyTeller(teller)
+    }
+
     /// Starts. `onWatching` is called when every root is watched and its first listing has begun, or is gone: what comes
     /// after that is told; after five seconds, those that do not answer are not waited for. `onReconciled` is called when
     /// every root was compared for the first time, or is gone: what was there has been told.
@@ -160,9 +166,9 @@ public final class DirectoryWatch: Sendable {
     public func drive(whileOpen descriptor: Int32) {
         let engine = self.engine
         guard let monitor else { preconditionFailure("a watch without events was driven") }
-        monitor.drive(whileOpen: descriptor, pause: .nanoseconds(Pacer.batch), awaitsCloses: true) {
-            engine.shouldGather
-        }
+        monitor.drive(
+            whileOpen: descriptor, pause: .nanoseconds(Pacer.batch),
+            early: { engine.tellEarly($0) }, gathers: { engine.shouldGather })
     }
 
     /// Compares a root, or all, with what is known and tells the differences, then calls `completion` with a report for

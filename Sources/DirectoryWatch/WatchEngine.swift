@@ -55,6 +55,8 @@ final class WatchEngine: Sendable {
     /// For when no other can be made.
     private let lastSnapshot: Locked<WatchSnapshot>
     private let step: Locked<WatchStep>
+    /// Locked, not bound to the queue: that costs more than all that is done with it. Each turn takes the lock first.
+    private let early = Locked(EarlyTelling())
 
     init(
         label: String, queue: MonitorQueue, roots: [WatchRoot], memory: WatchMemory, backend: any WatchBackend,
@@ -129,6 +131,8 @@ final class WatchEngine: Sendable {
 
     func setHandler(_ handler: @escaping Handler) { state.onQueue { $0.handler = handler } }
 
+    func setEarlyTeller(_ teller: EarlyTeller) { early.withLock { $0.teller = teller } }
+
     /// How long roots that do not answer may hold up whoever waits for the watch to begin.
     private static let patience = Duration.seconds(5)
 
@@ -156,12 +160,18 @@ final class WatchEngine: Sendable {
             defer { (state.handler, state.onWatching, state.tickets, state.outsiders) = (nil, nil, [:], [:]) }
             return (state.handler, state.onWatching, state.tickets, state.outsiders)
         }
-        withExtendedLifetime(dropped) {}
+        let teller = early.withLock { early in
+            _ = early.settle()
+            defer { early.teller = nil }
+            return early.teller
+        }
+        withExtendedLifetime((dropped, teller)) {}
         cookie?.end()
     }
 
     func take(_ events: DirectoryEvents) {
         let readAt = wallTime()
+        var alone: EarlyTelling.Permit?
         takeRecords { core in
             var records = 0
             core.beginRead(at: readAt, isAll: events.isAll)
@@ -171,8 +181,10 @@ final class WatchEngine: Sendable {
                     records += 1
                 }
             } else {
-                records = events.withRecords { core.takeAlone($0) }
-                if records > 0 { return records }
+                if let file = events.withRecords({ core.takeAlone($0) }) {
+                    alone = file.permit
+                    return file.records
+                }
                 events.forEach {
                     core.take(watch: $0.watch, mask: $0.mask, cookie: $0.cookie, name: $0.name)
                     records += 1
@@ -180,6 +192,32 @@ final class WatchEngine: Sendable {
             }
             return records
         }
+        if let alone, !hasEnded { early.withLock { $0.grant(alone) } }
+    }
+
+    /// Takes what was read at once if nothing can come of it but a line (``EarlyTelling``); on the thread that drives the
+    /// watch. Whether it did.
+    func tellEarly(_ records: UnsafeRawBufferPointer) -> Bool {
+        switch early.withLock({ $0.take(records, now: wallTime) }) {
+        case .refused: return false
+        case .taken: return true
+        case .held:
+            queue.after(Self.closing) { [weak self] in
+                guard let self, self.early.withLock({ $0.release() }) else { return }
+                // A turn begins with what was held.
+                self.turnCore("made") { _ in }
+            }
+            return true
+        }
+    }
+
+    /// How long the close of a file that was made is waited for: that there is one at all is not said, as after link(2).
+    private static let closing = Duration.milliseconds(10)
+
+    /// Has the core take account of what was taken early, before it does anything else; what follows may be about
+    /// anything, so nothing more is taken early until a turn has shown again that it may.
+    private func settleEarly() {
+        if let account = early.withLock({ $0.settle() }) { state.onQueue { $0.core.take(account) } }
     }
 
     func take(_ events: FanotifyEvents) {
@@ -199,7 +237,10 @@ final class WatchEngine: Sendable {
     var hasEnded: Bool { state.onQueue { $0.hasEnded } }
 
     /// Gives `body` the core, for what makes no notices.
-    func withCore<R>(_ body: (inout TreeCore) -> R) -> R { state.onQueue { body(&$0.core) } }
+    func withCore<R>(_ body: (inout TreeCore) -> R) -> R {
+        settleEarly()
+        return state.onQueue { body(&$0.core) }
+    }
 
     func tick(isPaced: Bool) {
         if hasEnded { return }
@@ -279,6 +320,7 @@ final class WatchEngine: Sendable {
     private func turn(_ name: String, _ body: (inout State) -> Void) {
         let began = monotonicNanoseconds()
         step.withLock { $0 = WatchStep(name: name, since: began) }
+        settleEarly()
         let begun: Begun? = state.onQueue { state in
             if state.hasEnded { return nil }
             state.core.now = began

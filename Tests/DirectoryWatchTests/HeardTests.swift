@@ -1,6 +1,7 @@
 import FileValues
 import Glibc
 import LinuxKernel
+import SystemMonitor
 import TestSupport
 import Testing
 
@@ -58,6 +59,38 @@ struct HeardTests {
         #expect(told.map { describe($0.kind) } == ["finished(closeWrite)"])
         #expect(told.allSatisfy { $0.identity == nil })
         #expect(await watched.reconcile().map(\.found) == [0])
+        await watched.end()
+    }
+
+    @Test("A file that comes alone where one was told just before is told early, and is known as well as any")
+    func early() async throws {
+        let watched = try Watched(isDriven: true, identifiesFiles: false, below: "/dev/shm")
+        await watched.start()
+        var names: [String] = []
+        // Creation and close come in one read, unless the thread is held up between them.
+        while watched.toldEarly.withLock({ $0 }) < 10 {
+            let name = "\(names.count).jpg"
+            try #require(names.count < 2_000)
+            try await watched.waitForClose(BytePath(name)) { try watched.write("inbox/\(name)", name) }
+            names.append(name)
+        }
+        #expect(watched.takeFinished() == names.map { "\($0) finished(closeWrite)" })
+        // Of the last ones the core has not heard, when this happens to them.
+        let (written, renamed, removed) = (names[names.count - 1], names[names.count - 2], names[names.count - 3])
+        try await watched.waitForClose(BytePath(written)) {
+            try watched.write("inbox/\(written)", "more than there was")
+        }
+        #expect(rename(watched.path(renamed), watched.path("other.jpg")) == 0)
+        #expect(unlink(watched.path(removed)) == 0)
+        try await watched.settle()
+        #expect(
+            Set(watched.takeLines()) == [
+                "\(written) finished(closeWrite)", "other.jpg renamed(\(renamed))", "\(removed) vanished",
+            ])
+        #expect(await watched.reconcile().map(\.found) == [0])
+        #expect(watched.take().isEmpty)
+        let root = watched.queue.sync { watched.watch.snapshot().roots[0] }
+        #expect(root.knownFiles == names.count - 1)
         await watched.end()
     }
 
@@ -146,6 +179,23 @@ struct HeardTests {
         }
         #expect(model.heard == 1 && model.alone == 1)
         return model
+    }
+
+    @Test("The model, too, tells files early, and its core takes account of them before anything else")
+    func earlyInModel() throws {
+        var model = try Self.modelWithOneHeard()
+        for name in ["before", "g"] {
+            model.kernel.create(FakeKernel.tops[0], name)
+            model.kernel.close(0)
+            model.takeAllEvents()
+        }
+        #expect(model.toldEarly == 1 && model.alone == 2)
+        #expect(model.place(of: "g") == nil)
+        model.settle()
+        let (directory, name) = try #require(model.place(of: "g"))
+        #expect(model.core.files[directory, name]?.state == .heard)
+        try model.comeToRest()
+        #expect(model.faults() == [])
     }
 
     @Test("A change in the tick in which a file was told is told if an event speaks of it")

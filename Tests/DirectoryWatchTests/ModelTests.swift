@@ -33,11 +33,21 @@ struct Model {
     var heard = 0
     /// Reads that told of one file alone.
     var alone = 0
+    /// Files that were told before the core heard of them.
+    var toldEarly = 0
+    private var early = EarlyTelling()
+    private let earlyLines = Locked<[[UInt8]]>([])
 
     /// - Parameter identifiesFiles: Otherwise the receiver looks at files itself, and files may be told by events alone.
     init(identifiesFiles: Bool = true) {
         core = TreeCore(roots: ["x", "y"], identifiesFiles: identifiesFiles)
         for root in core.roots.indices { core.roots[root].hasNoRule = true }
+        early.teller = EarlyTeller(
+            frame: { root, directory in (Array("\(root) ".utf8) + directory, []) },
+            write: { [earlyLines] line in
+                earlyLines.withLock { $0.append(Array(line)) }
+                return true
+            })
         core.start(ticket: nil)
         pump()
     }
@@ -70,13 +80,42 @@ struct Model {
     }
 
     private mutating func take(_ records: some Collection<EventRecord>) {
-        core.beginRead(at: FileTime(seconds: kernel.clock, nanoseconds: 1), isAll: records.count == kernel.queue.count)
+        if records.isEmpty { return }
+        let (isAll, readAt) = (
+            records.count == kernel.queue.count, FileTime(seconds: kernel.clock, nanoseconds: 1)
+        )
         let bytes = records.flatMap(Self.asKernelWrites)
-        if bytes.withUnsafeBytes({ core.takeAlone(InotifyRecords($0)) }) == records.count, !records.isEmpty {
-            alone += 1
+        if isAll, tellEarly(bytes, at: readAt) { return }
+        settle()
+        core.beginRead(at: readAt, isAll: isAll)
+        if let file = bytes.withUnsafeBytes({ core.takeAlone(InotifyRecords($0)) }) {
+            alone += file.records == records.count ? 1 : 0
+            early.grant(file.permit)
         } else {
             for record in records { core.take(record) }
         }
+    }
+
+    private mutating func tellEarly(_ bytes: [UInt8], at readAt: FileTime) -> Bool {
+        let isTaken = bytes.withUnsafeBytes { bytes in
+            if case .refused = early.take(bytes, now: { readAt }) { false } else { true }
+        }
+        for line in earlyLines.withLock({ lines in
+            defer { lines = [] }
+            return lines
+        }) {
+            toldEarly += 1
+            let root = core.roots[Int(line[0] - UInt8(ascii: "0"))].id
+            receiver.take(
+                identified(
+                    WatchNotice(root: root, path: BytePath(line.dropFirst(2)), kind: .finished(.closeWrite))))
+        }
+        return isTaken
+    }
+
+    /// Before anything else is done with the core.
+    mutating func settle() {
+        if let account = early.settle() { core.take(account) }
     }
 
     /// A record as inotify(7) describes it.
@@ -148,16 +187,20 @@ struct Model {
             for _ in 0...(step.b % 4) { workers[step.a % 2].step(&kernel) }
         case .results, .results2:
             guard let (epoch, result) = workers[step.a % 2].takeResult() else { return }
+            settle()
             core.take(result, root: step.a % 2, epoch: epoch)
             pump()
         case .age:
+            settle()
             core.age()
             pump()
         case .tick:
             ticks += 1
+            settle()
             core.tick(isPaced: false)
             pump()
         case .reconcile:
+            settle()
             core.reconcile(step.a % 2, ticket: nil)
             pump()
         }
@@ -170,6 +213,7 @@ struct Model {
         // What could not be watched is polled, and watched as soon as it can be.
         kernel.watchLimit = .max
         ticks += 1
+        settle()
         core.tick(isPaced: false)
         pump()
         return rest()
@@ -178,6 +222,10 @@ struct Model {
     private mutating func rest() -> Bool {
         for round in 0..<20_000 {
             if kernel.queue.isEmpty, workers.allSatisfy(\.isIdle) {
+                if early.release() { settle() }
+                pump()
+                if !workers.allSatisfy(\.isIdle) { continue }
+                settle()
                 guard core.isHolding else { return true }
                 core.age()
                 pump()
@@ -189,11 +237,13 @@ struct Model {
             for root in workers.indices {
                 workers[root].step(&kernel)
                 if let (epoch, result) = workers[root].takeResult() {
+                    settle()
                     core.take(result, root: root, epoch: epoch)
                     pump()
                 }
             }
             if round % 64 == 63 {
+                settle()
                 core.age()
                 pump()
             }

@@ -88,39 +88,6 @@ struct DirectoryMonitorTests {
         #expect(throws: SystemCallError.self) { try monitor.watches.addWatch("/", .created) }
     }
 
-    /// A record as inotify(7) describes it, with a name of one byte.
-    private static func record(_ mask: InotifyMask) -> [UInt8] {
-        [UInt32(1), mask.rawValue, 0, 16].withUnsafeBytes { Array($0) } + [UInt8(ascii: "a")]
-            + Array(repeating: 0, count: 15)
-    }
-
-    @Test("A close is waited for right after a file was made, and after nothing else")
-    func openEnded() {
-        func isOpenEnded(_ masks: [InotifyMask]) -> Bool {
-            masks.flatMap(Self.record).withUnsafeBytes { DirectoryMonitor.isOpenEnded($0) }
-        }
-        #expect(isOpenEnded([.created]))
-        #expect(isOpenEnded([.closedAfterWriting, .created]))
-        #expect(!isOpenEnded([]))
-        #expect(!isOpenEnded([.created, .closedAfterWriting]))
-        #expect(!isOpenEnded([[.created, .isDirectory]]))
-        // A burst: there is enough to do.
-        #expect(!isOpenEnded(Array(repeating: .created, count: 100)))
-    }
-
-    @Test("What comes soon is read with what came, without sleeping")
-    func soon() throws {
-        let scratch = try ScratchDirectory()
-        let instance = try InotifyInstance()
-        _ = try instance.addWatch(scratch.bytePath, .created)
-        let queue = try instance.duplicate()
-        for name in ["a", "b"] { mkdir("\(scratch.path)/\(name)", 0o755) }
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        let size = bytes.withUnsafeMutableBytes { DirectoryMonitor.readSoon(queue.raw, into: $0) }
-        #expect(bytes[..<size].withUnsafeBytes { InotifyRecords($0).map(\.copiedName) } == ["a", "b"])
-        #expect(bytes.withUnsafeMutableBytes { DirectoryMonitor.readSoon(queue.raw, into: $0) } == 0)
-    }
-
     /// What a thread leaves a driven monitor for.
     enum Reason: CaseIterable {
         case invalidation, reader

@@ -5,29 +5,35 @@ import LinuxKernel
 /// Events become names to look at.
 extension TreeCore {
     /// Takes the records of one read at once if all are of one file that was closed after writing and may be told by its
-    /// events alone, as most are at a low rate; returns how many they were. Otherwise 0: then nothing has happened, and
-    /// they are to be taken one by one, which comes to the same.
-    mutating func takeAlone(_ records: InotifyRecords) -> Int {
+    /// events alone, as most are at a low rate; returns how many they were, and what the next such file may be told by.
+    /// Otherwise nil: then nothing has happened, and they are to be taken one by one, which comes to the same.
+    mutating func takeAlone(_ records: InotifyRecords) -> (records: Int, permit: EarlyTelling.Permit)? {
         var records = records.makeIterator()
-        guard let first = records.next(), !first.name.isEmpty, let node = owner(of: first.watch) else { return 0 }
+        guard let first = records.next(), !first.name.isEmpty, let node = owner(of: first.watch) else { return nil }
         var (mask, count) = (first.mask, 1)
         while let next = records.next() {
-            guard next.watch == first.watch, isSame(next.name, first.name), count < 8 else { return 0 }
+            guard next.watch == first.watch, isSame(next.name, first.name), count < 8 else { return nil }
             mask.formUnion(next.mask)
             count += 1
         }
         let root = Int(table[node].root)
         guard mask.contains(.closedAfterWriting), mask.isSubset(of: [.created, .closedAfterWriting, .modified]),
             canHear(root), roots[root].hasNothingToDo, !ancestors.listensToNames, isAttached(node)
-        else { return 0 }
+        else { return nil }
         var signs: Hints.Signs = .closed
         if mask.contains(.created) { signs.insert(.created) }
         if mask.contains(.modified) { signs.insert(.modified) }
         let hints = Hints(signs: signs, mask: mask)
         guard tellHeard(DirtyNames.Item(directory: node, name: table.names.intern(first.name), hints: hints))
-        else { return 0 }
+        else { return nil }
         counters.events += count
-        return count
+        let path = table.path(of: node)
+        return (
+            count,
+            EarlyTelling.Permit(
+                watch: first.watch, node: node, root: root,
+                directory: path.isEmpty ? [] : path.bytes + [UInt8(ascii: "/")])
+        )
     }
 
     /// Takes one record; `name` is valid in the call alone. `writer` is the process behind it, where that is known.

@@ -28,6 +28,9 @@ public struct InotifyRecords: RecordSequence {
     /// See ``InotifyInstance/smallestBuffer``.
     public static var smallestBuffer: Int { InotifyInstance.smallestBuffer }
 
+    /// `sizeof(struct inotify_event)`: i32 wd, u32 mask, u32 cookie, u32 len; the name follows, padded.
+    public static let headerSize = 16
+
     /// How many bytes they take.
     public var byteCount: Int { buffer.count }
 
@@ -43,9 +46,9 @@ public struct InotifyRecords: RecordSequence {
 
         /// The next record, or nil at the end.
         public mutating func next() -> InotifyRecord? {
-            guard buffer.count - position >= headerSize else { return nil }
+            guard buffer.count - position >= InotifyRecords.headerSize else { return nil }
             let padded = Int(buffer.loadUnaligned(fromByteOffset: position + 12, as: UInt32.self))
-            let start = position + headerSize
+            let start = position + InotifyRecords.headerSize
             guard padded <= buffer.count - start else { return nil }
             let field = UnsafeRawBufferPointer(rebasing: buffer[start..<(start + padded)])
             let length = field.baseAddress.map { strnlen($0.assumingMemoryBound(to: CChar.self), padded) } ?? 0
@@ -58,6 +61,3 @@ public struct InotifyRecords: RecordSequence {
         }
     }
 }
-
-/// `sizeof(struct inotify_event)`: i32 wd, u32 mask, u32 cookie, u32 len.
-private let headerSize = 16

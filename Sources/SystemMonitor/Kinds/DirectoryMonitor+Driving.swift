@@ -60,26 +60,28 @@ extension DirectoryMonitor {
     ///
     /// - Parameters:
     ///   - pause: How long events gather after a turn that asked for it, or while the handler may not run.
-    ///   - awaitsCloses: Whether a file that was made just now is handed over together with its close, if that comes within
-    ///     microseconds, as with small files. Then the thread does not sleep for so long.
+    ///   - early: Asked on the calling thread before a few records are handed over, which are all that waited: true if it
+    ///     took them itself, so that the handler is not to have them. They are not counted then.
     ///   - gathers: Asked on the queue after each turn whether the next events should gather.
     public func drive(
-        whileOpen descriptor: Int32, pause: Duration = .milliseconds(4), awaitsCloses: Bool = false,
-        gathers: @Sendable () -> Bool = { false }
+        whileOpen descriptor: Int32, pause: Duration = .milliseconds(4),
+        early: @Sendable (UnsafeRawBufferPointer) -> Bool = { _ in false }, gathers: @Sendable () -> Bool = { false }
     ) {
         guard let driving else { preconditionFailure("a directory monitor that libdispatch waits for was driven") }
         let pause = Int32(clamping: max(1, pause.wholeNanoseconds / 1_000_000))
         let other = driving.waitsInRead ? OtherEnd(of: descriptor, queue: queue, hungUp: { driving.end() }) : nil
         defer { other?.forget() }
         if let other, other.isKnown {
-            driveReading(driving, pause, awaitsCloses: awaitsCloses, gathers)
+            driveReading(driving, pause, early, gathers)
         } else {
             drivePolling(driving, whileOpen: descriptor, pause, gathers)
         }
     }
 
     /// Waits in read(2): one system call for each turn, which is what poll(2) alone costs at a low rate.
-    private func driveReading(_ driving: Driving, _ pause: Int32, awaitsCloses: Bool, _ gathers: () -> Bool) {
+    private func driveReading(
+        _ driving: Driving, _ pause: Int32, _ early: (UnsafeRawBufferPointer) -> Bool, _ gathers: () -> Bool
+    ) {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: DirectoryEvents.readSize, alignment: 8)
         defer { buffer.deallocate() }
         var bell = pollfd(fd: driving.bell.raw, events: Int16(POLLIN), revents: 0)
@@ -90,45 +92,22 @@ extension DirectoryMonitor {
             }
             var isResting = false
             while !isResting {
-                var size = read(driving.queue.raw, buffer.baseAddress, buffer.count)
-                if awaitsCloses, size > 0, Self.isOpenEnded(UnsafeRawBufferPointer(rebasing: buffer[..<size])) {
-                    size += Self.readSoon(
-                        driving.queue.raw, into: UnsafeMutableRawBufferPointer(rebasing: buffer[size...]))
-                }
+                let size = read(driving.queue.raw, buffer.baseAddress, buffer.count)
                 if driving.isOver { return }
                 if size < 0, errno == EINTR { continue }
                 let failure = size < 0 ? Errno(rawValue: errno) : nil
+                let records = UnsafeRawBufferPointer(rebasing: buffer[..<max(0, size)])
+                if size > 0, size <= 2 * InotifyInstance.smallestBuffer, early(records) { continue }
                 isResting = queue.sync {
                     if let failure { core.outlet.fail(SystemCallError("read", failure)) }
                     guard size > 0 else { return true }
-                    let events = DirectoryEvents(UnsafeRawBufferPointer(rebasing: buffer[..<size]))
+                    let events = DirectoryEvents(records)
                     core.outlet.deliver(events)
                     return !core.isOpen || events.isAll && gathers()
                 }
             }
             if poll(&bell, 1, pause) > 0 { return }
         }
-    }
-
-    /// Whether the last of a few records tells of a file that was made, so that its close is to be expected.
-    static func isOpenEnded(_ records: UnsafeRawBufferPointer) -> Bool {
-        if records.count > 4 * InotifyInstance.smallestBuffer { return false }
-        var last: InotifyMask = []
-        for record in InotifyRecords(records) { last = record.mask }
-        return last.contains(.created) && !last.contains(.isDirectory)
-    }
-
-    /// About what a turn costs that is needed for a creation alone, in nanoseconds: longer waiting would not pay.
-    private static let soon: UInt64 = 10_000
-
-    /// Reads what comes within ``soon``, without sleeping, which takes longer; how many bytes that is.
-    static func readSoon(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        let deadline = monotonicNanoseconds() + soon
-        repeat {
-            if poll(&polled, 1, 0) > 0 { return max(0, read(descriptor, buffer.baseAddress, buffer.count)) }
-        } while monotonicNanoseconds() < deadline
-        return 0
     }
 
     private func drivePolling(

@@ -45,7 +45,8 @@ extension RecordBatch {
     /// maps each buffer.
     static var readSize: Int { 64 << 10 }
 
-    private static func isAll(_ size: Int) -> Bool { size < readSize - Records.smallestBuffer }
+    /// Whether a read of so many bytes, into a buffer of ``readSize``, left nothing behind.
+    static func isAll(_ size: Int) -> Bool { size < readSize - Records.smallestBuffer }
 
     /// Delivers what waits in a queue, with one read, or with several while each is full; for `turn` at most. Whether
     /// there was something.

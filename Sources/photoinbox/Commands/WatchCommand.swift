@@ -180,7 +180,8 @@ struct WatchCommand: ParsableCommand {
                     selection: NoticeSource.Selection(
                         kinds: kinds, includesExisting: existing, includesUnfinished: unfinished), filter: filter,
                     // Only who is told no more than names can do without a look at each file.
-                    identifiesFiles: shape.json || kinds.contains(.special), known: known, tier: tier.tier)
+                    identifiesFiles: shape.json || kinds.contains(.special), known: known, tier: tier.tier,
+                    earlyFormat: count == nil && timeout == nil && quiet <= 1 ? format : nil)
             case .raw(let mask):
                 source = try RawSource(
                     session: session, roots: roots, mask: mask, includesExisting: existing, filter: filter)

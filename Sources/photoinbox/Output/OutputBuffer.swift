@@ -40,25 +40,29 @@ struct OutputBuffer: ~Copyable {
     mutating func flush() -> Result {
         defer { bytes.removeAll(keepingCapacity: true) }
         let descriptor = self.descriptor
-        return bytes.withUnsafeBytes { buffer in
-            var rest = buffer[...]
-            while !rest.isEmpty {
-                let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-                if count >= 0 {
-                    rest = rest.dropFirst(count)
-                    continue
-                }
-                switch errno {
-                case EINTR: continue
-                case EAGAIN:
-                    // Somebody who shares the descriptor made it non-blocking.
-                    var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                    poll(&entry, 1, -1)
-                case EPIPE: return .closed
-                default: return .failed(Errno(rawValue: errno))
-                }
+        return bytes.withUnsafeBytes { Self.write($0, to: descriptor) }
+    }
+
+    /// Writes all of `buffer`, as long as that takes.
+    static func write(_ buffer: UnsafeRawBufferPointer, to descriptor: Int32) -> Result {
+        var rest = buffer
+        while let start = rest.baseAddress, rest.count > 0 {
+            let count = Glibc.write(descriptor, start, rest.count)
+            if count == rest.count { break }
+            if count >= 0 {
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+                continue
             }
-            return .written
+            switch errno {
+            case EINTR: continue
+            case EAGAIN:
+                // Somebody who shares the descriptor made it non-blocking.
+                var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&entry, 1, -1)
+            case EPIPE: return .closed
+            default: return .failed(Errno(rawValue: errno))
+            }
         }
+        return .written
     }
 }

@@ -1,5 +1,6 @@
 import DirectoryWatch
 import FileValues
+import Glibc
 import LinuxKernel
 import PhotoModel
 import SystemMonitor
@@ -43,12 +44,15 @@ final class NoticeSource: EventSource {
     private let isReconciled: QueueBound<Bool>
     private let started = coarseNow()
     private let known: KnownFiles?
+    /// How finished files are written, where nothing has to be counted or timed; nil otherwise.
+    private let earlyFormat: EventFormat?
 
     init(
         session: WatchSession, roots: [BytePath], selection: Selection, filter: PathFilter, identifiesFiles: Bool,
-        known: KnownFiles?, tier: WatchTier = .inotify
+        known: KnownFiles?, tier: WatchTier = .inotify, earlyFormat: EventFormat? = nil
     ) throws(SystemCallError) {
         self.known = known
+        self.earlyFormat = earlyFormat
         self.session = session
         self.selection = selection
         self.filter = filter
@@ -70,6 +74,7 @@ final class NoticeSource: EventSource {
     func start(onReady: @escaping @Sendable (Int) -> Void) {
         if let complaint = known?.complaint { session.remark(complaint) }
         watch.setHandler { [self] notices in take(notices) }
+        if let teller = earlyTeller() { watch.setEarlyTeller(teller) }
         watch.activate(onReconciled: { [self] reports in
             isReconciled.onQueue { $0 = true }
             if let refusal = watch.snapshot().tier?.refusal {
@@ -87,6 +92,18 @@ final class NoticeSource: EventSource {
     }
 
     func drive(untilGone reader: Int32) { watch.drive(whileOpen: reader) }
+
+    /// Who tells files whose line is known but for their name, where nothing else depends on it.
+    private func earlyTeller() -> EarlyTeller? {
+        guard let format = earlyFormat, selection.kinds.contains(.finished), !selection.kinds.contains(.created),
+            filter.isEmpty
+        else { return nil }
+        return EarlyTeller(
+            frame: { [prefixes] root, directory in format.frame(of: prefixes[root] + directory) },
+            accepts: { [selection] in selection.includesUnfinished || !NameRules.mayBeUnfinished(name: $0) },
+            // What could not be written is written anew by the report, which then ends.
+            write: { OutputBuffer.write($0, to: STDOUT_FILENO) == .written })
+    }
 
     private func take(_ notices: [WatchNotice]) {
         let now = coarseNow()
