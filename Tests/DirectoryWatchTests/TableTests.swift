@@ -93,8 +93,8 @@ struct TableTests {
         #expect(names.count == Set(given).count)
     }
 
-    @Test("A directory takes 44 bytes")
+    @Test("A directory takes 48 bytes")
     func size() {
-        #expect(MemoryLayout<DirectoryTable.Node>.stride == 44)
+        #expect(MemoryLayout<DirectoryTable.Node>.stride == 48)
     }
 }

@@ -33,8 +33,8 @@ extension TreeCore {
             }
             displace(existing)
         }
-        if born == .unknown, hints.sources.isEmpty, isDisplaced(inode: inode, in: Int(table[parent].root)) {
-            // A listing tells numbers alone: when it is opened, it is seen whether it is that one.
+        if hints.sources.isEmpty, isDisplaced(inode: inode, in: Int(table[parent].root)) {
+            // When it is opened, it is seen whether it is that one, and what is left in it.
             survey(addPending(name, in: parent), isRecursive: true)
         } else if let moved = takeMoved(inode: inode, born: born, hints.sources, to: parent) {
             place(moved.node, from: moved.path, to: parent, name)

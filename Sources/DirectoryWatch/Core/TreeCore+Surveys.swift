@@ -55,7 +55,9 @@ extension TreeCore {
             }
             if isTop(node) { roots[survey.root].hasBegun = true }
         case .listed(let inode, let born, let watch):
-            settled = settle(node, inode, born, findings.mounts[place])
+            settled = settle(node, inode, born, findings.mounts[place]) { core, moved, path in
+                core.tellGone(from: moved, path: path, listed: directory.entries, findings)
+            }
             table[settled].born = born
             let wasWatched = settled == node && table[node].coverage == .watched && table[node].watch == watch
             if watch >= 0 {
@@ -83,8 +85,10 @@ extension TreeCore {
     }
 
     /// The directory that was found under a name, which may be another than the one that was known there.
+    /// `leave` is called before what is in one that was found elsewhere is told as renamed, with the path where it was.
     private mutating func settle(
-        _ node: NodeID, _ inode: UInt64, _ born: BirthMark, _ mount: FileSystem?
+        _ node: NodeID, _ inode: UInt64, _ born: BirthMark, _ mount: FileSystem?,
+        leave: (inout TreeCore, NodeID, BytePath) -> Void
     ) -> NodeID {
         if table[node].inode == inode, mounts.isEmpty && mount == nil || mounts[node] == mount {
             table[node].isRecalled = false
@@ -115,6 +119,7 @@ extension TreeCore {
         }
         displace(node)
         if let moved = takeMoved(inode: inode, born: born, [], to: parent) {
+            leave(&self, moved.node, moved.path)
             place(moved.node, from: moved.path, to: parent, name)
             // What happened in it while it was in limbo was not looked at.
             survey(moved.node, isRecursive: true)
@@ -124,6 +129,24 @@ extension TreeCore {
         table[fresh].inode = inode
         notify(Int(table[fresh].root), table.path(of: fresh), .directoryAppeared)
         return fresh
+    }
+
+    /// Files that a directory's listing does not have any more are told as gone from where they were, not first as renamed
+    /// with it. Should one be there all the same, a look finds it.
+    private mutating func tellGone(
+        from node: NodeID, path: BytePath, listed entries: Range<Int32>, _ findings: Findings
+    ) {
+        if table[node].firstFile < 0 { return }
+        let present = Set(
+            entries.map { place in
+                findings.withName(findings.entries[Int(place)].name) { table.names.intern($0) }
+            })
+        let root = Int(table[node].root)
+        for (name, _) in files.files(from: table[node].firstFile) where !present.contains(name) {
+            setKnown(node, name, nil)
+            notify(root, path.appending(table.names.name(name)), .vanished)
+            note(node, name, Hints(signs: .surveyed))
+        }
     }
 
     /// The same where something was mounted, unmounted, or may be back; nil if it is nothing but a new directory.
