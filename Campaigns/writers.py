@@ -368,7 +368,7 @@ def run(options, view, directory, styles):
             print(f"{view}: not judged, run it again: {', '.join(lost)}: their writers were held up by this machine for "
                   f"longer than the window of {QUIET:g} s, and so taken for done", flush=True)
             return len(owners) - len(lost)
-        early = [f"{name}: taken early" for name in lost]
+        early = [f"{name}: taken early; its writer paused for {uploads[name].longest:.1f} s at most" for name in lost]
         if early:
             odd = [f"{kind}: {os.fsdecode(path)}" for digest, (kind, path) in found.items() if digest not in owners]
             raise Violation("\n  ".join([*early, "and these have bytes that were never final:", *odd]))

@@ -30,22 +30,36 @@ struct HashedContent: Hashable {
 /// What reading a file through has shown.
 package struct SourceContent: Hashable, Sendable {
     package let hash: ContentHash
-    /// Whether some block of it holds nothing but zeros: room that was made before there were bytes for it, maybe.
+    /// Whether 4096 bytes of it in a row are zeros, or nearly as many: room that was made before there were bytes for it, maybe.
     package let hasEmptyBlocks: Bool
 }
 
-/// What a file system fills at once, when room is made.
-private let pageSize = 4096
+/// Looks for a page's worth of zeros, wherever it begins: room that some program made and has not come to fill need not
+/// begin where a page does, as it is the bytes around it that are there.
+private struct ZeroRun {
+    /// Zeros are looked for in pieces of so many bytes, almost each of which is decided by its first eight.
+    private static let piece = 512
+    /// So many whole pieces are in every run of 4096 zeros.
+    private static let most = 7
 
-/// Whether one of the whole pages in `buffer`, which begins at a page of the file, is all zeros. Almost every page is
-/// decided by its first eight bytes.
-private func hasEmptyPage(_ buffer: UnsafeRawBufferPointer) -> Bool {
-    for page in 0..<buffer.count / pageSize
-    where buffer.loadUnaligned(fromByteOffset: page * pageSize, as: UInt64.self) == 0 {
-        let words = stride(from: page * pageSize, to: (page + 1) * pageSize, by: 8)
-        if words.allSatisfy({ buffer.loadUnaligned(fromByteOffset: $0, as: UInt64.self) == 0 }) { return true }
+    private var pieces = 0
+    /// Whether there was one.
+    private(set) var isLong = false
+
+    /// `buffer` follows on the one before. A short read shifts the pieces of the rest, which costs a run at most.
+    mutating func look(at buffer: UnsafeRawBufferPointer) {
+        for start in stride(from: 0, through: buffer.count - Self.piece, by: Self.piece) where !isLong {
+            pieces = isZero(buffer, from: start) ? pieces + 1 : 0
+            isLong = pieces >= Self.most
+        }
     }
-    return false
+
+    private func isZero(_ buffer: UnsafeRawBufferPointer, from start: Int) -> Bool {
+        guard buffer.loadUnaligned(fromByteOffset: start, as: UInt64.self) == 0 else { return false }
+        return stride(from: start, to: start + Self.piece, by: 8).allSatisfy {
+            buffer.loadUnaligned(fromByteOffset: $0, as: UInt64.self) == 0
+        }
+    }
 }
 
 /// The size of the pieces in which files are read.
@@ -88,17 +102,16 @@ extension SourceFile {
     /// The same, and whether there are blocks of zeros.
     package func read(_ work: FileWork = FileWork()) throws(FilingError) -> SourceContent {
         work.willEnter(.hashSource)
-        var hasEmptyBlocks = false
+        var zeros = ZeroRun()
         let result = try hashContent(
             of: content, expectedSize: identity.size, work: work, .hashSource, .source, path: path
         ) { bytes in
-            // A short read shifts the pages of the rest: then some are not seen, which only costs caution.
-            if !hasEmptyBlocks { hasEmptyBlocks = hasEmptyPage(bytes) }
+            zeros.look(at: bytes)
         }
         guard result.size == identity.size else {
             throw FilingError(.hashSource, .source, .sourceChanged("its size"), path: path)
         }
         try requireUnchanged(.hashSource)
-        return SourceContent(hash: result.hash, hasEmptyBlocks: hasEmptyBlocks)
+        return SourceContent(hash: result.hash, hasEmptyBlocks: zeros.isLong)
     }
 }

@@ -13,7 +13,8 @@ package struct Examination: Sendable {
     package let report: PhotoReport
     /// Whether parts of it have no data on the medium.
     package let hasHoles: Bool
-    /// Whether whole blocks of it are zeros. Some programs make room by writing them, and close the file in between; a
+    /// Whether a block's worth of it, wherever it begins, is zeros. Some programs make room by writing them, or write
+    /// pieces in any order, and close the file in between; a
     /// structure that can be walked past them shows nothing then. Known once it was read through.
     package var hasEmptyBlocks = false
 
