@@ -105,7 +105,7 @@ static void *map(int fd, size_t *length) {
     return bytes == MAP_FAILED ? NULL : bytes;
 }
 
-/* Whether libjpeg-turbo is to read it itself, in two thirds of the time: what it takes for sRGB, without a profile. */
+/* Whether libjpeg-turbo is to read it itself, in less time: what it takes for sRGB, without a profile. */
 static int is_plain_jpeg(VipsImage *image) {
     const char *loader = NULL;
     if (!vips_image_get_typeof(image, VIPS_META_LOADER) || vips_image_get_string(image, VIPS_META_LOADER, &loader))
@@ -114,33 +114,40 @@ static int is_plain_jpeg(VipsImage *image) {
            (image->Type == VIPS_INTERPRETATION_sRGB || image->Type == VIPS_INTERPRETATION_B_W);
 }
 
-static int make_of_jpeg(int fd, int quality, struct cpictures_part *parts, uint32_t count, int orientation) {
-    size_t length = 0;
-    void *bytes = map(fd, &length);
-    if (!bytes) return CPICTURES_UNREADABLE;
-    uint32_t width = 0, height = 0;
+/* Takes `planes`, which are those of the first part; each other part is made of the one before. */
+static int write_all(struct planes planes, int quality, struct cpictures_part *parts, uint32_t count) {
+    int result = 0;
+    for (uint32_t i = 0; i < count && !result; i++) {
+        uint32_t width = planes.plane[0].width, height = planes.plane[0].height;
+        planes_fit(parts[i].size, &width, &height);
+        if (i > 0) {
+            struct planes small;
+            result = planes_make(&small, width, height, planes.step) || planes_reduce(&planes, &small);
+            planes_free(&planes);
+            planes = small;
+        }
+        parts[i].width = width;
+        parts[i].height = height;
+        result = result || jpeg_write(&planes, quality, &parts[i].bytes, &parts[i].length);
+    }
+    planes_free(&planes);
+    return result ? CPICTURES_UNREADABLE : CPICTURES_DONE;
+}
+
+static int make_of_jpeg(const void *bytes, size_t length, int quality, struct cpictures_part *parts, uint32_t count,
+                        int orientation, int *is_unusual) {
+    /* As libvips does it: from 90 on colours keep all their samples. */
+    uint32_t step = quality < 90 ? 2 : 1;
+    struct planes planes;
     char reason[256] = "";
-    uint8_t *pixels = cpictures_read_jpeg(bytes, length, parts[0].size, &width, &height, reason, sizeof reason);
-    munmap(bytes, length);
-    if (!pixels) {
+    int read = jpeg_read(bytes, length, parts[0].size, step, orientation, &planes, reason, sizeof reason);
+    *is_unusual = read == JPEG_UNUSUAL;
+    if (read == JPEG_UNUSUAL) return CPICTURES_UNREADABLE;
+    if (read != JPEG_READ) {
         vips_error("jpeg", "%s", reason);
         return CPICTURES_UNREADABLE;
     }
-    int result = CPICTURES_UNREADABLE;
-    VipsImage *image = vips_image_new_from_memory_copy(pixels, (size_t)width * height * 3, (int)width, (int)height, 3,
-                                                       VIPS_FORMAT_UCHAR);
-    free(pixels);
-    if (!image) return result;
-    image->Type = VIPS_INTERPRETATION_sRGB;
-    VipsImage *turned = image;
-    if (orientation > 1) {
-        turned = NULL;
-        vips_image_set_int(image, VIPS_META_ORIENTATION, orientation);
-        vips_autorot(image, &turned, NULL);
-        g_object_unref(image);
-    }
-    if (turned) result = save_all(turned, quality, parts, count);
-    return result;
+    return write_all(planes, quality, parts, count);
 }
 
 static int make_of_picture(int fd, const struct cpictures_limits *limits, int quality, struct cpictures_part *parts,
@@ -159,7 +166,15 @@ static int make_of_picture(int fd, const struct cpictures_limits *limits, int qu
     }
     g_object_unref(source);
     if (result != CPICTURES_DONE) return result;
-    if (is_plain) return make_of_jpeg(fd, quality, parts, count, (int)facts->orientation);
+    if (is_plain) {
+        size_t length = 0;
+        void *bytes = map(fd, &length);
+        if (!bytes) return CPICTURES_UNREADABLE;
+        int is_unusual = 0;
+        result = make_of_jpeg(bytes, length, quality, parts, count, (int)facts->orientation, &is_unusual);
+        munmap(bytes, length);
+        if (!is_unusual) return result;
+    }
     source = vips_source_new_from_descriptor(fd);
     if (!source) return CPICTURES_UNREADABLE;
     VipsImage *small = NULL;
@@ -218,6 +233,18 @@ static VipsImage *small_preview(const libraw_thumbnail_t *thumbnail, const struc
     return upright(small, orientation);
 }
 
+/* As most cameras make it: a JPEG without a profile. */
+static int make_of_plain_preview(const libraw_thumbnail_t *thumbnail, const struct cpictures_limits *limits,
+                                 int quality, struct cpictures_part *parts, uint32_t count, int orientation,
+                                 int *is_unusual) {
+    VipsImage *image = vips_image_new_from_buffer(thumbnail->thumb, thumbnail->tlength, "", NULL);
+    if (!image) return CPICTURES_UNREADABLE;
+    int is_plain = look(image, limits, NULL) == CPICTURES_DONE && is_plain_jpeg(image);
+    g_object_unref(image);
+    if (!is_plain) return CPICTURES_UNREADABLE;
+    return make_of_jpeg(thumbnail->thumb, thumbnail->tlength, quality, parts, count, orientation, is_unusual);
+}
+
 static int make_of_preview(libraw_data_t *raw, const struct cpictures_limits *limits, int quality,
                            struct cpictures_part *parts, uint32_t count, struct cpictures_facts *facts) {
     int orientation = orientation_of_flip(raw->sizes.flip);
@@ -228,6 +255,11 @@ static int make_of_preview(libraw_data_t *raw, const struct cpictures_limits *li
     if (code) {
         vips_error("libraw", "%s", libraw_strerror(code));
         return CPICTURES_NO_PREVIEW;
+    }
+    if (raw->thumbnail.tformat == LIBRAW_THUMBNAIL_JPEG) {
+        int is_unusual = 1;
+        result = make_of_plain_preview(&raw->thumbnail, limits, quality, parts, count, orientation, &is_unusual);
+        if (!is_unusual) return result;
     }
     VipsImage *small = small_preview(&raw->thumbnail, limits, parts[0].size, orientation);
     return small ? save_all(small, quality, parts, count) : CPICTURES_UNREADABLE;
@@ -265,5 +297,6 @@ int cpictures_make(int fd, int is_raw, const struct cpictures_limits *limits, in
 }
 
 void cpictures_release(struct cpictures_part *parts, uint32_t count) {
+    /* malloc(3) made them, or GLib, which is the same since its version 2.46. */
     for (uint32_t i = 0; i < count; i++) g_free(parts[i].bytes);
 }
