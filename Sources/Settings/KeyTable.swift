@@ -225,7 +225,7 @@ extension Settings {
             "The longer side of the thumbnail, in pixels. Smaller photos keep their size."),
         key(
             .pictures, "preview", .number(least: 0, most: 65_535), fallback: .text("2048"), example: "\"2048\"",
-            "The same for a second, larger picture; \"0\" for none, which makes thumbnails in a third of the time."),
+            "The same for a second, larger picture; \"0\" for none, which makes thumbnails in half the time."),
         key(
             .pictures, "quality", .number(least: 1, most: 100), fallback: .text("80"), example: "\"80\"",
             "The quality of these JPEGs, as their encoder counts it."),
@@ -245,6 +245,9 @@ extension Settings {
             .pictures, "decoder", .path,
             fallback: .words("photoinbox-decoder beside the program that starts it, or in ../libexec"),
             example: "\"/usr/local/libexec/photoinbox-decoder\"", "The program that decodes."),
+        key(
+            .pictures, "decoders", .number(least: 0, most: 64), fallback: .text("0"), example: "\"1\"",
+            "How many of them may run at once; \"0\" for one for each processor, four at most."),
     ]
 
     private static let watchKeys: [KeyDescription] = [

@@ -121,11 +121,13 @@ package struct PictureSettings: Hashable, Sendable {
     package let processorTime: TimeSpan
     /// Nil for the one beside the program that starts it.
     package let decoder: BytePath?
+    /// How many may run at once; 0 for one for each processor, four at most.
+    package let decoders: Int
 
     /// Where there is no configuration: the key table's defaults.
     package static let standard = PictureSettings(
         isEnabled: false, sizes: [2_048, 512], quality: 80, isConfinementRequired: true, time: .seconds(60),
-        processorTime: .seconds(30), decoder: nil)
+        processorTime: .seconds(30), decoder: nil, decoders: 0)
 }
 
 /// How inboxes are watched, and how often they are compared with what is known where that does not suffice.

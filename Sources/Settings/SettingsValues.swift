@@ -79,7 +79,8 @@ struct SettingsValues {
             isEnabled: word(SettingsKey(.pictures, "enabled")) == "yes",
             sizes: sizes.sorted(by: >).map { UInt32(clamping: $0) }, quality: UInt8(clamping: number("quality")),
             isConfinementRequired: word(SettingsKey(.pictures, "confinement")) != "best-effort", time: span("time"),
-            processorTime: span("processor-time"), decoder: path(SettingsKey(.pictures, "decoder")))
+            processorTime: span("processor-time"), decoder: path(SettingsKey(.pictures, "decoder")),
+            decoders: number("decoders"))
     }
 
     private func watch() -> WatchSettings {

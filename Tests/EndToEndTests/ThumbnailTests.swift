@@ -91,6 +91,36 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
+        @Test("As many decoders run as may; one that hangs holds up its own photo alone, and filing not at all")
+        func severalDecoders() async throws {
+            let house = try House()
+            var daemon = try await house.start(configuration: Self.configuration("enabled = \"no\""))
+            for number in 0..<4 {
+                try house.drop(try Photos.unique(number), as: "\(number).jpg")
+                try await daemon.line(holding: "filed inbox/\(number).jpg")
+            }
+            try await daemon.stop()
+            let on = Self.configuration("enabled = \"yes\"", "decoders = \"2\"", "time = \"5s\"")
+            daemon = try await house.start(configuration: on)
+            try await daemon.lines(holding: (0..<4).map { "\($0).jpg made" })
+            var told = try #require(try await house.state(of: daemon).pictures)
+            #expect(told.made == 4 && told.decodersStarted == 2 && told.decoders == 2)
+
+            // The one that is asked first.
+            kill(pid_t(try #require(told.decoder)), SIGSTOP)
+            try house.drop(try Photos.unique(4), as: "4.jpg")
+            try await daemon.line(holding: "filed inbox/4.jpg")
+            for number in 5..<8 {
+                try house.drop(try Photos.unique(number), as: "\(number).jpg")
+                try await daemon.lines(holding: ["filed inbox/\(number).jpg", "\(number).jpg made"])
+            }
+            try await daemon.line(holding: "4.jpg: no answer within 5.0 seconds")
+            told = try #require(try await house.state(of: daemon).pictures)
+            #expect(told.made == 7 && told.failed == 1 && told.decodersLost == 1)
+            try await daemon.stop()
+            #expect(pictures(of: house).keys.filter { $0.hasSuffix("-512.jpg") }.count == 7)
+        }
+
         @Test("Without a decoder photos are filed, and the problem is told until it works")
         func noDecoder() async throws {
             let house = try House()

@@ -8,8 +8,8 @@ import Settings
 import SystemMonitor
 import SystemPackage
 
-/// Makes the small pictures of what is filed: new arrivals first, then what was filed before. Nothing waits for it; its
-/// queue is its own, and may hang with the library.
+/// Makes the small pictures of what is filed: new arrivals first, then what was filed before, with as many decoders at
+/// once as the configuration allows. Nothing waits for it; its queue is its own, and may hang with the library.
 actor ThumbnailDesk {
     /// New arrivals that wait; what is more is found when what was filed before is looked through again.
     private static let mostWaiting = 10_000
@@ -24,7 +24,11 @@ actor ThumbnailDesk {
     private let problems: ProblemDesk
 
     private var work: ThumbnailWork?
-    private var client: DecoderClient?
+    /// One for each decoder that may run; empty while none may.
+    private var clients: [DecoderClient] = []
+    /// What each client does, by its place in `clients`; the one before all others is asked first, so that a second
+    /// decoder is started only when the first one is busy.
+    private var running: [Int: Task<Void, Never>] = [:]
     private var arrivals: [[UInt8]] = []
     /// Photos below this number are looked at when no arrival waits; nil once all were.
     private var earlier: Int64?
@@ -33,13 +37,12 @@ actor ThumbnailDesk {
     private var newest: Int64 = 0
     /// All up to this one were tried before.
     private var done: Int64 = 0
-    private var running: Task<Void, Never>?
     private var isPausing = false
     private var isStopped = false
     private nonisolated let counts = Locked(Counts())
 
     private struct Counts {
-        var client: DecoderClient?
+        var clients: [DecoderClient] = []
         var made = 0
         var failed = 0
         var trouble: String?
@@ -67,9 +70,9 @@ actor ThumbnailDesk {
         work = next
         guard let next else { return }
         do {
-            let client = try next.client()
-            self.client = client
-            counts.withLock { $0 = Counts(client: client) }
+            let clients = try next.clients()
+            self.clients = clients
+            counts.withLock { $0 = Counts(clients: clients) }
             done = next.store.doneUpTo(next.key)
             (newest, earlier, page) = (done, .max, [])
             resume()
@@ -78,25 +81,26 @@ actor ThumbnailDesk {
         }
     }
 
-    /// Ends the decoder, and returns when nothing is under way.
+    /// Ends the decoders, and returns when nothing is under way.
     func stop() async {
         isStopped = true
         await letGo()
     }
 
     private func letGo() async {
-        let client = self.client
-        self.client = nil
-        await client?.stop()
-        await running?.value
-        counts.withLock { $0.client = nil }
+        let clients = self.clients
+        self.clients = []
+        for client in clients { await client.stop() }
+        for task in running.values { await task.value }
+        counts.withLock { $0.clients = [] }
         problems.set(.decoderUnavailable, nil)
         problems.set(.decoderUnconfined, nil)
     }
 
     /// A photo was filed; from any thread.
     nonisolated func filed(_ ended: EndedArrival) {
-        guard counts.withLock({ $0.client != nil }), let hash = ended.sha256.flatMap({ Self.bytes(ofHexadecimal: $0) })
+        guard counts.withLock({ !$0.clients.isEmpty }),
+            let hash = ended.sha256.flatMap({ Self.bytes(ofHexadecimal: $0) })
         else { return }
         subsystem.queue.async { self.assumeIsolated { $0.take(hash) } }
     }
@@ -112,20 +116,31 @@ actor ThumbnailDesk {
     }
 
     private func resume() {
-        guard client != nil, running == nil, !isPausing else { return }
-        running = TaskQueue.start { await self.run() }
+        for (place, client) in clients.enumerated() where running[place] == nil {
+            guard !isPausing, let work, let stored = next() else { break }
+            running[place] = TaskQueue.start { await self.run(place, client, work, from: stored) }
+        }
+        finishIfIdle()
     }
 
-    private func run() async {
-        while let client, let work, let stored = next() {
+    /// One client's life until there is nothing to do.
+    private func run(_ place: Int, _ client: DecoderClient, _ work: ThumbnailWork, from first: StoredPhoto) async {
+        var stored: StoredPhoto? = first
+        while let photo = stored {
             subsystem.waiting(arrivals.count)
-            subsystem.enter("making thumbnails of \(stored.photo.libraryPath.escaped)")
-            if await !make(stored, client, work) { break }
+            subsystem.enter("making thumbnails of \(photo.photo.libraryPath.escaped)")
+            guard await make(photo, client, work), !isPausing, !clients.isEmpty else { break }
+            stored = next()
         }
+        running[place] = nil
+        finishIfIdle()
+    }
+
+    private func finishIfIdle() {
+        guard running.isEmpty else { return }
         subsystem.waiting(0)
         subsystem.idle()
-        running = nil
-        if client != nil, !isPausing { markDone() }
+        if !clients.isEmpty, !isPausing { markDone() }
     }
 
     /// Whether it makes sense to go on.
@@ -148,7 +163,7 @@ actor ThumbnailDesk {
             return false
         }
         newest = max(newest, stored.id)
-        if counts.withLock({ $0.trouble }) != nil { recovered() }
+        if !isPausing, counts.withLock({ $0.trouble }) != nil { recovered() }
         let gaps = client.snapshot().gaps
         problems.set(.decoderUnconfined, gaps.isEmpty ? nil : [.reason: .text(gaps)])
         return true
@@ -185,6 +200,8 @@ actor ThumbnailDesk {
     private func trouble(_ trouble: DecoderTrouble) {
         counts.withLock { $0.trouble = "\(trouble)" }
         problems.set(.decoderUnavailable, [.reason: .text("\(trouble)")])
+        // Another client may have met it just before.
+        guard !isPausing else { return }
         isPausing = true
         subsystem.queue.after(Self.pause) { [weak self] in self?.assumeIsolated { $0.goOn() } }
     }
@@ -202,14 +219,15 @@ actor ThumbnailDesk {
     /// For the state dump; any thread, waits for nobody.
     nonisolated func describe() -> DaemonState.Pictures? {
         let counts = counts.withLock { $0 }
-        guard let client = counts.client else { return nil }
-        let snapshot = client.snapshot()
+        guard !counts.clients.isEmpty else { return nil }
+        let snapshots = counts.clients.map { $0.snapshot() }
+        let processes = snapshots.compactMap { $0.process.map { Int($0) } }
         let own = subsystem.snapshot()
         return DaemonState.Pictures(
-            decoder: snapshot.process.map { Int($0) }, step: own.step ?? "idle", waiting: own.waiting,
-            made: counts.made, failed: counts.failed, decodersStarted: snapshot.started,
-            decodersLost: snapshot.lost, unconfined: snapshot.gaps.isEmpty ? nil : snapshot.gaps,
-            trouble: counts.trouble)
+            decoder: processes.first, decoders: processes.count, step: own.step ?? "idle", waiting: own.waiting,
+            made: counts.made, failed: counts.failed, decodersStarted: snapshots.reduce(0) { $0 + $1.started },
+            decodersLost: snapshots.reduce(0) { $0 + $1.lost },
+            unconfined: snapshots.first { !$0.gaps.isEmpty }?.gaps, trouble: counts.trouble)
     }
 
     private static func bytes(ofHexadecimal text: String) -> [UInt8]? {

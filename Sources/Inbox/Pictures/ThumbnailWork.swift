@@ -41,16 +41,26 @@ package struct ThumbnailWork: Sendable {
         }
     }
 
-    /// A client for it; nothing is started yet.
-    package func client() throws -> DecoderClient {
+    /// As many clients as decoders may run at once; nothing is started yet.
+    package func clients() throws -> [DecoderClient] {
+        let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
+        let count = settings.decoders > 0 ? settings.decoders : min(max(1, processors), Self.mostUnasked)
+        return try (0..<count).map { _ in try client() }
+    }
+
+    /// So many decoders at most where the configuration names no number: each may take half a gigabyte.
+    private static let mostUnasked = 4
+
+    private func client() throws -> DecoderClient {
         var options = DecoderClient.Options(program: settings.decoder ?? Self.standardProgram)
         options.isConfinementRequired = settings.isConfinementRequired
         options.deadline = settings.time.duration
         return try DecoderClient(options, queue: MonitorQueue(label: "photo-inbox.decoder"))
     }
 
-    /// Makes what is missing; all of them if `again`, and then what failed before is tried once more.
-    package func make(
+    /// Makes what is missing; all of them if `again`, and then what failed before is tried once more. Files are read and
+    /// written on the caller's queue, which hangs if they do.
+    package nonisolated(nonsending) func make(
         _ stored: StoredPhoto, by client: DecoderClient, again: Bool = false
     ) async -> Result {
         let photo = stored.photo

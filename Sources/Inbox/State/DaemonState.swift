@@ -171,8 +171,10 @@ package struct DaemonState: Codable, Sendable {
 
     /// How the making of small pictures goes; absent while it is off.
     package struct Pictures: Codable, Sendable {
-        /// The decoder's process; absent while none is needed.
+        /// The process of a decoder; absent while none is needed.
         package var decoder: Int?
+        /// How many decoders run.
+        package var decoders: Int
         /// `idle`, or what is being done.
         package var step: String
         package var waiting: Int

@@ -82,7 +82,8 @@ extension DaemonState.Pictures {
 
     func json() -> JSONValue {
         .object([
-            JSONField("decoder_pid", decoder.map { .count($0) } ?? .null), JSONField("step", .string(step)),
+            JSONField("decoder_pid", decoder.map { .count($0) } ?? .null), JSONField("decoders", .count(decoders)),
+            JSONField("step", .string(step)),
             JSONField("waiting", .count(waiting)), JSONField("made", .count(made)), JSONField("failed", .count(failed)),
             JSONField("decoders_started", .count(decodersStarted)), JSONField("decoders_lost", .count(decodersLost)),
             JSONField("unconfined", unconfined.map { .string($0) } ?? .null),

@@ -22,7 +22,7 @@ struct ThumbsCommand: ParsableCommand {
 
         The daemon makes them by itself where [pictures] says so; this makes them now, with the sizes and limits of
         [pictures], even if it is off there. Each photo is decoded by photoinbox-decoder, which can reach neither
-        files nor network. Ctrl-C stops after the photo that is being made, and loses nothing: what is made stays, and
+        files nor network. Ctrl-C stops after the photos that are being made, and loses nothing: what is made stays, and
         the next run goes on with what is missing. SIGUSR1 says how far it is. The daemon may run meanwhile.
 
         They lie under thumbnails/ in the state directory: ab/abcd…-512.jpg for the photo whose SHA-256 is abcd….
@@ -47,12 +47,12 @@ struct ThumbsCommand: ParsableCommand {
         let work = ThumbnailWork(
             places.settings?.pictures ?? .standard, store: ThumbnailStore(state: places.state))
         var run = ThumbsRun(work: work, isJSON: output.json, display: display, interruption: interruption)
-        let client: DecoderClient
-        do { client = try work.client() } catch { throw CommandFailure(.failed, "\(error)") }
-        defer { wait { await client.stop() } }
+        let clients: [DecoderClient]
+        do { clients = try work.clients() } catch { throw CommandFailure(.failed, "\(error)") }
+        defer { wait { for client in clients { await client.stop() } } }
         do {
             let totals = try catalogue.totals()
-            try run.all(of: catalogue, by: client, again: rebuild, totals: totals)
+            try run.all(of: catalogue, by: clients, again: rebuild, totals: totals)
         } catch let error as CatalogueError { throw CommandFailure(error, path: places.catalogue.escaped) }
         display.clear()
         try run.tellSummary()
@@ -73,17 +73,18 @@ private struct ThumbsRun {
     var wasStopped = false
 
     mutating func all(
-        of catalogue: Catalogue, by client: DecoderClient, again: Bool, totals: (photos: Int, bytes: UInt64)
+        of catalogue: Catalogue, by clients: [DecoderClient], again: Bool, totals: (photos: Int, bytes: UInt64)
     ) throws {
         var filter = PhotoFilter()
         while true {
             let page = try catalogue.photos(matching: filter, limit: 200)
             guard let last = page.last else { return }
             filter.before = last.id
-            for photo in page {
-                try one(photo, by: client, again: again)
-                seen += 1
-                bytes += photo.photo.size
+            for start in stride(from: 0, to: page.count, by: clients.count) {
+                let photos = Array(page[start..<min(page.count, start + clients.count)])
+                try some(photos, by: clients, again: again)
+                seen += photos.count
+                bytes += photos.reduce(0) { $0 + $1.photo.size }
                 let line = ProgressLine(
                     photos: seen, totalPhotos: totals.photos, bytes: bytes, totalBytes: totals.bytes,
                     seconds: display.seconds)
@@ -97,9 +98,24 @@ private struct ThumbsRun {
         }
     }
 
-    private mutating func one(_ photo: StoredPhoto, by client: DecoderClient, again: Bool) throws {
+    /// At most as many photos as there are clients, side by side.
+    private mutating func some(_ photos: [StoredPhoto], by clients: [DecoderClient], again: Bool) throws {
         let work = work
-        switch wait({ await work.make(photo, by: client, again: again) }) {
+        let results = wait {
+            await withTaskGroup(of: (Int, ThumbnailWork.Result).self) { group in
+                for (place, photo) in photos.enumerated() {
+                    group.addTask { (place, await work.make(photo, by: clients[place], again: again)) }
+                }
+                return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+            }
+        }
+        for (place, photo) in photos.enumerated() {
+            if let result = results[place] { try take(result, of: photo) }
+        }
+    }
+
+    private mutating func take(_ result: ThumbnailWork.Result, of photo: StoredPhoto) throws {
+        switch result {
         case .nothingToDo: break
         case .made: made += 1
         case .failed(let reason), .photoUnreadable(let reason):
