@@ -11,6 +11,7 @@ struct PictureTests {
     /// Debian's vips, to make pictures and to look at the small ones.
     private static let vips = "/usr/bin/vips"
     static let hasVips = access(vips, X_OK) == 0
+    private static let exiftool = "/usr/bin/exiftool"
 
     @Test(arguments: [
         ("exif.jpg", 64, 96, 6), ("exif.png", 96, 64, nil), ("exif.webp", 96, 64, nil), ("exif.tiff", 96, 64, nil),
@@ -37,6 +38,36 @@ struct PictureTests {
             let outcome = try await house.make(of: "\(DecoderHouse.fixtures)/\(name)")
             #expect(outcome.refusal?.code == .unreadable, "\(outcome)")
             #expect(outcome.refusal?.reason.isEmpty == false)
+        }
+    }
+
+    /// Debian's exiftool as judge; `PHOTOINBOX_PHOTOS` names a directory of more pictures. Of HEIF files it tells what EXIF
+    /// says, which viewers do not look at.
+    @Test(.enabled(if: access(exiftool, X_OK) == 0, "skipped: needs libimage-exiftool-perl"))
+    func whatIsToldAgreesWithExiftool() async throws {
+        let endings = ["jpg", "png", "webp", "tiff"]
+        let more = getenv("PHOTOINBOX_PHOTOS").map { [String(cString: $0)] } ?? []
+        let exiftool = try RunningProgram(
+            [
+                Self.exiftool, "-q", "-m", "-n", "-f", "-p",
+                "$ImageWidth $ImageHeight $IFD0:Orientation $Directory/$FileName",
+            ]
+                + endings.flatMap { ["-ext", $0] } + [DecoderHouse.fixtures] + more)
+        #expect(try await exiftool.ending(within: 60) == .status(0))
+        try await DecoderHouse.with { (house) async throws in
+            var compared = 0
+            for line in exiftool.lines {
+                let words = line.split(separator: " ", maxSplits: 3).map(String.init)
+                let (wide, high) = (try #require(UInt32(words[0])), try #require(UInt32(words[1])))
+                let orientation = UInt8(words[2]) ?? 1
+                let outcome = try await house.make([256, 64], of: words[3])
+                let picture = try #require(outcome.picture, "\(line): \(outcome)")
+                #expect(max(1, picture.facts.orientation) == orientation, "\(line)")
+                let shown = orientation < 5 ? (wide, high) : (high, wide)
+                #expect((picture.facts.width, picture.facts.height) == shown, "\(line)")
+                compared += 1
+            }
+            #expect(compared >= 16)
         }
     }
 

@@ -11,13 +11,15 @@ enum Fixtures {
     }()
 
     static func bytes(_ name: String) throws -> [UInt8] {
-        try Array(Data(contentsOf: URL(fileURLWithPath: "\(directory)/\(name)")))
+        try Array(Data(contentsOf: URL(fileURLWithPath: path(name))))
     }
+
+    static func path(_ name: String) -> String { "\(directory)/\(name)" }
 
     /// What exiftool said of each photo, as make-fixtures.py recorded it.
     static func exiftool() throws -> [String: [String: Any]] {
         let data = try Data(contentsOf: URL(fileURLWithPath: "\(directory)/exiftool.json"))
-        let rows = try JSONSerialization.jsonObject(with: data) as? [[String: Any]] ?? []
+        let rows = try Exiftool.rows(in: data)
         return Dictionary(uniqueKeysWithValues: rows.map { ($0["SourceFile"] as? String ?? "", $0) })
     }
 

@@ -1,5 +1,7 @@
 import FileValues
+import Foundation
 import PhotoModel
+import TestSupport
 import Testing
 
 @Suite("What the reader says of real files")
@@ -7,7 +9,36 @@ struct PhotoReaderTests {
     @Test("Format, size, turning, camera, identifier and dates are what exiftool says", arguments: Fixtures.names)
     func agreesWithExiftool(name: String) throws {
         let said = try #require(try Fixtures.exiftool()[name])
-        let report = try report(try Fixtures.bytes(name), name: name)
+        try expect(try report(try Fixtures.bytes(name), name: name), toAgreeWith: said, name)
+    }
+
+    /// The program itself, as it is installed; `PHOTOINBOX_PHOTOS` names a directory of more pictures.
+    @Test(
+        "The same where exiftool is asked now, also of other pictures",
+        .enabled(if: Exiftool.isInstalled, "skipped: needs libimage-exiftool-perl"))
+    func agreesWithExiftoolAsInstalled() async throws {
+        var paths = Fixtures.names.map(Fixtures.path)
+        if let more = ProcessInfo.processInfo.environment["PHOTOINBOX_PHOTOS"] {
+            paths += try FileManager.default.contentsOfDirectory(atPath: more).sorted().map { "\(more)/\($0)" }
+        }
+        let asked = paths
+        let answer = try await aside { try Exiftool.answer(of: asked) }
+        let answers = try Exiftool.rows(in: answer)
+        #expect(answers.count == paths.count)
+        var compared = 0
+        for said in answers {
+            let path = try #require(said["SourceFile"] as? String)
+            // Texts, and what else exiftool knows no picture in.
+            guard said.keys.contains(where: { $0.hasSuffix(":ImageWidth") }) else { continue }
+            let name = String(path.split(separator: "/").last ?? "")
+            let bytes = try Array(Data(contentsOf: URL(fileURLWithPath: path)))
+            try expect(try report(bytes, name: name), toAgreeWith: said, name)
+            compared += 1
+        }
+        #expect(compared >= Fixtures.names.count)
+    }
+
+    private func expect(_ report: PhotoReport, toAgreeWith said: [String: Any], _ name: String) throws {
         func text(_ keys: String...) -> String? {
             keys.compactMap { said[$0] as? String }.first
         }
@@ -15,7 +46,7 @@ struct PhotoReaderTests {
             said.filter { $0.key.hasSuffix(":\(suffix)") }.values.compactMap { $0 as? Int }.first
         }
         let type = try #require(text("File:FileType")).split(separator: " ").last.map { $0.lowercased() }
-        #expect(report.format?.rawValue == type)
+        #expect(report.format?.rawValue == type, "\(name)")
         if name != "preview.raf" {
             // Of a RAF exiftool gives the size of the JPEG inside.
             #expect(report.width.map { Int($0) } == number("ImageWidth"))
