@@ -1,27 +1,32 @@
 """Starts photoinboxd on directories of its own, waits for its READY, and stops it."""
+import contextlib
 import os
 import select
 import shutil
 import socket
+import sqlite3
 import subprocess
+import time
 
 
 class Daemon:
     """photoinboxd, running, with `inbox`, `library`, `state` and `runtime` below one directory."""
 
-    def __init__(self, program, root):
+    def __init__(self, program, root, options=()):
         self.inbox, self.library, self.state, self.runtime = (
             os.path.join(root, name) for name in ("inbox", "library", "state", "run"))
         for directory in (self.inbox, self.library, self.state, self.runtime):
-            os.makedirs(directory)
+            os.makedirs(directory, exist_ok=True)
         self.log = os.path.join(root, "log")
         address = os.path.join(root, "notify")
+        if os.path.exists(address):
+            os.unlink(address)
         self._notices = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
         self._notices.bind(address)
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 [program, "--inbox", self.inbox, "--library", self.library, "--state", self.state, "--runtime",
-                 self.runtime, "--log", "console"],
+                 self.runtime, "--log", "console", *options],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=dict(os.environ, NOTIFY_SOCKET=address))
         try:
             self._await(b"READY=1", 30)
@@ -43,6 +48,40 @@ class Daemon:
 
     def catalogue(self):
         return os.path.join(self.state, "catalogue.sqlite")
+
+    def drop(self, photos):
+        """Puts copies of them into the inbox, by rename, as fast as that goes; returns the moment before the first."""
+        staging = os.path.join(os.path.dirname(self.inbox), "staging")
+        os.makedirs(staging, exist_ok=True)
+        staged = [shutil.copy(photo, staging) for photo in photos]
+        os.sync()
+        begun = time.monotonic_ns()
+        for photo in staged:
+            os.rename(photo, os.path.join(self.inbox, os.path.basename(photo)))
+        return begun
+
+    def recorded(self):
+        """How many photographs the catalogue has."""
+        with contextlib.closing(sqlite3.connect(f"file:{self.catalogue()}?mode=ro", uri=True)) as database:
+            return database.execute("SELECT seq FROM sqlite_sequence WHERE name = 'photo' UNION ALL SELECT 0").fetchone()[0]
+
+    def await_filed(self, count):
+        """Returns once so many are recorded and none is left in the inbox."""
+        self._until(lambda: not os.listdir(self.inbox) and self.recorded() >= count, "filed")
+
+    def await_thumbnails(self, count):
+        """Returns once so many small pictures are there."""
+        def made():
+            return sum(name.endswith(".jpg") for _, _, names in os.walk(os.path.join(self.state, "thumbnails"))
+                       for name in names)
+        self._until(lambda: made() >= count, "made small")
+
+    def _until(self, is_done, what, seconds=120):
+        end = time.monotonic() + seconds
+        while not is_done():
+            if time.monotonic() > end or self.process.poll() is not None:
+                raise RuntimeError(f"not all photographs were {what}: {self.log_tail()}")
+            time.sleep(0.02)
 
     def stop(self):
         """Ends it and returns its exit status."""

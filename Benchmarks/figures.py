@@ -27,3 +27,10 @@ def target(what, value, limit):
     if value is None:
         return None
     return {"what": what, "value": value, "limit": limit, "reached": value <= limit}
+
+
+def at_least(what, value, limit):
+    """The same for what should be large."""
+    if value is None:
+        return None
+    return {"what": what, "value": value, "limit": limit, "reached": value >= limit, "least": True}

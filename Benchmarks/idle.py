@@ -34,9 +34,13 @@ def measure(session, watchers, daemon, scratch, seconds=SECONDS):
         session.note(f"idle: {', '.join(pids)}; {SETTLING} s to settle, {seconds} s measured")
         time.sleep(SETTLING)  # threads that a start needed are gone by then
         observed = observe(pids, seconds)
-    programs = {name: told(woken, name in (DAEMON, OURS), seconds) for name, woken in observed.items()}
+        resident = {name: processes.memory(pid)["rss"] for name, pid in pids.items()}
+    programs = {name: {**told(woken, name in (DAEMON, OURS), seconds), "resident": resident[name]}
+                for name, woken in observed.items()}
     targets = [target(f"other wake-ups of {name}", programs[name]["other_wakeups"], 0)
                for name in (DAEMON, OURS) if name in programs]
+    if DAEMON in programs:
+        targets.append(target(f"MiB resident of {DAEMON}", programs[DAEMON]["resident"] / 2**20, 24))
     return {"seconds": seconds, "tick_seconds": TICK, "programs": programs, "targets": targets}
 
 

@@ -28,7 +28,7 @@ def verdicts(result):
     for target in result["targets"]:
         reached = "ok" if target["reached"] else "missed"
         value = target["value"] if isinstance(target["value"], int) else f"{target['value']:.3f}"
-        print(f"  target {target['what']} ≤ {target['limit']:g}: {value} {reached}")
+        print(f"  target {target['what']} {'≥' if target.get('least') else '≤'} {target['limit']:g}: {value} {reached}")
 
 
 def count(number):
@@ -89,10 +89,11 @@ def print_latency(result):
 
 def print_idle(result):
     print(f"\nWake-ups of an idle program in {result['seconds']} s: voluntary context switches of all its threads")
-    rows = [("", "at 5 s ticks", "ticks", "expected", "others")]
+    rows = [("", "at 5 s ticks", "ticks", "expected", "others", "resident")]
     for name, values in result["programs"].items():
         ticks = [str(values[key]) for key in ("tick_wakeups", "ticks_seen", "ticks_expected")]
-        rows.append((name, *(ticks if values["ticks_expected"] else [""] * 3), count(values["other_wakeups"])))
+        rows.append((name, *(ticks if values["ticks_expected"] else [""] * 3), count(values["other_wakeups"]),
+                     f"{values['resident'] / 2**20:.1f} MiB"))
     table(rows)
     for name, values in result["programs"].items():
         for other in values["others"][:4]:
@@ -100,9 +101,38 @@ def print_idle(result):
     verdicts(result)
 
 
+def print_thumbnails(result):
+    print(f"\nProcessor time for thumbnails of {result['photos']} JPEGs of 12 megapixels, "
+          f"{result['bytes'] / result['photos'] / 1e6:.1f} MB each, a photograph")
+    table(columns(result["processor"], ("median", "min", "max"), 1e6, " ms", 1, ["vipsthumbnail"]))
+    print("  photoinbox: thumbs --rebuild with one decoder, with all that starts and confines it")
+    verdicts(result)
+
+
+def print_pipeline(result):
+    print(f"\nFrom {result['photos']} JPEGs of {result['bytes'] / result['photos'] / 1e6:.1f} MB in the inbox to all of "
+          f"them filed, recorded and with thumbnails, {result['processors']} processors, a photograph")
+    processor = result["processor"]
+    last = [("photos a second", lambda _, values: f"{1e9 / values['median']:.1f}"),
+            ("processor time", lambda name, _: f"{processor[name]['median'] / 1e6:.1f} ms")]
+    table(columns(result["wall"], ("median", "min", "max"), 1e6, " ms", 1, ["floor", "script"], last))
+    print("  script: inotifywait, sha256sum, exiftool, vipsthumbnail, mv and sqlite3 in a loop, which syncs no photograph")
+    print("  floor: djpeg -scale 1/4 and sha256sum, spread over the processors")
+    verdicts(result)
+
+
+def print_catalogue(result):
+    print(f"\nFiling a photograph with {result['rows']:,} of them catalogued ({result['catalogue_bytes'] / 1e6:.0f} MB), "
+          f"and with none; {result['runs']} runs of {result['photos']}")
+    wall = result["wall"]
+    last = [("until recorded", lambda name, _: f"{wall[name]['median'] / 1e6:.1f} ms")]
+    table(columns(result["processor"], ("median", "min", "max"), 1e6, " ms", 2, ["none before"], last))
+    verdicts(result)
+
+
 PARTS = {
     "filing": print_filing, "setup": print_setup, "memory": print_memory, "cpu": print_cpu, "latency": print_latency,
-    "idle": print_idle,
+    "idle": print_idle, "thumbnails": print_thumbnails, "pipeline": print_pipeline, "catalogue": print_catalogue,
 }
 
 

@@ -1,5 +1,6 @@
 """One run of the benchmark: how often, and what it had to leave out."""
 import contextlib
+import sqlite3
 import subprocess
 import sys
 
@@ -26,7 +27,7 @@ class Session:
         """A failure is told with the results; what else is measured is not thrown away for it."""
         try:
             yield
-        except (OSError, RuntimeError, subprocess.CalledProcessError) as error:
+        except (OSError, RuntimeError, sqlite3.Error, subprocess.CalledProcessError) as error:
             self.failed.append(f"{what}: {error}")
 
     @staticmethod
