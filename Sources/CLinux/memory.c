@@ -1,5 +1,9 @@
+#define _GNU_SOURCE
 #include "clinux.h"
+#include <link.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -18,3 +22,19 @@ void clinux_trim_heap(void) {
     malloc_trim(0);
 #endif
 }
+
+/* The first object is the program itself. What can be written is left alone: it would be lost. */
+static int release(struct dl_phdr_info *info, size_t size, void *unused) {
+    (void)size, (void)unused;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type != PT_LOAD || !(part->p_flags & PF_X) || (part->p_flags & PF_W)) continue;
+        uintptr_t begin = (info->dlpi_addr + part->p_vaddr + page - 1) / page * page;
+        uintptr_t end = (info->dlpi_addr + part->p_vaddr + part->p_memsz) / page * page;
+        if (begin < end) madvise((void *)begin, end - begin, MADV_DONTNEED);
+    }
+    return 1;
+}
+
+void clinux_release_code(void) { dl_iterate_phdr(release, NULL); }

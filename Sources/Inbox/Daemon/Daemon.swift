@@ -181,6 +181,7 @@ package actor Daemon {
         state.enter(.running)
         log.ready(state.settings)
         try? service.ready(status: state.capture().program.status)
+        ProgramCode.giveBackWhatIsUnused()
     }
 
     /// Opens the control socket, or takes the one that the service manager has opened. Photos are filed without it, too.
