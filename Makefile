@@ -8,6 +8,7 @@ sbindir     ?= $(prefix)/sbin
 libexecdir  ?= $(prefix)/libexec
 datadir     ?= $(prefix)/share
 mandir      ?= $(datadir)/man
+docdir      ?= $(datadir)/doc/photoinbox
 sysconfdir  ?= /etc
 unitdir     ?= /usr/local/lib/systemd/system
 sysusersdir ?= /usr/local/lib/sysusers.d
@@ -75,10 +76,11 @@ man: build ## write docs/man anew, after a key, a problem or an option was added
 	@mkdir -p docs/man
 	.build/debug/manual photoinbox.toml.5 > docs/man/photoinbox.toml.5
 	.build/debug/manual photoinbox-problems.7 > docs/man/photoinbox-problems.7
+	.build/debug/manual photoinbox-metrics.7 > docs/man/photoinbox-metrics.7
 	.build/debug/photoinboxd --help < /dev/null | .build/debug/manual photoinboxd.8 > docs/man/photoinboxd.8
 	{ .build/debug/photoinbox --help; \
 	    for command in status explain list tail stats show log config pause resume rescan retry release discard undo verify adopt \
-	        rebuild thumbs dump; do \
+	        rebuild thumbs metrics dump; do \
 	        printf '\f%s\n' "$$command"; .build/debug/photoinbox "$$command" --help; \
 	    done; } < /dev/null | .build/debug/manual photoinbox.1 > docs/man/photoinbox.1
 	.build/debug/photoinbox watch --help < /dev/null | .build/debug/manual photoinbox-watch.1 > docs/man/photoinbox-watch.1
@@ -133,7 +135,8 @@ install: ## install the programs and units (after make release); DESTDIR and pre
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man1 docs/man/photoinbox.1 docs/man/photoinbox-watch.1
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man5 docs/man/photoinbox.toml.5
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man7 docs/man/photoinbox-problems.7 docs/man/photoinbox-json.7 \
-	    docs/man/photoinbox-control.7
+	    docs/man/photoinbox-control.7 docs/man/photoinbox-metrics.7
+	install -D -m 0644 -t $(DESTDIR)$(docdir) docs/alerts.yml
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man8 docs/man/photoinboxd.8
 	install -d $(DESTDIR)$(datadir)/bash-completion/completions $(DESTDIR)$(datadir)/zsh/site-functions \
 	    $(DESTDIR)$(datadir)/fish/vendor_completions.d
@@ -150,7 +153,8 @@ uninstall: ## remove what install put there; configuration, catalogue and photos
 	rm -f $(DESTDIR)$(sysusersdir)/photoinboxd.conf $(DESTDIR)$(tmpfilesdir)/photoinboxd.conf
 	rm -f $(DESTDIR)$(unitdir)/photoinboxd{,-hooks@}.service $(DESTDIR)$(unitdir)/photoinboxd{,-hooks}.socket
 	rm -f $(DESTDIR)$(mandir)/man1/photoinbox{,-watch}.1 $(DESTDIR)$(mandir)/man5/photoinbox.toml.5
-	rm -f $(DESTDIR)$(mandir)/man7/photoinbox-{problems,json,control}.7 $(DESTDIR)$(mandir)/man8/photoinboxd.8
+	rm -f $(DESTDIR)$(mandir)/man7/photoinbox-{problems,json,control,metrics}.7 $(DESTDIR)$(mandir)/man8/photoinboxd.8
+	rm -rf $(DESTDIR)$(docdir)
 	rm -f $(DESTDIR)$(datadir)/bash-completion/completions/photoinbox \
 	    $(DESTDIR)$(datadir)/zsh/site-functions/_photoinbox \
 	    $(DESTDIR)$(datadir)/fish/vendor_completions.d/photoinbox.fish

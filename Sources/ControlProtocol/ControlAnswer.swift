@@ -38,6 +38,8 @@ package struct ControlAnswer: Hashable, Sendable {
     /// What to do, where something can be done.
     package var action: String?
     package var items: [Item]
+    /// The metrics, where those were asked for.
+    package var text: String?
     /// The state's JSON, where that was asked for.
     package var state: [UInt8]?
 
@@ -78,6 +80,7 @@ private struct Fields: Codable {
     var message: String
     var action: String?
     var items: [Item]?
+    var text: String?
 }
 
 extension ControlAnswer {
@@ -86,7 +89,7 @@ extension ControlAnswer {
         let bytes = encoded(
             Fields(
                 version: ControlRequest.version, id: id, status: status, message: message, action: action,
-                items: items.isEmpty ? nil : items.map { Fields.Item($0) }))
+                items: items.isEmpty ? nil : items.map { Fields.Item($0) }, text: text))
         guard let state else { return bytes }
         // The state is JSON already, and large.
         return bytes.dropLast() + Array(",\"state\":".utf8) + state + [UInt8(ascii: "}")]
@@ -101,6 +104,7 @@ extension ControlAnswer {
         self.init(status: fields.status, fields.message, action: fields.action)
         id = fields.id
         items = (fields.items ?? []).map { Item($0) }
+        text = fields.text
     }
 }
 

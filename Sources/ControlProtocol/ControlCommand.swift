@@ -15,6 +15,8 @@ package enum ControlCommand: Hashable, Sendable {
     case hello
     /// The whole state, as in the state dump.
     case state
+    /// Its metrics, as OpenMetrics text.
+    case metrics
     /// Closes an inbox's admission: what comes is seen, counted, and waits.
     case pause(inbox: String)
     case resume(inbox: String)
@@ -34,6 +36,7 @@ package enum ControlCommand: Hashable, Sendable {
         switch self {
         case .hello: "hello"
         case .state: "state"
+        case .metrics: "metrics"
         case .pause: "pause"
         case .resume: "resume"
         case .rescan: "rescan"
@@ -47,7 +50,7 @@ package enum ControlCommand: Hashable, Sendable {
     /// Whether it only looks: whoever may connect may do that.
     package var onlyReads: Bool {
         switch self {
-        case .hello, .state: true
+        case .hello, .state, .metrics: true
         case .pause, .resume, .rescan, .retry, .release, .discard, .undo: false
         }
     }

@@ -4,7 +4,7 @@ import PhotoModel
 package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
     /// Keys before the first header.
     case top = ""
-    case inbox, filing, sets, pictures, watch, timer, signals, descriptor, hook, log
+    case inbox, filing, sets, pictures, watch, timer, signals, descriptor, hook, metrics, log
 
     /// How its header is written; empty for the top.
     package var header: String {
@@ -12,7 +12,7 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
         case .top: ""
         case .inbox, .hook: "[\(rawValue).NAME]"
         case .timer, .descriptor: "[[\(rawValue)]]"
-        case .filing, .sets, .pictures, .watch, .signals, .log: "[\(rawValue)]"
+        case .filing, .sets, .pictures, .watch, .signals, .metrics, .log: "[\(rawValue)]"
         }
     }
 
@@ -20,7 +20,7 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
     package var isNamed: Bool {
         switch self {
         case .inbox, .hook, .timer, .descriptor: true
-        case .top, .filing, .sets, .pictures, .watch, .signals, .log: false
+        case .top, .filing, .sets, .pictures, .watch, .signals, .metrics, .log: false
         }
     }
 
@@ -42,6 +42,7 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
         case .hook:
             "A program that is told what was filed or set aside, or that \"hook NAME\" runs; without a shell, with a time "
                 + "limit. One JSON object a line comes on its standard input: see photoinbox-json(7)."
+        case .metrics: "Numbers for those who collect them; \"photoinbox metrics\" tells the same at any time."
         case .log: "What is logged, and where."
         }
     }
@@ -85,7 +86,7 @@ package struct KeyDescription: Hashable, Sendable {
         switch section {
         case .top: name
         case .inbox, .hook, .timer, .descriptor: "\(section.rawValue).NAME.\(name)"
-        case .filing, .sets, .pictures, .watch, .signals, .log: "\(section.rawValue).\(name)"
+        case .filing, .sets, .pictures, .watch, .signals, .metrics, .log: "\(section.rawValue).\(name)"
         }
     }
 }
@@ -94,7 +95,7 @@ extension Settings {
     /// Every key there is, in the order in which people meet them.
     package static let keyTable: [KeyDescription] =
         topKeys + inboxKeys + filingKeys + setKeys + pictureKeys + watchKeys + timerKeys
-        + signalKeys + descriptorKeys + hookKeys + logKeys
+        + signalKeys + descriptorKeys + hookKeys + metricsKeys + logKeys
 
     private static let topKeys: [KeyDescription] = [
         key(
@@ -329,6 +330,19 @@ extension Settings {
             "How long it may run. Then it and what it has started get SIGTERM, and five seconds later SIGKILL. A run that "
                 + "failed is tried again, later and later, with fewer files; a file that failed five times is passed over."
         ),
+    ]
+
+    private static let metricsKeys: [KeyDescription] = [
+        key(
+            .metrics, "textfile", .path, fallback: .words("none is written"),
+            example: "\"/var/lib/prometheus/node-exporter/photoinbox.prom\"",
+            "A file that ends in .prom, for the textfile collector of node_exporter: see photoinbox-metrics(7). It is "
+                + "replaced whole, and taken away when the daemon ends. The service may write there only once "
+                + "ReadWritePaths= of its unit says so."),
+        key(
+            .metrics, "every", .span(least: .seconds(1), most: .seconds(3_600)), fallback: .text("15s"),
+            example: "\"15s\"",
+            "How often that is done: on the watchdog's tick, so seldom below 5s."),
     ]
 
     private static let logKeys: [KeyDescription] = [

@@ -61,6 +61,7 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
         checkRealPlaces()
         for descriptor in settings.descriptors { checkFIFO(descriptor) }
         for hook in settings.hooks { checkHook(hook) }
+        checkMetrics()
         let known = issues.enumerated()
         issues = known.sorted { (order($0.element), $0.offset) < (order($1.element), $1.offset) }.map(\.element)
     }
@@ -133,6 +134,23 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
                         "this is the same directory as \(first.place.name), \(first.place.path), mounted twice",
                         statement: second.place.assignment.statement, origin: second.place.assignment.origin))
             }
+        }
+    }
+
+    /// Photos are filed without it, too.
+    private mutating func checkMetrics() {
+        guard let directory = settings.metrics?.textfile.parent else { return }
+        switch facts.entry(at: directory) {
+        case .directory(let directory):
+            if directory.isWritable { return }
+            report(
+                "its directory may not be written to by the user that checks it", key: "metrics.textfile",
+                severity: .warning)
+        case .missing: report("its directory is not there", key: "metrics.textfile", severity: .warning)
+        case .unreachable(let reason), .unknown(let reason):
+            report("its directory cannot be looked at: \(reason)", key: "metrics.textfile", severity: .warning)
+        case .fifo, .file, .other:
+            report("what it lies in is not a directory", key: "metrics.textfile", severity: .warning)
         }
     }
 

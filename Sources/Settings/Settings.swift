@@ -28,6 +28,8 @@ package struct Settings: Hashable, Sendable {
     package let hookPlace: HookPlaceSetting
     /// Users whose programs may be hooks.
     package let programOwners: Set<UInt32>
+    /// Nil where no file of metrics is written.
+    package let metrics: MetricsSettings?
     package let log: LogSettings
     /// Every key that has a value, in the order of the key table, with where the value comes from.
     package let effective: [EffectiveSetting]
@@ -206,6 +208,12 @@ package enum HookPlaceSetting: String, Hashable, Sendable {
     /// In their unit where a service manager has started the daemon.
     case auto
     case unit, child
+}
+
+/// A file of metrics for a collector.
+package struct MetricsSettings: Hashable, Sendable {
+    package let textfile: BytePath
+    package let every: TimeSpan
 }
 
 /// What is logged, and where.

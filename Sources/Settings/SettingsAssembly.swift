@@ -36,6 +36,7 @@ struct SettingsAssembly {
         checkTimers()
         checkHooks()
         checkSignals()
+        checkMetrics()
         adoptInboxLibraries()
         deriveDirectories()
         checkOverlaps()
@@ -112,6 +113,23 @@ struct SettingsAssembly {
                 assignments.report(
                     "there is no [inbox.\(name)]" + (meant ?? ""), statement: given.statement, origin: given.origin)
             }
+        }
+    }
+
+    /// It is replaced without a question, so it must be nobody's photo.
+    private mutating func checkMetrics() {
+        guard let given = assignments.values[SettingsKey(.metrics, "textfile")], case .path(let path) = given.value
+        else { return }
+        if path.name.bytes.suffix(5) != ArraySlice(".prom".utf8) || path.name.bytes.count == 5 {
+            assignments.report(
+                "the collector reads only names that end in .prom", statement: given.statement, origin: given.origin)
+        }
+        let kept: [NamedPlace.Role] = [.library, .quarantine, .duplicates, .returned, .trash]
+        let around = namedPlaces(in: assignments).first {
+            ($0.isInbox || kept.contains($0.role)) && path.isInside($0.path)
+        }
+        if let around {
+            assignments.report("this lies in \(around.name)", statement: given.statement, origin: given.origin)
         }
     }
 

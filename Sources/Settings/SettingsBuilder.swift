@@ -162,7 +162,8 @@ package struct SettingsBuilder {
         case .signals:
             guard steps.count == 2, let signal = try? SignalName(parsing: steps[1]) else { return nil }
             return SettingsKey(section, signal.rawValue)
-        case .filing, .sets, .pictures, .watch, .log: return steps.count == 2 ? SettingsKey(section, steps[1]) : nil
+        case .filing, .sets, .pictures, .watch, .metrics, .log:
+            return steps.count == 2 ? SettingsKey(section, steps[1]) : nil
         }
     }
 }

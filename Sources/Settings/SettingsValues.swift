@@ -16,7 +16,7 @@ struct SettingsValues {
             timers: names(of: .timer).compactMap(timer), signals: signals(),
             descriptors: names(of: .descriptor).compactMap(descriptor), hooks: names(of: .hook).compactMap(hook),
             hookPlace: word(SettingsKey(.top, "hooks")).flatMap(HookPlaceSetting.init) ?? .auto,
-            programOwners: assignments.programOwners,
+            programOwners: assignments.programOwners, metrics: metrics(),
             log: LogSettings(
                 level: word(SettingsKey(.log, "level")).flatMap(LogSettings.Level.init) ?? .info,
                 destination: word(SettingsKey(.log, "destination")).flatMap(LogSettings.Destination.init) ?? .auto),
@@ -94,6 +94,13 @@ struct SettingsValues {
         return WatchSettings(
             fastest: span("fastest"), slowest: span("slowest"), audit: audit == .seconds(0) ? nil : audit,
             tier: word(SettingsKey(.watch, "tier")).flatMap(WatchSettings.Tier.init) ?? .inotify)
+    }
+
+    private func metrics() -> MetricsSettings? {
+        guard let textfile = path(SettingsKey(.metrics, "textfile")),
+            case .span(let every) = value(SettingsKey(.metrics, "every"))?.value
+        else { return nil }
+        return MetricsSettings(textfile: textfile, every: every)
     }
 
     private func timer(_ name: String) -> TimerSettings? {

@@ -31,7 +31,8 @@ struct PhotoInbox: ParsableCommand {
             CommandGroup(
                 name: "Maintain",
                 subcommands: [
-                    VerifyCommand.self, AdoptCommand.self, RebuildCommand.self, ThumbsCommand.self, DumpCommand.self,
+                    VerifyCommand.self, AdoptCommand.self, RebuildCommand.self, ThumbsCommand.self, MetricsCommand.self,
+                    DumpCommand.self,
                 ]),
         ])
 

@@ -50,7 +50,8 @@ struct FrameTests {
 @Suite("Requests and answers")
 struct MessageTests {
     static let commands: [ControlCommand] = [
-        .hello, .state, .pause(inbox: "card"), .resume(inbox: "card"), .rescan(.everything), .rescan(.inbox("card")),
+        .hello, .state, .metrics, .pause(inbox: "card"), .resume(inbox: "card"), .rescan(.everything),
+        .rescan(.inbox("card")),
         .rescan(.file(inbox: "card", "a/b.jpg")), .retry(.everything), .retry(.inbox("c")),
         .retry(.file(inbox: "card", BytePath([0x61, 0xFF, 0x0A, 0x62]))), .release(operation: 8839, asIs: true),
         .release(operation: 1, asIs: false), .discard(operation: .max), .undo(operation: 8841),

@@ -26,6 +26,9 @@ struct PagesTests {
     @Test("photoinbox-problems(7) explains the problems of this version: `make man` writes it")
     func problems() throws { #expect(try Self.text("docs/man/photoinbox-problems.7") == problemsPage()) }
 
+    @Test("photoinbox-metrics(7) explains the metrics of this version: `make man` writes it")
+    func metrics() throws { #expect(try Self.text("docs/man/photoinbox-metrics.7") == metricsPage()) }
+
     @Test("photoinbox-watch(1) explains the options of this version: `make man` writes it")
     func watch() throws {
         let command = "COLUMNS=160 '\(BuiltPrograms.path("photoinbox"))' watch --help </dev/null"

@@ -98,6 +98,14 @@ struct MistakeTests {
         ),
         ("[filing]\nmode = '689'", "photoinbox.toml:4:8: mode = '689': write octal digits in quotes, like \"0640\""),
         ("[filing]\nowner = 'a b'", "photoinbox.toml:4:9: owner = 'a b': not the name of a user or group"),
+        (
+            "[metrics]\ntextfile = '/m/photos.txt'",
+            "photoinbox.toml:4:12: textfile = '/m/photos.txt': the collector reads only names that end in .prom"
+        ),
+        (
+            "[metrics]\ntextfile = '/l/photos.prom'",
+            "photoinbox.toml:4:12: textfile = '/l/photos.prom': this lies in the library"
+        ),
         ("[signals]\nKILL = 'dump'", "photoinbox.toml:4:1: KILL = 'dump': no program can catch SIGKILL"),
         (
             "[signals]\nURS1 = 'dump'",

@@ -35,6 +35,20 @@ package enum ArrivalStage: Hashable, Sendable {
     case gathering(set: Int, until: Moment)
     /// Will be tried again: not an outcome.
     case deferred(reason: String, attempt: Int, until: Moment)
+
+    /// What the state dump and the metrics call it; one of ``names``.
+    package var name: String {
+        switch self {
+        case .queued: "queued"
+        case .working: "working"
+        case .settling: "settling"
+        case .gathering: "gathering"
+        case .deferred: "deferred"
+        }
+    }
+
+    /// What there is.
+    package static let names = ["queued", "working", "settling", "gathering", "deferred"]
 }
 
 /// One file seen in an inbox, from first sight to its outcome.

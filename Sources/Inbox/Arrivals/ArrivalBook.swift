@@ -225,6 +225,23 @@ package struct ArrivalBook: Sendable {
         return counts
     }
 
+    /// What waits in one inbox.
+    package struct Waiting: Hashable, Sendable {
+        /// How many are in each stage, by ``ArrivalStage/name``.
+        package fileprivate(set) var stages: [String: Int] = [:]
+        /// When the one that came first was first seen.
+        package fileprivate(set) var oldest: Moment?
+    }
+
+    /// What has no outcome yet, by inbox.
+    package func waiting() -> [String: Waiting] {
+        arrivals.values.reduce(into: [:]) { all, arrival in
+            all[arrival.key.inbox, default: Waiting()].stages[arrival.stage.name, default: 0] += 1
+            guard arrival.firstSeen.monotonic < all[arrival.key.inbox]?.oldest?.monotonic ?? .max else { return }
+            all[arrival.key.inbox]?.oldest = arrival.firstSeen
+        }
+    }
+
     /// Every inbox that was ever seen here.
     package var inboxes: [String] { seen.keys.sorted() }
 

@@ -25,6 +25,8 @@ final class ControlDesk: Sendable {
     private let operators = Locked<UInt32>(getegid())
     /// The state's JSON, for a moment: whoever asks all the time costs no more than whoever asks once.
     private let lastState = Locked<(json: [UInt8], at: Moment)?>(nil)
+    /// The metrics, for the same reason.
+    private let lastMetrics = Locked<(text: String, at: Moment)?>(nil)
 
     init(
         state: LiveState, catalogue: CatalogueWriter, generation: Locked<Generation?>, log: InboxLog,
@@ -58,6 +60,7 @@ final class ControlDesk: Sendable {
         switch request.command {
         case .hello: return ControlAnswer("photoinboxd \(state.version)")
         case .state: return stateAnswer()
+        case .metrics: return metricsAnswer()
         case .pause(let inbox): return await setPaused(true, inbox, peer, isDryRun)
         case .resume(let inbox): return await setPaused(false, inbox, peer, isDryRun)
         case .rescan(let subject): return await rescan(subject, peer, isDryRun)
@@ -92,6 +95,21 @@ final class ControlDesk: Sendable {
         let json = Array(data)
         lastState.withLock { $0 = (json, now) }
         answer.state = json
+        return answer
+    }
+
+    private func metricsAnswer() -> ControlAnswer {
+        var answer = ControlAnswer("the metrics")
+        let now = Moment.now
+        let kept = lastMetrics.withLock { last in last.flatMap { now.seconds(since: $0.at) < 0.1 ? $0.text : nil } }
+        let text = kept ?? state.metrics(.openMetrics)
+        // As JSON each quotation mark and each line's end is one byte more.
+        guard text.utf8.count < ControlAnswer.limit / 2 else {
+            return ControlAnswer(
+                RequestRefusal(.failed, "the metrics are too large for an answer", action: "Write them to a textfile."))
+        }
+        if kept == nil { lastMetrics.withLock { $0 = (text, now) } }
+        answer.text = text
         return answer
     }
 

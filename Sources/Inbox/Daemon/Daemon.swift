@@ -50,6 +50,7 @@ package actor Daemon {
     private nonisolated let hooks: HookDesk
     private nonisolated let signals: SignalDesk
     private let watchdog: Watchdog
+    private nonisolated let metrics: MetricsWriter
     private nonisolated let auditor: LibraryAuditor
     private nonisolated let thumbnails: ThumbnailDesk
     private let catalogue: Catalogue
@@ -105,6 +106,8 @@ package actor Daemon {
             name: "library audit", queue: MonitorQueue(label: "photo-inbox.audit"), isVital: false)
         let thumbnailSubsystem = Subsystem(
             name: "thumbnails", queue: MonitorQueue(label: "photo-inbox.thumbnails"), isVital: false)
+        let metricsSubsystem = Subsystem(
+            name: "metrics", queue: MonitorQueue(label: "photo-inbox.metrics"), isVital: false)
         writer = CatalogueWriter(catalogue, subsystem: catalogueSubsystem)
         settled = SettledFiles(
             in: launch.settings.state, catalogue: catalogue, version: launch.version, log: launch.log)
@@ -119,7 +122,7 @@ package actor Daemon {
                 Subsystem(name: "signals", queue: signalQueue, isVital: true),
                 Subsystem(name: "control", queue: controlQueue, isVital: true), catalogueSubsystem, auditSubsystem,
                 Subsystem(name: "hooks", queue: hookQueue, isVital: false), settled.subsystem,
-                clients, thumbnailSubsystem,
+                clients, thumbnailSubsystem, metricsSubsystem,
             ])
         dumper = DumpWriter(queue: MonitorQueue(label: "photo-inbox.dump"), state: state, log: launch.log)
         hooks = HookDesk(
@@ -128,7 +131,7 @@ package actor Daemon {
         writer.whenOutcomesAreRecorded { [hooks] in hooks.wake() }
         auditor = LibraryAuditor(
             catalogue: catalogue, libraryGuard: libraryGuard, subsystem: auditSubsystem, log: launch.log,
-            problems: problems)
+            problems: problems, measures: state.measures)
         thumbnails = ThumbnailDesk(
             catalogue: catalogue, subsystem: thumbnailSubsystem, log: launch.log, problems: problems)
         state.describePictures { [thumbnails] in thumbnails.describe() }
@@ -136,7 +139,8 @@ package actor Daemon {
             state: state, catalogue: writer, generation: generation, log: launch.log,
             onChange: { [auditor, state] in auditor.lookSoon(at: state.settings.library) })
         signals = try SignalDesk(queue: signalQueue, settings: launch.settings)
-        watchdog = try Watchdog(queue: watchdogQueue, service: launch.service, state: state)
+        metrics = MetricsWriter(subsystem: metricsSubsystem, bell: controlQueue, state: state, log: launch.log)
+        watchdog = try Watchdog(queue: watchdogQueue, service: launch.service, state: state, metrics: metrics)
     }
 
     /// Starting, reloading and stopping must not overlap, but each waits for queues in between, where this actor lets
@@ -267,6 +271,7 @@ package actor Daemon {
         problems.paused(state)
         auditor.lookSoon(at: settings.library)
         await thumbnails.adopt(settings)
+        metrics.adopt(settings.metrics)
     }
 
     private func listener() -> Pipeline.Listener {
@@ -275,6 +280,7 @@ package actor Daemon {
         return Pipeline.Listener(
             ended: { ended in
                 state.recent.add(ended)
+                state.measures.add(ended)
                 log.outcome(ended)
                 if ended.outcome == .filed { thumbnails.filed(ended) }
                 if ended.outcome == .quarantined { auditor.lookSoon(at: state.settings.library) }
@@ -352,6 +358,7 @@ package actor Daemon {
         await thumbnails.stop()
         await hooksEnd()
         await watchdog.stop()
+        await metrics.stop()
         await machine?.stop()
         RuntimeFile.pid.remove(from: runtime)
         await signals.stop()

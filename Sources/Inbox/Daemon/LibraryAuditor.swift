@@ -19,6 +19,7 @@ actor LibraryAuditor {
     private let subsystem: Subsystem
     private let log: InboxLog
     private let problems: ProblemDesk
+    private let measures: MeasureBoard
     /// Photos below this number come next; nil begins at the newest.
     private var cursor: Int64?
     private nonisolated let stopping = Locked(false)
@@ -27,13 +28,15 @@ actor LibraryAuditor {
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     init(
-        catalogue: Catalogue, libraryGuard: LibraryGuard, subsystem: Subsystem, log: InboxLog, problems: ProblemDesk
+        catalogue: Catalogue, libraryGuard: LibraryGuard, subsystem: Subsystem, log: InboxLog, problems: ProblemDesk,
+        measures: MeasureBoard
     ) {
         self.catalogue = catalogue
         self.libraryGuard = libraryGuard
         self.subsystem = subsystem
         self.log = log
         self.problems = problems
+        self.measures = measures
         executor = QueueExecutor(queue: subsystem.queue)
     }
 
@@ -136,6 +139,7 @@ actor LibraryAuditor {
                     problems.symptom(.damaged(path, reason: reason))
                 }
             }
+            measures.verified(at: Moment.now.wall)
         } catch {
             log.logger.warning("verifying stopped: \(error), continuing")
         }

@@ -32,6 +32,7 @@ package final class LiveState: Sendable {
     package let problems: ProblemDesk
     package let pauses: PauseKeeper
     package let hooks = HookBoard()
+    package let measures = MeasureBoard()
     let lasting: [Subsystem]
     /// What is told of small pictures; waits for nobody.
     private let pictures = Locked<(@Sendable () -> DaemonState.Pictures?)?>(nil)
@@ -65,7 +66,8 @@ package final class LiveState: Sendable {
     var subsystems: [Subsystem] { lasting + current.inboxSubsystems }
 
     /// The whole state at this moment. Takes locks that nobody holds for longer than it takes to copy a value.
-    package func capture() -> DaemonState {
+    /// Not `inFull`, it lists neither files nor monitors.
+    package func capture(inFull: Bool = true) -> DaemonState {
         let now = Moment.now
         let parts = current
         let facts = ProcessFacts.current()
@@ -97,11 +99,12 @@ package final class LiveState: Sendable {
             library: parts.settings.library?.path.escaped ?? "",
             libraryFreeBytes: parts.settings.library.flatMap { problems.freeBytes(of: $0.path) },
             pictures: pictures.withLock { $0 }?(),
-            inHand: book.arrivals.values.sorted { $0.firstSeen.monotonic < $1.firstSeen.monotonic }
+            inHand: (inFull ? Array(book.arrivals.values) : [])
+                .sorted { $0.firstSeen.monotonic < $1.firstSeen.monotonic }
                 .map { arrival in DaemonState.InHand(arrival, set: book.words(ofSetOf: arrival.key)) },
-            outcomes: recent.all.map { DaemonState.Ended($0) },
+            outcomes: inFull ? recent.all.map { DaemonState.Ended($0) } : [],
             problems: board, hooks: hooks.all.map { DaemonState.Hook($0) }, subsystems: subsystems,
-            monitors: MonitorRegistry.shared.descriptions().map { DaemonState.Monitor($0, now: now) },
+            monitors: (inFull ? MonitorRegistry.shared.descriptions() : []).map { DaemonState.Monitor($0, now: now) },
             log: DaemonState.Log(
                 destination: log.name, queued: log.queued, sent: Int(clamping: log.sent),
                 dropped: Int(clamping: log.dropped)))

@@ -97,6 +97,11 @@ package final class ProblemDesk: Sendable {
     /// What is told as failing, and is to be tried where no photo shows whether it still does.
     var doubt: StorageDoubt { desk.withLock { $0.doubt } }
 
+    /// How many filed photos are known to be damaged or missing.
+    var damagedCount: Int {
+        desk.withLock { desk in desk.damaged.values.reduce(into: Set<BytePath>()) { $0.formUnion($1.keys) }.count }
+    }
+
     func free(_ bytes: UInt64, at path: BytePath) { desk.withLock { $0.freeBytes[path] = bytes } }
 
     func freeBytes(of path: BytePath) -> Int? { desk.withLock { $0.freeBytes[path].map { Int(clamping: $0) } } }

@@ -37,15 +37,15 @@ struct RuntimeFile: Sendable {
 }
 
 extension OwnedDescriptor {
-    /// Puts `bytes` under `name` in this directory, in place of what was there: a reader sees one or the other, whole. For
-    /// the owner to change and the group to read, whatever the umask says. Nothing is synced.
-    borrowing func put(_ bytes: [UInt8], as name: BytePath) throws(SystemCallError) {
+    /// Puts `bytes` under `name` in this directory, in place of what was there: a reader sees one or the other, whole. By
+    /// default for the owner to change and the group to read, whatever the umask says. Nothing is synced.
+    borrowing func put(_ bytes: [UInt8], as name: BytePath, mode: mode_t = 0o640) throws(SystemCallError) {
         // The same name for whoever makes the same one; what a crash left goes first.
         let temporary = name.addingSuffix(".\(getpid()).part")
         try? remove(temporary)
-        let file = try openBeneath(temporary, [.write, .createNew], mode: 0o640)
+        let file = try openBeneath(temporary, [.write, .createNew], mode: mode)
         do throws(SystemCallError) {
-            try file.setMode(0o640)
+            try file.setMode(mode)
             try file.write(bytes, at: 0)
             try rename(temporary, replacing: name)
         } catch {

@@ -12,15 +12,17 @@ final class Watchdog: Sendable {
     private let timer: TimerMonitor
     private let service: ServiceManager
     private let state: LiveState
+    private let metrics: MetricsWriter
     private let interval: Duration
 
     /// How often, where no service manager says so.
     static let interval = Duration.seconds(5)
 
-    init(queue: MonitorQueue, service: ServiceManager, state: LiveState) throws {
+    init(queue: MonitorQueue, service: ServiceManager, state: LiveState, metrics: MetricsWriter) throws {
         self.queue = queue
         self.service = service
         self.state = state
+        self.metrics = metrics
         interval = service.watchdogInterval.map { min($0 / 2, Self.interval) } ?? Self.interval
         timer = try TimerMonitor(.every(interval), tolerance: interval / 10, label: "watchdog", queue: queue)
     }
@@ -55,6 +57,7 @@ final class Watchdog: Sendable {
         for subsystem in subsystems { subsystem.ask() }
         // What others have published is read here, on the one wake-up that an idle daemon has.
         parts.tick?()
+        metrics.tick()
         if let book = parts.pipeline?.book.withLock({ $0 }) { state.problems.arrivals(book, now: now) }
         if let watch { state.problems.watched(watch) }
         state.problems.paused(state)

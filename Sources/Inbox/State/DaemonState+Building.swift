@@ -34,16 +34,15 @@ extension DaemonState.Counts {
 extension DaemonState.InHand {
     /// `set` says what its set waits for, if it does.
     init(_ arrival: Arrival, set: @autoclosure () -> String) {
-        let (stage, what): (String, String) =
+        let what: String =
             switch arrival.stage {
-            case .queued: ("queued", "waits for its turn")
-            case .working(let step): ("working", step)
-            case .settling(let reason, _): ("settling", reason)
-            case .gathering: ("gathering", set())
-            case .deferred(let reason, _, _): ("deferred", reason)
+            case .queued: "waits for its turn"
+            case .working(let step): step
+            case .settling(let reason, _), .deferred(let reason, _, _): reason
+            case .gathering: set()
             }
         self.init(
-            inbox: arrival.key.inbox, file: arrival.key.path.escaped, stage: stage, what: what,
+            inbox: arrival.key.inbox, file: arrival.key.path.escaped, stage: arrival.stage.name, what: what,
             since: arrival.since.text, firstSeen: arrival.firstSeen.text, until: arrival.waitsUntil?.text,
             attempts: arrival.attempts)
     }
@@ -59,6 +58,9 @@ extension DaemonState.Ended {
 }
 
 extension DaemonState.Inbox {
+    /// Every verdict there is.
+    static let verdicts = ["starting", "live", "partly polled", "polled", "gone", "stalled"]
+
     /// `stalled` is the work on this inbox that gets no answer from its disk, if there is any.
     init(
         _ inbox: InboxSettings, counts: DaemonState.Counts, root: RootSnapshot?, stalled: DaemonState.Subsystem?,
@@ -113,7 +115,8 @@ extension DaemonState.Coverage {
             unreadableDirectories: root.unreadable, firstUnreadable: root.firstUnreadable?.path.escaped, gone: gone,
             since: root.since == 0 ? nil : now.text(of: root.since), audits: root.audit.count,
             missed: root.audit.missed, lastMissed: root.audit.lastMissed,
-            nextAudit: root.audit.pace.map { now.text(of: $0.next) })
+            nextAudit: root.audit.pace.map { now.text(of: $0.next) },
+            auditIntervalSeconds: root.audit.pace.map { Double($0.interval) / 1e9 })
     }
 }
 

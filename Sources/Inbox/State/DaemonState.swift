@@ -106,6 +106,8 @@ package struct DaemonState: Codable, Sendable {
         package var missed: Int
         package var lastMissed: Int
         package var nextAudit: String?
+        /// From the beginning of one of these comparisons to the next.
+        package var auditIntervalSeconds: Double?
     }
 
     /// What the kernel has too little of for every directory to be watched.
