@@ -79,7 +79,7 @@ man: build ## write docs/man anew, after a key, a problem or an option was added
 	.build/debug/manual photoinbox-metrics.7 > docs/man/photoinbox-metrics.7
 	.build/debug/photoinboxd --help < /dev/null | .build/debug/manual photoinboxd.8 > docs/man/photoinboxd.8
 	{ .build/debug/photoinbox --help; \
-	    for command in status explain list tail stats show log config pause resume rescan retry release discard undo verify adopt \
+	    for command in status explain list tail stats show log config pause resume rescan retry release discard undo reload verify adopt \
 	        rebuild thumbs metrics dump; do \
 	        printf '\f%s\n' "$$command"; .build/debug/photoinbox "$$command" --help; \
 	    done; } < /dev/null | .build/debug/manual photoinbox.1 > docs/man/photoinbox.1
@@ -154,7 +154,8 @@ uninstall: ## remove what install put there; configuration, catalogue and photos
 	rm -f $(DESTDIR)$(unitdir)/photoinboxd{,-hooks@}.service $(DESTDIR)$(unitdir)/photoinboxd{,-hooks}.socket
 	rm -f $(DESTDIR)$(mandir)/man1/photoinbox{,-watch}.1 $(DESTDIR)$(mandir)/man5/photoinbox.toml.5
 	rm -f $(DESTDIR)$(mandir)/man7/photoinbox-{problems,json,control,metrics}.7 $(DESTDIR)$(mandir)/man8/photoinboxd.8
-	rm -rf $(DESTDIR)$(docdir)
+	rm -f $(DESTDIR)$(docdir)/alerts.yml
+	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)
 	rm -f $(DESTDIR)$(datadir)/bash-completion/completions/photoinbox \
 	    $(DESTDIR)$(datadir)/zsh/site-functions/_photoinbox \
 	    $(DESTDIR)$(datadir)/fish/vendor_completions.d/photoinbox.fish

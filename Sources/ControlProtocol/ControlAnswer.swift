@@ -38,7 +38,7 @@ package struct ControlAnswer: Hashable, Sendable {
     /// What to do, where something can be done.
     package var action: String?
     package var items: [Item]
-    /// The metrics, where those were asked for.
+    /// The metrics, where those were asked for; of a reload each mistake or warning, one a line.
     package var text: String?
     /// The state's JSON, where that was asked for.
     package var state: [UInt8]?

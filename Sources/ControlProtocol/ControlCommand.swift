@@ -17,6 +17,8 @@ package enum ControlCommand: Hashable, Sendable {
     case state
     /// Its metrics, as OpenMetrics text.
     case metrics
+    /// Reads the configuration again, as SIGHUP has it done; the answer comes when it is in force, or refused.
+    case reload
     /// Closes an inbox's admission: what comes is seen, counted, and waits.
     case pause(inbox: String)
     case resume(inbox: String)
@@ -37,6 +39,7 @@ package enum ControlCommand: Hashable, Sendable {
         case .hello: "hello"
         case .state: "state"
         case .metrics: "metrics"
+        case .reload: "reload"
         case .pause: "pause"
         case .resume: "resume"
         case .rescan: "rescan"
@@ -51,7 +54,7 @@ package enum ControlCommand: Hashable, Sendable {
     package var onlyReads: Bool {
         switch self {
         case .hello, .state, .metrics: true
-        case .pause, .resume, .rescan, .retry, .release, .discard, .undo: false
+        case .reload, .pause, .resume, .rescan, .retry, .release, .discard, .undo: false
         }
     }
 }

@@ -46,7 +46,7 @@ extension ControlRequest {
         var fields = Fields(version: Self.version, id: id, do: command.verb)
         if isDryRun { fields.dryRun = true }
         switch command {
-        case .hello, .state, .metrics: break
+        case .hello, .state, .metrics, .reload: break
         case .pause(let inbox), .resume(let inbox): fields.inbox = inbox
         case .rescan(let subject), .retry(let subject): fields.set(subject)
         case .release(let operation, let asIs):
@@ -77,6 +77,7 @@ extension Fields {
         case "hello": return .hello
         case "state": return .state
         case "metrics": return .metrics
+        case "reload": return .reload
         case "pause": return .pause(inbox: try need(inbox, "inbox", id))
         case "resume": return .resume(inbox: try need(inbox, "inbox", id))
         case "rescan": return .rescan(try subject(id))

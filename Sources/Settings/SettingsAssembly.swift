@@ -30,6 +30,16 @@ struct SettingsAssembly {
         throw SettingsError(issues: sorted(assignments.issues + more))
     }
 
+    /// What was not understood may have named another place.
+    mutating func runtimeDespiteMistakes() -> BytePath? {
+        let keys = ["runtime", "state", "library"].map { SettingsKey(.top, $0) }
+        guard !assignments.isIncomplete, !keys.contains(where: assignments.wasRefused),
+            keys.contains(where: { assignments.values[$0] != nil })
+        else { return nil }
+        checkAll()
+        return SettingsValues(assignments: assignments).settings().runtime
+    }
+
     private mutating func checkAll() {
         checkRequiredKeys()
         checkWatch()

@@ -80,6 +80,12 @@ package struct SettingsBuilder {
         return try assembly.finish()
     }
 
+    /// Where the runtime directory is, though other keys have mistakes; nil where that cannot be told for sure.
+    package func runtimeDespiteMistakes() -> BytePath? {
+        var assembly = assembled()
+        return assembly.runtimeDespiteMistakes()
+    }
+
     /// The whole, and the warnings of ``Settings/check(against:)``; or every mistake that either of the two finds, at
     /// once and in file order.
     package func build(

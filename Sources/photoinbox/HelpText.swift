@@ -29,7 +29,7 @@ struct HelpText {
             ("status", StatusCommand.lesson), ("list", ListCommand.lesson), ("watch", WatchCommand.lesson),
             ("explain", ExplainCommand.lesson), ("show", ShowCommand.lesson), ("dump", DumpCommand.lesson),
             ("verify", VerifyCommand.lesson), ("adopt", AdoptCommand.lesson), ("rebuild", RebuildCommand.lesson),
-            ("thumbs", ThumbsCommand.lesson), ("metrics", MetricsCommand.lesson),
+            ("thumbs", ThumbsCommand.lesson), ("metrics", MetricsCommand.lesson), ("reload", ReloadCommand.lesson),
             ("pause", PauseCommand.lesson), ("resume", ResumeCommand.lesson), ("rescan", RescanCommand.lesson),
             ("retry", RetryCommand.lesson), ("release", ReleaseCommand.lesson), ("discard", DiscardCommand.lesson),
             ("undo", UndoCommand.lesson), ("stats", StatsCommand.lesson), ("config", ConfigCommand.lesson),

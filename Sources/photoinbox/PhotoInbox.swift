@@ -26,7 +26,7 @@ struct PhotoInbox: ParsableCommand {
                 name: "Act",
                 subcommands: [
                     PauseCommand.self, ResumeCommand.self, RescanCommand.self, RetryCommand.self, ReleaseCommand.self,
-                    DiscardCommand.self, UndoCommand.self,
+                    DiscardCommand.self, UndoCommand.self, ReloadCommand.self,
                 ]),
             CommandGroup(
                 name: "Maintain",

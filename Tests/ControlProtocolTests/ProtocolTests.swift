@@ -50,7 +50,7 @@ struct FrameTests {
 @Suite("Requests and answers")
 struct MessageTests {
     static let commands: [ControlCommand] = [
-        .hello, .state, .metrics, .pause(inbox: "card"), .resume(inbox: "card"), .rescan(.everything),
+        .hello, .state, .metrics, .reload, .pause(inbox: "card"), .resume(inbox: "card"), .rescan(.everything),
         .rescan(.inbox("card")),
         .rescan(.file(inbox: "card", "a/b.jpg")), .retry(.everything), .retry(.inbox("c")),
         .retry(.file(inbox: "card", BytePath([0x61, 0xFF, 0x0A, 0x62]))), .release(operation: 8839, asIs: true),

@@ -23,6 +23,7 @@ final class ControlDesk: Sendable {
     private let onChange: @Sendable () -> Void
     /// The group whose members may operate, as of the running configuration.
     private let operators = Locked<UInt32>(getegid())
+    private let reloading = Locked<Reload?>(nil)
     /// The state's JSON, for a moment: whoever asks all the time costs no more than whoever asks once.
     private let lastState = Locked<(json: [UInt8], at: Moment)?>(nil)
     /// The metrics, for the same reason.
@@ -45,6 +46,12 @@ final class ControlDesk: Sendable {
         operators.withLock { $0 = group }
     }
 
+    /// Who reloads: nil where the daemon is ending.
+    typealias Reload = @Sendable (_ asker: Asker, _ isDryRun: Bool) async -> ReloadOutcome?
+
+    /// Before the first request.
+    func reloads(by body: @escaping Reload) { reloading.withLock { $0 = body } }
+
     /// The group of the control socket.
     var operatorGroup: UInt32 { operators.withLock { $0 } }
 
@@ -61,6 +68,7 @@ final class ControlDesk: Sendable {
         case .hello: return ControlAnswer("photoinboxd \(state.version)")
         case .state: return stateAnswer()
         case .metrics: return metricsAnswer()
+        case .reload: return await reload(peer, isDryRun)
         case .pause(let inbox): return await setPaused(true, inbox, peer, isDryRun)
         case .resume(let inbox): return await setPaused(false, inbox, peer, isDryRun)
         case .rescan(let subject): return await rescan(subject, peer, isDryRun)
@@ -111,6 +119,16 @@ final class ControlDesk: Sendable {
         if kept == nil { lastMetrics.withLock { $0 = (text, now) } }
         answer.text = text
         return answer
+    }
+
+    // MARK: - Configuration
+
+    private func reload(_ peer: PeerCredentials, _ isDryRun: Bool) async -> ControlAnswer {
+        let asker = await state.pauses.asker(peer.user)
+        guard let body = reloading.withLock({ $0 }), let outcome = await body(asker, isDryRun) else {
+            return ControlAnswer(Self.notReady)
+        }
+        return ControlAnswer(outcome, isDryRun)
     }
 
     // MARK: - Inboxes
@@ -301,5 +319,31 @@ final class ControlDesk: Sendable {
     private static func answer(to error: any Error) -> ControlAnswer {
         if let refusal = error as? RequestRefusal { return ControlAnswer(refusal) }
         return ControlAnswer(status: ExitStatus.failed.rawValue, "\(error)")
+    }
+}
+
+extension ControlAnswer {
+    /// What is said of a configuration that was read again.
+    fileprivate init(_ outcome: ReloadOutcome, _ isDryRun: Bool) {
+        switch outcome {
+        case .taken(let settings, let file, let warnings):
+            let count = settings.inboxes.count
+            let inboxes = "\(count) inbox\(count == 1 ? "" : "es")"
+            let words = isDryRun ? "would be taken" : "in force"
+            self.init("\(words): the configuration from \(file?.escaped ?? "flags alone"), \(inboxes)")
+            if !warnings.isEmpty { text = warnings.map(\.description).joined(separator: "\n") }
+        case .refused(let issues):
+            self.init(
+                status: ExitStatus.configuration.rawValue,
+                isDryRun
+                    ? "the configuration would be refused"
+                    : "the configuration is refused; the running one is kept")
+            text = issues.map(\.description).joined(separator: "\n")
+        case .failed(let reason):
+            self.init(
+                status: ExitStatus.configuration.rawValue,
+                "the configuration cannot be set up; the running one is kept")
+            text = reason
+        }
     }
 }

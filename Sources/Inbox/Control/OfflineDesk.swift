@@ -21,7 +21,7 @@ package enum OfflineDesk {
     package static func canCarryOut(_ command: ControlCommand) -> Bool {
         switch command {
         case .pause, .resume, .release, .discard, .undo: true
-        case .hello, .state, .metrics, .rescan, .retry: false
+        case .hello, .state, .metrics, .reload, .rescan, .retry: false
         }
     }
 
@@ -73,7 +73,7 @@ package enum OfflineDesk {
             return try await move(id, .discard, request.isDryRun, settings, catalogue, writer, asker)
         case .undo(let id, let alone):
             return try await move(id, .undo(alone: alone), request.isDryRun, settings, catalogue, writer, asker)
-        case .hello, .state, .metrics, .rescan, .retry:
+        case .hello, .state, .metrics, .reload, .rescan, .retry:
             throw Refusal(description: "Only the running daemon can do this")
         }
     }

@@ -73,6 +73,8 @@ package actor Daemon {
     private var isStopping = false
     /// A reload is asked for and has not read anything yet: asking again changes nothing.
     private var isReloadWaiting = false
+    /// Those who asked again, and wait for what comes of it.
+    private var reloadWaiters: [CheckedContinuation<ReloadOutcome?, Never>] = []
     /// Starting, reloading or stopping, whatever began last.
     private var transition: Task<Void, Never>?
 
@@ -200,6 +202,12 @@ package actor Daemon {
                 // Who may connect may look, so it is for operators alone unless a socket unit says otherwise.
                 listening = try makeSocket(at: state.settings.runtime.appending("control"))
             }
+            desk.reloads { [weak self] asker, isDryRun in
+                guard let self else { return nil }
+                if isDryRun { return await self.checkConfiguration() }
+                self.log.logger.notice("reading the configuration again, asked by \(asker.words)")
+                return await self.reload(asked: asker.words)
+            }
             let server = try ControlServer(owning: listening, subsystem: clients) { [desk] request, peer in
                 await desk.carryOut(request, for: peer)
             }
@@ -295,15 +303,43 @@ package actor Daemon {
             })
     }
 
-    private func reload(asked by: String) async {
-        guard !isStopping, !isReloadWaiting else { return }
+    /// Gives back what came of it; nil if the daemon is ending.
+    @discardableResult
+    private func reload(asked by: String) async -> ReloadOutcome? {
+        guard !isStopping else { return nil }
+        if isReloadWaiting { return await withCheckedContinuation { reloadWaiters.append($0) } }
         isReloadWaiting = true
-        await transit { await self.reloadNow() }
+        let outcome = Locked<ReloadOutcome?>(nil)
+        await transit {
+            let came = await self.reloadForAll()
+            outcome.withLock { $0 = came }
+        }
+        return outcome.withLock { $0 }
     }
 
-    private func reloadNow() async {
+    private func reloadForAll() async -> ReloadOutcome? {
+        // Who asks from now on may have changed the file after it was read.
         isReloadWaiting = false
-        guard !isStopping, let old = generation.withLock({ $0 }) else { return }
+        let waiters = reloadWaiters
+        reloadWaiters = []
+        let outcome = await reloadNow()
+        for waiter in waiters { waiter.resume(returning: outcome) }
+        return outcome
+    }
+
+    /// What would come of it, as far as that can be said without setting anything up.
+    private func checkConfiguration() -> ReloadOutcome {
+        do throws(SettingsError) {
+            let (settings, warnings) = try options.load()
+            return .taken(settings, from: options.effectiveFile, warnings: warnings)
+        } catch {
+            return .refused(error.issues)
+        }
+    }
+
+    private func reloadNow() async -> ReloadOutcome? {
+        guard !isStopping, let old = generation.withLock({ $0 }) else { return nil }
+        var outcome: ReloadOutcome?
         state.enter(.reloading)
         try? service.reloading(status: "reloading")
         do throws(SettingsError) {
@@ -315,25 +351,30 @@ package actor Daemon {
             let remains = await old.stop(hurrying: false)
             generation.withLock { $0 = nil }
             var refused: Int?
+            outcome = .taken(settings, from: options.effectiveFile, warnings: warnings)
             do {
                 try await run(settings, after: remains)
                 log.configuration(settings, from: options.effectiveFile, logReason: nil)
             } catch {
                 log.refused(setup: error)
                 refused = 1
+                outcome = .failed(reason: "\(error)")
                 do { try await run(old.settings, after: remains) } catch {
                     log.logger.error("nor can the old one be set up any more: \(error)")
-                    return await end(status: EX_OSERR)
+                    await end(status: EX_OSERR)
+                    return nil
                 }
             }
             problems.configuration(refused: refused, path: options.effectiveFile ?? "")
         } catch {
             for issue in error.issues { log.refused(issue) }
+            outcome = .refused(error.issues)
             problems.configuration(refused: error.issues.count, path: options.effectiveFile ?? "")
         }
-        if isStopping { return }
+        if isStopping { return outcome }
         state.enter(.running)
         try? service.ready(status: state.capture().program.status)
+        return outcome
     }
 
     private func stop(asked by: String) async {

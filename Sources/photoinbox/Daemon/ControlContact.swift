@@ -9,7 +9,11 @@ import SystemPackage
 
 /// The way to a running daemon by its control socket; see photoinbox-control(7).
 struct ControlContact {
-    let places: Places
+    /// The daemon's runtime directory.
+    let runtime: BytePath
+
+    init(runtime: BytePath) { self.runtime = runtime }
+    init(places: Places) { self.init(runtime: places.runtime) }
 
     /// After how many seconds without an answer that is said.
     private static let remarkAfter = 5
@@ -45,7 +49,7 @@ struct ControlContact {
     }
 
     private func exchange(_ request: ControlRequest, within limit: Int? = nil) throws(CommandFailure) -> [UInt8] {
-        let path = places.runtime.appending("control")
+        let path = runtime.appending("control")
         do throws(SystemCallError) {
             let socket = try connect(to: path, patience: .seconds(1))
             try Self.send(framed(request.json()), to: socket.raw)

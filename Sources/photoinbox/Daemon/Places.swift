@@ -47,6 +47,21 @@ struct Places {
         catalogue = state?.appending("catalogue.sqlite") ?? settings.catalogue
     }
 
+    /// Where the daemon is reached although its configuration has mistakes by now: it has read a better one.
+    static func runtime(despiteMistakes options: PlaceOptions) throws(CommandFailure) -> BytePath {
+        do throws(CommandFailure) { return try Places(options).runtime } catch {
+            guard error.status == .configuration else { throw error }
+            if let runtime = options.runtime?.path { return runtime }
+            if let state = options.state?.path { return state.appending("run") }
+            let path = options.config?.path ?? standardFile
+            var builder = SettingsBuilder(context: .ofProcess())
+            guard let bytes = try? content(of: path) else { throw error }
+            builder.addFile(bytes, path: path)
+            guard let runtime = builder.runtimeDespiteMistakes() else { throw error }
+            return runtime
+        }
+    }
+
     /// The catalogue itself, for a command that works on it for long.
     func openCatalogue(forRepair: Bool) throws(CommandFailure) -> Catalogue {
         guard let text = String(validating: catalogue.bytes, as: UTF8.self) else {

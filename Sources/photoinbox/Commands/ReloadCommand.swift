@@ -1,0 +1,44 @@
+import ArgumentParser
+import ControlProtocol
+import Reporting
+
+/// `photoinbox reload`: has the daemon read its configuration again, and says what came of it.
+struct ReloadCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reload", abstract: "Have the daemon read its configuration again.",
+        usage: "photoinbox reload [OPTION…]")
+
+    static let lesson = """
+        EXAMPLES:
+          photoinbox reload --dry-run     would it be taken, as the daemon sees the directories
+          photoinbox reload
+
+        What is in work is finished first, and this waits until the new configuration is in force. A bad one is refused
+        with every mistake, by file and line, and the running one is kept. SIGHUP does the same, and tells the journal.
+
+        EXIT STATUS:
+          0 taken   78 refused   69 the daemon is not running   77 no permission   1, 64, 75
+        """
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var dryRun: DryRunOption
+
+    func run() throws {
+        let request = ControlRequest(.reload, isDryRun: dryRun.isDryRun)
+        let answer = try ControlContact(runtime: Places.runtime(despiteMistakes: places)).ask(request)
+        let lines = answer.text.map { $0.split(separator: "\n").map(String.init) } ?? []
+        if let failure = CommandFailure(answer) {
+            let mistakes = lines.isEmpty ? "" : ":\n" + lines.map { shown($0) }.joined(separator: "\n")
+            throw CommandFailure(failure.status, failure.message + mistakes, action: failure.action)
+        }
+        guard output.json else {
+            return try printOut((lines + [answer.message]).map { shown($0) + "\n" }.joined())
+        }
+        try printOut(
+            JSONValue.document([
+                JSONField("message", .string(answer.message)),
+                JSONField("warnings", .array(lines.map { .string($0) })),
+            ]).compact + "\n")
+    }
+}
