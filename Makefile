@@ -136,7 +136,7 @@ install: ## install the programs and units (after make release); DESTDIR and pre
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man5 docs/man/photoinbox.toml.5
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man7 docs/man/photoinbox-problems.7 docs/man/photoinbox-json.7 \
 	    docs/man/photoinbox-control.7 docs/man/photoinbox-metrics.7
-	install -D -m 0644 -t $(DESTDIR)$(docdir) docs/alerts.yml
+	install -D -m 0644 -t $(DESTDIR)$(docdir) docs/alerts.yml docs/state.schema.json
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man8 docs/man/photoinboxd.8
 	install -d $(DESTDIR)$(datadir)/bash-completion/completions $(DESTDIR)$(datadir)/zsh/site-functions \
 	    $(DESTDIR)$(datadir)/fish/vendor_completions.d
@@ -154,7 +154,7 @@ uninstall: ## remove what install put there; configuration, catalogue and photos
 	rm -f $(DESTDIR)$(unitdir)/photoinboxd{,-hooks@}.service $(DESTDIR)$(unitdir)/photoinboxd{,-hooks}.socket
 	rm -f $(DESTDIR)$(mandir)/man1/photoinbox{,-watch}.1 $(DESTDIR)$(mandir)/man5/photoinbox.toml.5
 	rm -f $(DESTDIR)$(mandir)/man7/photoinbox-{problems,json,control,metrics}.7 $(DESTDIR)$(mandir)/man8/photoinboxd.8
-	rm -f $(DESTDIR)$(docdir)/alerts.yml
+	rm -f $(DESTDIR)$(docdir)/{alerts.yml,state.schema.json}
 	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)
 	rm -f $(DESTDIR)$(datadir)/bash-completion/completions/photoinbox \
 	    $(DESTDIR)$(datadir)/zsh/site-functions/_photoinbox \
