@@ -43,7 +43,7 @@ release: deps ## build for use, with Swift's runtime linked in
 # doubt.
 HEAVY := RealModel|ShrinkingTests|StormTests|DirectoryWatchTests.*Mount|Fanotify|RestartModel|ModelTests
 CAMPAIGNS := CampaignTests|SetFilingTests|HostileClient
-ALONE := PressureMonitorTests|HeardTests
+ALONE := PressureMonitorTests|HeardTests|DaemonCommandTests
 
 test: test-deps lint ## build and run every test, the lifecycle rules in a release build too
 	swift build --build-tests
