@@ -307,7 +307,7 @@ package actor Daemon {
     @discardableResult
     private func reload(asked by: String) async -> ReloadOutcome? {
         guard !isStopping else { return nil }
-        if isReloadWaiting { return await withCheckedContinuation { reloadWaiters.append($0) } }
+        if isReloadWaiting { return await joinReload() }
         isReloadWaiting = true
         let outcome = Locked<ReloadOutcome?>(nil)
         await transit {
@@ -315,6 +315,20 @@ package actor Daemon {
             outcome.withLock { $0 = came }
         }
         return outcome.withLock { $0 }
+    }
+
+    /// Waits for the reload that has not begun yet; where it has begun after all, for one more.
+    private func joinReload() async -> ReloadOutcome? {
+        let isJoined = Locked(true)
+        let outcome = await withCheckedContinuation { waiter in
+            if isReloadWaiting {
+                reloadWaiters.append(waiter)
+            } else {
+                isJoined.withLock { $0 = false }
+                waiter.resume(returning: nil)
+            }
+        }
+        return isJoined.withLock { $0 } ? outcome : await reload(asked: "one that came meanwhile")
     }
 
     private func reloadForAll() async -> ReloadOutcome? {

@@ -45,6 +45,8 @@ actor HookCourier {
     private var isStopped = false
     private var current: (any HookRun)?
     private var sleeper: CheckedContinuation<Void, Never>?
+    /// Somebody called since it last rested.
+    private var isCalled = false
     private var isPausing = false
     private var life: Task<Void, Never>?
 
@@ -221,12 +223,14 @@ actor HookCourier {
             // No descriptor is left for a timer of its own.
             if timer == nil { surroundings.queue.after(.seconds(1)) { self.assumeIsolated { $0.rise() } } }
         }
-        await withCheckedContinuation { sleeper = $0 }
+        await withCheckedContinuation { if isCalled { $0.resume() } else { sleeper = $0 } }
+        isCalled = false
         isPausing = false
         if let timer { await withCheckedContinuation { done in timer.invalidate { done.resume() } } }
     }
 
     private func rise() {
+        isCalled = true
         sleeper?.resume()
         sleeper = nil
     }

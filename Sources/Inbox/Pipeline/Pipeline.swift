@@ -44,6 +44,8 @@ package actor Pipeline {
     private(set) var isAdmitting = false
     /// Inboxes of which nothing is taken yet: what an earlier life left there is still under way.
     private(set) var recovering: Set<String> = []
+    /// Whether nobody waits for recovery any more: it is done, or patience is over.
+    private var isRecovered = false
     private var whenRecovered: CheckedContinuation<Void, Never>?
     private var isStopped = false
     /// What the timer is set to.
@@ -85,9 +87,11 @@ package actor Pipeline {
         busy.activate()
         busy.expectIdle()
         recovering = Set(workers.keys)
+        isRecovered = recovering.isEmpty
         for worker in workers.values { TaskQueue.start { await self.recover(worker) } }
         subsystem.queue.after(Self.patience) { [weak self] in self?.assumeIsolated { $0.tellRecovered() } }
-        if !recovering.isEmpty { await withCheckedContinuation { whenRecovered = $0 } }
+        // Asked again where the answer is waited for, here and below: between question and wait nothing may come.
+        await withCheckedContinuation { if isRecovered { $0.resume() } else { whenRecovered = $0 } }
         guard let prepare else { return open() }
         TaskQueue.start {
             await prepare()
@@ -105,6 +109,7 @@ package actor Pipeline {
     }
 
     private func tellRecovered() {
+        isRecovered = true
         whenRecovered?.resume()
         whenRecovered = nil
     }
@@ -148,9 +153,7 @@ package actor Pipeline {
         isAdmitting = false
         isStopped = true
         if hurrying { hurry() }
-        if isBusy {
-            await withCheckedContinuation { whenDrained.append($0) }
-        }
+        await withCheckedContinuation { if isBusy { whenDrained.append($0) } else { $0.resume() } }
         await withCheckedContinuation { done in wakeTimer.invalidate { done.resume() } }
         await withCheckedContinuation { done in busy.invalidate { done.resume() } }
         return book.withLock { book in

@@ -4,6 +4,11 @@ package import SystemMonitor
 /// order; the runtime's pool takes no part.
 ///
 /// An actor must hold its executor strongly: the runtime does not.
+///
+/// A function of an actor runs from one suspension to the next without anything between, its own calls included, as long
+/// as its task was begun by ``TaskQueue``. The runtime must be told of that queue with each job: it compares the executors
+/// of the task with those that it was told of, and where they differ it enqueues the job anew at each call of an
+/// asynchronous function, even of the same actor, and others get in between.
 package final class QueueExecutor: SerialExecutor {
     package let queue: MonitorQueue
 
@@ -11,7 +16,9 @@ package final class QueueExecutor: SerialExecutor {
 
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        queue.async { [self] in job.runSynchronously(on: asUnownedSerialExecutor()) }
+        queue.async { [self] in
+            job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: TaskQueue.preferred)
+        }
     }
 
     /// What `assumeIsolated` asks, from handlers that run on the queue.

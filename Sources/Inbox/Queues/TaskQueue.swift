@@ -7,6 +7,9 @@ import SystemMonitor
 package final class TaskQueue: TaskExecutor {
     private static let shared = TaskQueue()
 
+    /// What its tasks prefer, for executors that carry them on.
+    package static var preferred: UnownedTaskExecutor { shared.asUnownedTaskExecutor() }
+
     private let queue = MonitorQueue(label: "photo-inbox.tasks")
 
     package func enqueue(_ job: consuming ExecutorJob) {
