@@ -278,6 +278,7 @@ def check(places, manifest, crashed=False, rows=None):
     wrong += rows.faults
     wrong += check_places(places, manifest, found, rows)
     wrong += check_rows(places, rows, found)
+    wrong += check_staying(manifest, rows)
     wrong += check_sets(manifest, found)
     wrong += check_state(places)
     return wrong
@@ -377,6 +378,20 @@ def check_rows(places, rows, found):
     for path in destinations:
         if path not in files:
             wrong.append(f"a row says that a file went to {shown(path)}, where it is not")
+    return wrong
+
+
+def check_staying(manifest, rows):
+    """What stays in its inbox was filed once, and does not come back as if it were new."""
+    wrong = []
+    told = collections.defaultdict(list)
+    for row in rows.outcomes:
+        if row["sha256"] is not None:
+            told[bytes(row["sha256"]).hex()].append(row["outcome"])
+    for digest, photo in manifest.photos.items():
+        if photo.get("stays") == "must" and len(told[digest]) > photo["count"]:
+            wrong.append(f"came back: {digest[:12]} stays where it is ({photo['count']} put in), and had "
+                         f"{len(told[digest])} outcomes: {', '.join(told[digest])}")
     return wrong
 
 

@@ -5,6 +5,7 @@ usage: Campaigns/checker_test.py [--daemon FILE]
 """
 import argparse
 import concurrent.futures
+import hashlib
 import os
 import sqlite3
 import subprocess
@@ -52,6 +53,14 @@ def garble(house):
     write(house.places.catalogue, b"garbage" * 1000)
 
 
+def let_come_back(house):
+    """As if A were to stay in its inbox, and had been taken for a new photo once more."""
+    write(house.path("inbox/A.JPG"), jpeg("a"))
+    house.manifest.photos[hashlib.sha256(jpeg("a")).hexdigest()]["stays"] = "must"
+    sql(house, "INSERT INTO outcome (at, inbox, path, outcome, reason, sha256) "
+        "SELECT at, inbox, path, 'duplicate', reason, sha256 FROM outcome WHERE path = CAST('A.JPG' AS BLOB)")
+
+
 DAMAGES = [
     ("a photo is gone", "LOST", lambda h: os.unlink(path(h, "library", b"A.JPG"))),
     ("a byte more", "nobody put in", lambda h: write(path(h, "library", b"A.JPG"), b".", "ab")),
@@ -72,6 +81,7 @@ DAMAGES = [
         h, "DELETE FROM outcome WHERE outcome = 'duplicate'")),
     ("filed by nobody", "0 operations", lambda h: sql(h, "DELETE FROM outcome WHERE outcome = 'filed'")),
     ("a destination that is not there", "where it is not", lambda h: os.unlink(path(h, "duplicates", b"B.JPG"))),
+    ("what stays came back", "came back", let_come_back),
     ("a damaged catalogue", "catalogue", garble),
 ]
 

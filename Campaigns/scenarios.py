@@ -110,6 +110,13 @@ def mixed(house):
     broken(house)
 
 
+def past(house):
+    """What no look at the library can tell: a photo that came twice, and a broken one."""
+    known(house)
+    known_again(house)
+    broken(house)
+
+
 def no_other_file_system():
     return None if other_file_system() else "there is no second file system to write to"
 
@@ -184,6 +191,8 @@ ALL = [
     Scenario("named", "a file system without O_TMPFILE", five, house={"fault": Fault(refuse=("tmpfile",))}),
     Scenario("names", "photos and broken ones of one name, without O_TMPFILE", found_again,
              house={"fault": Fault(refuse=("tmpfile",)), "arguments": IMPATIENT}),
+    Scenario("history", "a photo comes to a catalogue that tells of a duplicate and a broken one", one, past, live=True,
+             house={"arguments": IMPATIENT}),
     Scenario("gone", "a photo comes again whose copy is gone from the library", gone, known),
     Scenario("sets", "RAW, JPEG and sidecar; a Live Photo with its edits", sets, house={"arguments": AT_ONCE}),
     Scenario("named-sets", "the same without O_TMPFILE", sets,
