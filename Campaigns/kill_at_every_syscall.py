@@ -115,11 +115,27 @@ def calls_of(scenario, options):
         house.remove()
 
 
+def place_of(path, house):
+    return next((kind for kind, root in house.places.roots if path.encode().startswith(root)), "catalogue")
+
+
+def first_of_filing(calls, house):
+    """Where the first intent begins to be written: the commit before the first change in a place. What comes before is
+    the start's, and each scenario is killed there."""
+    index = next(index for index, (_, _, path) in enumerate(calls) if place_of(path, house) != "catalogue")
+    while index > 0 and not calls[index - 1][2].endswith("-wal"):
+        index -= 1
+    index -= 1
+    while index > 0 and calls[index - 1][1].startswith("pwrite") and calls[index - 1][2].endswith("-wal"):
+        index -= 1
+    return index
+
+
 def steps_of(calls, house):
     """One call for each step of a filing: the first of each name in each place, and the last of each there."""
     steps = {}
-    for number, name, path in calls:
-        place = next((kind for kind, root in house.places.roots if path.encode().startswith(root)), "catalogue")
+    for number, name, path in calls[first_of_filing(calls, house):]:
+        place = place_of(path, house)
         if "/st/run" in path:
             continue
         steps.setdefault((name, place, "first"), number)
