@@ -28,6 +28,35 @@ struct ArrivalBookTests {
         #expect(counts.seen == 1 && counts.ended == [.filed: 1] && counts.inHand == 0 && counts.balances)
     }
 
+    @Test("A sidecar that its photo summons while it is being let go is looked at again")
+    func summons() throws {
+        let sidecar = ArrivalKey(inbox: "card", path: "IMG_1.xmp")
+        var book = ArrivalBook()
+        book.noticed(sidecar, now: moment(0))
+        let first = book.takeNext(inbox: "card", step: "examining", now: moment(0))
+        #expect(first?.key == sidecar)
+        book.summoned(sidecar, now: moment(1))
+        book.settled(sidecar, .ended(.ignored), now: moment(2))
+        #expect(book.arrivals[sidecar]?.stage == .queued && book.counts(of: "card").balances)
+        // One that waits comes by itself, and keeps its place.
+        let again = book.takeNext(inbox: "card", step: "examining", now: moment(2))
+        #expect(again?.key == sidecar)
+        book.settled(sidecar, .defer(reason: "cut short"), now: moment(3))
+        let stage = book.arrivals[sidecar]?.stage
+        book.summoned(sidecar, now: moment(4))
+        #expect(book.arrivals[sidecar]?.stage == stage)
+        // One that is not in hand is.
+        book.settled(try #require(taken(from: &book)), .ended(.ignored), now: moment(60))
+        book.summoned(sidecar, now: moment(61))
+        #expect(book.arrivals[sidecar]?.stage == .queued && book.counts(of: "card").balances)
+    }
+
+    /// The arrival whose wait is over, taken into work.
+    private func taken(from book: inout ArrivalBook) -> ArrivalKey? {
+        book.wake(now: moment(60))
+        return book.takeNext(inbox: "card", step: "examining", now: moment(60))?.key
+    }
+
     @Test("A back-off doubles up to a minute")
     func deferral() throws {
         var book = ArrivalBook()

@@ -82,6 +82,15 @@ package struct ArrivalBook: Sendable {
         }
     }
 
+    /// A photo has found it beside itself and waits for it. If it is in work it is looked at once more after that: it may
+    /// just be let go, because no photo of its was in sight.
+    package mutating func summoned(_ key: ArrivalKey, now: Moment) {
+        switch arrivals[key]?.stage {
+        case nil, .working: noticed(key, as: arrivals[key]?.noticed, now: now)
+        case .queued, .settling, .deferred, .gathering: break
+        }
+    }
+
     /// The file is gone, or has another name now. While it is in work its worker finds out by itself: the removal may
     /// be our own. Gives back whether the arrival ended by this.
     package mutating func vanished(_ key: ArrivalKey) -> Bool {

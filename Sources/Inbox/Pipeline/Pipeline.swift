@@ -266,8 +266,7 @@ package actor Pipeline {
             book.refused(key, conclusion.isRefused)
             book.settled(key, conclusion.verdict, now: now)
             for path in conclusion.summoned {
-                let other = ArrivalKey(inbox: key.inbox, path: path)
-                if book.arrivals[other] == nil { book.noticed(other, now: now) }
+                book.summoned(ArrivalKey(inbox: key.inbox, path: path), now: now)
             }
             return book.arrivals[key]?.stage
         }
