@@ -66,6 +66,7 @@ let package = Package(
         module("Settings", ["FileValues", "LinuxKernel", "PhotoModel", system, toml]),
         module("Reporting", ["FileValues"]),
         module("ControlProtocol", ["FileValues"]),
+        module("CSV"),
         // Pictures: who asks for them, and the confined program that decodes them.
         module("Decoding", ["FileValues", "LinuxKernel", "SystemMonitor", system]),
         .target(name: "CPictures", dependencies: ["CJPEG", "CRaw", "CVips"]),
@@ -86,9 +87,8 @@ let package = Package(
         .executableTarget(
             name: "photoinbox",
             dependencies: [
-                "Catalogue", "ControlProtocol", "Decoding", "DirectoryWatch", "FileValues", "Filing", "Inbox",
-                "LinuxKernel",
-                "PhotoModel", "Reporting", "Settings", "SystemMonitor", arguments, system,
+                "CSV", "Catalogue", "ControlProtocol", "Decoding", "DirectoryWatch", "FileValues", "Filing", "Inbox",
+                "LinuxKernel", "PhotoModel", "Reporting", "Settings", "SystemMonitor", arguments, system,
             ], swiftSettings: swiftSettings),
         .executableTarget(
             name: "photoinbox-decoder", dependencies: ["DecoderService"], swiftSettings: swiftSettings),
@@ -102,6 +102,7 @@ let package = Package(
             name: "TestSupport", dependencies: ["FileValues", "LinuxKernel", system], path: "Tests/TestSupport",
             swiftSettings: swiftSettings),
         tests("FileValuesTests", []),
+        tests("CSVTests", ["CSV"]),
         tests("LinuxKernelTests", ["CLinux"]),
         .executableTarget(
             name: "monitor-probe", dependencies: ["FileValues", "LinuxKernel", "SystemMonitor"],
@@ -140,7 +141,7 @@ let package = Package(
         tests("EndToEndTests", ["Catalogue", "ControlProtocol", "Inbox", "photoinbox", "photoinboxd"]),
         tests(
             "CommandTests",
-            ["Catalogue", "DirectoryWatch", "Inbox", "Reporting", "Settings", "photoinbox", "photoinboxd", arguments]),
+            ["Catalogue", "DirectoryWatch", "Inbox", "Reporting", "Settings", "photoinbox", "photoinboxd", arguments, database]),
         tests("ManualTests", ["manual", "photoinbox", "photoinboxd"]),
         tests("ExamplesTests", ["watch-things"]),
         tests("CampaignTests", ["photoinboxd"]),

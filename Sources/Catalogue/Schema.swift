@@ -24,6 +24,7 @@ enum Schema {
         }
         migrator.registerMigration("6 moves under way") { db in try db.execute(sql: moves) }
         migrator.registerMigration("7 hooks") { db in try db.execute(sql: hooks) }
+        migrator.registerMigration("9 descriptions") { db in try db.execute(sql: descriptions) }
         return migrator
     }()
 
@@ -50,6 +51,53 @@ enum Schema {
         source_modified_ns INTEGER NOT NULL,
         source_changed INTEGER NOT NULL,
         source_changed_ns INTEGER NOT NULL
+        """
+
+    /// What people or other programs say of photos, by content: it may be known before the photo comes.
+    private static let descriptions = """
+        CREATE TABLE description (
+            id INTEGER PRIMARY KEY,
+            sha256 BLOB NOT NULL UNIQUE CHECK (length(sha256) = 32),
+            title TEXT,
+            -- One a line.
+            keywords TEXT,
+            rating INTEGER CHECK (rating BETWEEN 0 AND 5),
+            taken TEXT,
+            place TEXT
+        ) STRICT;
+        CREATE VIRTUAL TABLE description_text USING fts5 (
+            title, keywords, place, content = 'description', content_rowid = 'id',
+            tokenize = 'unicode61 remove_diacritics 2'
+        );
+        CREATE TRIGGER description_inserted AFTER INSERT ON description BEGIN
+            INSERT INTO description_text (rowid, title, keywords, place)
+                VALUES (new.id, new.title, new.keywords, new.place);
+        END;
+        CREATE TRIGGER description_deleted AFTER DELETE ON description BEGIN
+            INSERT INTO description_text (description_text, rowid, title, keywords, place)
+                VALUES ('delete', old.id, old.title, old.keywords, old.place);
+        END;
+        CREATE TRIGGER description_updated AFTER UPDATE ON description BEGIN
+            INSERT INTO description_text (description_text, rowid, title, keywords, place)
+                VALUES ('delete', old.id, old.title, old.keywords, old.place);
+            INSERT INTO description_text (rowid, title, keywords, place)
+                VALUES (new.id, new.title, new.keywords, new.place);
+        END;
+        -- How far a table that somebody brought was taken in, so that it goes on from there.
+        CREATE TABLE description_import (
+            id INTEGER PRIMARY KEY,
+            inode INTEGER NOT NULL,
+            size INTEGER NOT NULL,
+            modified INTEGER NOT NULL,
+            modified_ns INTEGER NOT NULL,
+            path BLOB NOT NULL UNIQUE,
+            -- Where the next row begins.
+            offset INTEGER NOT NULL,
+            line INTEGER NOT NULL,
+            rows INTEGER NOT NULL,
+            rejected INTEGER NOT NULL,
+            rejects_length INTEGER NOT NULL
+        ) STRICT;
         """
 
     /// A file on its way to quarantine or duplicates: written before it is moved, gone when its outcome is recorded.

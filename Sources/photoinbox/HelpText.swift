@@ -33,7 +33,9 @@ struct HelpText {
             ("pause", PauseCommand.lesson), ("resume", ResumeCommand.lesson), ("rescan", RescanCommand.lesson),
             ("retry", RetryCommand.lesson), ("release", ReleaseCommand.lesson), ("discard", DiscardCommand.lesson),
             ("undo", UndoCommand.lesson), ("stats", StatsCommand.lesson), ("config", ConfigCommand.lesson),
-            ("tail", TailCommand.lesson), ("log", LogCommand.lesson),
+            ("tail", TailCommand.lesson), ("log", LogCommand.lesson), ("search", SearchCommand.lesson),
+            ("import-csv", ImportCSVCommand.lesson), ("export-csv", ExportCSVCommand.lesson),
+            ("export-json", ExportJSONCommand.lesson),
         ]
     }
 

@@ -17,7 +17,8 @@ struct PhotoInbox: ParsableCommand {
             CommandGroup(
                 name: "Look",
                 subcommands: [
-                    StatusCommand.self, ListCommand.self, TailCommand.self, StatsCommand.self, WatchCommand.self,
+                    StatusCommand.self, ListCommand.self, SearchCommand.self, TailCommand.self, StatsCommand.self,
+                    WatchCommand.self,
                 ]),
             CommandGroup(
                 name: "Understand",
@@ -34,6 +35,9 @@ struct PhotoInbox: ParsableCommand {
                     VerifyCommand.self, AdoptCommand.self, RebuildCommand.self, ThumbsCommand.self, MetricsCommand.self,
                     DumpCommand.self,
                 ]),
+            CommandGroup(
+                name: "Bring and take",
+                subcommands: [ImportCSVCommand.self, ExportCSVCommand.self, ExportJSONCommand.self]),
         ])
 
     static let version = "photoinbox \(productVersion)"

@@ -133,6 +133,9 @@ public final class RunningProgram: Sendable {
     /// All lines so far.
     public var lines: [String] { state.withLock { $0.lines } }
 
+    /// Whether it has ended by now.
+    public var hasEnded: Bool { state.withLock { $0.ending != nil } }
+
     /// Sends it a signal.
     public func signal(_ number: Int32) { kill(pid, number) }
 

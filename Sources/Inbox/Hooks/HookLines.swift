@@ -92,8 +92,4 @@ enum HookLines {
     private static func moment(_ time: FileTime) -> JSONValue {
         .moment(time.seconds, milliseconds: Int(time.nanoseconds / 1_000_000))
     }
-
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
 }

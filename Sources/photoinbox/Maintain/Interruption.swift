@@ -9,10 +9,13 @@ final class Interruption {
     private(set) var isStopAsked = false
     private var isProgressAsked = false
     private let announce: (String) -> Void
+    /// What the run ends behind when it is to stop.
+    private let step: String
     private var signals = sigset_t()
 
     /// `announce` is given what to say when a stop is asked for.
-    init(announce: @escaping (String) -> Void) {
+    init(of step: String = "photo", announce: @escaping (String) -> Void) {
+        self.step = step
         self.announce = announce
         ProcessSignals.block([.int, .term, .usr1])
         sigemptyset(&signals)
@@ -38,7 +41,7 @@ final class Interruption {
         case SIGINT, SIGTERM:
             if isStopAsked { return true }
             isStopAsked = true
-            announce("stopping after this photo; again: now")
+            announce("stopping after this \(step); again: now")
         default: return nil
         }
         return false

@@ -5,13 +5,15 @@ import Reporting
 /// then; as JSON lines on standard output where JSON was asked for.
 final class ProgressDisplay {
     private let isJSON: Bool
+    /// What is counted, as JSON names it.
+    private let unit: String
     private let isTerminal = isatty(STDERR_FILENO) == 1
     private var pacer: ProgressPacer
     private let began = ProgressDisplay.milliseconds
     private var isLineOpen = false
 
-    init(json: Bool) {
-        isJSON = json
+    init(json: Bool, counting unit: String = "photos") {
+        (isJSON, self.unit) = (json, unit)
         pacer = ProgressPacer(isTerminal: isatty(STDERR_FILENO) == 1)
     }
 
@@ -24,8 +26,8 @@ final class ProgressDisplay {
         if isJSON {
             try printOut(
                 JSONValue.document([
-                    JSONField("type", .string("progress")), JSONField("photos", .count(line.photos)),
-                    JSONField("total_photos", line.totalPhotos.map { .count($0) } ?? .null),
+                    JSONField("type", .string("progress")), JSONField(unit, .count(line.photos)),
+                    JSONField("total_\(unit)", line.totalPhotos.map { .count($0) } ?? .null),
                     JSONField("bytes", .unsigned(line.bytes)),
                     JSONField("total_bytes", line.totalBytes.map { .unsigned($0) } ?? .null),
                     JSONField("seconds", .integer(line.seconds)),

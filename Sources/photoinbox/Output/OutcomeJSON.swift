@@ -72,8 +72,3 @@ extension StoredRequest {
 extension FileTime {
     var json: JSONValue { .moment(seconds, milliseconds: Int(nanoseconds / 1_000_000)) }
 }
-
-/// Bytes as people compare them with sha256sum(1).
-func hexadecimal(_ bytes: [UInt8]) -> String {
-    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-}

@@ -1,0 +1,121 @@
+/// Reads the records of a CSV file of any size, in constant memory, as RFC 4180 has them: fields between separators, in
+/// double quotes where they hold separators, newlines or quotes, which are doubled. Lines end with LF or CR LF; empty ones
+/// are passed over, as is a byte order mark of UTF-8 at the beginning.
+///
+/// A record that cannot be taken is given with its fault, and reading goes on with the line after the one that it began
+/// in: a quote that is never closed costs its line, not the rest of the file.
+package struct CSVReader<Failure: Error> {
+    /// What one record may be long, in bytes.
+    package static var longest: Int { 1 << 20 }
+
+    private static var block: Int { 256 << 10 }
+    private static var shown: Int { 64 << 10 }
+
+    private let separator: UInt8
+    /// Reads on: fills what it is given from the front, and says how far; 0 at the end.
+    private let source: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
+    private var buffer: [UInt8] = []
+    private var start = 0
+    private var isAtEnd = false
+    private var offset: UInt64
+    private var line: Int
+
+    /// `source` gives what stands at `offset`, which is in line `line` and where a record begins.
+    package init(
+        separator: UInt8 = UInt8(ascii: ","), offset: UInt64 = 0, line: Int = 1,
+        source: @escaping (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
+    ) {
+        (self.separator, self.offset, self.line, self.source) = (separator, offset, line, source)
+    }
+
+    /// The next record; false at the end of the file.
+    package mutating func next(_ record: inout CSVRecord) throws(Failure) -> Bool {
+        while true {
+            if offset == 0, start == 0, buffer.starts(with: [0xEF, 0xBB, 0xBF]) { skip(3) }
+            // Empty lines, and nothing else, are no records.
+            while start < buffer.count, buffer[start] == LF || isEmptyLine(start) {
+                if buffer[start] == LF { line += 1 }
+                skip(1)
+            }
+            if start == buffer.count {
+                guard try fill() else { return false }
+                continue
+            }
+            record.begin(line: line, offset: offset)
+            let length = buffer.withUnsafeBufferPointer { bytes in
+                Scan(bytes, from: start, separator: separator, isWhole: isAtEnd).record(into: &record)
+            }
+            if let length, length <= Self.longest {
+                take(length, &record)
+                return true
+            }
+            if length == nil, record.fault == nil, buffer.count - start <= Self.longest, try fill() { continue }
+            if record.fault == nil { record.fault = .tooLong }
+            try passOver(&record)
+            return true
+        }
+    }
+
+    /// The last record's bytes as they stand in the file, with the end of its line. Of a faulty one its first line, 64 KiB
+    /// of it at most.
+    package var raw: ArraySlice<UInt8> { faulty.isEmpty ? buffer[taken] : faulty[...] }
+    private var taken = 0..<0
+    private var faulty: [UInt8] = []
+
+    private mutating func take(_ length: Int, _ record: inout CSVRecord) {
+        (taken, faulty) = (start..<start + length, [])
+        line += buffer[start..<start + length].withUnsafeBufferPointer(newlines)
+        skip(length)
+        (record.end, record.nextLine) = (offset, line)
+    }
+
+    private mutating func passOver(_ record: inout CSVRecord) throws(Failure) {
+        faulty = []
+        while true {
+            let end = buffer[start...].firstIndex(of: LF).map { $0 + 1 } ?? buffer.count
+            let isLine = end > start && buffer[end - 1] == LF
+            faulty += buffer[start..<min(end, start + Self.shown - faulty.count)]
+            skip(end - start)
+            if isLine { line += 1 }
+            if isLine { break }
+            guard try fill() else { break }
+        }
+        (record.end, record.nextLine) = (offset, line)
+    }
+
+    private func isEmptyLine(_ place: Int) -> Bool {
+        buffer[place] == CR && place + 1 < buffer.count && buffer[place + 1] == LF
+    }
+
+    private mutating func skip(_ count: Int) {
+        start += count
+        offset += UInt64(count)
+    }
+
+    /// Reads a block more, behind what was not taken yet; false at the end.
+    private mutating func fill() throws(Failure) -> Bool {
+        if isAtEnd { return false }
+        buffer.removeSubrange(..<start)
+        start = 0
+        let old = buffer.count
+        var failure: Failure?
+        let source = self.source
+        buffer += [UInt8](unsafeUninitializedCapacity: Self.block) { block, count in
+            do throws(Failure) { count = try source(UnsafeMutableRawBufferPointer(block)) } catch { failure = error }
+        }
+        if let failure { throw failure }
+        isAtEnd = buffer.count == old
+        // What is there is whole now, which may make a record of it.
+        return !isAtEnd || old > 0
+    }
+}
+
+private func newlines(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
+    var count = 0
+    for byte in bytes where byte == LF { count += 1 }
+    return count
+}
+
+let LF = UInt8(ascii: "\n")
+let CR = UInt8(ascii: "\r")
+let QUOTE = UInt8(ascii: "\"")

@@ -1,0 +1,53 @@
+/// Records of a CSV file, written: RFC 4180, lines that end with CR LF.
+package struct CSVText: Sendable {
+    package private(set) var bytes: [UInt8] = []
+    private var isFirst = true
+
+    package init() {}
+
+    /// One more field. Programs for tables take what begins with one of `=+-@`, a tab or a carriage return for a formula:
+    /// such a field gets an apostrophe in front, which they do not show and ``isGuarded(_:)`` knows again.
+    package mutating func field(_ text: some Collection<UInt8>) {
+        if !isFirst { bytes.append(UInt8(ascii: ",")) }
+        isFirst = false
+        let needsGuard = Self.isFormula(text.first) || Self.isGuarded(text)
+        guard needsGuard || text.contains(where: { $0 == QUOTE || $0 == UInt8(ascii: ",") || $0 == LF || $0 == CR }) else {
+            return bytes.append(contentsOf: text)
+        }
+        bytes.append(QUOTE)
+        if needsGuard { bytes.append(UInt8(ascii: "'")) }
+        for byte in text {
+            if byte == QUOTE { bytes.append(QUOTE) }
+            bytes.append(byte)
+        }
+        bytes.append(QUOTE)
+    }
+
+    package mutating func field(_ text: String) { field(text.utf8) }
+
+    package mutating func endRecord() {
+        bytes += [CR, LF]
+        isFirst = true
+    }
+
+    /// Gives what was written since the last call.
+    package mutating func take() -> [UInt8] {
+        defer { bytes.removeAll(keepingCapacity: true) }
+        return bytes
+    }
+
+    /// Whether a field begins with the apostrophe of ``field(_:)``, which belongs to no text.
+    package static func isGuarded(_ text: some Collection<UInt8>) -> Bool {
+        guard text.first == UInt8(ascii: "'") else { return false }
+        let rest = text.dropFirst()
+        // An apostrophe that is guarded itself.
+        return isFormula(rest.first) || isGuarded(rest)
+    }
+
+    private static func isFormula(_ byte: UInt8?) -> Bool {
+        switch byte {
+        case UInt8(ascii: "="), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "@"), 0x09, CR: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,29 @@
+/// Bytes as people compare them with sha256sum(1): two lower-case digits each.
+package func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+}
+
+/// The bytes that hexadecimal digits of either case stand for; nil if they are not that.
+package func bytes(ofHexadecimal digits: some Collection<UInt8>) -> [UInt8]? {
+    guard digits.count.isMultiple(of: 2) else { return nil }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(digits.count / 2)
+    var high: UInt8?
+    for digit in digits {
+        let value: UInt8
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): value = digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): value = digit - UInt8(ascii: "A") + 10
+        default: return nil
+        }
+        if let first = high {
+            bytes.append(first << 4 | value)
+            high = nil
+        } else {
+            high = value
+        }
+    }
+    return bytes
+}

@@ -1,0 +1,72 @@
+import CSV
+import Catalogue
+import FileValues
+import Glibc
+import LinuxKernel
+import Reporting
+import SystemPackage
+
+/// A CSV file that is read from its beginning or from where a reader left it.
+final class TableFile {
+    /// Absolute, so that the same file is known again from another directory.
+    let path: BytePath
+    let identity: FileIdentity
+    private let file: OwnedDescriptor
+    private let separator: UInt8
+    /// Where the first row begins that is not the header.
+    private(set) var beginning = ImportPlace()
+
+    /// `separator` is found out where it is nil: what the first line has most of.
+    init(_ path: BytePath, separator: UInt8?) throws(SystemCallError) {
+        file = try descriptorCall("open", path: path) {
+            path.withCString { Glibc.open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+        }
+        let status = try FileStatus(of: file)
+        guard status.kind == .regular else { throw SystemCallError("read", .invalidArgument, path: path) }
+        identity = status.identity
+        self.path = path.withCString { name in
+            guard let real = realpath(name, nil) else { return path }
+            defer { free(real) }
+            return BytePath(UnsafeRawBufferPointer(start: real, count: strlen(real)))
+        }
+        var first = [UInt8](repeating: 0, count: 65_536)
+        let count = try file.readStart(into: &first)
+        self.separator = separator ?? Self.separator(of: first[..<count].prefix { $0 != 0x0A })
+    }
+
+    private static func separator(of line: ArraySlice<UInt8>) -> UInt8 {
+        let marks = [UInt8(ascii: ","), UInt8(ascii: ";"), 0x09]
+        let counts = marks.map { mark in line.count { $0 == mark } }
+        let most = counts.max() ?? 0
+        return zip(marks, counts).first { $0.1 == most }?.0 ?? marks[0]
+    }
+
+    /// The first row.
+    func header() throws -> CSVRecord {
+        var (record, reader) = (CSVRecord(), reader(from: ImportPlace()))
+        guard try reader.next(&record) else {
+            throw CommandFailure(.failed, "\(path.escaped) is empty", action: "Its first row must name the columns.")
+        }
+        (beginning.offset, beginning.line) = (record.end, record.nextLine)
+        return record
+    }
+
+    func reader(from place: ImportPlace) -> CSVReader<SystemCallError> {
+        var offset = place.offset
+        return CSVReader(separator: separator, offset: offset, line: place.line) {
+            [self] buffer throws(SystemCallError) in
+            let count = try file.read(into: buffer, at: offset)
+            offset += UInt64(count)
+            return count
+        }
+    }
+}
+
+extension OwnedDescriptor {
+    /// Reads from the beginning; how much.
+    fileprivate borrowing func readStart(into bytes: inout [UInt8]) throws(SystemCallError) -> Int {
+        let number = raw
+        let count = bytes.count
+        return try systemCall("pread") { pread(number, &bytes, count, 0) }
+    }
+}

@@ -1,0 +1,136 @@
+import Testing
+
+@testable import CSV
+
+/// Reads `text`, so many bytes at a time, as the fields of each record; a faulty one as its fault alone.
+private func records(_ text: [UInt8], block: Int = .max, separator: UInt8 = UInt8(ascii: ",")) -> [[String]] {
+    var rest = text[...]
+    var reader = CSVReader<Never>(separator: separator) { buffer in
+        let part = rest.prefix(min(block, buffer.count))
+        rest = rest.dropFirst(part.count)
+        buffer.copyBytes(from: part)
+        return part.count
+    }
+    var (record, all) = (CSVRecord(), [[String]]())
+    while reader.next(&record) {
+        all.append(
+            record.fault.map { ["\(record.line): \($0)"] }
+                ?? (0..<record.count).map { String(decoding: record[field: $0], as: UTF8.self) })
+    }
+    return all
+}
+
+private func records(_ text: String, separator: UInt8 = UInt8(ascii: ",")) -> [[String]] {
+    let whole = records(Array(text.utf8), separator: separator)
+    // Wherever the blocks end.
+    for block in [1, 2, 3, 7] where records(Array(text.utf8), block: block, separator: separator) != whole {
+        return [["differs in blocks of \(block)"]]
+    }
+    return whole
+}
+
+@Suite("CSV, read as RFC 4180 has it") struct CSVReaderTests {
+    @Test(arguments: [
+        ("a,b\r\nc,d\r\n", [["a", "b"], ["c", "d"]]),
+        ("a,b\nc,d", [["a", "b"], ["c", "d"]]),
+        ("\"a\"\"b\",\"c,d\"\n", [["a\"b", "c,d"]]),
+        ("\"two\r\nlines\",x\n", [["two\r\nlines", "x"]]),
+        ("\n\r\n\na\n\n", [["a"]]),
+        ("a,,\n,,\n", [["a", "", ""], ["", "", ""]]),
+        ("\"\"\n", [[""]]),
+        ("a b\"c,d\n", [["a b\"c", "d"]]),
+        ("a\"", [["a\""]]),
+        ("\"a\"", [["a"]]),
+        ("\"a\"\r", [["a"]]),
+        ("a\rb,c\n", [["a\rb", "c"]]),
+        ("", []),
+    ]) func takes(_ text: String, _ wanted: [[String]]) { #expect(records(text) == wanted) }
+
+    @Test(arguments: [
+        ("\"a\"b,c\nd,e\n", [["1: textAfterQuote"], ["d", "e"]]),
+        ("a,b\n\"never,closed\nd,e\nf,g\n", [["a", "b"], ["2: unclosedQuote"], ["d", "e"], ["f", "g"]]),
+        ("\"a\"\rb\nc\n", [["1: textAfterQuote"], ["c"]]),
+        ("a\u{0}b\nc\n", [["1: zeroByte"], ["c"]]),
+        ("\"a\u{0}b\"\nc\n", [["1: zeroByte"], ["c"]]),
+    ]) func goesOnAfter(_ text: String, _ wanted: [[String]]) { #expect(records(text) == wanted) }
+
+    @Test func passesOverTheMarkAtTheBeginning() {
+        #expect(records(Array("\u{FEFF}a,b\n".utf8)) == [["a", "b"]])
+        #expect(records("a;b;\"c;d\"\n", separator: UInt8(ascii: ";")) == [["a", "b", "c;d"]])
+    }
+
+    @Test func whatIsTooLongCostsItsLine() {
+        let long = Array("x,".utf8) + Array(repeating: UInt8(ascii: "y"), count: 3 << 20) + [LF] + Array("a,b\n".utf8)
+        #expect(records(long, block: 100_000) == [["1: tooLong"], ["a", "b"]])
+        let unclosed = Array("\"".utf8) + Array(repeating: LF, count: 2 << 20) + Array("a,b\n".utf8)
+        #expect(records(unclosed, block: 100_000) == [["1: tooLong"], ["a", "b"]])
+    }
+
+    @Test func saysWhereEachBegins() {
+        let text = Array("h\n\"a\nb\",c\n\n\"x\"y\nlast\n".utf8)
+        var (rest, record) = (text[...], CSVRecord())
+        var reader = CSVReader<Never> { buffer in
+            let part = rest.prefix(4)
+            rest = rest.dropFirst(4)
+            buffer.copyBytes(from: part)
+            return part.count
+        }
+        var told: [String] = []
+        while reader.next(&record) {
+            told.append("\(record.line) \(record.offset)-\(record.end) \(String(decoding: reader.raw, as: UTF8.self))")
+            // From there on another reader would read the same.
+            #expect(record.end >= record.offset && record.nextLine > record.line)
+        }
+        #expect(told == ["1 0-2 h\n", "2 2-10 \"a\nb\",c\n", "5 11-16 \"x\"y\n", "6 16-21 last\n"])
+    }
+
+    @Test(arguments: 0..<300) func readsWhatItWrote(_ seed: UInt64) {
+        var numbers = Numbers(state: seed)
+        let alphabet = Array("ab,\"\n\r'=+-@\t ;é".utf8)
+        let wanted = (0..<Int.random(in: 1...20, using: &numbers)).map { _ in
+            (0..<Int.random(in: 2...5, using: &numbers)).map { _ in
+                (0..<Int.random(in: 0...8, using: &numbers)).map { _ in alphabet.randomElement(using: &numbers) ?? 0 }
+            }
+        }
+        var text = CSVText()
+        for record in wanted {
+            for field in record { text.field(field) }
+            text.endRecord()
+        }
+        let written = text.take()
+        #expect(text.take().isEmpty)
+        var (rest, record, read) = (written[...], CSVRecord(), [[[UInt8]]]())
+        let block = Int.random(in: 1...64, using: &numbers)
+        var reader = CSVReader<Never> { buffer in
+            let part = rest.prefix(block)
+            rest = rest.dropFirst(part.count)
+            buffer.copyBytes(from: part)
+            return part.count
+        }
+        while reader.next(&record) {
+            #expect(record.fault == nil)
+            read.append(
+                (0..<record.count).map { field in
+                    let bytes = record[field: field]
+                    // No program for tables would compute it.
+                    #expect(bytes.first.map { !"=+-@\t\r".utf8.contains($0) } ?? true)
+                    return Array(CSVText.isGuarded(bytes) ? bytes.dropFirst() : bytes)
+                })
+        }
+        #expect(read == wanted)
+    }
+}
+
+/// Numbers that a seed makes: xorshift64*.
+private struct Numbers: RandomNumberGenerator {
+    var state: UInt64
+
+    init(state: UInt64) { self.state = state &* 0x9E37_79B9_7F4A_7C15 | 1 }
+
+    mutating func next() -> UInt64 {
+        state ^= state >> 12
+        state ^= state << 25
+        state ^= state >> 27
+        return state &* 0x2545_F491_4F6C_DD1D
+    }
+}
