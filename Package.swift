@@ -141,7 +141,10 @@ let package = Package(
         tests("EndToEndTests", ["Catalogue", "ControlProtocol", "Inbox", "photoinbox", "photoinboxd"]),
         tests(
             "CommandTests",
-            ["Catalogue", "DirectoryWatch", "Inbox", "Reporting", "Settings", "photoinbox", "photoinboxd", arguments, database]),
+            [
+                "Catalogue", "DirectoryWatch", "Inbox", "Reporting", "Settings", "photoinbox", "photoinboxd", arguments,
+                database,
+            ]),
         tests("ManualTests", ["manual", "photoinbox", "photoinboxd"]),
         tests("ExamplesTests", ["watch-things"]),
         tests("CampaignTests", ["photoinboxd"]),

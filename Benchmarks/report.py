@@ -130,9 +130,22 @@ def print_catalogue(result):
     verdicts(result)
 
 
+def print_descriptions(result):
+    print(f"\nTaking a table of {result['rows']:,} rows into the catalogue, with its full-text index; {result['runs']} runs")
+    peak = result["peak"]
+    last = [("rows a second", lambda _, values: f"{result['rows'] * 1e9 / values['median']:,.0f}"),
+            ("peak memory", lambda name, _: f"{peak[name] / 2**20:.0f} MiB")]
+    table(columns(result["wall"], ("median", "min", "max"), 1e9, " s", 1, ["sqlite3 .import"], last))
+    waits = result["readers"]
+    print(f"  a reader's full-text search meanwhile: median {waits['median'] / 1e6:.1f} ms, 99th percentile "
+          f"{waits['p99'] / 1e6:.1f} ms, longest {waits['max'] / 1e6:.1f} ms of {waits['count']}")
+    verdicts(result)
+
+
 PARTS = {
     "filing": print_filing, "setup": print_setup, "memory": print_memory, "cpu": print_cpu, "latency": print_latency,
     "idle": print_idle, "thumbnails": print_thumbnails, "pipeline": print_pipeline, "catalogue": print_catalogue,
+    "descriptions": print_descriptions,
 }
 
 

@@ -33,8 +33,8 @@ package struct CSVReader<Failure: Error> {
         while true {
             if offset == 0, start == 0, buffer.starts(with: [0xEF, 0xBB, 0xBF]) { skip(3) }
             // Empty lines, and nothing else, are no records.
-            while start < buffer.count, buffer[start] == LF || isEmptyLine(start) {
-                if buffer[start] == LF { line += 1 }
+            while start < buffer.count, buffer[start] == lineFeed || isEmptyLine(start) {
+                if buffer[start] == lineFeed { line += 1 }
                 skip(1)
             }
             if start == buffer.count {
@@ -72,8 +72,8 @@ package struct CSVReader<Failure: Error> {
     private mutating func passOver(_ record: inout CSVRecord) throws(Failure) {
         faulty = []
         while true {
-            let end = buffer[start...].firstIndex(of: LF).map { $0 + 1 } ?? buffer.count
-            let isLine = end > start && buffer[end - 1] == LF
+            let end = buffer[start...].firstIndex(of: lineFeed).map { $0 + 1 } ?? buffer.count
+            let isLine = end > start && buffer[end - 1] == lineFeed
             faulty += buffer[start..<min(end, start + Self.shown - faulty.count)]
             skip(end - start)
             if isLine { line += 1 }
@@ -84,7 +84,7 @@ package struct CSVReader<Failure: Error> {
     }
 
     private func isEmptyLine(_ place: Int) -> Bool {
-        buffer[place] == CR && place + 1 < buffer.count && buffer[place + 1] == LF
+        buffer[place] == carriageReturn && place + 1 < buffer.count && buffer[place + 1] == lineFeed
     }
 
     private mutating func skip(_ count: Int) {
@@ -112,10 +112,10 @@ package struct CSVReader<Failure: Error> {
 
 private func newlines(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
     var count = 0
-    for byte in bytes where byte == LF { count += 1 }
+    for byte in bytes where byte == lineFeed { count += 1 }
     return count
 }
 
-let LF = UInt8(ascii: "\n")
-let CR = UInt8(ascii: "\r")
-let QUOTE = UInt8(ascii: "\"")
+let lineFeed = UInt8(ascii: "\n")
+let carriageReturn = UInt8(ascii: "\r")
+let quoteMark = UInt8(ascii: "\"")

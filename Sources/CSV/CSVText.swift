@@ -11,22 +11,27 @@ package struct CSVText: Sendable {
         if !isFirst { bytes.append(UInt8(ascii: ",")) }
         isFirst = false
         let needsGuard = Self.isFormula(text.first) || Self.isGuarded(text)
-        guard needsGuard || text.contains(where: { $0 == QUOTE || $0 == UInt8(ascii: ",") || $0 == LF || $0 == CR }) else {
+        guard
+            needsGuard
+                || text.contains(where: {
+                    $0 == quoteMark || $0 == UInt8(ascii: ",") || $0 == lineFeed || $0 == carriageReturn
+                })
+        else {
             return bytes.append(contentsOf: text)
         }
-        bytes.append(QUOTE)
+        bytes.append(quoteMark)
         if needsGuard { bytes.append(UInt8(ascii: "'")) }
         for byte in text {
-            if byte == QUOTE { bytes.append(QUOTE) }
+            if byte == quoteMark { bytes.append(quoteMark) }
             bytes.append(byte)
         }
-        bytes.append(QUOTE)
+        bytes.append(quoteMark)
     }
 
     package mutating func field(_ text: String) { field(text.utf8) }
 
     package mutating func endRecord() {
-        bytes += [CR, LF]
+        bytes += [carriageReturn, lineFeed]
         isFirst = true
     }
 
@@ -46,7 +51,7 @@ package struct CSVText: Sendable {
 
     private static func isFormula(_ byte: UInt8?) -> Bool {
         switch byte {
-        case UInt8(ascii: "="), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "@"), 0x09, CR: true
+        case UInt8(ascii: "="), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "@"), 0x09, carriageReturn: true
         default: false
         }
     }

@@ -23,7 +23,8 @@ struct Scan {
     func record(into record: inout CSVRecord) -> Int? {
         var place = start
         while true {
-            let after = place < bytes.count && bytes[place] == QUOTE ? quoted(place + 1, &record) : plain(place, &record)
+            let after =
+                place < bytes.count && bytes[place] == quoteMark ? quoted(place + 1, &record) : plain(place, &record)
             record.ends.append(record.bytes.count)
             switch after {
             case .field(let next): place = next
@@ -47,15 +48,15 @@ struct Scan {
                 append(begin, place, &record)
                 return .field(place + 1)
             }
-            if byte == LF {
-                append(begin, place > begin && bytes[place - 1] == CR ? place - 1 : place, &record)
+            if byte == lineFeed {
+                append(begin, place > begin && bytes[place - 1] == carriageReturn ? place - 1 : place, &record)
                 return .end(place + 1)
             }
             if byte == 0 { return .fault(.zeroByte) }
             place += 1
         }
         guard isWhole else { return .unknown }
-        append(begin, place > begin && bytes[place - 1] == CR ? place - 1 : place, &record)
+        append(begin, place > begin && bytes[place - 1] == carriageReturn ? place - 1 : place, &record)
         return .end(place)
     }
 
@@ -64,21 +65,22 @@ struct Scan {
         while place < bytes.count {
             let byte = bytes[place]
             if byte == 0 { return .fault(.zeroByte) }
-            guard byte == QUOTE else {
+            guard byte == quoteMark else {
                 place += 1
                 continue
             }
             append(segment, place, &record)
             guard place + 1 < bytes.count else { return isWhole ? .end(place + 1) : .unknown }
             switch bytes[place + 1] {
-            case QUOTE:
+            case quoteMark:
                 // The second of both belongs to the text.
                 segment = place + 1
                 place += 2
             case separator: return .field(place + 2)
-            case LF: return .end(place + 2)
-            case CR where place + 2 < bytes.count: return bytes[place + 2] == LF ? .end(place + 3) : .fault(.textAfterQuote)
-            case CR: return isWhole ? .end(place + 2) : .unknown
+            case lineFeed: return .end(place + 2)
+            case carriageReturn where place + 2 < bytes.count:
+                return bytes[place + 2] == lineFeed ? .end(place + 3) : .fault(.textAfterQuote)
+            case carriageReturn: return isWhole ? .end(place + 2) : .unknown
             default: return .fault(.textAfterQuote)
             }
         }

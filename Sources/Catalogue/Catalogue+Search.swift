@@ -56,7 +56,8 @@ extension Catalogue {
                     try Row.fetchOne(db, sql: "SELECT * FROM outcome WHERE id = ?", arguments: [id])
                         .map { try StoredOutcome($0) }
                 }
-                return SearchHit(photo: photo, description: try PhotoDescription(id: row["description_id"], db), outcome: outcome)
+                return SearchHit(
+                    photo: photo, description: try PhotoDescription(id: row["description_id"], db), outcome: outcome)
             }
         }
     }
@@ -111,7 +112,8 @@ extension Catalogue {
             LEFT JOIN description AS d ON d.sha256 = coalesce(p.sha256, o.sha256)
             """
         if query.outcome == nil { conditions.append("p.superseded_at IS NULL") }
-        let columns = "p.id AS photo_id, d.id AS description_id, \(query.outcome == nil ? "NULL" : "o.id") AS outcome_id"
+        let columns =
+            "p.id AS photo_id, d.id AS description_id, \(query.outcome == nil ? "NULL" : "o.id") AS outcome_id"
         arguments.append(query.limit)
         return (
             "SELECT \(columns) FROM \(source) WHERE \(conditions.joined(separator: " AND ")) ORDER BY "

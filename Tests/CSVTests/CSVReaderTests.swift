@@ -60,9 +60,10 @@ private func records(_ text: String, separator: UInt8 = UInt8(ascii: ",")) -> [[
     }
 
     @Test func whatIsTooLongCostsItsLine() {
-        let long = Array("x,".utf8) + Array(repeating: UInt8(ascii: "y"), count: 3 << 20) + [LF] + Array("a,b\n".utf8)
+        let long =
+            Array("x,".utf8) + Array(repeating: UInt8(ascii: "y"), count: 3 << 20) + [lineFeed] + Array("a,b\n".utf8)
         #expect(records(long, block: 100_000) == [["1: tooLong"], ["a", "b"]])
-        let unclosed = Array("\"".utf8) + Array(repeating: LF, count: 2 << 20) + Array("a,b\n".utf8)
+        let unclosed = Array("\"".utf8) + Array(repeating: lineFeed, count: 2 << 20) + Array("a,b\n".utf8)
         #expect(records(unclosed, block: 100_000) == [["1: tooLong"], ["a", "b"]])
     }
 

@@ -44,7 +44,9 @@ import Testing
             """)
         let result = try await house.run(["import-csv", "table.csv"])
         #expect(result.status == 3, "\(result)")
-        #expect(result.text.contains("taken in  2 rows") && result.text.contains("rejected  1 row; see table.csv.rejects.csv"))
+        #expect(
+            result.text.contains("taken in  2 rows")
+                && result.text.contains("rejected  1 row; see table.csv.rejects.csv"))
         #expect(result.errors.contains("columns that nothing is taken from: Comment"))
         // The second row of the same photo, by its path, says two things anew and leaves the rest.
         #expect(
@@ -57,6 +59,8 @@ import Testing
                 + "4,3,\"no photo in the library has this path, nor came under it\",\",,2026/11/odd,,,,,y\"\r\n")
         let shown = try await house.run(["search", "harb", "--rating", "5", "--keyword", "boat"])
         #expect(shown.status == 0 && shown.text.contains("IMG_1.jpg") && !shown.text.contains("odd"))
+        let all = try await house.run(["show", "photo:1"])
+        #expect(all.text.contains("title  Harbour") && all.text.contains("stars  5 of 5"), "\(all)")
     }
 
     @Test func namesLineAndColumnOfWhatIsWrong() async throws {
@@ -100,7 +104,8 @@ import Testing
         let nameless = try await house.run(["import-csv", "table.csv"])
         #expect(nameless.status == 1 && nameless.errors.contains("no column of its first row says which photo"))
         try write("sha256,hash\n")
-        #expect(try await house.run(["import-csv", "table.csv"]).errors.contains("columns 1 and 2 both say the sha256"))
+        #expect(
+            try await house.run(["import-csv", "table.csv"]).errors.contains("columns 1 and 2 both say the sha256"))
         try write("")
         #expect(try await house.run(["import-csv", "table.csv"]).errors.contains("is empty"))
         #expect(try await house.run(["import-csv", "inbox"]).status == 1)
@@ -113,7 +118,8 @@ import Testing
     }
 
     @Test func comesBackAsItWent() async throws {
-        try write("sha256;title;keywords;rating;taken;place\n\(hash(2));\"=cmd|' /C calc'!A0\";a,b;3;2026-11-20;@home\n")
+        try write(
+            "sha256;title;keywords;rating;taken;place\n\(hash(2));\"=cmd|' /C calc'!A0\";a,b;3;2026-11-20;@home\n")
         #expect(try await house.run(["import-csv", "table.csv"]).status == 0)
         let before = try described()
         let exported = try await house.run(["export-csv"])
@@ -137,7 +143,8 @@ import Testing
         #expect(try await house.run(["import-csv", "table.csv"]).status == 0)
         for arguments in [
             ["koln"], ["sun", "rhein"], ["--place", "koln am"], ["--title", "sunset"], ["--keyword", "bridge"],
-            ["--camera", "ACME", "sunset"], ["--name", "img_1"], ["--from", "2025-11", "--until", "2025-11-21", "sunset"],
+            ["--camera", "ACME", "sunset"], ["--name", "img_1"],
+            ["--from", "2025-11", "--until", "2025-11-21", "sunset"],
         ] {
             let found = try await house.run(["search"] + arguments)
             #expect(found.status == 0 && found.text.contains("IMG_1.jpg"), "\(arguments): \(found)")
@@ -160,7 +167,8 @@ import Testing
         var table = "path,sha256,title,rating\n"
         for row in 0..<rows {
             let hash = String(repeating: "0", count: 56) + String(format: "%08x", row)
-            table += row.isMultiple(of: 97) ? "nobody/\(row).jpg,,x,1\n" : ",\(hash),\"Row \(row)\nof many\",\(row % 7)\n"
+            table +=
+                row.isMultiple(of: 97) ? "nobody/\(row).jpg,,x,1\n" : ",\(hash),\"Row \(row)\nof many\",\(row % 7)\n"
         }
         try write(table)
         let whole = try await house.run(["import-csv", "table.csv"])
@@ -231,7 +239,8 @@ import Testing
 
     @Test func keywords() {
         for (cell, wanted) in [
-            ("a; b;a ;; c", "a\nb\nc"), ("a, b", "a\nb"), ("a|b", "a\nb"), ("a, b; c", "a, b\nc"), ("one", "one"), ("", ""),
+            ("a; b;a ;; c", "a\nb\nc"), ("a, b", "a\nb"), ("a|b", "a\nb"), ("a, b; c", "a, b\nc"), ("one", "one"),
+            ("", ""),
         ] {
             #expect(String(decoding: KeywordList(Array(cell.utf8)[...]).lines, as: UTF8.self) == wanted)
         }

@@ -5,7 +5,8 @@ import Testing
 @Suite(.timeLimit(.minutes(4))) struct HelpTests {
     private static let commands = [
         "status", "list", "watch", "explain", "show", "dump", "pause", "resume", "rescan", "retry", "release",
-        "discard", "undo", "stats", "config", "tail", "log", "metrics", "reload",
+        "discard", "undo", "stats", "config", "tail", "log", "metrics", "reload", "search", "import-csv", "export-csv",
+        "export-json",
     ]
 
     @Test(arguments: commands) func shortHelpFitsAScreen(_ command: String) async throws {

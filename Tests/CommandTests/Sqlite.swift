@@ -8,7 +8,9 @@ enum Sqlite {
         configuration.readonly = true
         configuration.busyMode = .timeout(10)
         return try DatabaseQueue(path: path, configuration: configuration).read { db in
-            try Row.fetchAll(db, sql: sql).map { row in row.databaseValues.map { String.fromDatabaseValue($0) ?? number($0) } }
+            try Row.fetchAll(db, sql: sql).map { row in
+                row.databaseValues.map { String.fromDatabaseValue($0) ?? number($0) }
+            }
         }
     }
 

@@ -39,22 +39,11 @@ struct ShowCommand: ParsableCommand {
                 self = .operation(number)
             } else if text.hasPrefix("photo:"), let number = Int64(text.dropFirst(6)), number > 0 {
                 self = .photo(number)
-            } else if text.utf8.count == 64, let bytes = Self.bytes(text) {
+            } else if text.utf8.count == 64, let bytes = bytes(ofHexadecimal: text.utf8) {
                 self = .content(bytes)
             } else {
                 return nil
             }
-        }
-
-        private static func bytes(_ text: String) -> [UInt8]? {
-            var bytes: [UInt8] = []
-            var rest = Substring(text)
-            while !rest.isEmpty {
-                guard let byte = UInt8(rest.prefix(2), radix: 16), rest.first != "+" else { return nil }
-                bytes.append(byte)
-                rest = rest.dropFirst(2)
-            }
-            return bytes
         }
     }
 
@@ -84,7 +73,13 @@ struct ShowCommand: ParsableCommand {
         }
         var history: [StoredOutcome] = []
         var set: [StoredPhoto] = []
-        if let photo { set = try records.others(inSetOf: photo) }
+        var said: PhotoDescription?
+        if let photo {
+            set = try records.others(inSetOf: photo)
+            said = try records.ask { (catalogue) throws(CatalogueError) in
+                try catalogue.description(ofHash: photo.photo.sha256)
+            }
+        }
         if let id = photo?.id {
             history = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.outcomes(ofPhoto: id) }
         }
@@ -96,20 +91,20 @@ struct ShowCommand: ParsableCommand {
         }
         if output.json {
             let fields = [
-                JSONField("operation", operation?.json() ?? .null), JSONField("photo", photo?.json() ?? .null),
+                JSONField("operation", operation?.json() ?? .null), JSONField("photo", photo?.json(describedBy: said) ?? .null),
                 JSONField("history", .array(history.map { $0.json() })),
                 JSONField("requests", .array(requests.map { $0.json() })),
                 JSONField("set", .array(set.map { $0.json() })),
             ]
             try printOut(JSONValue.document(fields).compact + "\n")
         } else {
-            try printOut(text(operation, photo, set, history, requests).rendered(Terminal.style(output.color)))
+            try printOut(text(operation, photo, said, set, history, requests).rendered(Terminal.style(output.color)))
         }
     }
 
     private func text(
-        _ operation: StoredOutcome?, _ photo: StoredPhoto?, _ set: [StoredPhoto], _ history: [StoredOutcome],
-        _ requests: [StoredRequest]
+        _ operation: StoredOutcome?, _ photo: StoredPhoto?, _ said: PhotoDescription?, _ set: [StoredPhoto],
+        _ history: [StoredOutcome], _ requests: [StoredRequest]
     ) -> LabelledText {
         let now = Int64(time(nil))
         var text = LabelledText()
@@ -118,6 +113,7 @@ struct ShowCommand: ParsableCommand {
         if let photo {
             if operation != nil || !requests.isEmpty { text.addBlank() }
             photo.describe(in: &text, now: now)
+            said?.describe(in: &text)
             for other in set { text.add("set", other.setWords) }
         }
         let others = history.filter { $0.id != operation?.id }

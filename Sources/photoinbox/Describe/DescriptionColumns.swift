@@ -60,7 +60,8 @@ struct DescriptionColumns {
         (self.places, self.ignored) = (places, ignored)
     }
 
-    private static let action = "The first row names the columns: sha256 or path, title, keywords, rating, taken, place."
+    private static let action =
+        "The first row names the columns: sha256 or path, title, keywords, rating, taken, place."
 
     /// The column of a field, counted from 1; 0 if there is none.
     func number(of field: Field) -> Int { places[field].map { $0 + 1 } ?? 0 }

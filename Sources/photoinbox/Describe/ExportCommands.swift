@@ -13,11 +13,13 @@ struct ExportCSVCommand: ParsableCommand {
 
     static let lesson = """
         EXAMPLES:
-          photoinbox export-csv > photos.csv       to look at, to change, and to bring back with import-csv
+          photoinbox export-csv > photos.csv
+              to look at, to change, and to bring back with import-csv
 
-        The table is of one moment, also while photos are filed. The columns that import-csv reads come first. A cell that
-        a program for tables would take for a formula has an apostrophe in front, which import-csv takes away. A path that
-        is no UTF-8 is written escaped; the sha256 says which photo is meant.
+        The table is of one moment, also while photos are filed. The columns that
+        import-csv reads come first. A cell that a program for tables would take for a
+        formula has an apostrophe in front, which import-csv takes away. A path that is
+        no UTF-8 is written escaped; the sha256 says which photo is meant.
 
         EXIT STATUS:
           0 done   69 there is no catalogue yet   64, 77, 78
@@ -74,8 +76,8 @@ struct ExportJSONCommand: ParsableCommand {
           photoinbox export-json > photos.json
           photoinbox export-json | jq -r '.photos[] | select(.description.rating == 5) | .path'
 
-        One document, of one moment, with a line for each photo: the fields of "list --json", and "description" with
-        what is said of it, or null.
+        One document, of one moment, with a line for each photo: the fields of "list
+        --json", and "description" with what is said of it, or null.
 
         EXIT STATUS:
           0 done   69 there is no catalogue yet   64, 77, 78

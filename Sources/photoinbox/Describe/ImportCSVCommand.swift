@@ -12,21 +12,27 @@ struct ImportCSVCommand: ParsableCommand {
 
     static let lesson = """
         EXAMPLES:
-          photoinbox import-csv lightroom.csv           take in what another program says of your photos
+          photoinbox import-csv lightroom.csv
+              take in what another program says of your photos
           photoinbox import-csv --dry-run FILE          what would be rejected, and why
           photoinbox import-csv --batch 10000 FILE      a large table, faster
 
-        The first row names the columns, in any order: sha256 or path says which photo a row is about, and title,
-        keywords (between semicolons or commas), rating (0 to 5), taken (2026-11-21 14:07) and place what is said of
-        it; others are passed over. A path is one in the library or the one that a photo came under. A sha256 may be
-        that of a photo which comes later. What a row says replaces what is there, an empty cell leaves it.
+        The first row names the columns, in any order: sha256 or path says which photo a
+        row is about, and title, keywords (between semicolons or commas), rating (0 to
+        5), taken (2026-11-21 14:07) and place what is said of it; others are passed
+        over. A path is one in the library or the one that a photo came under. A sha256
+        may be that of a photo which comes later. What a row says replaces what is
+        there, an empty cell leaves it.
 
-        Rows are kept batch by batch while the daemon runs and others read. Ctrl-C stops between two rows; the next run
-        goes on there, also after a crash, as long as the table has not changed. Bad rows never stop the rest: they go,
-        with line, column and reason, to FILE.rejects.csv, from where they can be mended and brought again.
+        Rows are kept batch by batch while the daemon runs and others read. Ctrl-C stops
+        between two rows; the next run goes on there, also after a crash, as long as the
+        table has not changed. Bad rows never stop the rest: they go, with line, column
+        and reason, to FILE.rejects.csv, from where they can be mended and brought
+        again.
 
         EXIT STATUS:
-          0 all rows were taken in   3 some were rejected, or the run was stopped   69 there is no catalogue yet
+          0 all rows were taken in   3 some were rejected, or the run was stopped   69
+          there is no catalogue yet
           64, 77, 78
         """
 
@@ -39,7 +45,8 @@ struct ImportCSVCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Where rejected rows go. Default: FILE.rejects.csv.", valueName: "file"))
     var rejects: RawArgument?
 
-    @Option(help: ArgumentHelp("What stands between columns: , ; or tab. Default: as in the first row.", valueName: "mark"))
+    @Option(
+        help: ArgumentHelp("What stands between columns: , ; or tab. Default: as in the first row.", valueName: "mark"))
     var separator: String?
 
     @Flag(name: .customLong("from-start"), help: "Begin with the first row, even if an earlier run was stopped.")
@@ -52,7 +59,9 @@ struct ImportCSVCommand: ParsableCommand {
     var file: RawArgument
 
     func validate() throws {
-        guard (1...1_000_000).contains(batch) else { throw ValidationError("--batch takes a number from 1 to 1000000.") }
+        guard (1...1_000_000).contains(batch) else {
+            throw ValidationError("--batch takes a number from 1 to 1000000.")
+        }
         if let separator, Self.mark(separator) == nil { throw ValidationError("--separator takes , or ; or tab.") }
     }
 

@@ -50,7 +50,8 @@ struct RejectsFile {
         let directory = try openDirectory(path.parent.isEmpty ? "." : path.parent)
         if length == 0 { do { try directory.remove(path.name) } catch { guard error.isMissing else { throw error } } }
         let isNew = length == 0
-        let descriptor = try directory.openBeneath(path.name, isNew ? [.readWrite, .createNew] : .readWrite, mode: 0o644)
+        let descriptor = try directory.openBeneath(
+            path.name, isNew ? [.readWrite, .createNew] : .readWrite, mode: 0o644)
         if isNew {
             try descriptor.write(Array(Self.header.utf8), at: 0)
             length = UInt64(Self.header.utf8.count)
@@ -69,7 +70,8 @@ struct RejectsFile {
         guard let status = try? FileStatus(at: path) else { return nil }
         guard status.kind == .regular else { return "\(path.escaped) is no regular file" }
         let beginning = (try? content(of: path)).map { Array($0.prefix(header.utf8.count)) }
-        return beginning == Array(header.utf8) ? nil : "\(path.escaped) is there already, and is no file of rejected rows"
+        return beginning == Array(header.utf8)
+            ? nil : "\(path.escaped) is there already, and is no file of rejected rows"
     }
 }
 

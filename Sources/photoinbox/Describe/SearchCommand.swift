@@ -12,17 +12,21 @@ struct SearchCommand: ParsableCommand {
 
     static let lesson = """
         EXAMPLES:
-          photoinbox search harbour              words, or beginnings of words, of title, keywords or place
+          photoinbox search harbour
+              words, or beginnings of words, of title, keywords or place
           photoinbox search --from 2026-08 --until 2026-09 --camera canon
           photoinbox search --keyword "fishing boat" --rating 4
           photoinbox search --outcome quarantined --name IMG_20
 
-        All conditions hold together. Case does not count, nor do accents in words. --from and --until take the
-        beginning of a local time: 2026, 2026-08, 2026-08-21T14. With --outcome, files that came and had that outcome
-        are found, instead of photos that are filed. What is found is of one moment, also while photos are filed.
+        All conditions hold together. Case does not count, nor do accents in words.
+        --from and --until take the beginning of a local time: 2026, 2026-08,
+        2026-08-21T14. With --outcome, files that came and had that outcome are found,
+        instead of photos that are filed. What is found is of one moment, also while
+        photos are filed.
 
         EXIT STATUS:
-          0 something is found   4 nothing matches   69 there is no catalogue yet   64, 77, 78
+          0 something is found   4 nothing matches   69 there is no catalogue yet
+          64, 77, 78
         """
 
     @OptionGroup var places: PlaceOptions

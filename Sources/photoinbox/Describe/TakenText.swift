@@ -21,7 +21,8 @@ struct TakenText {
             rest = rest.dropFirst()
             return first
         }
-        guard let year = number(4, 1...9999), let mark = take("-:/"), let month = number(2, 1...12), take("-:/") == mark,
+        guard let year = number(4, 1...9999), let mark = take("-:/"), let month = number(2, 1...12),
+            take("-:/") == mark,
             let day = number(2, 1...31), day <= Self.days(of: month, year)
         else { return nil }
         var text = Self.digits(year, 4) + [0x2D] + Self.digits(month, 2) + [0x2D] + Self.digits(day, 2)

@@ -66,6 +66,17 @@ extension StoredPhoto {
     }
 }
 
+extension PhotoDescription {
+    /// One line for each thing that is said of a photo.
+    func describe(in text: inout LabelledText) {
+        if let title { text.add("title", shown(title)) }
+        if !keywords.isEmpty { text.add("words", shown(keywords.joined(separator: "; "))) }
+        if let rating { text.add("stars", "\(rating) of 5") }
+        if let taken { text.add("said", "taken \(shown(taken))") }
+        if let place { text.add("at", shown(place)) }
+    }
+}
+
 extension StoredPhoto {
     /// As one of another's set: `2026/11/2026-11-21/IMG_1.CR3, raw, photo 7`.
     var setWords: String {
