@@ -15,17 +15,20 @@ sysusersdir ?= /usr/local/lib/sysusers.d
 tmpfilesdir ?= /usr/local/lib/tmpfiles.d
 DESTDIR     ?=
 
+# FACES=1: the decoder finds faces, with OpenCV.
+export FACES
+
 release := .build/release
 
 .PHONY: help deps test-deps build release test test-release tsan lint format config man bench campaign-overflow \
     campaign-kill campaign-random-kill campaign-errno campaign-power campaign-full-disk campaign-race \
-    campaign-writers campaign-seeded-bugs run install uninstall clean
+    campaign-writers campaign-mutants campaign-seeded-bugs run install uninstall clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | sort | column -t -s "$$(printf '\t')"
 
-deps: ## say which system libraries are missing and install them (asks first on a terminal)
-	@scripts/deps build
+deps: ## say which system libraries are missing and install them (asks first on a terminal); FACES=1 with OpenCV
+	@scripts/deps build $(FACES:1=faces)
 
 test-deps: deps ## the same, with what the tests use
 	@scripts/deps build test
@@ -80,7 +83,7 @@ man: build ## write docs/man anew, after a key, a problem or an option was added
 	.build/debug/photoinboxd --help < /dev/null | .build/debug/manual photoinboxd.8 > docs/man/photoinboxd.8
 	{ .build/debug/photoinbox --help; \
 	    for command in status explain list tail stats show log config pause resume rescan retry release discard undo reload verify adopt \
-	        rebuild thumbs metrics dump search import-csv export-csv export-json; do \
+	        rebuild thumbs similar sheet metrics dump search import-csv export-csv export-json; do \
 	        printf '\f%s\n' "$$command"; .build/debug/photoinbox "$$command" --help; \
 	    done; } < /dev/null | .build/debug/manual photoinbox.1 > docs/man/photoinbox.1
 	.build/debug/photoinbox watch --help < /dev/null | .build/debug/manual photoinbox-watch.1 > docs/man/photoinbox-watch.1
@@ -112,6 +115,9 @@ campaign-race: release ## names, links and directories swapped while photos are 
 
 campaign-writers: release ## slow and hostile writers of every style: ROUNDS (20), SEED
 	Campaigns/writers.py $(ROUNDS:%=--rounds %) $(SEED:%=--seed %)
+
+campaign-mutants: release ## mutants of pictures, through decoders and the daemon: MUTANTS (100,000), PICTURES, SEED
+	Campaigns/mutants.py $(MUTANTS:%=--mutants %) $(PICTURES:%=--pictures %) $(SEED:%=--seed %)
 
 campaign-seeded-bugs: ## faults put into a copy of the source, which the campaigns must catch: BUG
 	Campaigns/seeded_bugs.py $(BUG:%=--bug %)

@@ -16,6 +16,16 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let system = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 let toml = Target.Dependency.product(name: "TOMLKit", package: "TOMLKit")
 
+/// Whether the decoder finds faces, for googly eyes: `make deps build FACES=1`. OpenCV is not linked otherwise.
+let hasFaces = Context.environment["FACES"].map { !["", "0"].contains($0) } ?? false
+let faces: [Target] =
+    hasFaces
+    ? [
+        .target(
+            name: "CFaces", cxxSettings: [.unsafeFlags(["-I/usr/include/opencv4"])],
+            linkerSettings: ["objdetect", "imgproc", "core"].map { .linkedLibrary("opencv_\($0)") })
+    ] : []
+
 /// A target of ours.
 func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: swiftSettings)
@@ -69,7 +79,9 @@ let package = Package(
         module("CSV"),
         // Pictures: who asks for them, and the confined program that decodes them.
         module("Decoding", ["FileValues", "LinuxKernel", "SystemMonitor", system]),
-        .target(name: "CPictures", dependencies: ["CJPEG", "CRaw", "CVips"]),
+        .target(
+            name: "CPictures", dependencies: ["CJPEG", "CRaw", "CVips"] + faces.map { .target(name: $0.name) },
+            cSettings: hasFaces ? [.define("PHOTOINBOX_FACES")] : []),
         module("DecoderService", ["CPictures", "Decoding", "FileValues", "LinuxKernel", system]),
         module(
             "Inbox",
@@ -149,5 +161,6 @@ let package = Package(
         tests("ExamplesTests", ["watch-things"]),
         tests("CampaignTests", ["photoinboxd"]),
         tests("ServiceTests", [], exclude: ["Scripts"]),
-    ]
+    ] + faces,
+    cxxLanguageStandard: .cxx17
 )

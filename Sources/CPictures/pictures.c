@@ -1,5 +1,10 @@
 #include "cpictures.h"
+#include "fingerprint.h"
 #include "jpeg.h"
+#include "pixels.h"
+#ifdef PHOTOINBOX_FACES
+#include <cfaces.h>
+#endif
 #include <libraw/libraw.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -29,18 +34,18 @@ int cpictures_start(void) {
     static const char *const trusted[] = {"VipsForeignLoadJpeg", "VipsForeignLoadPng", "VipsForeignLoadWebp",
                                           "VipsForeignLoadTiff", "VipsForeignLoadHeif"};
     for (size_t i = 0; i < G_N_ELEMENTS(trusted); i++) vips_operation_block_set(trusted[i], FALSE);
+#ifdef PHOTOINBOX_FACES
+    if (cfaces_start()) {
+        vips_error("faces", "OpenCV's cascades are not to be had: install opencv-data");
+        return -1;
+    }
+#endif
     return 0;
 }
 
 void cpictures_take_message(char *text, size_t size) {
     g_strlcpy(text, vips_error_buffer(), size);
     vips_error_clear();
-}
-
-static int judge(uint64_t width, uint64_t height, const struct cpictures_limits *limits) {
-    if (width == 0 || height == 0) return CPICTURES_UNREADABLE;
-    if (width > limits->side || height > limits->side) return CPICTURES_TOO_LARGE;
-    return width > limits->pixels / height ? CPICTURES_TOO_LARGE : CPICTURES_DONE;
 }
 
 static void tell(struct cpictures_facts *facts, uint32_t width, uint32_t height, int orientation) {
@@ -59,40 +64,38 @@ static const char *profile_for(VipsImage *image) {
 /* Looks at the header alone. */
 static int look(VipsImage *image, const struct cpictures_limits *limits, struct cpictures_facts *facts) {
     if (facts) tell(facts, (uint32_t)image->Xsize, (uint32_t)image->Ysize, vips_image_get_orientation(image));
-    return judge((uint64_t)image->Xsize, (uint64_t)image->Ysize, limits);
+    return pixels_judge((uint64_t)image->Xsize, (uint64_t)image->Ysize, limits);
 }
 
-/* Takes `image`. */
-static int save(VipsImage *image, int quality, struct cpictures_part *part) {
-    part->width = (uint32_t)image->Xsize;
-    part->height = (uint32_t)image->Ysize;
-    VipsArrayDouble *white = vips_array_double_newv(1, 255.0);
-    int result = vips_jpegsave_buffer(image, &part->bytes, &part->length, "Q", quality, "optimize_coding", TRUE, "strip",
-                                      TRUE, "background", white, NULL);
-    vips_area_unref(VIPS_AREA(white));
-    return result ? CPICTURES_UNREADABLE : CPICTURES_DONE;
+/* The smallest part is described, whichever way it was made. */
+static void describe(VipsImage *image, struct cpictures_facts *facts) {
+    uint32_t width = 0, height = 0;
+    uint8_t *pixels = pixels_of(image, &width, &height);
+    if (!pixels) return;
+    pixels_describe(pixels, width, height, facts);
+    g_free(pixels);
 }
 
 /* The first part is `first`, which this takes; the others are made of it. */
-static int save_all(VipsImage *first, int quality, struct cpictures_part *parts, uint32_t count) {
-    VipsImage *pixels = first;
-    if (count > 1) {
-        pixels = vips_image_copy_memory(first);
-        g_object_unref(first);
-        if (!pixels) return CPICTURES_UNREADABLE;
-    }
-    int result = save(pixels, quality, &parts[0]);
-    for (uint32_t i = 1; i < count && result == CPICTURES_DONE; i++) {
+static int save_all(VipsImage *first, int quality, struct cpictures_part *parts, uint32_t count,
+                    struct cpictures_facts *facts) {
+    /* Read more than once: written, made smaller, described. */
+    VipsImage *pixels = vips_image_copy_memory(first);
+    g_object_unref(first);
+    int result = pixels ? CPICTURES_DONE : CPICTURES_UNREADABLE;
+    for (uint32_t i = 0; i < count && result == CPICTURES_DONE; i++) {
         VipsImage *smaller = NULL;
-        if (vips_thumbnail_image(pixels, &smaller, (int)parts[i].size, "height", (int)parts[i].size, "size",
-                                 VIPS_SIZE_DOWN, "no_rotate", TRUE, NULL)) {
+        if (i == 0) {
+            smaller = g_object_ref(pixels);
+        } else if (vips_thumbnail_image(pixels, &smaller, (int)parts[i].size, "height", (int)parts[i].size, "size",
+                                        VIPS_SIZE_DOWN, "no_rotate", TRUE, NULL)) {
             result = CPICTURES_UNREADABLE;
-        } else {
-            result = save(smaller, quality, &parts[i]);
-            g_object_unref(smaller);
+            break;
         }
+        if (i + 1 == count) describe(smaller, facts);
+        result = pixels_save(smaller, quality, &parts[i]);
     }
-    g_object_unref(pixels);
+    if (pixels) g_object_unref(pixels);
     return result;
 }
 
@@ -115,7 +118,8 @@ static int is_plain_jpeg(VipsImage *image) {
 }
 
 /* Takes `planes`, which are those of the first part; each other part is made of the one before. */
-static int write_all(struct planes planes, int quality, struct cpictures_part *parts, uint32_t count) {
+static int write_all(struct planes planes, int quality, struct cpictures_part *parts, uint32_t count,
+                     struct cpictures_facts *facts) {
     int result = 0;
     for (uint32_t i = 0; i < count && !result; i++) {
         uint32_t width = planes.plane[0].width, height = planes.plane[0].height;
@@ -130,12 +134,13 @@ static int write_all(struct planes planes, int quality, struct cpictures_part *p
         parts[i].height = height;
         result = result || jpeg_write(&planes, quality, &parts[i].bytes, &parts[i].length);
     }
+    if (!result) facts->is_described = fingerprint(&planes.plane[0], &facts->description) == 0;
     planes_free(&planes);
     return result ? CPICTURES_UNREADABLE : CPICTURES_DONE;
 }
 
 static int make_of_jpeg(const void *bytes, size_t length, int quality, struct cpictures_part *parts, uint32_t count,
-                        int orientation, int *is_unusual) {
+                        int orientation, int *is_unusual, struct cpictures_facts *facts) {
     /* As libvips does it: from 90 on colours keep all their samples. */
     uint32_t step = quality < 90 ? 2 : 1;
     struct planes planes;
@@ -147,7 +152,7 @@ static int make_of_jpeg(const void *bytes, size_t length, int quality, struct cp
         vips_error("jpeg", "%s", reason);
         return CPICTURES_UNREADABLE;
     }
-    return write_all(planes, quality, parts, count);
+    return write_all(planes, quality, parts, count, facts);
 }
 
 static int make_of_picture(int fd, const struct cpictures_limits *limits, int quality, struct cpictures_part *parts,
@@ -171,7 +176,8 @@ static int make_of_picture(int fd, const struct cpictures_limits *limits, int qu
         void *bytes = map(fd, &length);
         if (!bytes) return CPICTURES_UNREADABLE;
         int is_unusual = 0;
-        result = make_of_jpeg(bytes, length, quality, parts, count, (int)facts->orientation, &is_unusual);
+        result = make_of_jpeg(bytes, length, quality, parts, count, (int)facts->orientation, &is_unusual,
+                              facts);
         munmap(bytes, length);
         if (!is_unusual) return result;
     }
@@ -181,7 +187,7 @@ static int make_of_picture(int fd, const struct cpictures_limits *limits, int qu
     result = CPICTURES_UNREADABLE;
     if (!vips_thumbnail_source(source, &small, (int)parts[0].size, "height", (int)parts[0].size, "size", VIPS_SIZE_DOWN,
                                "export_profile", profile, "fail_on", VIPS_FAIL_ON_TRUNCATED, NULL))
-        result = save_all(small, quality, parts, count);
+        result = save_all(small, quality, parts, count, facts);
     g_object_unref(source);
     return result;
 }
@@ -222,7 +228,7 @@ static VipsImage *small_preview(const libraw_thumbnail_t *thumbnail, const struc
                               VIPS_SIZE_DOWN, "export_profile", profile, "no_rotate", TRUE, NULL);
     } else if (thumbnail->tformat == LIBRAW_THUMBNAIL_BITMAP) {
         size_t needed = (size_t)thumbnail->twidth * thumbnail->theight * 3;
-        if (thumbnail->tlength < needed || judge(thumbnail->twidth, thumbnail->theight, limits) != CPICTURES_DONE)
+        if (thumbnail->tlength < needed || pixels_judge(thumbnail->twidth, thumbnail->theight, limits) != CPICTURES_DONE)
             return NULL;
         image = vips_image_new_from_memory(thumbnail->thumb, needed, thumbnail->twidth, thumbnail->theight, 3,
                                            VIPS_FORMAT_UCHAR);
@@ -236,20 +242,21 @@ static VipsImage *small_preview(const libraw_thumbnail_t *thumbnail, const struc
 /* As most cameras make it: a JPEG without a profile. */
 static int make_of_plain_preview(const libraw_thumbnail_t *thumbnail, const struct cpictures_limits *limits,
                                  int quality, struct cpictures_part *parts, uint32_t count, int orientation,
-                                 int *is_unusual) {
+                                 int *is_unusual, struct cpictures_facts *facts) {
     VipsImage *image = vips_image_new_from_buffer(thumbnail->thumb, thumbnail->tlength, "", NULL);
     if (!image) return CPICTURES_UNREADABLE;
     int is_plain = look(image, limits, NULL) == CPICTURES_DONE && is_plain_jpeg(image);
     g_object_unref(image);
     if (!is_plain) return CPICTURES_UNREADABLE;
-    return make_of_jpeg(thumbnail->thumb, thumbnail->tlength, quality, parts, count, orientation, is_unusual);
+    return make_of_jpeg(thumbnail->thumb, thumbnail->tlength, quality, parts, count, orientation, is_unusual,
+                        facts);
 }
 
 static int make_of_preview(libraw_data_t *raw, const struct cpictures_limits *limits, int quality,
                            struct cpictures_part *parts, uint32_t count, struct cpictures_facts *facts) {
     int orientation = orientation_of_flip(raw->sizes.flip);
     tell(facts, raw->sizes.width, raw->sizes.height, orientation);
-    int result = judge(raw->sizes.width, raw->sizes.height, limits);
+    int result = pixels_judge(raw->sizes.width, raw->sizes.height, limits);
     if (result != CPICTURES_DONE) return result;
     int code = libraw_unpack_thumb(raw);
     if (code) {
@@ -258,11 +265,12 @@ static int make_of_preview(libraw_data_t *raw, const struct cpictures_limits *li
     }
     if (raw->thumbnail.tformat == LIBRAW_THUMBNAIL_JPEG) {
         int is_unusual = 1;
-        result = make_of_plain_preview(&raw->thumbnail, limits, quality, parts, count, orientation, &is_unusual);
+        result =
+            make_of_plain_preview(&raw->thumbnail, limits, quality, parts, count, orientation, &is_unusual, facts);
         if (!is_unusual) return result;
     }
     VipsImage *small = small_preview(&raw->thumbnail, limits, parts[0].size, orientation);
-    return small ? save_all(small, quality, parts, count) : CPICTURES_UNREADABLE;
+    return small ? save_all(small, quality, parts, count, facts) : CPICTURES_UNREADABLE;
 }
 
 static int make_of_raw(int fd, const struct cpictures_limits *limits, int quality, struct cpictures_part *parts,

@@ -24,6 +24,7 @@ enum Schema {
         }
         migrator.registerMigration("6 moves under way") { db in try db.execute(sql: moves) }
         migrator.registerMigration("7 hooks") { db in try db.execute(sql: hooks) }
+        migrator.registerMigration("8 renditions") { db in try db.execute(sql: renditions) }
         migrator.registerMigration("9 descriptions") { db in try db.execute(sql: descriptions) }
         return migrator
     }()
@@ -246,6 +247,21 @@ enum Schema {
             told INTEGER NOT NULL,
             since INTEGER NOT NULL
         ) STRICT;
+        """
+
+    /// What was made of a photo beside files, and why not. By the photo's number, which grows with the time of filing, so
+    /// that rows of new photos lie side by side. Pictures themselves are files, named by content, and have no row.
+    private static let renditions = """
+        CREATE TABLE rendition (
+            photo_id INTEGER NOT NULL REFERENCES photo (id) ON DELETE CASCADE,
+            kind TEXT NOT NULL,
+            at INTEGER NOT NULL,
+            -- Why it cannot be made; NULL where it is.
+            reason TEXT,
+            -- The bits of a 'hash': what the photo looks like.
+            likeness INTEGER,
+            PRIMARY KEY (photo_id, kind)
+        ) STRICT, WITHOUT ROWID;
         """
 
     /// A file's role in its set (`raw`, `picture`, `film`, `sidecar`; NULL before sets were known) and what it is looked

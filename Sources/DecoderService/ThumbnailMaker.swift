@@ -28,14 +28,28 @@ package struct ThumbnailMaker: PictureMaker {
         var limits = cpictures_limits(pixels: request.limits.pixels, side: request.limits.side)
         var facts = cpictures_facts()
         var parts = request.sizes.map { cpictures_part(size: $0, width: 0, height: 0, bytes: nil, length: 0) }
-        let result = cpictures_make(
-            picture, request.kind == .raw ? 1 : 0, &limits, Int32(request.quality), &parts, UInt32(parts.count), &facts)
         defer { cpictures_release(&parts, UInt32(parts.count)) }
+        let quality = Int32(request.quality)
+        let result: Int32
+        switch request.kind {
+        case .picture, .raw:
+            result = cpictures_make(
+                picture, request.kind == .raw ? 1 : 0, &limits, quality, &parts, UInt32(parts.count), &facts)
+        case .tiltShift: result = cpictures_tilt_shift(picture, &limits, quality, &parts[0], &facts)
+        case .googly: result = cpictures_googly(picture, &limits, quality, &parts[0], &facts)
+        case .sheet:
+            do throws(WireError) {
+                result = try SheetMaker.make(
+                    picture, quality: request.quality, limits: &limits, part: &parts[0], facts: &facts)
+            } catch { return refusal(.badRequest, error.description) }
+        }
         let said = Self.message
         switch Int(result) {
         case Int(CPICTURES_DONE): break
         case Int(CPICTURES_TOO_LARGE): return refusal(.tooLarge, "\(facts.width) x \(facts.height) pixels")
         case Int(CPICTURES_NO_PREVIEW): return refusal(.noPreview, said)
+        case Int(CPICTURES_NOTHING_FOUND): return refusal(.nothingFound, "no pair of eyes is to be seen in it")
+        case Int(CPICTURES_UNSUPPORTED): return refusal(.unsupported, "this photoinbox-decoder was built without faces")
         default: return refusal(.unreadable, said.isEmpty ? "no picture in it" : said)
         }
         do throws(SystemCallError) {
@@ -43,6 +57,7 @@ package struct ThumbnailMaker: PictureMaker {
                 DecoderAnswer(
                     id: request.id, width: facts.width, height: facts.height,
                     orientation: UInt8(truncatingIfNeeded: facts.orientation), memory: residentMemory,
+                    likeness: facts.is_described != 0 ? facts.description : nil,
                     parts: try Self.write(parts, to: answer)))
         } catch {
             return refusal(.noRoom, error.description)

@@ -167,6 +167,14 @@ extension Settings {
         key(
             .inbox, "library", .path, fallback: .words("the library"), example: "\"/srv/photos/library\"",
             "The library of this inbox. All inboxes share one library in this version, so it must be the same."),
+        key(
+            .inbox, "renditions", .choices(RenditionKind.allCases.map(\.rawValue)),
+            fallback: .words("[\"thumbnail\", \"preview\", \"hash\"]"),
+            example: "[\"thumbnail\", \"preview\", \"hash\", \"tilt-shift\"]",
+            "What is made of the photos of this inbox, where [pictures] is enabled; what one of them needs is made, too. "
+                + "\"hash\" is what \"photoinbox similar\" goes by; it needs the thumbnail. \"tilt-shift\" makes the "
+                + "preview look like a model of what it shows, \"googly\" lays googly eyes over each pair of eyes in it; "
+                + "for that the decoder must have been built with FACES=1."),
     ]
 
     private static let filingKeys: [KeyDescription] = [

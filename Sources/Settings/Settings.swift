@@ -90,6 +90,8 @@ package struct InboxSettings: Hashable, Sendable {
     /// How long after its last change a file may stay incomplete, before it is set aside for a person.
     package let patience: TimeSpan
     package let exclude: [PathGlob]
+    /// What is made of its photos.
+    package let renditions: [RenditionKind]
 
     /// The pattern that leaves `path`, relative to the inbox, alone; nil if none does.
     package func exclusion(of path: BytePath) -> PathGlob? { exclude.first { $0.matches(path) } }
@@ -111,8 +113,10 @@ package struct SetSettings: Hashable, Sendable {
 /// Small pictures of filed photos.
 package struct PictureSettings: Hashable, Sendable {
     package let isEnabled: Bool
-    /// The longer sides in pixels, from large to small.
-    package let sizes: [UInt32]
+    /// Its longer side, in pixels.
+    package let thumbnail: UInt32
+    /// The same; 0 for none.
+    package let preview: UInt32
     /// Of the JPEGs, 1 to 100.
     package let quality: UInt8
     /// Whether none are made where the decoder cannot be confined entirely.
@@ -126,9 +130,12 @@ package struct PictureSettings: Hashable, Sendable {
     /// How many may run at once; 0 for one for each processor, four at most.
     package let decoders: Int
 
+    /// The longer sides in pixels, from large to small, each once.
+    package var sizes: [UInt32] { Set([thumbnail, preview]).filter { $0 > 0 }.sorted(by: >) }
+
     /// Where there is no configuration: the key table's defaults.
     package static let standard = PictureSettings(
-        isEnabled: false, sizes: [2_048, 512], quality: 80, isConfinementRequired: true, time: .seconds(60),
+        isEnabled: false, thumbnail: 512, preview: 2_048, quality: 80, isConfinementRequired: true, time: .seconds(60),
         processorTime: .seconds(30), decoder: nil, decoders: 0)
 }
 

@@ -1,4 +1,5 @@
 import FileValues
+import PhotoModel
 
 /// Looks at all assignments as a whole: what is missing, what contradicts, what follows; makes the ``Settings``.
 struct SettingsAssembly {
@@ -47,6 +48,7 @@ struct SettingsAssembly {
         checkHooks()
         checkSignals()
         checkMetrics()
+        checkRenditions()
         adoptInboxLibraries()
         deriveDirectories()
         checkOverlaps()
@@ -140,6 +142,19 @@ struct SettingsAssembly {
         }
         if let around {
             assignments.report("this lies in \(around.name)", statement: given.statement, origin: given.origin)
+        }
+    }
+
+    private mutating func checkRenditions() {
+        guard SettingsValues(assignments: assignments).settings().pictures.preview == 0 else { return }
+        for inbox in assignments.members(of: .inbox) {
+            guard let given = assignments.values[SettingsKey(.inbox, inbox.name, "renditions")],
+                case .words(let words) = given.value,
+                let kind = words.compactMap(RenditionKind.init).first(where: { $0.needs.contains(.preview) })
+            else { continue }
+            assignments.report(
+                "\"\(kind.rawValue)\" is made of the preview, and [pictures] says preview = \"0\"",
+                statement: given.statement, origin: given.origin)
         }
     }
 

@@ -49,7 +49,16 @@ struct SettingsValues {
             case .span(let patience) = value(SettingsKey(.inbox, name, "patience"))?.value,
             case .globs(let exclude) = value(SettingsKey(.inbox, name, "exclude"))?.value
         else { return nil }
-        return InboxSettings(name: name, path: root, mode: mode, quiet: quiet, patience: patience, exclude: exclude)
+        return InboxSettings(
+            name: name, path: root, mode: mode, quiet: quiet, patience: patience, exclude: exclude,
+            renditions: renditions(of: name))
+    }
+
+    private func renditions(of inbox: String) -> [RenditionKind] {
+        guard case .words(let words) = value(SettingsKey(.inbox, inbox, "renditions"))?.value else {
+            return RenditionKind.standard
+        }
+        return words.compactMap(RenditionKind.init)
     }
 
     private func sets() -> SetSettings {
@@ -74,10 +83,10 @@ struct SettingsValues {
             }
             return span
         }
-        let sizes = Set([number("thumbnail"), number("preview")].filter { $0 > 0 })
         return PictureSettings(
             isEnabled: word(SettingsKey(.pictures, "enabled")) == "yes",
-            sizes: sizes.sorted(by: >).map { UInt32(clamping: $0) }, quality: UInt8(clamping: number("quality")),
+            thumbnail: UInt32(clamping: number("thumbnail")), preview: UInt32(clamping: number("preview")),
+            quality: UInt8(clamping: number("quality")),
             isConfinementRequired: word(SettingsKey(.pictures, "confinement")) != "best-effort", time: span("time"),
             processorTime: span("processor-time"), decoder: path(SettingsKey(.pictures, "decoder")),
             decoders: number("decoders"))

@@ -30,6 +30,7 @@ struct HelpText {
             ("explain", ExplainCommand.lesson), ("show", ShowCommand.lesson), ("dump", DumpCommand.lesson),
             ("verify", VerifyCommand.lesson), ("adopt", AdoptCommand.lesson), ("rebuild", RebuildCommand.lesson),
             ("thumbs", ThumbsCommand.lesson), ("metrics", MetricsCommand.lesson), ("reload", ReloadCommand.lesson),
+            ("similar", SimilarCommand.lesson), ("sheet", SheetCommand.lesson),
             ("pause", PauseCommand.lesson), ("resume", ResumeCommand.lesson), ("rescan", RescanCommand.lesson),
             ("retry", RetryCommand.lesson), ("release", ReleaseCommand.lesson), ("discard", DiscardCommand.lesson),
             ("undo", UndoCommand.lesson), ("stats", StatsCommand.lesson), ("config", ConfigCommand.lesson),

@@ -18,7 +18,7 @@ struct PhotoInbox: ParsableCommand {
                 name: "Look",
                 subcommands: [
                     StatusCommand.self, ListCommand.self, SearchCommand.self, TailCommand.self, StatsCommand.self,
-                    WatchCommand.self,
+                    WatchCommand.self, SimilarCommand.self, SheetCommand.self,
                 ]),
             CommandGroup(
                 name: "Understand",

@@ -74,10 +74,13 @@ import Testing
         #expect(argument?.path.bytes == bytes)
     }
 
-    @Test func readsMoments() {
+    @Test func readsMoments() throws {
         #expect(SinceText("2h")?.moment(now: 10_000) == 2800)
         #expect(SinceText("90s")?.moment(now: 100) == 10)
         #expect(SinceText("1w")?.moment(now: 0) == -604_800)
+        let noon = try #require(SinceText("2026-03-02T12:00")?.moment(now: 0))
+        #expect(SinceText("yesterday")?.moment(now: noon) == SinceText("2026-03-01")?.moment(now: 0))
+        #expect(SinceText("today")?.moment(now: noon) == SinceText("2026-03-02")?.moment(now: 0))
         let midnight = SinceText("2026-03-01")?.moment(now: 0)
         let later = SinceText("2026-03-01T14:07:31")?.moment(now: 0)
         #expect(later.flatMap { later in midnight.map { later - $0 } } == 50_851)

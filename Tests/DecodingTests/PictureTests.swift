@@ -151,7 +151,7 @@ struct PictureTests {
         return [0xFF, 0xD8, 0xFF, 0xE1, 0, UInt8(tiff.count + 2)] + tiff + bytes.dropFirst(2)
     }
 
-    private static func pixels(
+    static func pixels(
         of picture: DecodedPicture, in scratch: ScratchDirectory
     ) throws -> (Int, Int, (Int, Int) -> [UInt8]) {
         let path = scratch.appending("small.jpg")

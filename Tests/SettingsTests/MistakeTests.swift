@@ -19,6 +19,16 @@ struct MistakeTests {
             "photoinbox.toml:4:9: quiet = 5: expected a string, found an integer; write \"5s\", \"2m\" or \"1h\""
         ),
         ("quiet = \"2d\"", "photoinbox.toml:4:9: quiet = \"2d\": too long; at most \"1d\""),
+        (
+            "renditions = ['thumbnail', 'tilt']",
+            "photoinbox.toml:4:28: renditions = ['thumbnail', 'tilt']: \"tilt\" is none of them; write some of "
+                + "[\"thumbnail\", \"preview\", \"hash\", \"tilt-shift\", \"googly\"]"
+        ),
+        (
+            "renditions = ['googly']\n[pictures]\npreview = '0'",
+            "photoinbox.toml:4:14: renditions = ['googly']: \"googly\" is made of the preview, and [pictures] says "
+                + "preview = \"0\""
+        ),
         ("mode = \"moev\"", "photoinbox.toml:4:8: mode = \"moev\": did you mean \"move\"?"),
         ("mode = \"steal\"", "photoinbox.toml:4:8: mode = \"steal\": write \"move\" or \"copy\""),
         (

@@ -1,4 +1,5 @@
 import FileValues
+import PhotoModel
 import Testing
 
 @testable import Settings
@@ -124,6 +125,14 @@ struct SettingsTests {
         let settings = try settings(text, at: "conf/photoinbox.toml")
         #expect(settings.library?.path == "/home/ana/conf/library")
         #expect(settings.inboxes[0].path == "/home/ana/conf/in/box")
+    }
+
+    @Test func renditionsAreOfEachInbox() throws {
+        let text =
+            "library = '/l'\n[inbox.a]\npath = '/a'\n[inbox.b]\npath = '/b'\nrenditions = ['googly', 'hash']"
+            + "\n[inbox.c]\npath = '/c'\nrenditions = []"
+        let inboxes = try settings(text).inboxes
+        #expect(inboxes.map(\.renditions) == [RenditionKind.standard, [.googly, .hash], []])
     }
 
     @Test func inboxesMayNameTheOneLibraryThemselves() throws {

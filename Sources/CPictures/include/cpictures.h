@@ -16,11 +16,14 @@ struct cpictures_limits {
     uint32_t side;
 };
 
-/* What was found; width and height as the picture is shown, orientation as EXIF counts. */
+/* What was found; width and height as the picture is shown, orientation as EXIF counts. Where `is_described`, pictures
+   that look alike have descriptions that differ in few bits. */
 struct cpictures_facts {
     uint32_t width;
     uint32_t height;
     uint32_t orientation;
+    int is_described;
+    uint64_t description;
 };
 
 /* One small picture: a JPEG that fits into a square of `size` pixels. `bytes` is to be given back. */
@@ -32,12 +35,42 @@ struct cpictures_part {
     size_t length;
 };
 
-enum { CPICTURES_DONE = 0, CPICTURES_TOO_LARGE = 1, CPICTURES_UNREADABLE = 2, CPICTURES_NO_PREVIEW = 3 };
+enum {
+    CPICTURES_DONE = 0,
+    CPICTURES_TOO_LARGE = 1,
+    CPICTURES_UNREADABLE = 2,
+    CPICTURES_NO_PREVIEW = 3,
+    /* Nothing to work on is in it: no face. */
+    CPICTURES_NOTHING_FOUND = 4,
+    /* This build cannot. */
+    CPICTURES_UNSUPPORTED = 5,
+};
 
 /* Reads the picture on `fd`, and makes `count` parts, whose sizes are given from large to small. `is_raw` takes the
    preview that a camera put into its raw file. In sRGB, turned upright. */
 int cpictures_make(int fd, int is_raw, const struct cpictures_limits *limits, int quality,
                    struct cpictures_part *parts, uint32_t count, struct cpictures_facts *facts);
+
+/* Makes a street look like a model of it, of a rendition of our own on `fd`: sharp in a band, blurred above and below. */
+int cpictures_tilt_shift(int fd, const struct cpictures_limits *limits, int quality, struct cpictures_part *part,
+                         struct cpictures_facts *facts);
+
+/* Lays googly eyes over each pair of eyes of a rendition of our own; CPICTURES_UNSUPPORTED in a build without faces. */
+int cpictures_googly(int fd, const struct cpictures_limits *limits, int quality, struct cpictures_part *part,
+                     struct cpictures_facts *facts);
+
+/* A white page, in pixels; NULL where it is too large. What would be beyond its edge is left out. */
+struct cpictures_page *cpictures_page_begin(uint32_t width, uint32_t height);
+void cpictures_page_end(struct cpictures_page *page);
+void cpictures_page_fill(struct cpictures_page *page, uint32_t x, uint32_t y, uint32_t width, uint32_t height,
+                         uint8_t grey);
+/* Characters of Unicode, in a built-in font of 8 by 13 pixels. */
+void cpictures_page_text(struct cpictures_page *page, uint32_t x, uint32_t y, uint8_t grey, const uint32_t *characters,
+                         uint32_t count);
+/* A picture, made as small as fits into the square, in the middle of it. */
+int cpictures_page_picture(struct cpictures_page *page, const void *bytes, size_t length,
+                           const struct cpictures_limits *limits, uint32_t x, uint32_t y, uint32_t side);
+int cpictures_page_save(const struct cpictures_page *page, int quality, struct cpictures_part *part);
 
 /* Gives back what cpictures_make() made. */
 void cpictures_release(struct cpictures_part *parts, uint32_t count);

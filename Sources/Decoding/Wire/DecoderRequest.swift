@@ -31,6 +31,15 @@ package struct DecoderRequest: Hashable, Sendable {
         case picture = 1
         /// The preview that a camera put into its raw file.
         case raw = 2
+        /// One of our own renditions, to be made to look like a model of what it shows.
+        case tiltShift = 3
+        /// One of our own renditions, to get googly eyes.
+        case googly = 4
+        /// The tiles of a contact sheet, as ``SheetSource`` writes them.
+        case sheet = 5
+
+        /// Of these one size is made.
+        package var makesOne: Bool { self != .picture && self != .raw }
     }
 
     /// At most so many sizes are made of one picture.
@@ -82,11 +91,15 @@ package struct DecoderAnswer: Hashable, Sendable {
     package var orientation: UInt8
     /// The decoder's own, in bytes, when it was done.
     package var memory: UInt64
+    /// What it looks like: of pictures that look alike few bits differ. Nil for one that is too even to be told from others.
+    package var likeness: UInt64?
     package var parts: [DecodedPart]
 
     package init(
-        id: UInt64, width: UInt32, height: UInt32, orientation: UInt8, memory: UInt64, parts: [DecodedPart]
+        id: UInt64, width: UInt32, height: UInt32, orientation: UInt8, memory: UInt64, likeness: UInt64? = nil,
+        parts: [DecodedPart]
     ) {
+        self.likeness = likeness
         self.id = id
         self.width = width
         self.height = height
@@ -127,6 +140,10 @@ package struct DecoderRefusal: Hashable, Sendable {
         case badRequest = 4
         /// The answer could not be written.
         case noRoom = 5
+        /// Nothing to work on is in it: no face.
+        case nothingFound = 6
+        /// This build of the decoder cannot.
+        case unsupported = 7
     }
 
     package var id: UInt64

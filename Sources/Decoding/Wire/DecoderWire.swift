@@ -4,7 +4,7 @@
 /// little-endian, texts are UTF-8 after their length (u16). Neither side trusts the other: whatever bytes come, reading
 /// them gives a message or a ``WireError``.
 package enum DecoderWire {
-    package static let version: UInt16 = 1
+    package static let version: UInt16 = 2
     /// No message is longer.
     package static let longestMessage = 4_096
     /// No text in one is longer; what is more is cut.
@@ -82,6 +82,7 @@ extension DecoderRequest {
         for _ in 0..<count { sizes.append(try reader.number()) }
         guard sizes.allSatisfy({ (1...65_535).contains($0) }), zip(sizes, sizes.dropFirst()).allSatisfy({ $0 > $1 })
         else { throw .value("order of sizes") }
+        guard sizes.count == 1 || !kind.makesOne else { throw .value("number of sizes") }
         try reader.end()
         self.init(id: id, kind: kind, limits: limits, quality: quality, sizes: sizes)
     }
@@ -102,6 +103,8 @@ extension DecoderMessage {
             writer.put(answer.height)
             writer.put(answer.orientation)
             writer.put(answer.memory)
+            writer.put(UInt8(answer.likeness == nil ? 0 : 1))
+            writer.put(answer.likeness ?? 0)
             writer.put(UInt8(truncatingIfNeeded: answer.parts.count))
             for part in answer.parts {
                 writer.put(part.size)
@@ -141,6 +144,10 @@ extension DecoderAnswer {
         self.init(
             id: try reader.number(), width: try reader.number(), height: try reader.number(),
             orientation: try reader.number(), memory: try reader.number(), parts: [])
+        let isDescribed: UInt8 = try reader.number()
+        let likeness: UInt64 = try reader.number()
+        guard isDescribed <= 1, isDescribed == 1 || likeness == 0 else { throw .value("likeness") }
+        if isDescribed == 1 { self.likeness = likeness }
         let count: UInt8 = try reader.number()
         guard (1...DecoderRequest.mostSizes).contains(Int(count)) else { throw .value("number of pictures") }
         for _ in 0..<count {

@@ -3,6 +3,7 @@ import Decoding
 import FileValues
 import LinuxKernel
 import Logging
+import PhotoModel
 import Reporting
 import Settings
 import SystemMonitor
@@ -16,6 +17,7 @@ actor ThumbnailDesk {
     /// From one try without a decoder to the next.
     private static let pause = Duration.seconds(300)
     private static let page = 64
+    private static let recordsAtOnce = 64
 
     private nonisolated let executor: QueueExecutor
     private let catalogue: Catalogue
@@ -37,6 +39,8 @@ actor ThumbnailDesk {
     private var newest: Int64 = 0
     /// All up to this one were tried before.
     private var done: Int64 = 0
+    /// What the catalogue has still to be told; many at once, since each time costs a sync.
+    private var records: [RenditionRecord] = []
     private var isPausing = false
     private var isStopped = false
     private nonisolated let counts = Locked(Counts())
@@ -45,6 +49,7 @@ actor ThumbnailDesk {
         var clients: [DecoderClient] = []
         var made = 0
         var failed = 0
+        var kinds: [RenditionKind: DaemonState.Rendition] = [:]
         var trouble: String?
     }
 
@@ -64,8 +69,8 @@ actor ThumbnailDesk {
         isPausing = false
         let next =
             settings.pictures.isEnabled
-            ? ThumbnailWork(settings.pictures, store: ThumbnailStore(state: settings.state)) : nil
-        if next?.settings == work?.settings, next?.store == work?.store { return resume() }
+            ? ThumbnailWork(settings, state: settings.state) : nil
+        if next == work { return resume() }
         await letGo()
         work = next
         guard let next else { return }
@@ -92,6 +97,7 @@ actor ThumbnailDesk {
         self.clients = []
         for client in clients { await client.stop() }
         for task in running.values { await task.value }
+        keepRecords()
         counts.withLock { $0.clients = [] }
         problems.set(.decoderUnavailable, nil)
         problems.set(.decoderUnconfined, nil)
@@ -128,7 +134,6 @@ actor ThumbnailDesk {
         var stored: StoredPhoto? = first
         while let photo = stored {
             subsystem.waiting(arrivals.count)
-            subsystem.enter("making thumbnails of \(photo.photo.libraryPath.escaped)")
             guard await make(photo, client, work), !isPausing, !clients.isEmpty else { break }
             stored = next()
         }
@@ -138,16 +143,22 @@ actor ThumbnailDesk {
 
     private func finishIfIdle() {
         guard running.isEmpty else { return }
+        keepRecords()
         subsystem.waiting(0)
         subsystem.idle()
-        if !clients.isEmpty, !isPausing { markDone() }
+        if !clients.isEmpty, !isPausing, records.isEmpty { markDone() }
     }
 
     /// Whether it makes sense to go on.
     private func make(_ stored: StoredPhoto, _ client: DecoderClient, _ work: ThumbnailWork) async -> Bool {
-        let result = await work.make(stored, by: client)
         let path = stored.photo.libraryPath.escaped
-        switch result {
+        let known = work.isConcerned(stored.photo) ? (try? catalogue.renditions(ofPhoto: stored.id)) ?? [] : []
+        let made = await work.make(stored, known: known, by: client) { [subsystem] plan in
+            let (settled, all) = plan.progress
+            subsystem.enter("making renditions of \(path), \(settled) of \(all) done")
+        }
+        take(made, of: path)
+        switch made.result {
         case .nothingToDo: break
         case .made:
             counts.withLock { $0.made += 1 }
@@ -167,6 +178,38 @@ actor ThumbnailDesk {
         let gaps = client.snapshot().gaps
         problems.set(.decoderUnconfined, gaps.isEmpty ? nil : [.reason: .text(gaps)])
         return true
+    }
+
+    /// Counts what came of each kind, and keeps what the catalogue is to be told.
+    private func take(_ made: ThumbnailWork.Made, of path: String) {
+        records += made.records
+        if records.count >= Self.recordsAtOnce { keepRecords() }
+        counts.withLock { counts in
+            for kind in made.new {
+                var count = counts.kinds[kind] ?? DaemonState.Rendition(kind: kind.rawValue, made: 0, failed: 0)
+                if made.plan.states[kind] == .made { count.made += 1 } else { count.failed += 1 }
+                counts.kinds[kind] = count
+            }
+        }
+        for kind in made.new where !kind.needs.isEmpty {
+            guard let reason = made.plan.reason(against: kind) else { continue }
+            log.logger.info("no \(kind.rawValue) of \(path): \(reason), continuing")
+        }
+    }
+
+    /// Records go on waiting where the catalogue takes none now; of more than the least, the oldest are given up, and
+    /// are found again at the next start.
+    private func keepRecords() {
+        guard !records.isEmpty else { return }
+        do {
+            try catalogue.record(records)
+            records = []
+        } catch {
+            log.logger.notice("what photos look like cannot be recorded now: \(error), continuing")
+            if records.count > Self.mostWaiting {
+                records.removeFirst(records.count - Self.mostWaiting)
+            }
+        }
     }
 
     private func next() -> StoredPhoto? {
@@ -227,7 +270,8 @@ actor ThumbnailDesk {
             decoder: processes.first, decoders: processes.count, step: own.step ?? "idle", waiting: own.waiting,
             made: counts.made, failed: counts.failed, decodersStarted: snapshots.reduce(0) { $0 + $1.started },
             decodersLost: snapshots.reduce(0) { $0 + $1.lost },
-            unconfined: snapshots.first { !$0.gaps.isEmpty }?.gaps, trouble: counts.trouble)
+            unconfined: snapshots.first { !$0.gaps.isEmpty }?.gaps, trouble: counts.trouble,
+            renditions: RenditionKind.allCases.compactMap { counts.kinds[$0] })
     }
 
     private static func bytes(ofHexadecimal text: String) -> [UInt8]? {

@@ -1,6 +1,6 @@
 package import FileValues
 import Glibc
-import LinuxKernel
+package import LinuxKernel
 import SystemPackage
 
 /// Small pictures as files in the state directory, named by the content of their photo: `thumbnails/ab/abcd…-512.jpg`.
@@ -14,19 +14,34 @@ package struct ThumbnailStore: Hashable, Sendable {
     package init(state: BytePath) { root = state.appending("thumbnails") }
 
     /// Where the one of `size` lies, or would, for the photo with this hash.
-    package func path(of hash: [UInt8], size: UInt32) -> BytePath {
-        root.appending(Self.place(of: hash)).appending(Self.name(of: hash, "-\(size).jpg"))
+    package func path(of hash: [UInt8], size: UInt32) -> BytePath { path(of: hash, "\(size)") }
+
+    /// The same of one that is known by a word: `abcd…-tilt-shift.jpg`.
+    package func path(of hash: [UInt8], _ word: String) -> BytePath {
+        root.appending(Self.place(of: hash)).appending(Self.name(of: hash, "-\(word).jpg"))
     }
 
     /// Whether it is there.
-    package func has(_ hash: [UInt8], size: UInt32) -> Bool {
-        guard let status = try? FileStatus(at: path(of: hash, size: size)) else { return false }
+    package func has(_ hash: [UInt8], size: UInt32) -> Bool { has(hash, "\(size)") }
+
+    package func has(_ hash: [UInt8], _ word: String) -> Bool {
+        guard let status = try? FileStatus(at: path(of: hash, word)) else { return false }
         return status.kind == .regular && status.identity.size > 0
     }
 
     /// Puts one there, in place of what was there.
     func write(_ bytes: [UInt8], of hash: [UInt8], size: UInt32) throws(SystemCallError) {
-        try put(bytes, named: Self.name(of: hash, "-\(size).jpg"), in: Self.place(of: hash))
+        try write(bytes, of: hash, "\(size)")
+    }
+
+    func write(_ bytes: [UInt8], of hash: [UInt8], _ word: String) throws(SystemCallError) {
+        try put(bytes, named: Self.name(of: hash, "-\(word).jpg"), in: Self.place(of: hash))
+    }
+
+    /// Opens one that is there.
+    package func open(_ hash: [UInt8], _ word: String) throws(SystemCallError) -> OwnedDescriptor {
+        try openDirectory(root).openBeneath(
+            Self.place(of: hash).appending(Self.name(of: hash, "-\(word).jpg")), [.read, .nonBlocking])
     }
 
     /// Why there is none; nil if none was tried, or it is there.
@@ -57,11 +72,6 @@ package struct ThumbnailStore: Hashable, Sendable {
 
     private static func name(of hash: [UInt8], _ ending: String) -> BytePath {
         BytePath(hexadecimal(hash[...]) + ending)
-    }
-
-    private static func hexadecimal(_ bytes: ArraySlice<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
     private func put(_ bytes: [UInt8], named name: BytePath, in place: BytePath) throws(SystemCallError) {

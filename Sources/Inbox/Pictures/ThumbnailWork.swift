@@ -1,29 +1,45 @@
 package import Catalogue
 package import Decoding
-import FileValues
+package import FileValues
 import Glibc
 import LinuxKernel
-import PhotoModel
+package import PhotoModel
 package import Settings
 import SystemMonitor
 import SystemPackage
 
-/// Makes the small pictures of one filed photo: opens it beneath its library, has it decoded, and puts them in the store.
-package struct ThumbnailWork: Sendable {
+/// Makes the renditions of one filed photo: opens it beneath its library, has it decoded, and puts them in the store.
+package struct ThumbnailWork: Hashable, Sendable {
     package let settings: PictureSettings
     package let store: ThumbnailStore
+    /// What is made of the photos of each inbox.
+    let renditions: [String: [RenditionKind]]
+    /// These instead, of whatever inbox a photo is.
+    private let only: [RenditionKind]?
 
-    package init(_ settings: PictureSettings, store: ThumbnailStore) {
-        self.settings = settings
-        self.store = store
+    /// With the key table's defaults where there is no configuration.
+    package init(_ settings: Settings?, state: BytePath, only: [RenditionKind]? = nil) {
+        self.only = only
+        self.settings = settings?.pictures ?? .standard
+        store = ThumbnailStore(state: state)
+        renditions = (settings?.inboxes ?? []).reduce(into: [:]) { $0[$1.name] = $1.renditions }
+    }
+
+    /// What came of one photo, and what of it the catalogue is to be told.
+    package struct Made: Sendable {
+        package let result: Result
+        package let plan: RenditionPlan
+        package let records: [RenditionRecord]
+        /// What was begun, and is made or failed now.
+        package let new: [RenditionKind]
     }
 
     /// What came of it.
     package enum Result: Sendable {
         case made
-        /// All were there, or none is made of such a file.
+        /// All were there, or could not be made before, or none is made of such a file.
         case nothingToDo
-        /// The reason is kept in the store.
+        /// There is no thumbnail; the reason is kept in the store.
         case failed(String)
         /// The photo could not be read from its library, which is no reason to remember.
         case photoUnreadable(String)
@@ -31,7 +47,11 @@ package struct ThumbnailWork: Sendable {
     }
 
     /// What stands for the settings that a picture depends on.
-    var key: String { settings.sizes.map(String.init).joined(separator: ",") + " q\(settings.quality)" }
+    var key: String {
+        let special = renditions.filter { $0.value != RenditionKind.standard }.sorted { $0.key < $1.key }
+        return (settings.sizes.map { "\($0)" } + ["q\(settings.quality)", "hash"]).joined(separator: ",")
+            + special.map { " \($0.key)=" + $0.value.map(\.rawValue).joined(separator: ",") }.joined()
+    }
 
     /// How a format is decoded; nil where nothing is made of it.
     static func kind(of format: String) -> DecoderRequest.Kind? {
@@ -42,9 +62,9 @@ package struct ThumbnailWork: Sendable {
     }
 
     /// As many clients as decoders may run at once; nothing is started yet.
-    package func clients() throws -> [DecoderClient] {
+    package func clients(atMost most: Int = 64) throws -> [DecoderClient] {
         let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
-        let count = settings.decoders > 0 ? settings.decoders : min(max(1, processors), Self.mostUnasked)
+        let count = min(most, settings.decoders > 0 ? settings.decoders : min(max(1, processors), Self.mostUnasked))
         return try (0..<count).map { _ in try client() }
     }
 
@@ -58,45 +78,68 @@ package struct ThumbnailWork: Sendable {
         return try DecoderClient(options, queue: MonitorQueue(label: "photo-inbox.decoder"))
     }
 
-    /// Makes what is missing; all of them if `again`, and then what failed before is tried once more. Files are read and
-    /// written on the caller's queue, which hangs if they do.
+    /// Makes what is missing and can be made, in the order in which one needs the other; all of it if `again`, and then
+    /// what failed before is tried once more. `known` is what the catalogue has of the photo's renditions; what is to be
+    /// recorded comes back. Files are read and written on the caller's queue, which hangs if they do.
     package nonisolated(nonsending) func make(
-        _ stored: StoredPhoto, by client: DecoderClient, again: Bool = false
-    ) async -> Result {
-        let photo = stored.photo
-        guard photo.part.role != "sidecar", let kind = Self.kind(of: photo.format) else { return .nothingToDo }
-        let missing = settings.sizes.filter { again || !store.has(photo.sha256, size: $0) }
-        if missing.isEmpty || !again && store.failure(of: photo.sha256) != nil { return .nothingToDo }
-        let file: HeldDescriptor
-        do throws(SystemCallError) { file = try Self.open(photo) } catch { return .photoUnreadable(error.description) }
-        let limits = DecoderRequest.Limits(
-            processorSeconds: UInt32(clamping: settings.processorTime.duration.components.seconds))
-        do {
-            switch await client.make(missing, of: file, kind: kind, limits: limits, quality: settings.quality) {
-            case .made(let picture):
-                for part in picture.facts.parts {
-                    try store.write(picture.bytes(of: part), of: photo.sha256, size: part.size)
-                }
-                try store.keep(failure: nil, of: photo.sha256)
-                return .made
-            case .refused(let refusal): return try failed(escapeForDisplay(Array(refusal.reason.utf8)), photo)
-            case .fatal(let reason): return try failed(reason, photo)
-            case .unavailable(let trouble): return .unavailable(trouble)
+        _ stored: StoredPhoto, known: [RenditionRecord], by client: DecoderClient, again: Bool = false,
+        progress: @Sendable (RenditionPlan) -> Void = { _ in }
+    ) async -> Made {
+        var run = RenditionRun(work: self, stored: stored, plan: plan(for: stored, known: known, again: again))
+        let result = await run.run(by: client, progress: progress)
+        return Made(result: result, plan: run.plan, records: run.records, new: run.new)
+    }
+
+    /// What is to be done for a photo.
+    package func plan(for stored: StoredPhoto, known: [RenditionRecord], again: Bool = false) -> RenditionPlan {
+        guard isConcerned(stored.photo) else { return RenditionPlan(wanted: []) }
+        let wanted = kinds(for: stored.photo.inbox)
+        let hash = stored.photo.sha256
+        var present: Set<RenditionKind> = []
+        var failed: [RenditionKind: String] = [:]
+        if !again {
+            for kind in RenditionKind.allCases where word(of: kind).map({ store.has(hash, $0) }) == true {
+                present.insert(kind)
             }
-        } catch let error as WireError {
-            return (try? failed(error.description, photo)) ?? .failed(error.description)
-        } catch {
-            // The state directory's trouble: full, or read-only.
-            return .unavailable(.cannotStart(reason: "the pictures cannot be kept: \(error)"))
+            for record in known {
+                guard let kind = RenditionKind(rawValue: record.kind) else { continue }
+                if let reason = record.reason { failed[kind] = reason } else { present.insert(kind) }
+            }
+            if let reason = store.failure(of: hash) {
+                for kind in [RenditionKind.thumbnail, .preview] { failed[kind] = reason }
+            }
+        }
+        return RenditionPlan(wanted: wanted, present: present, failed: failed)
+    }
+
+    /// What is wanted of an inbox's photos; of one that the configuration has no more, the usual.
+    package func kinds(for inbox: String) -> [RenditionKind] {
+        (only ?? renditions[inbox] ?? RenditionKind.standard).filter {
+            settings.preview > 0 || $0 != .preview && !$0.needs.contains(.preview)
         }
     }
 
-    private func failed(_ reason: String, _ photo: PhotoRecord) throws(SystemCallError) -> Result {
-        try store.keep(failure: reason, of: photo.sha256)
-        return .failed(reason)
+    /// How the file of a kind is known in the store; nil where there is none.
+    package func word(of kind: RenditionKind) -> String? {
+        switch kind {
+        case .thumbnail: "\(settings.thumbnail)"
+        case .preview: settings.preview > 0 ? "\(settings.preview)" : nil
+        case .tiltShift, .googly: kind.rawValue
+        case .hash: nil
+        }
     }
 
-    private static func open(_ photo: PhotoRecord) throws(SystemCallError) -> HeldDescriptor {
+    /// Whether pictures are made of such a file at all.
+    package func isConcerned(_ photo: PhotoRecord) -> Bool {
+        !photo.part.isSidecar && Self.kind(of: photo.format) != nil
+    }
+
+    var limits: DecoderRequest.Limits {
+        DecoderRequest.Limits(
+            processorSeconds: UInt32(clamping: settings.processorTime.duration.components.seconds))
+    }
+
+    static func open(_ photo: PhotoRecord) throws(SystemCallError) -> HeldDescriptor {
         let file = try openDirectory(photo.library).openBeneath(photo.libraryPath, [.read, .nonBlocking])
         let status = try FileStatus(of: file)
         guard status.kind == .regular, status.identity.size == photo.size else {

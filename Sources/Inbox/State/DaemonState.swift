@@ -190,6 +190,16 @@ package struct DaemonState: Codable, Sendable {
         package var unconfined: String?
         /// Why there is no decoder.
         package var trouble: String?
+        /// What was made since the start, by kind.
+        package var renditions: [Rendition]?
+    }
+
+    /// One kind of rendition: how many were made since the start, and how many could not be.
+    package struct Rendition: Codable, Sendable {
+        /// `thumbnail`, `preview`, `hash`, `tilt-shift`, `googly`.
+        package var kind: String
+        package var made: Int
+        package var failed: Int
     }
 
     /// A row of the problem table that is raised.

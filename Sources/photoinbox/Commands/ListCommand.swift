@@ -20,7 +20,7 @@ struct ListCommand: ParsableCommand {
 
         Without --outcome, photos that are in the library are listed; with it, what became of files that came:
         filed, duplicate, quarantined, ignored, withdrawn. OPERATION is what "show" takes.
-        --since takes a span (90s, 15m, 2h, 7d), a date (2026-11-21) or a time (2026-11-21T14:07).
+        --since takes a span (90s, 15m, 2h, 7d), yesterday, a date (2026-11-21) or a time (2026-11-21T14:07).
 
         EXIT STATUS:
           0 something is listed   4 nothing matches   69 there is no catalogue yet   64, 77, 78

@@ -53,7 +53,8 @@ struct ShowCommand: ParsableCommand {
 
     func run() throws {
         guard let subject = Subject(id) else { return }
-        let records = try Records(try Places(places))
+        let found = try Places(places)
+        let records = try Records(found)
         var operation: StoredOutcome?
         var photo: StoredPhoto?
         switch subject {
@@ -83,6 +84,8 @@ struct ShowCommand: ParsableCommand {
         if let id = photo?.id {
             history = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.outcomes(ofPhoto: id) }
         }
+        var renditions: [RenditionStanding] = []
+        if let photo { renditions = try records.renditions(of: photo, found) }
         var requests: [StoredRequest] = []
         if let id = operation?.id {
             requests = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.requests(ofOutcome: id) }
@@ -91,20 +94,23 @@ struct ShowCommand: ParsableCommand {
         }
         if output.json {
             let fields = [
-                JSONField("operation", operation?.json() ?? .null), JSONField("photo", photo?.json(describedBy: said) ?? .null),
+                JSONField("operation", operation?.json() ?? .null),
+                JSONField("photo", photo?.json(describedBy: said) ?? .null),
                 JSONField("history", .array(history.map { $0.json() })),
                 JSONField("requests", .array(requests.map { $0.json() })),
                 JSONField("set", .array(set.map { $0.json() })),
+                JSONField("renditions", .array(renditions.map { $0.json() })),
             ]
             try printOut(JSONValue.document(fields).compact + "\n")
         } else {
-            try printOut(text(operation, photo, said, set, history, requests).rendered(Terminal.style(output.color)))
+            try printOut(
+                text(operation, photo, said, set, renditions, history, requests).rendered(Terminal.style(output.color)))
         }
     }
 
     private func text(
         _ operation: StoredOutcome?, _ photo: StoredPhoto?, _ said: PhotoDescription?, _ set: [StoredPhoto],
-        _ history: [StoredOutcome], _ requests: [StoredRequest]
+        _ renditions: [RenditionStanding], _ history: [StoredOutcome], _ requests: [StoredRequest]
     ) -> LabelledText {
         let now = Int64(time(nil))
         var text = LabelledText()
@@ -115,6 +121,7 @@ struct ShowCommand: ParsableCommand {
             photo.describe(in: &text, now: now)
             said?.describe(in: &text)
             for other in set { text.add("set", other.setWords) }
+            for rendition in renditions { text.add(rendition.name, rendition.words) }
         }
         let others = history.filter { $0.id != operation?.id }
         if !others.isEmpty { text.addBlank() }

@@ -1,16 +1,20 @@
 import Glibc
 
-/// A moment in the past as people write it: `2h`, `2026-11-21`, `2026-11-21T14:07`, in local time.
+/// A moment in the past as people write it: `2h`, `yesterday`, `2026-11-21`, `2026-11-21T14:07`, in local time.
 struct SinceText: Hashable {
     private enum Kind: Hashable {
         case ago(Int64)
+        /// The beginning of the day so many days ago.
+        case day(Int32)
         case local(year: Int32, month: Int32, day: Int32, hour: Int32, minute: Int32, second: Int32)
     }
 
     private let kind: Kind
 
     init?(_ text: String) {
-        if let seconds = Self.span(text) {
+        if let days = ["today": Int32(0), "yesterday": 1][text] {
+            kind = .day(days)
+        } else if let seconds = Self.span(text) {
             kind = .ago(seconds)
         } else if let local = Self.local(text) {
             kind = local
@@ -23,6 +27,13 @@ struct SinceText: Hashable {
     func moment(now: Int64) -> Int64? {
         switch kind {
         case .ago(let seconds): return now - seconds
+        case .day(let days):
+            var parts = tm()
+            var today = time_t(now)
+            guard localtime_r(&today, &parts) != nil else { return nil }
+            parts.tm_mday -= days
+            (parts.tm_hour, parts.tm_min, parts.tm_sec, parts.tm_isdst) = (0, 0, 0, -1)
+            return Int64(mktime(&parts))
         case .local(let year, let month, let day, let hour, let minute, let second):
             var parts = tm()
             parts.tm_year = year - 1900

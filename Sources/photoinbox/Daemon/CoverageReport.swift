@@ -88,6 +88,15 @@ extension DaemonState.Pictures {
             JSONField("decoders_started", .count(decodersStarted)), JSONField("decoders_lost", .count(decodersLost)),
             JSONField("unconfined", unconfined.map { .string($0) } ?? .null),
             JSONField("trouble", trouble.map { .string($0) } ?? .null),
+            JSONField(
+                "renditions",
+                .array(
+                    (renditions ?? []).map {
+                        .object([
+                            JSONField("kind", .string($0.kind)), JSONField("made", .count($0.made)),
+                            JSONField("failed", .count($0.failed)),
+                        ])
+                    })),
         ])
     }
 }

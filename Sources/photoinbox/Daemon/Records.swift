@@ -1,5 +1,6 @@
 import Catalogue
 import FileValues
+import Inbox
 import Reporting
 
 /// The catalogue as the commands ask it: for reading, with its failures in words for people.
@@ -56,6 +57,13 @@ struct Records {
 }
 
 extension Records {
+    /// What became of a photo's renditions.
+    func renditions(of photo: StoredPhoto, _ places: Places) throws(CommandFailure) -> [RenditionStanding] {
+        let known = try ask { (catalogue) throws(CatalogueError) in try catalogue.renditions(ofPhoto: photo.id) }
+        return RenditionStanding.all(
+            of: photo, ThumbnailWork(places.settings, state: places.state), records: known)
+    }
+
     /// The others of a photo's set, first filed first.
     func others(inSetOf photo: StoredPhoto) throws(CommandFailure) -> [StoredPhoto] {
         try ask { (catalogue) throws(CatalogueError) in try catalogue.photos(inSetOf: photo) }

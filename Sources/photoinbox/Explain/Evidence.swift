@@ -51,6 +51,8 @@ struct Evidence {
     /// That photo's small pictures that are there, from large to small, and why there is none.
     var thumbnails: [BytePath] = []
     var noThumbnail: String?
+    /// What else is made of it.
+    var renditions: [RenditionStanding] = []
     /// Whether hooks were told of it.
     var hooks: [HookStanding] = []
     /// The inboxes that there are, for a file that is in none.
@@ -111,6 +113,7 @@ struct EvidenceSearch {
             evidence.thumbnails = (places.settings?.pictures ?? .standard).sizes
                 .filter { store.has(hash, size: $0) }.map { store.path(of: hash, size: $0) }
             evidence.noThumbnail = store.failure(of: hash)
+            evidence.renditions = try records?.renditions(of: photo, places) ?? []
         }
         try gatherHooks(&evidence)
         return evidence

@@ -45,6 +45,7 @@ extension Explanation {
                 JSONField("set", .array(evidence.set.map { $0.json() })),
                 JSONField("thumbnails", .array(evidence.thumbnails.map { .string($0.escaped) })),
                 JSONField("no_thumbnail", evidence.noThumbnail.map { .string($0) } ?? .null),
+                JSONField("renditions", .array(evidence.renditions.map { $0.json() })),
                 JSONField("hooks", .array(evidence.hooks.map { $0.json() })),
                 JSONField("history", .array(evidence.outcomes.map { $0.json() })),
             ])

@@ -207,6 +207,9 @@ struct Explanation {
         for other in evidence.set { add("set", other.setWords) }
         for path in evidence.thumbnails { add("thumbnail", path.escaped) }
         if let reason = evidence.noThumbnail { add("no thumbnail", shown(reason)) }
+        for rendition in evidence.renditions where !rendition.kind.needs.isEmpty && rendition.state != .missing {
+            add(rendition.name, rendition.words)
+        }
         if verdict == .filed { add("when", shortTime(photo.filedAt, now: now)) }
         if photo.supersededAt != nil { add("but", "its copy was found damaged, and another took its place") }
     }

@@ -1,10 +1,8 @@
 import ArgumentParser
 import Catalogue
 import Decoding
-import Dispatch
 import FileValues
 import Inbox
-import LinuxKernel
 import Reporting
 import Settings
 
@@ -26,7 +24,8 @@ struct ThumbsCommand: ParsableCommand {
         the next run goes on with what is missing. SIGUSR1 says how far it is. The daemon may run meanwhile.
 
         They lie under thumbnails/ in the state directory: ab/abcd…-512.jpg for the photo whose SHA-256 is abcd….
-        Where none could be made, abcd….txt says why.
+        Where none could be made, abcd….txt says why. The other renditions of an inbox are made with them: see
+        renditions in photoinbox.toml(5), and photoinbox show.
 
         EXIT STATUS:
           0 all are there   3 some could not be made, or the run was stopped   69 there is no catalogue yet, or no
@@ -44,15 +43,16 @@ struct ThumbsCommand: ParsableCommand {
         let display = ProgressDisplay(json: output.json)
         let interruption = Interruption(announce: display.say)
         let catalogue = try places.openCatalogue(forRepair: false)
-        let work = ThumbnailWork(
-            places.settings?.pictures ?? .standard, store: ThumbnailStore(state: places.state))
-        var run = ThumbsRun(work: work, isJSON: output.json, display: display, interruption: interruption)
+        let work = ThumbnailWork(places.settings, state: places.state)
+        var run = ThumbsRun(
+            work: work, isJSON: output.json, display: display, interruption: interruption, places: places)
         let clients: [DecoderClient]
         do { clients = try work.clients() } catch { throw CommandFailure(.failed, "\(error)") }
-        defer { wait { for client in clients { await client.stop() } } }
+        defer { waitFor { for client in clients { await client.stop() } } }
         do {
             let totals = try catalogue.totals()
             try run.all(of: catalogue, by: clients, again: rebuild, totals: totals)
+            try run.keepRecords()
         } catch let error as CatalogueError { throw CommandFailure(error, path: places.catalogue.escaped) }
         display.clear()
         try run.tellSummary()
@@ -66,6 +66,10 @@ private struct ThumbsRun {
     let isJSON: Bool
     let display: ProgressDisplay
     let interruption: Interruption
+    let places: Places
+    /// What the catalogue has still to be told, and the connection for it: opened when there is something to tell.
+    var records: [RenditionRecord] = []
+    var writer: Catalogue?
     var seen = 0
     var bytes: UInt64 = 0
     var made = 0
@@ -80,9 +84,10 @@ private struct ThumbsRun {
             let page = try catalogue.photos(matching: filter, limit: 200)
             guard let last = page.last else { return }
             filter.before = last.id
+            try keepRecords()
             for start in stride(from: 0, to: page.count, by: clients.count) {
                 let photos = Array(page[start..<min(page.count, start + clients.count)])
-                try some(photos, by: clients, again: again)
+                try some(photos, of: catalogue, by: clients, again: again)
                 seen += photos.count
                 bytes += photos.reduce(0) { $0 + $1.photo.size }
                 let line = ProgressLine(
@@ -99,19 +104,35 @@ private struct ThumbsRun {
     }
 
     /// At most as many photos as there are clients, side by side.
-    private mutating func some(_ photos: [StoredPhoto], by clients: [DecoderClient], again: Bool) throws {
+    private mutating func some(
+        _ photos: [StoredPhoto], of catalogue: Catalogue, by clients: [DecoderClient], again: Bool
+    ) throws {
         let work = work
-        let results = wait {
-            await withTaskGroup(of: (Int, ThumbnailWork.Result).self) { group in
+        let known = try photos.map { try catalogue.renditions(ofPhoto: $0.id) }
+        let results = waitFor {
+            await withTaskGroup(of: (Int, ThumbnailWork.Made).self) { group in
                 for (place, photo) in photos.enumerated() {
-                    group.addTask { (place, await work.make(photo, by: clients[place], again: again)) }
+                    group.addTask {
+                        (place, await work.make(photo, known: known[place], by: clients[place], again: again))
+                    }
                 }
                 return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
             }
         }
         for (place, photo) in photos.enumerated() {
-            if let result = results[place] { try take(result, of: photo) }
+            guard let made = results[place] else { continue }
+            records += made.records
+            try take(made.result, of: photo)
         }
+    }
+
+    /// Records what photos look like, and which renditions cannot be made.
+    mutating func keepRecords() throws {
+        guard !records.isEmpty else { return }
+        let writer = try self.writer ?? places.openCatalogue(forRepair: true)
+        self.writer = writer
+        try writer.record(records)
+        records = []
     }
 
     private mutating func take(_ result: ThumbnailWork.Result, of photo: StoredPhoto) throws {
@@ -153,18 +174,4 @@ private struct ThumbsRun {
                     + (wasStopped ? "; stopped" : "") + "\n")
         }
     }
-}
-
-/// Waits on this thread, the main one, for what runs on queues.
-private func wait<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) -> Value {
-    let result = Locked<Value?>(nil)
-    let done = DispatchSemaphore(value: 0)
-    TaskQueue.start {
-        let value = await body()
-        result.withLock { $0 = value }
-        done.signal()
-    }
-    done.wait()
-    guard let value = result.withLock({ $0 }) else { preconditionFailure("signalled without a result") }
-    return value
 }

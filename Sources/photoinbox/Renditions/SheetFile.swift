@@ -1,0 +1,59 @@
+import FileValues
+import Glibc
+import LinuxKernel
+import SystemPackage
+
+/// The file that a sheet is written to: there whole or not at all, and nobody else's is replaced unasked.
+struct SheetFile {
+    private let directory: BytePath
+    private let name: BytePath
+    private let replaces: Bool
+
+    init(_ path: BytePath, replaces: Bool) {
+        directory = path.parent.isEmpty ? (path.isAbsolute ? "/" : ".") : path.parent
+        name = path.name
+        self.replaces = replaces
+    }
+
+    /// What can be known beforehand: throws EEXIST for a file that would have to be replaced.
+    func check() throws(SystemCallError) {
+        let place = try openDirectory(directory)
+        let found: FileStatus
+        do throws(SystemCallError) { found = try FileStatus(of: name, in: place) } catch {
+            if error.code == .noSuchFileOrDirectory { return }
+            throw error
+        }
+        if found.kind == .directory { throw SystemCallError("open", .isDirectory, path: name) }
+        if !replaces { throw SystemCallError("open", .fileExists, path: name) }
+    }
+
+    func write(_ bytes: [UInt8]) throws(SystemCallError) {
+        let place = try openDirectory(directory)
+        let temporary = name.addingSuffix(".\(getpid()).part")
+        try? place.remove(temporary)
+        let file = try place.openBeneath(temporary, [.write, .createNew], mode: 0o666)
+        do throws(SystemCallError) {
+            try file.write(bytes, at: 0)
+            try file.sync()
+            if replaces {
+                try place.rename(temporary, replacing: name)
+            } else {
+                try give(temporary, in: place)
+            }
+        } catch {
+            try? place.remove(temporary)
+            throw error
+        }
+    }
+
+    /// Its name, unless somebody took that meanwhile; a second link where the file system can, as most do.
+    private func give(_ temporary: BytePath, in place: borrowing OwnedDescriptor) throws(SystemCallError) {
+        do throws(SystemCallError) {
+            try place.link(temporary, as: name)
+            try place.remove(temporary)
+        } catch {
+            if error.code == .fileExists { throw error }
+            try place.rename(temporary, to: place, as: name)
+        }
+    }
+}

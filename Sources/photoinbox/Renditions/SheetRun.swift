@@ -1,0 +1,121 @@
+import Catalogue
+import Decoding
+import FileValues
+import Inbox
+import LinuxKernel
+import PhotoModel
+import Reporting
+import SystemPackage
+
+/// Makes one contact sheet: gathers thumbnails, makes those that are missing, and has them laid out.
+struct SheetRun {
+    struct Page {
+        let bytes: [UInt8]
+        let width: Int
+        let height: Int
+    }
+
+    let work: ThumbnailWork
+    let display: ProgressDisplay
+    let interruption: Interruption
+    private(set) var withoutPicture = 0
+
+    init(work: ThumbnailWork, display: ProgressDisplay, interruption: Interruption) {
+        self.work = work
+        self.display = display
+        self.interruption = interruption
+    }
+
+    /// The page; nil where a person stopped it.
+    mutating func page(of photos: [StoredPhoto], _ layout: SheetLayout, by client: DecoderClient) throws -> Page? {
+        let total = photos.reduce(0) { $0 + $1.photo.size }
+        var tiles: [SheetSource.Tile] = []
+        var bytes: UInt64 = 0
+        for photo in photos {
+            if interruption.isHurried() || interruption.isStopAsked { return nil }
+            let picture = try picture(of: photo, by: client)
+            if picture.isEmpty { withoutPicture += 1 }
+            tiles.append(
+                SheetSource.Tile(name: photo.photo.originalName.escaped, time: Self.time(of: photo), picture: picture))
+            bytes += photo.photo.size
+            let line = ProgressLine(
+                photos: tiles.count, totalPhotos: photos.count, bytes: bytes, totalBytes: total,
+                seconds: display.seconds)
+            try display.show(line, asked: interruption.takeProgressRequest())
+        }
+        let sheet = SheetSource(
+            title: Self.title(of: photos), columns: layout.columns, side: layout.side, tiles: tiles)
+        let page = try laidOut(sheet, layout, by: client)
+        return interruption.isHurried() || interruption.isStopAsked ? nil : page
+    }
+
+    /// A photo's thumbnail, made if it is missing; empty where there is none.
+    private func picture(of photo: StoredPhoto, by client: DecoderClient) throws -> [UInt8] {
+        guard work.isConcerned(photo.photo), let word = work.word(of: .thumbnail) else { return [] }
+        let hash = photo.photo.sha256
+        if !work.store.has(hash, word) {
+            let work = work
+            let made = waitFor { await work.make(photo, known: [], by: client) }
+            if case .unavailable(let trouble) = made.result { throw Self.unavailable(trouble) }
+        }
+        guard work.store.has(hash, word) else { return [] }
+        do throws(SystemCallError) {
+            let file = try work.store.open(hash, word)
+            let size = try FileStatus(of: file).identity.size
+            guard size <= DecoderWire.longestPart else { return [] }
+            var bytes = [UInt8](repeating: 0, count: Int(size))
+            let read = bytes.withUnsafeMutableBytes { (try? file.read(into: $0, at: 0)) ?? 0 }
+            return Array(bytes.prefix(read))
+        } catch {
+            if error.code == .permissionDenied { throw CommandFailure(error) }
+            return []
+        }
+    }
+
+    private func laidOut(_ sheet: SheetSource, _ layout: SheetLayout, by client: DecoderClient) throws -> Page {
+        let content = sheet.encoded
+        guard content.count <= SheetSource.longest else {
+            throw CommandFailure(
+                .failed, "the thumbnails are too large for one page", action: "Take a smaller --limit.")
+        }
+        let file = HeldDescriptor(try memoryFile("photoinbox-sheet", content: content))
+        let outcome = waitFor {
+            await client.make([UInt32(layout.longerSide)], of: file, kind: .sheet, quality: 85)
+        }
+        switch outcome {
+        case .made(let picture):
+            guard let part = picture.facts.parts.first else { break }
+            do {
+                return Page(bytes: try picture.bytes(of: part), width: Int(part.width), height: Int(part.height))
+            } catch {
+                throw CommandFailure(.failed, "the decoder sent \(error)")
+            }
+        case .refused(let refusal):
+            throw CommandFailure(.failed, "the page could not be made: \(shown(refusal.reason))")
+        case .fatal(let reason): throw CommandFailure(.failed, "the page could not be made: \(shown(reason))")
+        case .unavailable(let trouble): throw Self.unavailable(trouble)
+        }
+        throw CommandFailure(.failed, "the decoder sent no page")
+    }
+
+    private static func unavailable(_ trouble: DecoderTrouble) -> CommandFailure {
+        CommandFailure(
+            .unavailable, "no photo can be decoded: \(trouble)",
+            action: "See confinement and decoder under [pictures] in photoinbox.toml(5).")
+    }
+
+    /// When it was taken, to the minute; else when it was filed.
+    private static func time(of photo: StoredPhoto) -> String {
+        if let captured = photo.photo.captured { return String(captured.words.prefix(16)) }
+        let clock = Terminal.clock(at: photo.filedAt.seconds)
+        return "filed \(clock.date(photo.filedAt.seconds))"
+    }
+
+    private static func title(of photos: [StoredPhoto]) -> String {
+        let days = [photos.first, photos.last].compactMap(\.self).map { photo in
+            Terminal.clock(at: photo.filedAt.seconds).date(photo.filedAt.seconds)
+        }
+        let count = HumanText.count(photos.count, "photo", "photos")
+        return "\(count), filed " + (Set(days).count == 1 ? days[0] : days.joined(separator: " to "))
+    }
+}

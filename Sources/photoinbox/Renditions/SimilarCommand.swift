@@ -1,0 +1,119 @@
+import ArgumentParser
+import Catalogue
+import FileValues
+import Reporting
+
+/// `photoinbox similar`: photos that look alike, in groups. Nothing is ever changed by it.
+struct SimilarCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "similar", abstract: "List photos that look alike, in groups.",
+        usage: "photoinbox similar [OPTION…]")
+
+    static let lesson = """
+        EXAMPLES:
+          photoinbox similar                    photos that look nearly the same, first filed first in each group
+          photoinbox similar --distance 0       only what looks the same in every bit: other sizes, other programs
+          photoinbox similar --distance 10      also what was retouched; expect pictures that only resemble each other
+          photoinbox similar --json | jq -r '.groups[] | .photos[1:][] | .path'
+
+        Each photo is described in 64 bits, by the coarse light and shadow in it; two photos are alike if few of these
+        bits differ. A group is held together by its neighbours: its ends may differ in more. Copies in other sizes and
+        formats are found, pictures that were turned, mirrored or cut are not. Nothing is deleted, moved or marked:
+        what to keep is for you to say.
+
+        Where "hash" is among the renditions of an inbox, the daemon describes its photos by itself; "photoinbox
+        thumbs" does it at once. Photos that are too even to be told from others (a white page) are left out.
+
+        EXIT STATUS:
+          0 some look alike   4 none do   69 there is no catalogue yet   64, 77, 78
+        """
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: "How many of 64 bits may differ: 0 to 15.")
+    var distance = 4
+
+    @Option(help: "Only photos that came to this inbox.")
+    var inbox: String?
+
+    @Option(help: "At most so many groups.")
+    var limit = 1_000
+
+    func validate() throws {
+        if !(0...SimilarIndex.greatestDistance).contains(distance) {
+            throw ValidationError("--distance takes a number from 0 to \(SimilarIndex.greatestDistance).")
+        }
+        if limit < 1 { throw ValidationError("--limit takes a number from 1 on.") }
+    }
+
+    func run() throws {
+        let records = try Records(try Places(places))
+        let all = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.likenesses(inbox: inbox) }
+        let groups = SimilarIndex(all.map(\.likeness), distance: distance).groups
+        let listed = try groups.prefix(limit).map { group in try members(group.map { all[$0] }, records) }
+        if output.json {
+            try printOut(
+                JSONValue.document([
+                    JSONField("described", .count(all.count)), JSONField("distance", .count(distance)),
+                    JSONField("found", .count(groups.count)),
+                    JSONField("groups", .array(listed.map { .object([JSONField("photos", .array($0.map(\.json)))]) })),
+                ]).compact + "\n")
+        } else {
+            if all.isEmpty {
+                printRemark("no photo is described yet; photoinbox thumbs does it")
+            } else if groups.isEmpty {
+                printRemark("none of \(HumanText.count(all.count)) photos looks like another")
+            } else {
+                try printOut(text(listed, Terminal.style(output.color)))
+                let rest =
+                    groups.count > listed.count ? "; \(HumanText.count(listed.count)) are shown, see --limit" : ""
+                printRemark(
+                    "\(HumanText.count(groups.count, "group", "groups")) among \(HumanText.count(all.count)) photos\(rest)"
+                )
+            }
+        }
+        if groups.isEmpty { throw CommandEnd(status: .noMatch) }
+    }
+
+    private struct Member {
+        let photo: StoredPhoto
+        /// From the first of its group.
+        let distance: Int
+
+        var json: JSONValue {
+            let place = photo.photo.library.appending(photo.photo.libraryPath)
+            return .object(
+                [JSONField("distance", .count(distance))] + JSONField.path("path", place)
+                    + [JSONField("photo", photo.json())])
+        }
+    }
+
+    private func members(_ group: [PhotoLikeness], _ records: Records) throws(CommandFailure) -> [Member] {
+        var members: [Member] = []
+        for one in group {
+            let photo = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.photo(id: one.photoID) }
+            guard let photo else { continue }
+            members.append(Member(photo: photo, distance: (one.likeness ^ group[0].likeness).nonzeroBitCount))
+        }
+        return members
+    }
+
+    private func text(_ groups: [[Member]], _ style: TextStyle) -> String {
+        var table = TextTable([
+            ("GROUP", .right), ("BITS", .right), ("PHOTO", .right), ("PIXELS", .right), ("SIZE", .right),
+            ("PLACE", .left),
+        ])
+        for (number, group) in groups.enumerated() {
+            for member in group {
+                let photo = member.photo.photo
+                let pixels = photo.width.flatMap { width in photo.height.map { "\(width) × \($0)" } } ?? "unknown"
+                table.add([
+                    "\(number + 1)", "\(member.distance)", "\(member.photo.id)", pixels, HumanText.bytes(photo.size),
+                    photo.libraryPath.escaped,
+                ])
+            }
+        }
+        return table.rendered(style)
+    }
+}

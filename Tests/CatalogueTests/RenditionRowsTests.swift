@@ -1,0 +1,43 @@
+import Catalogue
+import FileValues
+import Testing
+
+@Suite("What photos look like is kept by their number")
+struct RenditionRowsTests {
+    private let catalogue: Catalogue
+    private let place: Place
+
+    init() throws {
+        place = try Place()
+        catalogue = try place.open()
+    }
+
+    private func hash(_ id: Int64, _ likeness: UInt64) -> RenditionRecord {
+        RenditionRecord(photoID: id, kind: "hash", at: noon, likeness: likeness)
+    }
+
+    @Test func isReadAsItWasRecorded() throws {
+        let one = try catalogue.file(1).photo
+        let failed = RenditionRecord(photoID: one, kind: "googly", at: noon, reason: "no face")
+        try catalogue.record([hash(one, .max), failed])
+        #expect(Set(try catalogue.renditions(ofPhoto: one)) == [hash(one, .max), failed])
+        try catalogue.record([hash(one, 1 << 63)])
+        #expect(try catalogue.likenesses() == [PhotoLikeness(photoID: one, likeness: 1 << 63)])
+        #expect(try catalogue.renditions(ofPhoto: one).count == 2)
+        let again = try Catalogue.openForReading(place.path)
+        #expect(try again.likenesses(inbox: "card").count == 1)
+        #expect(try again.likenesses(inbox: "phones").isEmpty)
+    }
+
+    @Test func whoIsGoneIsPassedOver() throws {
+        let one = try catalogue.file(1).photo
+        try catalogue.record([hash(one + 1_000, 5), hash(one, 7)])
+        #expect(try catalogue.renditions(ofPhoto: one + 1_000).isEmpty)
+        #expect(try catalogue.likenesses() == [PhotoLikeness(photoID: one, likeness: 7)])
+        // Another copy has taken its place.
+        let two = try catalogue.file(1, supersedes: one).photo
+        #expect(try catalogue.likenesses().isEmpty)
+        try catalogue.record([hash(two, 9)])
+        #expect(try catalogue.likenesses() == [PhotoLikeness(photoID: two, likeness: 9)])
+    }
+}

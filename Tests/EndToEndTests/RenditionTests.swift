@@ -1,0 +1,130 @@
+import Foundation
+import Glibc
+import Inbox
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    /// What is made of photos, by the real decoder, and what is done with it.
+    @Suite("Renditions are made as each inbox wants them")
+    struct Renditions {
+        private static let configuration = """
+            library = "@library"
+            state = "@st"
+            [inbox.inbox]
+            path = "@inbox"
+            renditions = ["hash", "tilt-shift"]
+            [pictures]
+            enabled = "yes"
+            preview = "300"
+            """
+
+        private func ask(_ house: House, _ arguments: String...) async throws -> (status: Int32?, lines: [String]) {
+            let program = try RunningProgram(
+                [BuiltPrograms.path("photoinbox")] + arguments + ["--config", house.path("photoinbox.toml")])
+            let ending = try await program.ending(within: 60)
+            guard case .status(let status) = ending else { return (nil, program.lines) }
+            return (status, program.lines)
+        }
+
+        private func object(_ lines: [String]) throws -> [String: Any] {
+            let last = try #require(lines.last)
+            return try #require(try JSONSerialization.jsonObject(with: Data(last.utf8)) as? [String: Any])
+        }
+
+        @Test("Near duplicates are found, a tilt-shift is made, and show tells of both")
+        func arrivals() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: Self.configuration)
+            try house.drop(try Photos.unique(1, of: "rocket.jpg"), as: "rocket.jpg")
+            try house.drop(try Photos.unique(2, of: "rocket.jpg"), as: "copy.jpg")
+            try house.drop(try Photos.unique(3), as: "other.jpg")
+            try await daemon.lines(holding: ["rocket.jpg made", "copy.jpg made", "other.jpg made"])
+            let told = try #require(try await house.state(of: daemon).pictures?.renditions)
+            #expect(told.map(\.kind) == ["thumbnail", "preview", "hash", "tilt-shift"])
+            #expect(told.allSatisfy { $0.made == 3 && $0.failed == 0 })
+            try await daemon.stop()
+            let files = house.files(in: house.path("st/thumbnails")).keys
+            #expect(files.filter { $0.hasSuffix("-tilt-shift.jpg") }.count == 3)
+
+            var answer = try await ask(house, "similar", "--json")
+            #expect(answer.status == 0)
+            var fields = try object(answer.lines)
+            #expect(fields["described"] as? Int == 3 && fields["found"] as? Int == 1)
+            let group = try #require((fields["groups"] as? [[String: Any]])?.first?["photos"] as? [[String: Any]])
+            #expect(group.count == 2 && group.allSatisfy { $0["distance"] as? Int == 0 })
+            answer = try await ask(house, "similar", "--inbox", "nowhere")
+            #expect(answer.status == 4)
+
+            answer = try await ask(house, "show", "photo:1", "--json")
+            fields = try object(answer.lines)
+            let kinds = (fields["renditions"] as? [[String: Any]])?.map { "\($0["kind"] ?? "") \($0["state"] ?? "")" }
+            #expect(kinds == ["thumbnail made", "preview made", "hash made", "tilt-shift made"])
+            answer = try await ask(house, "show", "photo:1")
+            #expect(answer.lines.contains { $0.contains("tilt-shift") && $0.hasSuffix("-tilt-shift.jpg") })
+            #expect(answer.lines.contains { $0.contains("hash") && $0.contains("0x") })
+            answer = try await ask(house, "explain", "inbox/rocket.jpg")
+            #expect(answer.lines.contains { $0.contains("tilt-shift") })
+        }
+
+        @Test(
+            "What a new version wants besides is made of what is there, and what cannot be made is kept with its reason"
+        )
+        func later() async throws {
+            let house = try House()
+            let plain = Self.configuration.replacing("[\"hash\", \"tilt-shift\"]", with: "[\"thumbnail\"]")
+            var daemon = try await house.start(configuration: plain)
+            try house.drop(try Photos.unique(1, of: "rocket.jpg"), as: "rocket.jpg")
+            try await daemon.line(holding: "rocket.jpg made")
+            #expect(house.files(in: house.path("st/thumbnails")).keys.filter { $0.hasSuffix(".jpg") }.count == 1)
+            let wanted = Self.configuration.replacing("\"tilt-shift\"", with: "\"googly\"")
+            try house.configure(wanted)
+            daemon.signal(SIGHUP)
+            try await daemon.line(holding: "no googly of")
+            try await daemon.stop()
+            var answer = try await ask(house, "show", "photo:1")
+            #expect(answer.lines.contains { $0.contains("googly") && $0.contains("none: ") })
+            #expect(answer.lines.contains { $0.contains("hash") && $0.contains("0x") })
+            // It is not tried again and again.
+            daemon = try await house.start(configuration: wanted)
+            try house.drop(try Photos.unique(2, of: "rocket.jpg"), as: "second.jpg")
+            try await daemon.line(holding: "second.jpg made")
+            #expect(daemon.count(of: "no googly of") == 1)
+            try await daemon.stop()
+            answer = try await ask(house, "thumbs", "--rebuild")
+            #expect(answer.status == 0, "\(answer.lines)")
+        }
+
+        @Test("A contact sheet is written whole, never over another file unasked, and holds what has no picture, too")
+        func sheet() async throws {
+            let house = try House()
+            let daemon = try await house.start(
+                configuration: Self.configuration.replacing("enabled = \"yes\"", with: "enabled = \"no\""))
+            for (number, name) in ["a.jpg", "b\u{7}\u{1B}[31m.jpg", "ж é 写.jpg"].enumerated() {
+                try house.drop(try Photos.unique(number), as: name)
+            }
+            try house.drop(try Photos.named("film.mp4"), as: "film.mp4")
+            try await daemon.lines(4, holding: "filed inbox/")
+            try await daemon.stop()
+            let path = house.path("sheet.jpg")
+            var answer = try await ask(house, "sheet", "--since", "yesterday", "-o", path, "--json")
+            #expect(answer.status == 0, "\(answer.lines)")
+            let fields = try object(answer.lines)
+            #expect(fields["photos"] as? Int == 4 && fields["without_picture"] as? Int == 1)
+            let sheet = try Data(contentsOf: URL(filePath: path))
+            #expect(sheet.starts(with: [0xFF, 0xD8, 0xFF]) && sheet.suffix(2) == Data([0xFF, 0xD9]))
+            try Data("mine".utf8).write(to: URL(filePath: path))
+            answer = try await ask(house, "sheet", "-o", path)
+            #expect(answer.status == 1 && answer.lines.contains { $0.contains("--force") })
+            #expect(try Data(contentsOf: URL(filePath: path)) == Data("mine".utf8))
+            answer = try await ask(house, "sheet", "-o", path, "--force", "--columns", "2", "--tile", "96")
+            #expect(answer.status == 0 && answer.lines.last?.contains("4 photos, 1 without a picture") == true)
+            #expect(try Data(contentsOf: URL(filePath: path)).starts(with: [0xFF, 0xD8, 0xFF]))
+            answer = try await ask(house, "sheet", "-o", path, "--force", "--inbox", "nowhere")
+            #expect(answer.status == 4)
+            answer = try await ask(house, "sheet", "-o", house.path("nowhere/sheet.jpg"))
+            #expect(answer.status == 1)
+            #expect(house.files(in: house.path("")).keys.contains { $0.hasSuffix(".part") } == false)
+        }
+    }
+}
