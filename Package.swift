@@ -96,7 +96,7 @@ let package = Package(
             name: "watch-things", dependencies: ["FileValues", "LinuxKernel", "SystemMonitor"],
             path: "Examples/WatchThings", swiftSettings: swiftSettings),
         .executableTarget(
-            name: "manual", dependencies: ["Reporting", "Settings"], swiftSettings: swiftSettings),
+            name: "manual", dependencies: ["Inbox", "Reporting", "Settings", "Systemd"], swiftSettings: swiftSettings),
         // Tests.
         .target(
             name: "TestSupport", dependencies: ["FileValues", "LinuxKernel", system], path: "Tests/TestSupport",
@@ -141,7 +141,7 @@ let package = Package(
         tests(
             "CommandTests",
             ["Catalogue", "DirectoryWatch", "Inbox", "Reporting", "Settings", "photoinbox", "photoinboxd", arguments]),
-        tests("ManualTests", ["manual", "photoinbox", "photoinboxd"]),
+        tests("ManualTests", ["Inbox", "Systemd", "manual", "photoinbox", "photoinboxd"]),
         tests("ExamplesTests", ["watch-things"]),
         tests("CampaignTests", ["photoinboxd"]),
         tests("ServiceTests", [], exclude: ["Scripts"]),
