@@ -11,6 +11,8 @@ mandir      ?= $(datadir)/man
 docdir      ?= $(datadir)/doc/photoinbox
 sysconfdir  ?= /etc
 unitdir     ?= /usr/local/lib/systemd/system
+userunitdir ?= /usr/local/lib/systemd/user
+catalogdir  ?= /usr/local/lib/systemd/catalog
 sysusersdir ?= /usr/local/lib/sysusers.d
 tmpfilesdir ?= /usr/local/lib/tmpfiles.d
 DESTDIR     ?=
@@ -22,7 +24,7 @@ release := .build/release
 
 .PHONY: help deps test-deps build release test test-release tsan lint format config man bench campaign-overflow \
     campaign-kill campaign-random-kill campaign-errno campaign-power campaign-full-disk campaign-race \
-    campaign-writers campaign-mutants campaign-seeded-bugs run install uninstall clean
+    campaign-writers campaign-mutants campaign-service campaign-seeded-bugs run deb install uninstall clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | sort | column -t -s "$$(printf '\t')"
@@ -37,9 +39,9 @@ build: deps ## build for debugging
 	swift build
 
 release: deps ## build for use, with Swift's runtime linked in
-	swift build -c release --static-swift-stdlib --product photoinboxd
-	swift build -c release --static-swift-stdlib --product photoinbox
-	swift build -c release --static-swift-stdlib --product photoinbox-decoder
+	swift build -c release --static-swift-stdlib --disable-local-rpath --product photoinboxd
+	swift build -c release --static-swift-stdlib --disable-local-rpath --product photoinbox
+	swift build -c release --static-swift-stdlib --disable-local-rpath --product photoinbox-decoder
 
 # Storms, models and mounts keep both hands of a small machine busy, so they come after the others; campaigns after them,
 # since they strike at many daemons; and alone what uses up the processors, and what a mount of another test would put in
@@ -47,13 +49,16 @@ release: deps ## build for use, with Swift's runtime linked in
 HEAVY := RealModel|ShrinkingTests|StormTests|DirectoryWatchTests.*Mount|Fanotify|RestartModel|ModelTests
 CAMPAIGNS := CampaignTests|SetFilingTests|HostileClient
 ALONE := PressureMonitorTests|HeardTests|DaemonCommandTests
+# Each boots a systemd of its own, which the others would slow down.
+BOOTED := ServiceTests
 
 test: test-deps lint ## build and run every test, the lifecycle rules in a release build too
 	swift build --build-tests
-	swift test --skip-build --skip '$(HEAVY)|$(CAMPAIGNS)|$(ALONE)'
+	swift test --skip-build --skip '$(HEAVY)|$(CAMPAIGNS)|$(ALONE)|$(BOOTED)'
 	swift test --skip-build --filter '$(HEAVY)'
 	swift test --skip-build --filter '$(CAMPAIGNS)'
 	swift test --skip-build --filter '$(ALONE)'
+	swift test --skip-build --filter '$(BOOTED)'
 	$(MAKE) test-release
 
 test-release: ## the lifecycle rules trap in optimised code as well
@@ -80,6 +85,7 @@ man: build ## write docs/man anew, after a key, a problem or an option was added
 	.build/debug/manual photoinbox.toml.5 > docs/man/photoinbox.toml.5
 	.build/debug/manual photoinbox-problems.7 > docs/man/photoinbox-problems.7
 	.build/debug/manual photoinbox-metrics.7 > docs/man/photoinbox-metrics.7
+	.build/debug/manual photoinbox.catalog > units/photoinbox.catalog
 	.build/debug/photoinboxd --help < /dev/null | .build/debug/manual photoinboxd.8 > docs/man/photoinboxd.8
 	{ .build/debug/photoinbox --help; \
 	    for command in status explain list tail stats show log config pause resume rescan retry release discard undo reload verify adopt \
@@ -119,6 +125,9 @@ campaign-writers: release ## slow and hostile writers of every style: ROUNDS (20
 campaign-mutants: release ## mutants of pictures, through decoders and the daemon: MUTANTS (100,000), PICTURES, SEED
 	Campaigns/mutants.py $(MUTANTS:%=--mutants %) $(PICTURES:%=--pictures %) $(SEED:%=--seed %)
 
+campaign-service: release ## journald and the daemon killed under load in a booted systemd, as root: CYCLES (500), SEED
+	Campaigns/service.py $(CYCLES:%=--cycles %) $(SEED:%=--seed %)
+
 campaign-seeded-bugs: ## faults put into a copy of the source, which the campaigns must catch: BUG
 	Campaigns/seeded_bugs.py $(BUG:%=--bug %)
 
@@ -128,16 +137,21 @@ run: ## build and start in the foreground: drop photos into ./inbox, find them i
 	@mkdir -p inbox library
 	@exec $(release)/photoinboxd --inbox inbox --library library --state .photo-inbox
 
+deb: release ## build a Debian package in .build/deb, from the release build; what it needs beyond: dpkg-dev
+	@scripts/deps build deb
+	scripts/deb
+
 install: ## install the programs and units (after make release); DESTDIR and prefix as usual
 	install -D -m 0755 $(release)/photoinboxd $(DESTDIR)$(sbindir)/photoinboxd
 	install -D -m 0755 $(release)/photoinbox $(DESTDIR)$(bindir)/photoinbox
 	install -D -m 0755 $(release)/photoinbox-decoder $(DESTDIR)$(libexecdir)/photoinbox-decoder
 	install -D -m 0644 units/photoinboxd.sysusers $(DESTDIR)$(sysusersdir)/photoinboxd.conf
 	install -D -m 0644 units/photoinboxd.tmpfiles $(DESTDIR)$(tmpfilesdir)/photoinboxd.conf
-	install -d $(DESTDIR)$(unitdir)
-	sed 's#@sbindir@#$(sbindir)#g' units/photoinboxd.service > $(DESTDIR)$(unitdir)/photoinboxd.service
-	sed 's#@sbindir@#$(sbindir)#g' units/photoinboxd-hooks@.service > $(DESTDIR)$(unitdir)/photoinboxd-hooks@.service
-	install -D -m 0644 -t $(DESTDIR)$(unitdir) units/photoinboxd.socket units/photoinboxd-hooks.socket
+	install -D -m 0644 -t $(DESTDIR)$(catalogdir) units/photoinbox.catalog
+	install -D -m 0644 -t $(DESTDIR)$(unitdir) units/*.service units/*.socket
+	install -D -m 0644 -t $(DESTDIR)$(userunitdir) units/user/*.service units/user/*.socket
+	sed -i 's#@sbindir@#$(sbindir)#g' $(addprefix $(DESTDIR)$(unitdir)/,$(notdir $(wildcard units/*.service))) \
+	    $(addprefix $(DESTDIR)$(userunitdir)/,$(notdir $(wildcard units/user/*.service)))
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man1 docs/man/photoinbox.1 docs/man/photoinbox-watch.1
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man5 docs/man/photoinbox.toml.5
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man7 docs/man/photoinbox-problems.7 docs/man/photoinbox-json.7 \
@@ -157,7 +171,9 @@ install: ## install the programs and units (after make release); DESTDIR and pre
 uninstall: ## remove what install put there; configuration, catalogue and photos stay
 	rm -f $(DESTDIR)$(sbindir)/photoinboxd $(DESTDIR)$(bindir)/photoinbox $(DESTDIR)$(libexecdir)/photoinbox-decoder
 	rm -f $(DESTDIR)$(sysusersdir)/photoinboxd.conf $(DESTDIR)$(tmpfilesdir)/photoinboxd.conf
-	rm -f $(DESTDIR)$(unitdir)/photoinboxd{,-hooks@}.service $(DESTDIR)$(unitdir)/photoinboxd{,-hooks}.socket
+	rm -f $(DESTDIR)$(catalogdir)/photoinbox.catalog
+	rm -f $(DESTDIR)$(unitdir)/photoinboxd{,@,-hooks@}.service $(DESTDIR)$(unitdir)/photoinboxd{,-hooks}{,@}.socket
+	rm -f $(DESTDIR)$(userunitdir)/photoinboxd{,-hooks@}.service $(DESTDIR)$(userunitdir)/photoinboxd-hooks.socket
 	rm -f $(DESTDIR)$(mandir)/man1/photoinbox{,-watch}.1 $(DESTDIR)$(mandir)/man5/photoinbox.toml.5
 	rm -f $(DESTDIR)$(mandir)/man7/photoinbox-{problems,json,control,metrics}.7 $(DESTDIR)$(mandir)/man8/photoinboxd.8
 	rm -f $(DESTDIR)$(docdir)/{alerts.yml,state.schema.json}

@@ -108,7 +108,7 @@ let package = Package(
             name: "watch-things", dependencies: ["FileValues", "LinuxKernel", "SystemMonitor"],
             path: "Examples/WatchThings", swiftSettings: swiftSettings),
         .executableTarget(
-            name: "manual", dependencies: ["Reporting", "Settings"], swiftSettings: swiftSettings),
+            name: "manual", dependencies: ["Inbox", "Reporting", "Settings", "Systemd"], swiftSettings: swiftSettings),
         // Tests.
         .target(
             name: "TestSupport", dependencies: ["FileValues", "LinuxKernel", system], path: "Tests/TestSupport",
@@ -157,7 +157,7 @@ let package = Package(
                 "Catalogue", "DirectoryWatch", "Inbox", "Reporting", "Settings", "photoinbox", "photoinboxd", arguments,
                 database,
             ]),
-        tests("ManualTests", ["manual", "photoinbox", "photoinboxd"]),
+        tests("ManualTests", ["Inbox", "Systemd", "manual", "photoinbox", "photoinboxd"]),
         tests("ExamplesTests", ["watch-things"]),
         tests("CampaignTests", ["photoinboxd"]),
         tests("ServiceTests", [], exclude: ["Scripts"]),

@@ -36,6 +36,20 @@ int clinux_unix_connect(int fd, const char *path) {
     return connect(fd, (struct sockaddr *)&address, sizeof address);
 }
 
+int clinux_unix_name(int fd, char *path, uint32_t size) {
+    struct sockaddr_un address;
+    socklen_t length = sizeof address;
+    memset(&address, 0, sizeof address);
+    if (getsockname(fd, (struct sockaddr *)&address, &length) < 0) return -1;
+    if (address.sun_family != AF_UNIX || size <= sizeof address.sun_path) {
+        errno = EINVAL;
+        return -1;
+    }
+    memcpy(path, address.sun_path, sizeof address.sun_path);
+    path[sizeof address.sun_path] = 0;
+    return 0;
+}
+
 int clinux_accept(int listener) { return accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC); }
 
 int clinux_is_listening(int fd) {

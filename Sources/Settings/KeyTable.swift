@@ -119,7 +119,10 @@ extension Settings {
             "Where files go that \"photoinbox discard\" throws away, until they expire: see trash in [filing]."),
         key(
             .top, "state", .path,
-            fallback: .words("\"/var/lib/photoinbox\" for a configuration in /etc, else \"state\" beside the library"),
+            fallback: .words(
+                "\"/var/lib/photoinbox\" for a configuration in /etc, \"/var/lib/photoinboxd/NAME\" for "
+                    + "/etc/photoinbox/NAME.toml, \"~/.local/state/photoinbox\" for a user's own, else \"state\" beside "
+                    + "the library"),
             example: "\"/var/lib/photoinbox\"",
             "What must outlive a restart: the catalogue, and what is known of the inboxes. On a local disk."),
         key(
@@ -128,7 +131,9 @@ extension Settings {
             "The database of what was filed, from where, when, and why so."),
         key(
             .top, "runtime", .path,
-            fallback: .words("\"/run/photoinbox\" for the state directory /var/lib/photoinbox, else \"run\" in it"),
+            fallback: .words(
+                "\"/run/photoinbox\" for the state directory /var/lib/photoinbox, \"/run/photoinboxd/NAME\" for "
+                    + "/var/lib/photoinboxd/NAME, \"$XDG_RUNTIME_DIR/photoinbox\" for a user's own, else \"run\" in it"),
             example: "\"/run/photoinbox\"", "What need not outlive a restart: the state dump, and the control socket."),
         key(
             .top, "operators", .account, fallback: .words("the group that photoinboxd runs as"),

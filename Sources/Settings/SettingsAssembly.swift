@@ -198,8 +198,11 @@ struct SettingsAssembly {
             derive("trash", place.appending("trash"))
         }
         let isOfSystem = files.isEmpty == false && files.allSatisfy { $0.isInside("/etc") }
+        let place = files.count == 1 ? files.first.flatMap(standardPlace) : nil
         if let given = context.stateDirectory {
             derive("state", given, origin: .environment("STATE_DIRECTORY"))
+        } else if let place {
+            derive("state", place.state)
         } else if let library, !isOfSystem {
             derive("state", library.parent.appending("state"))
         } else {
@@ -209,9 +212,16 @@ struct SettingsAssembly {
         derive("catalogue", state.appending("catalogue.sqlite"))
         if let given = context.runtimeDirectory {
             derive("runtime", given, origin: .environment("RUNTIME_DIRECTORY"))
+        } else if let place, state == place.state, let runtime = place.runtime {
+            derive("runtime", runtime)
         } else {
             derive("runtime", state == Self.systemState ? "/run/photoinbox" : state.appending("run"))
         }
+    }
+
+    private func standardPlace(_ file: BytePath) -> StandardPlaces? {
+        StandardPlaces(
+            of: file.isAbsolute ? file : context.workingDirectory.appending(file), home: context.home)
     }
 
     private static let systemState: BytePath = "/var/lib/photoinbox"

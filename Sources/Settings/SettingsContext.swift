@@ -10,17 +10,51 @@ package struct SettingsContext: Hashable, Sendable {
     /// The service manager's RuntimeDirectory=, from `$RUNTIME_DIRECTORY`.
     package var runtimeDirectory: BytePath?
 
-    package init(workingDirectory: BytePath, stateDirectory: BytePath? = nil, runtimeDirectory: BytePath? = nil) {
+    /// Where the user who reads it keeps things; nil for one without a home.
+    package var home: Home?
+
+    /// A user's own directories, as the XDG Base Directory Specification has them.
+    package struct Home: Hashable, Sendable {
+        /// `$XDG_CONFIG_HOME`, else .config in the home directory.
+        package var configuration: BytePath
+        /// `$XDG_STATE_HOME`, else .local/state there.
+        package var state: BytePath
+        /// `$XDG_RUNTIME_DIR`; nil outside of a session.
+        package var runtime: BytePath?
+
+        package init(configuration: BytePath, state: BytePath, runtime: BytePath? = nil) {
+            self.configuration = configuration
+            self.state = state
+            self.runtime = runtime
+        }
+
+        /// The configuration of the user's own daemon.
+        package var configurationFile: BytePath { configuration.appending("photoinbox/photoinbox.toml") }
+    }
+
+    package init(
+        workingDirectory: BytePath, stateDirectory: BytePath? = nil, runtimeDirectory: BytePath? = nil,
+        home: Home? = nil
+    ) {
         self.workingDirectory = workingDirectory
         self.stateDirectory = stateDirectory
         self.runtimeDirectory = runtimeDirectory
+        self.home = home
     }
 
     /// This process's; reads the environment, so call it before other threads might change that.
     package static func ofProcess() -> SettingsContext {
         SettingsContext(
             workingDirectory: currentDirectory, stateDirectory: firstPath(in: "STATE_DIRECTORY"),
-            runtimeDirectory: firstPath(in: "RUNTIME_DIRECTORY"))
+            runtimeDirectory: firstPath(in: "RUNTIME_DIRECTORY"), home: homeOfProcess())
+    }
+
+    private static func homeOfProcess() -> Home? {
+        let home = firstPath(in: "HOME")
+        guard let configuration = firstPath(in: "XDG_CONFIG_HOME") ?? home?.appending(".config"),
+            let state = firstPath(in: "XDG_STATE_HOME") ?? home?.appending(".local/state")
+        else { return nil }
+        return Home(configuration: configuration, state: state, runtime: firstPath(in: "XDG_RUNTIME_DIR"))
     }
 
     /// The process's working directory; `/` where it has none.

@@ -9,6 +9,7 @@ struct Manual {
         case "photoinbox.toml.5": print(settingsPage(), terminator: "")
         case "photoinbox-problems.7": print(problemsPage(), terminator: "")
         case "photoinbox-metrics.7": print(metricsPage(), terminator: "")
+        case "photoinbox.catalog": print(messageCatalogue(), terminator: "")
         case "photoinboxd.8":
             let others = "photoinbox(1), photoinbox.toml(5), photoinbox-problems(7), photoinbox-json(7)"
             print(helpPage("photoinboxd", section: 8, seeAlso: others, help: input()), terminator: "")
@@ -20,7 +21,7 @@ struct Manual {
         default:
             let usage =
                 "usage: manual photoinbox.toml.5|photoinbox-problems.7|photoinbox-metrics.7|photoinboxd.8|photoinbox.1|"
-                + "photoinbox-watch.1\n"
+                + "photoinbox-watch.1|photoinbox.catalog\n"
             write(STDERR_FILENO, usage, usage.utf8.count)
             exit(EX_USAGE)
         }

@@ -24,7 +24,9 @@ func settingsPage() -> String {
         }
     }
     page.heading("FILES")
-    page.paragraph("/etc/photoinbox/photoinbox.toml")
+    page.item("/etc/photoinbox/photoinbox.toml", ["of photoinboxd.service"])
+    page.item("/etc/photoinbox/NAME.toml", ["of photoinboxd@NAME.service"])
+    page.item("~/.config/photoinbox/photoinbox.toml", ["of a user's own photoinboxd.service"])
     page.heading("SEE ALSO")
     page.paragraph("photoinbox(1), photoinbox-problems(7), photoinboxd(8)")
     return page.text

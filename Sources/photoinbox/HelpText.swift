@@ -56,7 +56,8 @@ struct HelpText {
           64 usage   69 the daemon is not running   75 busy   77 no permission   78 configuration
 
         FILES:
-          /etc/photoinbox/photoinbox.toml names the directories; --config FILE takes another one. Without any,
-          --state DIR or $PHOTOINBOX_STATE says where the daemon keeps its state ("make run": .photo-inbox).
+          ~/.config/photoinbox/photoinbox.toml, if it is there, else /etc/photoinbox/photoinbox.toml names the
+          directories; --config FILE takes another one. Without any, --state DIR or $PHOTOINBOX_STATE says where the
+          daemon keeps its state ("make run": .photo-inbox).
         """
 }

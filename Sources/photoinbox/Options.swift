@@ -5,7 +5,8 @@ extension TextStyle.ColourChoice: ExpressibleByArgument {}
 
 /// Where the daemon keeps its things.
 struct PlaceOptions: ParsableArguments {
-    @Option(help: "The daemon's configuration. Default: /etc/photoinbox/photoinbox.toml, if it is there.")
+    @Option(
+        help: "The daemon's configuration. Default: your own, if there is one, else /etc/photoinbox/photoinbox.toml.")
     var config: RawArgument?
 
     @Option(help: "The daemon's state directory, instead of the configuration's or $PHOTOINBOX_STATE.")

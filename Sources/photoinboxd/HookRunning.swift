@@ -1,13 +1,16 @@
 import Glibc
 import Inbox
+import LinuxKernel
 import Logging
+import Settings
 import SystemMonitor
 import Systemd
 
 /// What photoinboxd-hooks@.service runs: one run of one hook, for the daemon at the other end of the connection.
 enum HookRunning {
     /// Serves the connection that the service manager has handed over, and ends. `client` is the daemon's user, by name or
-    /// number. Signals must be blocked.
+    /// number. Without a configuration in `options` it is that of the instance whose socket this is, else the standard one.
+    /// Signals must be blocked.
     static func serve(
         _ client: String, options: DaemonOptions, service: ServiceManager, tell: (String) -> Void
     ) -> Int32 {
@@ -18,6 +21,11 @@ enum HookRunning {
         guard let connection = service.activatedDescriptors.first?.take() else {
             tell("photoinboxd: no connection was handed over; photoinboxd-hooks.socket does that")
             return EX_USAGE
+        }
+        var options = options
+        // Each instance's socket has a place of its own, which the service manager has given it.
+        if options.file == nil, let socket = try? localPath(of: connection) {
+            options.file = StandardPlaces.configuration(ofSocket: socket)
         }
         let sink = LogDestination.choose(.automatic, colour: .never).makeSink(
             encoding: JournalEncoding(identifier: "photoinboxd", prefix: "PHOTOINBOX_"))

@@ -37,6 +37,20 @@ struct PhotoInboxDaemon: ParsableCommand {
                 BindPaths=/home/ana/Pictures
                 ReadWritePaths=/home/ana/Pictures
 
+            SEVERAL SERVICES
+              photoinboxd@NAME.service is one more daemon, for /etc/photoinbox/NAME.toml: its catalogue is in
+              /var/lib/photoinboxd/NAME, its control socket in /run/photoinboxd/NAME, and its hooks run as those of
+              the first do. No two may share an inbox or a library.
+                systemctl enable --now photoinboxd@studio
+                photoinbox status --config /etc/photoinbox/studio.toml
+              `systemctl enable photoinboxd@studio.socket` has commands start it, too.
+
+            WITHOUT ROOT
+              A user's own daemon reads ~/.config/photoinbox/photoinbox.toml, keeps its catalogue in
+              ~/.local/state/photoinbox, and files what that user may read. photoinbox finds it by that configuration.
+                systemctl --user enable --now photoinboxd
+                loginctl enable-linger       to have it run without a session
+
             ANOTHER CONFIGURATION
               Where the service is given another file, the unit in which hooks run must be given the same, since it
               looks there itself for what to run. With `systemctl edit photoinboxd-hooks@.service`, and the program's

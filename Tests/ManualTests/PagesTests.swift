@@ -1,4 +1,6 @@
 import Glibc
+import Inbox
+import Systemd
 import TestSupport
 import Testing
 
@@ -28,6 +30,28 @@ struct PagesTests {
 
     @Test("photoinbox-metrics(7) explains the metrics of this version: `make man` writes it")
     func metrics() throws { #expect(try Self.text("docs/man/photoinbox-metrics.7") == metricsPage()) }
+
+    @Test("The journal's catalogue explains the kinds of entry of this version: `make man` writes it")
+    func catalogue() throws {
+        #expect(try Self.text("units/photoinbox.catalog") == messageCatalogue())
+        #expect(Set(MessageWords.all.keys) == Set(MessageID.all.map(\.name)))
+        let lines = messageCatalogue().split(separator: "\n")
+        #expect(lines.filter { $0.count > 76 && !$0.hasPrefix("#") } == [])
+        for (name, id) in MessageID.all { #expect(lines.contains("-- \(id)"), "\(name)") }
+    }
+
+    @Test("Each field that the catalogue puts in is one that the journal is given")
+    func catalogueFields() throws {
+        var given: Set<String> = []
+        for file in ["Inbox/Log/InboxLog", "Inbox/Hooks/HookReporter"] {
+            for match in try Self.text("Sources/\(file).swift").matches(of: /"(\w+)"\]?(?::| =) "?/) {
+                given.insert(match.1.uppercased())
+            }
+        }
+        let taken = Set(messageCatalogue().matches(of: /@PHOTOINBOX_(\w+)@/).map { String($0.1) })
+        #expect(taken.count > 10)
+        #expect(taken.subtracting(given).sorted() == [])
+    }
 
     @Test("photoinbox-watch(1) explains the options of this version: `make man` writes it")
     func watch() throws {

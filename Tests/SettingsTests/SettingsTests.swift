@@ -112,6 +112,42 @@ struct SettingsTests {
         #expect(settings.effective("state")?.origin.description == "$STATE_DIRECTORY")
     }
 
+    @Test func configurationsOfInstancesAndUsersHavePlacesOfTheirOwn() throws {
+        let text = Array("library = '/srv/l'".utf8)
+        func places(_ file: BytePath, _ context: SettingsContext = plainContext) throws -> [BytePath] {
+            var builder = SettingsBuilder(context: context)
+            builder.addFile(text, path: file)
+            let settings = try builder.build()
+            return [settings.state, settings.runtime]
+        }
+        #expect(try places("/etc/photoinbox/photoinbox.toml") == ["/var/lib/photoinbox", "/run/photoinbox"])
+        #expect(
+            try places("/etc/photoinbox/studio.toml") == ["/var/lib/photoinboxd/studio", "/run/photoinboxd/studio"])
+        #expect(try places("/etc/photoinbox/conf.d/studio.toml") == ["/var/lib/photoinbox", "/run/photoinbox"])
+        #expect(try places("/etc/photoinbox/two words.toml") == ["/var/lib/photoinbox", "/run/photoinbox"])
+        var context = plainContext
+        context.home = .init(
+            configuration: "/home/ana/.config", state: "/home/ana/.local/state", runtime: "/run/user/7")
+        #expect(
+            try places(".config/photoinbox/photoinbox.toml", context)
+                == ["/home/ana/.local/state/photoinbox", "/run/user/7/photoinbox"])
+        context.home?.runtime = nil
+        #expect(
+            try places("/home/ana/.config/photoinbox/photoinbox.toml", context)
+                == ["/home/ana/.local/state/photoinbox", "/home/ana/.local/state/photoinbox/run"])
+        #expect(try places("/home/ana/photoinbox.toml", context) == ["/srv/state", "/srv/state/run"])
+    }
+
+    @Test func aSocketTellsWhoseConfigurationCounts() {
+        #expect(
+            StandardPlaces.configuration(ofSocket: "/run/photoinboxd/studio/hooks") == "/etc/photoinbox/studio.toml")
+        for socket: BytePath in [
+            "/run/photoinbox/hooks", "/run/photoinboxd/hooks", "/run/photoinboxd/../hooks", "hooks",
+        ] {
+            #expect(StandardPlaces.configuration(ofSocket: socket) == nil)
+        }
+    }
+
     @Test func anEmptyConfigurationIdles() throws {
         let settings = try settings("")
         #expect(settings.library == nil)

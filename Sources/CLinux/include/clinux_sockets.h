@@ -8,6 +8,8 @@ int clinux_unix_bind(int fd, const char *path);            /* bind(2); ENAMETOOL
 int clinux_unix_connect(int fd, const char *path);         /* connect(2), likewise */
 int clinux_accept(int listener);                           /* accept4(2), non-blocking and closed on exec */
 int clinux_is_listening(int fd);                           /* SO_ACCEPTCONN of socket(7): 1 or 0 */
+/* getsockname(2): where it was connected to, a path; an empty text where that is none. `size` is at least 109. */
+int clinux_unix_name(int fd, char *path, uint32_t size);
 /* SO_PEERCRED of unix(7): who made the connection, as of then. */
 int clinux_peer(int fd, int32_t *process, uint32_t *user, uint32_t *group);
 /* SO_PEERGROUPS: their other groups; fills at most `*count`, sets it to how many there are, ERANGE if too many. */

@@ -6,7 +6,7 @@ package import Settings
 /// Where the settings come from: a file, flags over it. Read again at each reload.
 package struct DaemonOptions: Sendable {
     /// The file that is read when no other is named and no inbox is given by a flag.
-    package static let standardFile: BytePath = "/etc/photoinbox/photoinbox.toml"
+    package static let standardFile = StandardPlaces.systemFile
 
     /// The file that `--config` names.
     package var file: BytePath?

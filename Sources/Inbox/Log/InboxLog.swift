@@ -112,10 +112,15 @@ extension InboxLog {
             case .warning: .warning
             case .stopped: .error
             }
+        let (title, effect) = (problem.title(clock: clock), problem.effect(clock: clock))
+        let action = problem.action(clock: clock)
         logger.log(
-            level, .problemRaised,
-            "\(problem.code.rawValue) \(problem.title(clock: clock)). Effect: \(problem.effect(clock: clock)). Action: \(problem.action(clock: clock))",
-            metadata: ["problem": "\(problem.code.rawValue)", "subject": "\(problem.subject)"])
+            level, .problemRaised, "\(problem.code.rawValue) \(title). Effect: \(effect). Action: \(action)",
+            // The last three for `journalctl -x`, whose text is one for all problems: units/photoinbox.catalog.
+            metadata: [
+                "problem": "\(problem.code.rawValue)", "subject": "\(problem.subject)", "title": "\(title)",
+                "effect": "\(effect)", "action": "\(action)",
+            ])
     }
 
     /// A problem is over.

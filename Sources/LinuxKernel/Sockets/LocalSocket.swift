@@ -120,3 +120,15 @@ package func isListening(_ descriptor: borrowing OwnedDescriptor) throws(SystemC
     let raw = descriptor.raw
     return try systemCall("getsockopt SO_ACCEPTCONN") { clinux_is_listening(raw) } == 1
 }
+
+/// The path of the socket that a connection was made to, on the side that accepted it; nil where it has none, as an
+/// abstract one. See getsockname(2).
+package func localPath(of connection: borrowing OwnedDescriptor) throws(SystemCallError) -> BytePath? {
+    let raw = connection.raw
+    var name = [CChar](repeating: 0, count: 128)
+    try systemCall("getsockname") {
+        name.withUnsafeMutableBufferPointer { clinux_unix_name(raw, $0.baseAddress, UInt32($0.count)) }
+    }
+    let bytes = name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    return bytes.isEmpty ? nil : BytePath(bytes)
+}

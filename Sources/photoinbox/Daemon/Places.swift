@@ -19,7 +19,13 @@ struct Places {
     /// The file that holds the daemon's process number.
     var processFile: BytePath { runtime.appending("photoinboxd.pid") }
 
-    private static let standardFile: BytePath = "/etc/photoinbox/photoinbox.toml"
+    /// The user's own configuration, where there is one; else that of photoinboxd.service, which a package brings along.
+    private static var standardFile: BytePath {
+        guard let own = SettingsContext.ofProcess().home?.configurationFile,
+            (try? FileStatus(at: own, followingLinks: true)) != nil
+        else { return StandardPlaces.systemFile }
+        return own
+    }
     /// Where `make run` keeps the state.
     private static let embedded: BytePath = ".photo-inbox"
 

@@ -61,42 +61,60 @@ journal_has() { # COUNT MATCH…: at least so many entries match
     [ "$(journalctl --quiet --output=cat --output-fields=MESSAGE_ID "$@" | wc -l)" -ge "$count" ]
 }
 
-install_service() { # as a person would, by `make install`, then with inboxes of our own
-    # Where the toolchain lies in somebody's home, the service's user could not reach Swift's libraries.
-    { ldd "$programs/photoinboxd" 2>/dev/null || true; } | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p' | while read -r library; do
+# Where the toolchain lies in somebody's home, the service's user could not reach Swift's libraries.
+open_toolchain() {
+    local library
+    toolchain | while read -r library; do
         until [ "$library" = / ]; do
             chmod a+rX "$library" 2>/dev/null || true
             library=$(dirname "$library")
         done
     done
-    # The tests need the daemon alone, so they also run where the command line is not built, with /bin/true in its place.
+}
+
+toolchain() { { ldd "$programs/photoinboxd" 2>/dev/null || true; } | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p'; }
+
+# The same for what the units hide.
+show_toolchain() { # UNIT…: without their ending
+    local unit
+    if ! toolchain | grep -E "^/(home|root)/" >/dev/null; then return; fi
+    for unit in "$@"; do
+        install -d "/etc/systemd/system/$unit.service.d"
+        printf '[Service]\nProtectHome=read-only\n' >"/etc/systemd/system/$unit.service.d/toolchain.conf"
+    done
+}
+
+# The built programs in /run/built. The tests need the daemon alone, so they also run where the command line or the decoder
+# is not built, with /bin/true in its place.
+gather_programs() {
+    local program
     install -d /run/built
-    ln -s "$programs/photoinboxd" /run/built/photoinboxd
-    if [ -x "$programs/photoinbox" ]; then
-        ln -s "$programs/photoinbox" /run/built/photoinbox
-    else
-        ln -s /bin/true /run/built/photoinbox
-    fi
-    # The same: only the test of thumbnails needs it.
-    if [ -x "$programs/photoinbox-decoder" ]; then
-        ln -s "$programs/photoinbox-decoder" /run/built/photoinbox-decoder
-    else
-        ln -s /bin/true /run/built/photoinbox-decoder
-    fi
+    for program in photoinboxd photoinbox photoinbox-decoder; do
+        if [ -x "$programs/$program" ]; then
+            ln -s "$programs/$program" "/run/built/$program"
+        else
+            ln -s /bin/true "/run/built/$program"
+        fi
+    done
+}
+
+install_service() { # as a person would, by `make install`, then with inboxes of our own
+    open_toolchain
+    gather_programs
     make --silent --directory="$repository" install release=/run/built
-    # The same for what the unit hides.
-    if { ldd "$programs/photoinboxd" 2>/dev/null || true; } | grep -qE '=> /(home|root)/'; then
-        install -d /etc/systemd/system/photoinboxd.service.d
-        printf '[Service]\nProtectHome=read-only\n' >/etc/systemd/system/photoinboxd.service.d/toolchain.conf
-    fi
+    show_toolchain photoinboxd photoinboxd@
     systemd-sysusers
     systemd-tmpfiles --create
+    make_places
+    configure '[inbox.card]' 'path = "/srv/photos/card"'
+    systemctl daemon-reload
+}
+
+make_places() {
     # A file system that is no overlay: there leases tell whether somebody still writes.
     mount -t tmpfs -o mode=755 tmpfs /srv
     install -d -o _photoinbox -g _photoinbox -m 0755 /srv/photos /srv/photos/library
     install -d -o _photoinbox -g _photoinbox -m 1777 /srv/photos/card /srv/photos/phones
-    configure '[inbox.card]' 'path = "/srv/photos/card"'
-    systemctl daemon-reload
 }
 
 configure() { # LINE…: what follows the library

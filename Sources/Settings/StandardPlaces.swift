@@ -1,0 +1,62 @@
+package import FileValues
+
+/// Where configurations lie that need not say where their daemon keeps its things, since the units keep them apart:
+/// photoinboxd.service, photoinboxd@NAME.service and a user's own photoinboxd.service. See photoinboxd(8). Pure.
+package enum StandardPlaces: Hashable, Sendable {
+    /// /etc/photoinbox/NAME.toml, of photoinboxd@NAME.service.
+    case instance(String)
+    /// photoinbox.toml in a user's configuration directory: its state and, where there is one, its runtime directory.
+    case user(state: BytePath, runtime: BytePath?)
+
+    /// The configuration of photoinboxd.service.
+    package static let systemFile: BytePath = "/etc/photoinbox/photoinbox.toml"
+
+    private static let configurations: BytePath = "/etc/photoinbox"
+    private static let runtimes: BytePath = "/run/photoinboxd"
+    private static let states: BytePath = "/var/lib/photoinboxd"
+    private static let ending = Array(".toml".utf8)
+
+    /// Whose `file`, an absolute path, is; nil for that of photoinboxd.service and for any other.
+    package init?(of file: BytePath, home: SettingsContext.Home?) {
+        if file.parent == Self.configurations, file != Self.systemFile, let name = Self.stem(file.name) {
+            self = .instance(name)
+        } else if let home, file == home.configurationFile {
+            self = .user(
+                state: home.state.appending("photoinbox"), runtime: home.runtime?.appending("photoinbox"))
+        } else {
+            return nil
+        }
+    }
+
+    /// The configuration for whose daemon somebody listens at `socket`, a socket in an instance's runtime directory; nil
+    /// elsewhere.
+    package static func configuration(ofSocket socket: BytePath) -> BytePath? {
+        let instance = socket.parent
+        guard instance.parent == runtimes, isPlainName(String(decoding: instance.name.bytes, as: UTF8.self)) else {
+            return nil
+        }
+        return configurations.appending(BytePath(instance.name.bytes + ending))
+    }
+
+    /// Where such a daemon keeps what must outlive a restart.
+    var state: BytePath {
+        switch self {
+        case .instance(let name): Self.states.appending(BytePath(name))
+        case .user(let state, _): state
+        }
+    }
+
+    /// Where it keeps the rest; nil for a place in its state directory.
+    var runtime: BytePath? {
+        switch self {
+        case .instance(let name): Self.runtimes.appending(BytePath(name))
+        case .user(_, let runtime): runtime
+        }
+    }
+
+    private static func stem(_ name: BytePath) -> String? {
+        guard name.bytes.count > ending.count, name.bytes.suffix(ending.count).elementsEqual(ending) else { return nil }
+        let stem = String(decoding: name.bytes.dropLast(ending.count), as: UTF8.self)
+        return isPlainName(stem) ? stem : nil
+    }
+}

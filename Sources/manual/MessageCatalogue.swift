@@ -1,0 +1,53 @@
+import Inbox
+import Systemd
+
+/// units/photoinbox.catalog: what `journalctl -x` says beneath an entry, by its MESSAGE_ID. The format is that of
+/// https://systemd.io/CATALOG. A MESSAGE_ID without words here is given none, which a test refuses.
+func messageCatalogue() -> String {
+    var text = """
+        # Written by "make man": change Sources/manual/MessageWords.swift, not this file.
+        # What stands between at signs is a field of the entry, always one that every such entry has.
+
+        """
+    for (name, id) in MessageID.all {
+        guard let words = MessageWords.all[name] else { continue }
+        text += "\n-- \(id)\nSubject: \(words.subject)\nDefined-By: photo-inbox\n"
+        text += "Documentation: \(words.documentation)\n"
+        for paragraph in [words.effect, words.action] {
+            text += "\n" + wrapped(paragraph, at: 76).joined(separator: "\n") + "\n"
+        }
+    }
+    return text
+}
+
+/// What one kind of entry means. A file's name stands in no command: it could be made to do something in a shell.
+struct MessageWords {
+    /// The first line that is shown.
+    let subject: String
+    /// The page to read, as `man:PAGE(SECTION)`.
+    var documentation = "man:photoinboxd(8)"
+    /// What has happened, and what that means for photos.
+    let effect: String
+    /// What to do; said also where that is nothing.
+    let action: String
+
+    init(_ subject: String, _ documentation: String = "man:photoinboxd(8)", effect: String, action: String) {
+        self.subject = subject
+        self.documentation = documentation
+        self.effect = effect
+        self.action = action
+    }
+}
+
+/// The words of `text` in lines of at most `width` characters, longer words alone.
+private func wrapped(_ text: String, at width: Int) -> [String] {
+    var lines: [String] = []
+    for word in text.split(separator: " ") {
+        if let last = lines.last, last.count + 1 + word.count <= width {
+            lines[lines.count - 1] = "\(last) \(word)"
+        } else {
+            lines.append(String(word))
+        }
+    }
+    return lines
+}

@@ -1,0 +1,67 @@
+#!/bin/bash
+# journald stands still, is killed, has no room: photos are filed all the same, and the journal goes on when it can. And
+# what `journalctl -x` says of the kinds of entry.
+source "$(dirname "$0")/lib.sh"
+# A journal of its own size, to be filled.
+mount -t tmpfs -o size=20m,mode=755 tmpfs /run/log/journal 2>/dev/null || {
+    install -d /run/log/journal
+    mount -t tmpfs -o size=20m,mode=755 tmpfs /run/log/journal
+}
+systemctl restart systemd-journald
+install_service
+start_service
+journalctl --update-catalog
+check "the catalogue of messages is found" photoinboxd sh -c \
+    "journalctl --list-catalog $message_filed | grep -q 'photo-inbox: Photo filed'"
+drop_photo "$(photo 1)" card one.jpg
+eventually "an entry is explained" photoinboxd sh -c \
+    "journalctl --sync; journalctl -x -q -o cat MESSAGE_ID=$message_filed; journalctl -x -q MESSAGE_ID=$message_filed |
+     grep -q 'Subject: Photo filed: one.jpg'"
+journalctl -x -q "MESSAGE_ID=$message_ready" >/run/explained
+check "the one of the start, too" photoinboxd grep -q 'Subject: photo-inbox takes photos' /run/explained
+check "with what to read" photoinboxd grep -q 'Documentation: man:photoinboxd(8)' /run/explained
+
+process=$(property photoinboxd MainPID)
+systemctl kill --signal=STOP --kill-whom=main systemd-journald
+drop_photo "$(photo 2)" card two.jpg
+eventually "with journald standing still a photo is filed" photoinboxd filed two.jpg
+check "and status answers" photoinboxd photoinbox status
+systemctl kill --signal=CONT --kill-whom=main systemd-journald
+eventually "it goes on, and has the entry" photoinboxd journal_has 1 "MESSAGE_ID=$message_filed" PHOTOINBOX_FILE=two.jpg
+
+journald=$(property systemd-journald MainPID)
+systemctl kill --signal=KILL --kill-whom=main systemd-journald
+drop_photo "$(photo 3)" card three.jpg
+eventually "with journald killed a photo is filed" photoinboxd filed three.jpg
+another_journald() {
+    local now
+    now=$(property systemd-journald MainPID)
+    [ "$now" != 0 ] && [ "$now" != "$journald" ] && systemctl is-active systemd-journald
+}
+eventually "journald is started again" systemd-journald another_journald
+drop_photo "$(photo 4)" card four.jpg
+eventually "a photo is filed after that" photoinboxd filed four.jpg
+eventually "and the new journald has it" photoinboxd journal_has 1 "MESSAGE_ID=$message_filed" PHOTOINBOX_FILE=four.jpg
+
+head -c 30M /dev/zero >/run/log/journal/filler 2>/dev/null || true
+# What journald has set aside for itself is used up, too.
+head -c 24M /dev/zero | base64 | systemd-cat --identifier=noise || true
+check "the journal's disk is full" systemd-journald test "$(stat -f -c %a /run/log/journal)" = 0
+drop_photo "$(photo 5)" card five.jpg
+eventually "with no room for the journal a photo is filed" photoinboxd filed five.jpg
+check "and status answers then, too" photoinboxd photoinbox status
+rm /run/log/journal/filler
+eventually_filed_and_told() {
+    number=$((number + 1))
+    cp "$(photo 6)" "/run/six-$number.jpg"
+    # A comment of its own makes another photo of it.
+    printf '\xff\xfe\x00\x06%4s' "$number" | cat <(head -c 2 "/run/six-$number.jpg") - <(tail -c +3 "/run/six-$number.jpg") \
+        >"/run/next-$number.jpg"
+    drop_photo "/run/next-$number.jpg" card "six-$number.jpg"
+    until filed "six-$number.jpg"; do sleep 0.05; done
+    journal_has 1 "MESSAGE_ID=$message_filed" "PHOTOINBOX_FILE=six-$number.jpg"
+}
+number=0
+eventually "with room again the journal goes on" photoinboxd eventually_filed_and_told
+check "all that in one process" photoinboxd property_is photoinboxd MainPID "$process"
+check "which was never restarted" photoinboxd property_is photoinboxd NRestarts 0
