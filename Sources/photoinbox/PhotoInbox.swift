@@ -17,7 +17,8 @@ struct PhotoInbox: ParsableCommand {
             CommandGroup(
                 name: "Look",
                 subcommands: [
-                    StatusCommand.self, ListCommand.self, TailCommand.self, StatsCommand.self, WatchCommand.self,
+                    StatusCommand.self, TopCommand.self, ListCommand.self, TailCommand.self, StatsCommand.self,
+                    WatchCommand.self,
                 ]),
             CommandGroup(
                 name: "Understand",
