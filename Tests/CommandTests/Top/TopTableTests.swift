@@ -1,3 +1,4 @@
+import FileValues
 import Reporting
 import Testing
 
