@@ -142,10 +142,22 @@ def print_descriptions(result):
     verdicts(result)
 
 
+def print_clients(result):
+    print(f"\nFrom finished write to filed, with {result['clients']:,} hostile clients at the control socket and with none; "
+          f"{result['runs']} runs of {result['photos']}, in turn, {result['file_system']}")
+    processor = result["processor"]
+    last = [("daemon's processor time", lambda name, _: f"{processor[name]['median'] / 1e6:.1f} ms a photograph")]
+    table(columns(result["filed"], ("median", "p99", "max"), 1e6, " ms", 1, ["no clients"], last))
+    done = {key: sum(run[key] for run in result["done"]) for key in ("connected", "refused", "sent_away", "asked")}
+    print(f"  the clients connected {count(done['connected'])} times, found no room {count(done['refused'])} times, were sent "
+          f"away {count(done['sent_away'])} times; the daemon held {result['resident'] / 2**20:.1f} MiB at the end")
+    verdicts(result)
+
+
 PARTS = {
     "filing": print_filing, "setup": print_setup, "memory": print_memory, "cpu": print_cpu, "latency": print_latency,
     "idle": print_idle, "thumbnails": print_thumbnails, "pipeline": print_pipeline, "catalogue": print_catalogue,
-    "descriptions": print_descriptions,
+    "clients": print_clients, "descriptions": print_descriptions,
 }
 
 

@@ -1,3 +1,5 @@
+import Reporting
+
 /// A page from what a program prints for `--help`. `help` is that of the program; those of its commands follow, each
 /// after a form feed and the command's name on a line.
 /// `more` adds what stands between that and the references.
@@ -60,6 +62,9 @@ private func words(_ lines: [String]) -> String {
     lines.joined(separator: " ").split(separator: " ").joined(separator: " ")
 }
 
+/// What a terminal of 80 columns has for text that is not filled, behind the page's margin.
+private let verbatimColumns = 73
+
 private func indent(_ line: String) -> Int { line.prefix { $0 == " " }.count }
 
 extension Roff {
@@ -82,7 +87,7 @@ extension Roff {
                 } else if isList {
                     items(lines)
                 } else {
-                    verbatim(lines.map { String($0.dropFirst(min(2, indent($0)))) })
+                    verbatim(folded(lines.map { String($0.dropFirst(min(2, indent($0)))) }, to: verbatimColumns))
                 }
             }
         }

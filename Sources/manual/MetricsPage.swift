@@ -27,7 +27,8 @@ func metricsPage() -> String {
         let labels = row.labels.isEmpty ? "" : "{\(row.labels.joined(separator: ","))}"
         var words = "\(row.kind.word.capitalisedFirst). \(row.help)."
         if case .histogram(let bounds) = row.kind {
-            words += " Bounds: \(bounds.map { "\(Int64($0))" }.joined(separator: ", "))."
+            let texts = bounds.map { bound in Int64(exactly: bound).map { "\($0)" } ?? "\(bound)" }
+            words += " Bounds: \(texts.joined(separator: ", "))."
         }
         page.item("\(metric.sampleName)\(labels)", [words])
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Reporting
 
 /// Help: `-h` fits a screen, `--help` teaches, examples first.
 struct HelpText {
@@ -12,9 +13,17 @@ struct HelpText {
         }
         let name = Self.commandName(in: arguments)
         let lesson = Self.lessons.first { $0.name == name }?.lesson ?? Self.overview
+        let lines = lesson.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let folded = folded(lines, to: Self.columns).joined(separator: "\n")
         // The overview's line, then examples; options and the rest after them.
         let parts = standard.split(separator: "\n\n", maxSplits: 1, omittingEmptySubsequences: false)
-        text = "\(parts.first ?? "")\n\n\(lesson)\n\n\(parts.dropFirst().first ?? "")\n"
+        text = "\(parts.first ?? "")\n\n\(folded)\n\n\(parts.dropFirst().first ?? "")\n"
+    }
+
+    /// As ArgumentParser reckons for the rest of the help.
+    private static var columns: Int {
+        if let text = Terminal.variable("COLUMNS"), let columns = Int(text), columns >= 40 { return columns }
+        return Terminal.isOutput ? max(40, TerminalScreen.size.columns) : 80
     }
 
     /// The subcommand that is meant; nil for the program itself.
@@ -36,13 +45,14 @@ struct HelpText {
             ("undo", UndoCommand.lesson), ("stats", StatsCommand.lesson), ("config", ConfigCommand.lesson),
             ("tail", TailCommand.lesson), ("log", LogCommand.lesson), ("search", SearchCommand.lesson),
             ("import-csv", ImportCSVCommand.lesson), ("export-csv", ExportCSVCommand.lesson),
-            ("export-json", ExportJSONCommand.lesson),
+            ("export-json", ExportJSONCommand.lesson), ("top", TopCommand.lesson),
         ]
     }
 
     private static let overview = """
         EXAMPLES:
           photoinbox status                       is everything filed, and if not, why
+          photoinbox top                          what it does, as it does it
           photoinbox explain phones/IMG_2041.HEIC where a photo is, and which rule decided
           photoinbox list --since 1d              what was filed since yesterday
           photoinbox pause card                   take nothing more from "card", until photoinbox resume card

@@ -17,8 +17,8 @@ struct PhotoInbox: ParsableCommand {
             CommandGroup(
                 name: "Look",
                 subcommands: [
-                    StatusCommand.self, ListCommand.self, SearchCommand.self, TailCommand.self, StatsCommand.self,
-                    WatchCommand.self, SimilarCommand.self, SheetCommand.self,
+                    StatusCommand.self, TopCommand.self, ListCommand.self, SearchCommand.self, TailCommand.self,
+                    StatsCommand.self, WatchCommand.self, SimilarCommand.self, SheetCommand.self,
                 ]),
             CommandGroup(
                 name: "Understand",

@@ -6,7 +6,7 @@ import Testing
     private static let commands = [
         "status", "list", "watch", "explain", "show", "dump", "pause", "resume", "rescan", "retry", "release",
         "discard", "undo", "stats", "config", "tail", "log", "metrics", "reload", "search", "import-csv", "export-csv",
-        "export-json", "similar", "sheet",
+        "export-json", "similar", "sheet", "top",
     ]
 
     @Test(arguments: commands) func shortHelpFitsAScreen(_ command: String) async throws {
@@ -24,12 +24,21 @@ import Testing
         let options = try #require(result.text.range(of: "OPTIONS:"))
         #expect(examples.lowerBound < options.lowerBound)
         #expect(result.text.contains("EXIT STATUS"))
-        #expect(result.text.split(separator: "\n").allSatisfy { $0.count <= 120 })
+        #expect(result.text.split(separator: "\n").allSatisfy { $0.count <= 80 })
+    }
+
+    @Test(arguments: ["verify", "adopt", "rebuild", "thumbs"]) func theOthersFitATerminalToo(_ command: String)
+        async throws
+    {
+        let result = try await photoinbox([command, "--help"], in: ScratchDirectory())
+        #expect(result.status == 0)
+        #expect(result.text.split(separator: "\n").allSatisfy { $0.count <= 80 })
     }
 
     @Test func groupsItsVerbs() async throws {
         let help = try await photoinbox(["--help"], in: ScratchDirectory())
         #expect(help.status == 0)
+        #expect(help.text.split(separator: "\n").allSatisfy { $0.count <= 80 })
         let places = ["EXAMPLES:", "LOOK", "UNDERSTAND", "ACT", "MAINTAIN"].map { help.text.range(of: $0)?.lowerBound }
         #expect(places.allSatisfy { $0 != nil })
         #expect(places.compactMap(\.self) == places.compactMap(\.self).sorted())

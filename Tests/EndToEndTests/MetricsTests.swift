@@ -36,6 +36,15 @@ extension EndToEnd {
             #expect(second.value("photoinbox_photo_size_bytes_sum") == Double(photo.count))
             #expect(second.value("photoinbox_photo_size_bytes_bucket", ["le": "1048576.0"]) == 1)
             #expect(second.value("photoinbox_filing_delay_seconds_count", ["inbox": "card"]) == 1)
+            // Each step of a filed photo is measured, once; what no file has come to is there, at zero.
+            let steps = { (name: String) in second.value("photoinbox_stage_duration_seconds_count", ["stage": name]) }
+            for step in ["copy", "sync_copy", "verify_copy", "name_copy", "record", "remove_source"] {
+                #expect(steps(step) == 1, "\(step)")
+            }
+            #expect(try #require(steps("hash_source")) >= 1)
+            #expect(steps("write_reason") == 0 && steps("recover") == nil)
+            let spent = try #require(second.value("photoinbox_stage_duration_seconds_sum", ["stage": "copy"]))
+            #expect(spent > 0 && spent < 60)
             let waiting = ["queued", "working", "settling", "gathering", "deferred"].compactMap {
                 second.value("photoinbox_waiting_photos", ["inbox": "card", "state": $0])
             }

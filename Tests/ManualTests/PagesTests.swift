@@ -76,14 +76,33 @@ struct PagesTests {
             "photoinbox/Commands/ShowCommand",
             "photoinbox/Daemon/CoverageReport", "photoinbox/Daemon/StateReport",
             "photoinbox/Explain/Explanation+Output", "photoinbox/Output/OutcomeJSON",
-            "photoinbox/Output/Terminal",
+            "photoinbox/Output/Terminal", "photoinbox/Top/TopJSON",
         ] {
             for match in try Self.text("Sources/\(file).swift").matches(of: /(?:JSONField|\.path)\(\s*"(\w+)"/) {
                 fields.insert(String(match.1))
             }
         }
-        #expect(fields.count > 100)
+        for match in try Self.text("Sources/photoinbox/Top/TopView.swift").matches(of: /\.(?:text|number)\("(\w+)"/) {
+            fields.insert(String(match.1))
+        }
+        #expect(fields.count > 150)
         #expect(fields.subtracting(known).sorted() == [])
+    }
+
+    @Test(
+        "Every page fits a terminal of 80 columns",
+        .enabled(if: access("/usr/bin/man", X_OK) == 0, "skipped: man is not installed (Debian: man-db)"))
+    func eightyColumns() throws {
+        let list = try #require(popen("ls '\(Self.project)/docs/man'", "r"))
+        let names = Self.text(list).split(separator: "\n")
+        #expect(pclose(list) == 0 && names.count >= 8)
+        for name in names {
+            let command = "MANWIDTH=80 LC_ALL=C.UTF-8 man -l '\(Self.project)/docs/man/\(name)' 2>/dev/null | col -bx"
+            let program = try #require(popen(command, "r"))
+            let lines = Self.text(program).split(separator: "\n")
+            #expect(pclose(program) == 0 && lines.count > 20)
+            #expect(lines.filter { $0.count > 80 } == [], "\(name)")
+        }
     }
 
     @Test("Nothing in a text is taken for a request or an escape")

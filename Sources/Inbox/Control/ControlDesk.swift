@@ -26,6 +26,8 @@ final class ControlDesk: Sendable {
     private let reloading = Locked<Reload?>(nil)
     /// The state's JSON, for a moment: whoever asks all the time costs no more than whoever asks once.
     private let lastState = Locked<(json: [UInt8], at: Moment)?>(nil)
+    /// How many arrivals in hand an answer lists; the state dump in the file lists all.
+    private static let listedInHand = 5_000
     /// The metrics, for the same reason.
     private let lastMetrics = Locked<(text: String, at: Moment)?>(nil)
 
@@ -96,7 +98,13 @@ final class ControlDesk: Sendable {
         }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let data = try? encoder.encode(state.capture()), data.count < ControlAnswer.limit - 1_024 else {
+        var captured = state.capture()
+        // Those that wait longest stand first, and are what somebody looks for.
+        if captured.inHand.count > Self.listedInHand {
+            captured.inHandOmitted = captured.inHand.count - Self.listedInHand
+            captured.inHand.removeLast(captured.inHand.count - Self.listedInHand)
+        }
+        guard let data = try? encoder.encode(captured), data.count < ControlAnswer.limit - 1_024 else {
             return ControlAnswer(
                 RequestRefusal(.failed, "the state is too large for an answer", action: "photoinbox dump"))
         }

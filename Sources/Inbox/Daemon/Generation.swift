@@ -53,7 +53,7 @@ final class Generation: Sendable {
                 libraryGuard: surroundings.libraryGuard,
                 subsystem: Subsystem(
                     name: "files of \(inbox.name)", queue: MonitorQueue(label: "photo-inbox.files.\(inbox.name)"),
-                    isVital: false))
+                    isVital: false), measures: surroundings.state.measures)
         }
         let subsystem = Subsystem(
             name: "pipeline", queue: MonitorQueue(label: "photo-inbox.pipeline"), isVital: true)

@@ -93,7 +93,7 @@ package final class LiveState: Sendable {
                 status: statusLine(counts, problems: board, paused: inboxes.filter { $0.paused != nil }.map(\.name)),
                 phase: phase.withLock { $0 }.rawValue,
                 configuration: configuration?.escaped, residentBytes: facts.residentBytes,
-                descriptors: facts.descriptors, threads: facts.threads),
+                descriptors: facts.descriptors, threads: facts.threads, processorSeconds: facts.processorSeconds),
             inboxes: inboxes, watchNeed: watch?.need.map { DaemonState.WatchNeed($0) },
             liveness: watch?.liveness.map { DaemonState.Liveness($0, now: now) },
             library: parts.settings.library?.path.escaped ?? "",

@@ -1,5 +1,6 @@
 import DirectoryWatch
 import FileValues
+import Filing
 import LinuxKernel
 import Reporting
 
@@ -28,6 +29,11 @@ extension LiveState {
         text.add(.filedBytes, each { Double(measures.bytes[$0.name] ?? 0) })
         text.add(
             .filingDelay, histograms: names.map { ([$0], measures.delay[$0] ?? MetricHistogram(.filingDelay)) })
+        text.add(
+            .stageDuration,
+            histograms: FilingStep.allCases.filter { $0 != .recover }.map {
+                ([$0.label], measures.stages[$0] ?? MetricHistogram(.stageDuration))
+            })
         text.add(.photoSize, histograms: [([], measures.size)])
         text.add(
             .waiting,

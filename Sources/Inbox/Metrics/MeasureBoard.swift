@@ -1,4 +1,5 @@
 import FileValues
+import Filing
 import LinuxKernel
 import Reporting
 
@@ -7,6 +8,7 @@ package final class MeasureBoard: Sendable {
     /// One inbox's, or all of them together.
     struct Measures: Sendable {
         var delay: [String: MetricHistogram] = [:]
+        var stages: [FilingStep: MetricHistogram] = [:]
         var size = MetricHistogram(.photoSize)
         var bytes: [String: UInt64] = [:]
         /// When a part of the library was last read again to its end.
@@ -28,6 +30,11 @@ package final class MeasureBoard: Sendable {
             measures.size.add(Double(bytes))
             measures.bytes[inbox, default: 0] += bytes
         }
+    }
+
+    /// A step of the work on a file took so long.
+    func add(_ step: FilingStep, seconds: Double) {
+        measures.withLock { $0.stages[step, default: MetricHistogram(.stageDuration)].add(max(0, seconds)) }
     }
 
     /// A part of the library was read again, and nothing kept it from being so.

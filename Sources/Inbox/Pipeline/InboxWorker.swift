@@ -20,6 +20,7 @@ actor InboxWorker {
     let catalogue: CatalogueWriter
     let libraryGuard: LibraryGuard
     let probe = WriterProbe()
+    private nonisolated let measures: MeasureBoard?
     private nonisolated let executor: QueueExecutor
     private nonisolated let stopping = Locked(false)
 
@@ -44,7 +45,7 @@ actor InboxWorker {
 
     init(
         spec: InboxSpec, places: Places, attributes: FiledAttributes, catalogue: CatalogueWriter,
-        libraryGuard: LibraryGuard, subsystem: Subsystem
+        libraryGuard: LibraryGuard, subsystem: Subsystem, measures: MeasureBoard? = nil
     ) {
         self.spec = spec
         self.places = places
@@ -52,6 +53,7 @@ actor InboxWorker {
         self.catalogue = catalogue
         self.libraryGuard = libraryGuard
         self.subsystem = subsystem
+        self.measures = measures
         executor = QueueExecutor(queue: subsystem.queue)
     }
 
@@ -63,13 +65,18 @@ actor InboxWorker {
     func process(_ assignment: Assignment, reached: @escaping StepReport) async -> [Conclusion] {
         let first = assignment.arrivals.first.map { "\($0.key)" } ?? ""
         let subject = assignment.arrivals.count > 1 ? "\(first) and its set" : first
+        let clock = StageClock(measures)
         let work = FileWork { [subsystem] step in
+            clock.enter(step)
             subsystem.enter("\(step.words): \(subject)")
             reached(step.words)
         } shouldStop: { [stopping] in
             stopping.withLock { $0 }
         }
-        defer { subsystem.idle() }
+        defer {
+            clock.end()
+            subsystem.idle()
+        }
         // What has its outcome when a later step fails, keeps it.
         var done: [ArrivalKey: Conclusion] = [:]
         var late: [Symptom] = []

@@ -162,7 +162,11 @@ extension DaemonState.Monitor {
                     min: Double($0.min) / 1e3, median: Double($0.median) / 1e3, p99: Double($0.p99) / 1e3,
                     max: Double($0.max) / 1e3)
             },
-            errors: Int(clamping: monitor.errors), lastError: monitor.lastError)
+            errors: Int(clamping: monitor.errors), lastError: monitor.lastError, id: Int(clamping: monitor.id),
+            createdAt: monitor.createdAt, rateLimitHits: Int(clamping: monitor.rateLimitHits),
+            runningSeconds: monitor.handlerRunningSince.map {
+                max(0, Double(monitor.describedAt) - Double($0)) / 1e9
+            })
     }
 }
 

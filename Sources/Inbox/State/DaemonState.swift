@@ -17,6 +17,8 @@ package struct DaemonState: Codable, Sendable {
         package var residentBytes: Int
         package var descriptors: Int
         package var threads: Int
+        /// Processor time of all its threads since it was started.
+        package var processorSeconds: Double?
     }
 
     /// One monitor.
@@ -33,6 +35,14 @@ package struct DaemonState: Codable, Sendable {
         package var handlerMicroseconds: Spread?
         package var errors: Int
         package var lastError: String?
+        /// Unique in the process's life.
+        package var id: Int?
+        /// Where it was set up: file and line.
+        package var createdAt: String?
+        /// How often the rate limit held it back.
+        package var rateLimitHits: Int?
+        /// For how long its handler has been running; absent while it is not.
+        package var runningSeconds: Double?
     }
 
     /// Handler times in microseconds.
@@ -262,4 +272,6 @@ package struct DaemonState: Codable, Sendable {
     package var subsystems: [Subsystem]
     package var monitors: [Monitor]
     package var log: Log
+    /// How many arrivals more are in hand than are listed, where that would be too many for an answer.
+    package var inHandOmitted: Int?
 }

@@ -6,12 +6,21 @@ struct ProcessFacts: Sendable {
     let residentBytes: Int
     let threads: Int
     let descriptors: Int
+    /// Of all threads since the start.
+    let processorSeconds: Double
 
     static func current() -> ProcessFacts {
         let fields = words(of: "/proc/self/statm")
         let resident = fields.count > 1 ? (Int(fields[1]) ?? 0) * Int(getpagesize()) : 0
         return ProcessFacts(
-            residentBytes: resident, threads: entries(of: "/proc/self/task"), descriptors: entries(of: "/proc/self/fd"))
+            residentBytes: resident, threads: entries(of: "/proc/self/task"), descriptors: entries(of: "/proc/self/fd"),
+            processorSeconds: processorTime())
+    }
+
+    private static func processorTime() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
     private static func words(of path: String) -> [Substring] {

@@ -8,6 +8,7 @@ package enum Metric: String, CaseIterable, Hashable, Sendable {
     case photos = "photoinbox_photos"
     case filedBytes = "photoinbox_bytes"
     case filingDelay = "photoinbox_filing_delay_seconds"
+    case stageDuration = "photoinbox_stage_duration_seconds"
     case photoSize = "photoinbox_photo_size_bytes"
     case waiting = "photoinbox_waiting_photos"
     case oldestWaiting = "photoinbox_oldest_waiting_timestamp_seconds"
@@ -93,6 +94,10 @@ extension Metric {
             MetricRow(
                 .histogram([1, 5, 10, 30, 60, 300, 1_800, 7_200, 43_200]), ["inbox"],
                 "From when a file was first seen to when it was filed")
+        case .stageDuration:
+            MetricRow(
+                .histogram([0.001, 0.01, 0.1, 1, 10, 60]), ["stage"],
+                "How long each step of the work on a file, or on a set, took; record waits for the catalogue's disk")
         case .photoSize:
             MetricRow(
                 .histogram([1, 4, 16, 64, 256, 1_024].map { $0 * 1_048_576 }), "Sizes of the files that were filed")

@@ -7,6 +7,11 @@ import LinuxKernel
 import Reporting
 import SystemPackage
 
+/// A connection that may be open.
+struct ControlLine: ~Copyable {
+    fileprivate var socket: OwnedDescriptor?
+}
+
 /// The way to a running daemon by its control socket; see photoinbox-control(7).
 struct ControlContact {
     /// The daemon's runtime directory.
@@ -31,7 +36,12 @@ struct ControlContact {
 
     /// The state's JSON, within so many seconds.
     func state(within seconds: Int) throws(CommandFailure) -> [UInt8] {
-        let bytes = try exchange(ControlRequest(.state), within: seconds)
+        var line = ControlLine()
+        return try state(within: seconds, by: &line)
+    }
+
+    private func state(within seconds: Int, by line: inout ControlLine) throws(CommandFailure) -> [UInt8] {
+        let bytes = try exchange(ControlRequest(.state), within: seconds, by: &line)
         guard let answer = ControlAnswer(json: bytes) else {
             throw CommandFailure(.failed, "photoinboxd answers what this photoinbox cannot read")
         }
@@ -42,18 +52,47 @@ struct ControlContact {
         return Array(bytes[start..<bytes.count - 1])
     }
 
+    /// The state within so many seconds, read.
+    func daemonState(within seconds: Int) throws(CommandFailure) -> DaemonState {
+        var line = ControlLine()
+        return try daemonState(within: seconds, by: &line)
+    }
+
+    /// The same by a connection that stays open, for whoever asks again and again.
+    func daemonState(within seconds: Int, by line: inout ControlLine) throws(CommandFailure) -> DaemonState {
+        let bytes = try state(within: seconds, by: &line)
+        do { return try JSONDecoder().decode(DaemonState.self, from: Data(bytes)) } catch {
+            throw CommandFailure(
+                .failed, "photoinboxd answers what this photoinbox cannot read",
+                action: "Use the photoinbox that came with the daemon.")
+        }
+    }
+
     private static func position(of pattern: [UInt8], in bytes: [UInt8]) -> Int? {
         guard bytes.count > pattern.count else { return nil }
         return (0..<bytes.count - pattern.count).first { bytes[$0..<$0 + pattern.count].elementsEqual(pattern) }
             .map { $0 + pattern.count }
     }
 
-    private func exchange(_ request: ControlRequest, within limit: Int? = nil) throws(CommandFailure) -> [UInt8] {
+    private func exchange(_ request: ControlRequest) throws(CommandFailure) -> [UInt8] {
+        var line = ControlLine()
+        return try exchange(request, within: nil, by: &line)
+    }
+
+    private func exchange(
+        _ request: ControlRequest, within limit: Int?, by line: inout ControlLine
+    ) throws(CommandFailure) -> [UInt8] {
         let path = runtime.appending("control")
+        // One that was open may have been ended meanwhile, with the daemon or for its idleness.
+        if let socket = line.socket.take(), let answer = try? Self.exchange(request, socket.raw, within: limit) {
+            line.socket = consume socket
+            return answer
+        }
         do throws(SystemCallError) {
             let socket = try connect(to: path, patience: .seconds(1))
-            try Self.send(framed(request.json()), to: socket.raw)
-            return try Self.receive(from: socket.raw, within: limit)
+            let answer = try Self.exchange(request, socket.raw, within: limit)
+            line.socket = consume socket
+            return answer
         } catch {
             switch error.code {
             case .noSuchFileOrDirectory, .connectionRefused: throw Self.down
@@ -71,6 +110,13 @@ struct ControlContact {
             default: throw CommandFailure(error)
             }
         }
+    }
+
+    private static func exchange(
+        _ request: ControlRequest, _ socket: Int32, within limit: Int?
+    ) throws(SystemCallError) -> [UInt8] {
+        try send(framed(request.json()), to: socket)
+        return try receive(from: socket, within: limit)
     }
 
     static let down = CommandFailure(

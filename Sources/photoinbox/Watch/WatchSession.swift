@@ -161,7 +161,7 @@ func waitUntilGone(_ descriptor: Int32) {
 
 /// Ends this process as the signal does that a shell must see: a loop around `watch` ends at Ctrl-C only if `watch` died
 /// of it. Returns if somebody has it handled.
-private func die(of signal: Int32) {
+func die(of signal: Int32) {
     var set = sigset_t()
     sigemptyset(&set)
     sigaddset(&set, signal)

@@ -1,0 +1,85 @@
+import ArgumentParser
+import Glibc
+import Inbox
+import Reporting
+
+/// `photoinbox top`: what the daemon does, as it does it.
+struct TopCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "top", abstract: "Show what the daemon does, as it does it.",
+        usage: "photoinbox top [OPTION…]")
+
+    static let lesson = """
+        EXAMPLES:
+          photoinbox top
+          photoinbox top --view monitors --interval 5
+          photoinbox top --once --json | jq '.queues[] | select(.stuck_seconds)'
+
+        Keys: 1 to 8 or Tab choose what is shown (inboxes, files, monitors, queues,
+        decoders, hooks, problems, outcomes), Enter shows all fields of a row, s sorts,
+        r turns the order round, / finds, z freezes the view, + and - change the
+        interval, ? explains, q quits. Filing never waits for it. Where standard output
+        is no terminal, one frame is written.
+
+        EXIT STATUS:
+          0 done   69 the daemon is not running (--once)   1, 64, 75, 77, 78
+        """
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("From one answer to the next: 0.2 to 3600.", valueName: "seconds"))
+    var interval = 1.0
+
+    @Option(
+        help: ArgumentHelp(
+            "Begin with inboxes (default), files, monitors, queues, decoders, hooks, problems or outcomes.",
+            valueName: "view"))
+    var view: TopView?
+
+    @Flag(help: "Write one frame, of two answers, and end.")
+    var once = false
+
+    func validate() throws {
+        // The daemon makes a new answer each tenth of a second; not a number fails, too.
+        guard interval >= 0.2, interval <= 3600 else { throw ValidationError("--interval takes 0.2 to 3600 seconds.") }
+    }
+
+    func run() throws {
+        let contact = ControlContact(places: try Places(places))
+        let style = Terminal.style(output.color)
+        var model = TopModel(interval: interval, view: view ?? .inboxes)
+        let isDumb = ["", "dumb"].contains(Terminal.variable("TERM") ?? "")
+        if !once, !output.json, Terminal.isOutput, !isDumb, let screen = TerminalScreen() {
+            try TopSession(contact: contact, screen: screen, style: style, model: model).run()
+        }
+        guard let sample = try sample(contact) else { return }
+        if output.json { return try printOut(sample.json().compact + "\n") }
+        model.received(sample)
+        // A reader that is no terminal gets every column.
+        let page = TopScreen(columns: Terminal.isOutput ? TerminalScreen.size.columns : Int(Int16.max), rows: 0)
+        try printOut(page.page(model).map { $0.painted(style).trimmed + "\n" }.joined())
+    }
+
+    /// Two answers, an interval apart, for what happens in a second takes two; nil where somebody stopped it meanwhile.
+    private func sample(_ contact: ControlContact) throws -> TopSample? {
+        let interruption = Interruption { _ in }
+        var history = TopHistory()
+        _ = history.add(try contact.daemonState(within: 5), at: TopClock.now, load: TopClock.load)
+        let nanoseconds = Int(interval * 1e9)
+        interruption.wait(atMost: timespec(tv_sec: nanoseconds / 1_000_000_000, tv_nsec: nanoseconds % 1_000_000_000))
+        if interruption.isStopAsked { return nil }
+        return history.add(try contact.daemonState(within: 5), at: TopClock.now, load: TopClock.load)
+    }
+}
+
+extension TopView: ExpressibleByArgument {}
+
+extension String {
+    /// Without the blanks at its end.
+    fileprivate var trimmed: String {
+        var text = self[...]
+        while text.last == " " { text.removeLast() }
+        return String(text)
+    }
+}

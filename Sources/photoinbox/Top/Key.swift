@@ -1,0 +1,84 @@
+/// A key that somebody pressed.
+enum Key: Hashable, Sendable {
+    case character(Unicode.Scalar)
+    case up, down, left, right, pageUp, pageDown, home, end
+    case enter, escape, tab, backTab, backspace
+}
+
+/// Cuts what a terminal sends into keys. A value without I/O.
+///
+/// A sequence that is not known is passed over as a whole, so that its rest is not taken for letters. The escape key sends
+/// what sequences begin with: it is one when nothing has followed for a moment, which the caller tells by ``flush()``.
+struct KeyParser: Sendable {
+    /// What belongs to a key that is not whole yet.
+    private var pending: [UInt8] = []
+
+    /// The longest sequence that is waited for; terminals send no longer ones, whatever is pasted.
+    private static let longest = 16
+    private static let escape: UInt8 = 0x1B
+
+    /// Whether an escape character waits for what follows it.
+    var isWaiting: Bool { pending.first == Self.escape }
+
+    /// Takes what came; the keys that are whole.
+    mutating func add(_ bytes: some Sequence<UInt8>) -> [Key] {
+        var keys: [Key] = []
+        for byte in bytes {
+            pending.append(byte)
+            take(&keys)
+        }
+        return keys
+    }
+
+    /// Nothing has followed: an escape character is the key of that name.
+    mutating func flush() -> [Key] {
+        defer { pending = [] }
+        return pending.first == Self.escape ? [.escape] : []
+    }
+
+    private mutating func take(_ keys: inout [Key]) {
+        guard let first = pending.first else { return }
+        if first == Self.escape { return takeSequence(&keys) }
+        let length = first < 0x80 ? 1 : first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 1
+        guard pending.count >= length else { return }
+        if let key = Self.key(of: pending) { keys.append(key) }
+        pending = []
+    }
+
+    private static func key(of bytes: [UInt8]) -> Key? {
+        switch bytes {
+        case [0x0A], [0x0D]: return .enter
+        case [0x09]: return .tab
+        case [0x08], [0x7F]: return .backspace
+        default: break
+        }
+        guard let text = String(validating: bytes, as: UTF8.self), let scalar = text.unicodeScalars.first,
+            scalar.properties.generalCategory != .control
+        else { return nil }
+        return .character(scalar)
+    }
+
+    /// `ESC [ … letter`, `ESC O letter`; anything else after it is the escape key and that.
+    private mutating func takeSequence(_ keys: inout [Key]) {
+        guard pending.count > 1 else { return }
+        let introducer = pending[1]
+        guard introducer == UInt8(ascii: "[") || introducer == UInt8(ascii: "O") else {
+            let rest = pending.dropFirst()
+            pending = []
+            keys.append(.escape)
+            keys += add(rest)
+            return
+        }
+        guard pending.count > 2 else { return }
+        let last = pending[pending.count - 1]
+        // Parameters and intermediate characters come before the final one.
+        if (0x20...0x3F).contains(last), pending.count < Self.longest { return }
+        if let key = Self.sequences[String(decoding: pending.dropFirst(2), as: UTF8.self)] { keys.append(key) }
+        pending = []
+    }
+
+    private static let sequences: [String: Key] = [
+        "A": .up, "B": .down, "C": .right, "D": .left, "H": .home, "F": .end, "Z": .backTab, "M": .enter,
+        "1~": .home, "7~": .home, "4~": .end, "8~": .end, "5~": .pageUp, "6~": .pageDown,
+    ]
+}

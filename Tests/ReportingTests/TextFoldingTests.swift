@@ -1,0 +1,53 @@
+import Reporting
+import Testing
+
+struct TextFoldingTests {
+    private static func fold(_ text: String, _ columns: Int = 30) -> [String] {
+        folded(text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init), to: columns)
+    }
+
+    @Test func whatFitsStaysAsItIs() {
+        let text = "EXAMPLES:\n  photoinbox top      look\n\nShort.\nLines."
+        #expect(Self.fold(text).joined(separator: "\n") == text)
+    }
+
+    @Test func paragraphsAreFilledAnew() {
+        #expect(
+            Self.fold("one two three four five six seven\neight nine") == [
+                "one two three four five six", "seven eight nine",
+            ])
+    }
+
+    @Test func aSecondColumnComesBelow() {
+        #expect(
+            Self.fold("  photoinbox undo 8841     takes a photo back again") == [
+                "  photoinbox undo 8841", "      takes a photo back again",
+            ])
+    }
+
+    @Test func commandsCanBeCopied() {
+        #expect(
+            Self.fold("  photoinbox dump --abc | jq '.x[]' --raw") == [
+                "  photoinbox dump --abc |", "      jq '.x[]' --raw",
+            ])
+        #expect(
+            Self.fold("  sudo program --first one --second two") == [
+                "  sudo program --first one \\", "      --second two",
+            ])
+    }
+
+    @Test func statusesAreGathered() {
+        #expect(
+            Self.fold("  0 done   1 failed   2 time ran out   64, 77") == [
+                "  0 done   1 failed", "  2 time ran out   64, 77",
+            ])
+    }
+
+    @Test func nothingIsWiderThanAsked() {
+        let lesson =
+            "  photoinbox list --since 2h   those of the last two hours, of which there are some | and more\n"
+            + "Prose that is long enough to be broken in several places, so that each width is met.\n"
+            + "  0 one thing   1 another thing that is said at length   3 a third one"
+        for width in 24...110 { #expect(Self.fold(lesson, width).allSatisfy { $0.count <= width }, "\(width)") }
+    }
+}

@@ -1,0 +1,196 @@
+import Dispatch
+public import Glibc
+import LinuxKernel
+import SystemPackage
+
+/// A program at a pseudo terminal that is its controlling one, and the screen that it makes there; see pty(7).
+///
+/// Waiting always has a deadline. The terminal's own side stays open here, so that its modes can be read after the end.
+public final class PseudoTerminal: Sendable {
+    /// The screen did not become in time what was waited for.
+    public struct TimedOut: Error, CustomStringConvertible {
+        let wanted: String
+        let screen: String
+        /// What was waited for, and what stands there instead.
+        public var description: String { "waited in vain for \(wanted); the screen:\n\(screen)" }
+    }
+
+    private struct State {
+        var screen: ScreenReader
+        /// What the process did last, as waitpid(2) tells it.
+        var changes: [Int32] = []
+    }
+
+    /// Its process.
+    public let pid: pid_t
+    private let controller: Int32
+    private let terminal: Int32
+    private let state: Locked<State>
+    private let changed = DispatchSemaphore(value: 0)
+
+    /// Starts `arguments[0]` with the terminal as its input, output and errors.
+    public init(
+        _ arguments: [String], environment: [String: String] = [:], columns: Int = 80, rows: Int = 24
+    ) throws {
+        controller = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        // TIOCSPTLCK and TIOCGPTN: what unlockpt(3) and ptsname(3) do, which Swift's Glibc module does not have.
+        var (lock, number): (Int32, UInt32) = (0, 0)
+        guard controller >= 0, ioctl(controller, 0x4004_5431, &lock) == 0, ioctl(controller, 0x8004_5430, &number) == 0
+        else { throw Errno(rawValue: errno) }
+        let name = "/dev/pts/\(number)"
+        terminal = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)
+        guard terminal >= 0 else { throw Errno(rawValue: errno) }
+        state = Locked(State(screen: ScreenReader(columns: columns, rows: rows)))
+        var size = winsize(ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
+        _ = ioctl(controller, UInt(TIOCSWINSZ), &size)
+
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        // The first terminal that a session's leader opens is its controlling one.
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, name, O_RDWR, 0)
+        posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDERR_FILENO)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        var none = sigset_t()
+        var all = sigset_t()
+        sigemptyset(&none)
+        sigfillset(&all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        // POSIX_SPAWN_SETSID, which Swift's Glibc module does not have.
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | 0x80))
+        defer {
+            posix_spawn_file_actions_destroy(&actions)
+            posix_spawnattr_destroy(&attributes)
+        }
+        var variables = ["TERM": "xterm-256color", "TZ": "UTC", "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"]
+        variables.merge(environment) { $1 }
+        var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+        var envp: [UnsafeMutablePointer<CChar>?] = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for pointer in argv + envp { free(pointer) } }
+        var child: pid_t = 0
+        let result = posix_spawn(&child, arguments[0], &actions, &attributes, &argv, &envp)
+        guard result == 0 else { throw Errno(rawValue: result) }
+        pid = child
+        let process = child
+        // The threads do not hold the terminal: it ends with the test, and they with it. A copy of the descriptor, since
+        // the number may be another file's by then.
+        let own = fcntl(controller, F_DUPFD_CLOEXEC, 3)
+        Thread.start { [state, changed] in
+            defer { close(own) }
+            var bytes = [UInt8](repeating: 0, count: 65_536)
+            while case let count = read(own, &bytes, bytes.count), count > 0 {
+                state.withLock { $0.screen.add(bytes[..<count]) }
+                changed.signal()
+            }
+        }
+        Thread.start { [state, changed] in
+            var status: Int32 = 0
+            while waitpid(process, &status, WUNTRACED | WCONTINUED) == process || errno == EINTR {
+                let now = status
+                state.withLock { $0.changes.append(now) }
+                changed.signal()
+                if Self.isEnd(now) { return }
+            }
+        }
+    }
+
+    /// Whether it is neither a stop nor a going on.
+    private static func isEnd(_ status: Int32) -> Bool { status & 0xFF != 0x7F && status != 0xFFFF }
+
+    deinit {
+        // One that has ended may be another's number by now.
+        if state.withLock({ $0.changes.last.map { !Self.isEnd($0) } ?? true }) { kill(pid, SIGKILL) }
+        close(controller)
+        close(terminal)
+    }
+
+    /// The screen's lines, without the blanks at their ends.
+    public var lines: [String] { state.withLock { $0.screen.lines } }
+    /// The whole of it.
+    public var text: String { lines.joined(separator: "\n") }
+    /// Whether the alternate screen is shown.
+    public var isAlternate: Bool { state.withLock { $0.screen.isAlternate } }
+    /// Whether the cursor is hidden.
+    public var isCursorHidden: Bool { state.withLock { $0.screen.isCursorHidden } }
+    /// Every escape sequence that painted something, such as `31`, since the start.
+    public var paints: Set<String> { state.withLock { $0.screen.paints } }
+    /// Escape sequences that no program of ours should write.
+    public var strange: [String] { state.withLock { $0.screen.strange } }
+
+    /// The terminal's modes, for comparison.
+    public var modes: [UInt32] {
+        var modes = termios()
+        guard tcgetattr(terminal, &modes) == 0 else { return [] }
+        let characters = withUnsafeBytes(of: modes.c_cc) { $0.map { UInt32($0) } }
+        return [modes.c_iflag, modes.c_oflag, modes.c_cflag, modes.c_lflag] + characters
+    }
+
+    /// Types.
+    public func type(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = write(controller, bytes, bytes.count)
+    }
+
+    /// Gives the terminal another size; its program is told by SIGWINCH.
+    public func resize(columns: Int, rows: Int) {
+        state.withLock { $0.screen.resize(columns: columns, rows: rows) }
+        var size = winsize(ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
+        _ = ioctl(controller, UInt(TIOCSWINSZ), &size)
+    }
+
+    /// Returns when the screen is as wanted.
+    public func wait(
+        for wanted: String, within seconds: Int = 60, _ isSo: @escaping @Sendable ([String]) -> Bool
+    ) async throws {
+        try await until(seconds) { [self] in
+            isSo(lines)
+        } orElse: { [self] in
+            TimedOut(wanted: wanted, screen: text)
+        }
+    }
+
+    /// Returns when `part` stands somewhere on the screen.
+    public func wait(for part: String) async throws {
+        try await wait(for: part) { $0.contains { $0.contains(part) } }
+    }
+
+    /// Returns when the process has stopped.
+    public func stopped() async throws {
+        try await until(60) { [self] in
+            state.withLock { $0.changes.last.map { $0 & 0xFF == 0x7F } ?? false }
+        } orElse: {
+            [self] in
+            TimedOut(wanted: "its stop", screen: text)
+        }
+    }
+
+    /// Returns how the process has ended.
+    public func ending() async throws -> RunningProgram.Ending {
+        let last: @Sendable () -> RunningProgram.Ending? = { [self] in
+            guard let status = state.withLock({ $0.changes.last }), Self.isEnd(status) else {
+                return nil
+            }
+            return status & 0x7F == 0 ? .status((status >> 8) & 0xFF) : .signal(status & 0x7F)
+        }
+        try await until(60) {
+            last() != nil
+        } orElse: { [self] in
+            TimedOut(wanted: "its end", screen: text)
+        }
+        return last() ?? .status(-1)
+    }
+
+    private func until(
+        _ seconds: Int, _ isSo: @escaping @Sendable () -> Bool, orElse error: @escaping @Sendable () -> TimedOut
+    ) async throws {
+        try await aside { [changed] in
+            let end = DispatchTime.now() + .seconds(seconds)
+            while !isSo() {
+                // What changed may have been counted before: then it is looked at once more than needed.
+                if changed.wait(timeout: end) == .timedOut { throw error() }
+            }
+        }
+    }
+}
