@@ -66,6 +66,7 @@ let package = Package(
         module("Settings", ["FileValues", "LinuxKernel", "PhotoModel", system, toml]),
         module("Reporting", ["FileValues"]),
         module("ControlProtocol", ["FileValues"]),
+        module("Importing", ["Catalogue", "FileValues", "Filing", "LinuxKernel", "PhotoModel", system]),
         // Pictures: who asks for them, and the confined program that decodes them.
         module("Decoding", ["FileValues", "LinuxKernel", "SystemMonitor", system]),
         .target(name: "CPictures", dependencies: ["CJPEG", "CRaw", "CVips"]),
@@ -86,9 +87,8 @@ let package = Package(
         .executableTarget(
             name: "photoinbox",
             dependencies: [
-                "Catalogue", "ControlProtocol", "Decoding", "DirectoryWatch", "FileValues", "Filing", "Inbox",
-                "LinuxKernel",
-                "PhotoModel", "Reporting", "Settings", "SystemMonitor", arguments, system,
+                "Catalogue", "ControlProtocol", "Decoding", "DirectoryWatch", "FileValues", "Filing", "Importing",
+                "Inbox", "LinuxKernel", "PhotoModel", "Reporting", "Settings", "SystemMonitor", arguments, system,
             ], swiftSettings: swiftSettings),
         .executableTarget(
             name: "photoinbox-decoder", dependencies: ["DecoderService"], swiftSettings: swiftSettings),

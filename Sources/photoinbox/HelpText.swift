@@ -33,7 +33,7 @@ struct HelpText {
             ("pause", PauseCommand.lesson), ("resume", ResumeCommand.lesson), ("rescan", RescanCommand.lesson),
             ("retry", RetryCommand.lesson), ("release", ReleaseCommand.lesson), ("discard", DiscardCommand.lesson),
             ("undo", UndoCommand.lesson), ("stats", StatsCommand.lesson), ("config", ConfigCommand.lesson),
-            ("tail", TailCommand.lesson), ("log", LogCommand.lesson),
+            ("tail", TailCommand.lesson), ("log", LogCommand.lesson), ("import", ImportCommand.lesson),
         ]
     }
 
@@ -43,6 +43,7 @@ struct HelpText {
           photoinbox explain phones/IMG_2041.HEIC where a photo is, and which rule decided
           photoinbox list --since 1d              what was filed since yesterday
           photoinbox pause card                   take nothing more from "card", until photoinbox resume card
+          photoinbox import /media/ana/EOS        what is new on a card, into the inbox
           photoinbox undo 8841                    take a filed photo back out of the library
           photoinbox watch . | while IFS= read -r file; do …; done
                                                   each file as it is finished; needs no daemon

@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(4))) struct HelpTests {
     private static let commands = [
         "status", "list", "watch", "explain", "show", "dump", "pause", "resume", "rescan", "retry", "release",
-        "discard", "undo", "stats", "config", "tail", "log", "metrics", "reload",
+        "discard", "undo", "stats", "config", "tail", "log", "metrics", "reload", "import",
     ]
 
     @Test(arguments: commands) func shortHelpFitsAScreen(_ command: String) async throws {

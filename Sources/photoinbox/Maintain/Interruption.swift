@@ -9,11 +9,13 @@ final class Interruption {
     private(set) var isStopAsked = false
     private var isProgressAsked = false
     private let announce: (String) -> Void
+    private let stopping: String
     private var signals = sigset_t()
 
-    /// `announce` is given what to say when a stop is asked for.
-    init(announce: @escaping (String) -> Void) {
+    /// `announce` is given what to say when a stop is asked for: `stopping`.
+    init(announce: @escaping (String) -> Void, stopping: String = "stopping after this photo; again: now") {
         self.announce = announce
+        self.stopping = stopping
         ProcessSignals.block([.int, .term, .usr1])
         sigemptyset(&signals)
         for number in [SIGINT, SIGTERM, SIGUSR1] { sigaddset(&signals, number) }
@@ -38,7 +40,7 @@ final class Interruption {
         case SIGINT, SIGTERM:
             if isStopAsked { return true }
             isStopAsked = true
-            announce("stopping after this photo; again: now")
+            announce(stopping)
         default: return nil
         }
         return false
