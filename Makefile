@@ -88,7 +88,7 @@ man: build ## write docs/man anew, after a key, a problem or an option was added
 	.build/debug/manual photoinbox.catalog > units/photoinbox.catalog
 	.build/debug/photoinboxd --help < /dev/null | .build/debug/manual photoinboxd.8 > docs/man/photoinboxd.8
 	{ .build/debug/photoinbox --help; \
-	    for command in status top explain list tail stats show log config pause resume rescan retry release discard undo reload verify adopt \
+	    for command in status top explain list tail stats show log config import pause resume rescan retry release discard undo reload verify adopt \
 	        rebuild thumbs similar sheet metrics dump search import-csv export-csv export-json; do \
 	        printf '\f%s\n' "$$command"; .build/debug/photoinbox "$$command" --help; \
 	    done; } < /dev/null | .build/debug/manual photoinbox.1 > docs/man/photoinbox.1

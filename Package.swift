@@ -77,6 +77,7 @@ let package = Package(
         module("Reporting", ["FileValues"]),
         module("ControlProtocol", ["FileValues"]),
         module("CSV"),
+        module("Importing", ["Catalogue", "FileValues", "Filing", "LinuxKernel", "PhotoModel", system]),
         // Pictures: who asks for them, and the confined program that decodes them.
         module("Decoding", ["FileValues", "LinuxKernel", "SystemMonitor", system]),
         .target(
@@ -99,8 +100,8 @@ let package = Package(
         .executableTarget(
             name: "photoinbox",
             dependencies: [
-                "CSV", "Catalogue", "ControlProtocol", "Decoding", "DirectoryWatch", "FileValues", "Filing", "Inbox",
-                "LinuxKernel", "PhotoModel", "Reporting", "Settings", "SystemMonitor", arguments, system,
+                "CSV", "Catalogue", "ControlProtocol", "Decoding", "DirectoryWatch", "FileValues", "Filing", "Importing",
+                "Inbox", "LinuxKernel", "PhotoModel", "Reporting", "Settings", "SystemMonitor", arguments, system,
             ], swiftSettings: swiftSettings),
         .executableTarget(
             name: "photoinbox-decoder", dependencies: ["DecoderService"], swiftSettings: swiftSettings),

@@ -154,10 +154,18 @@ def print_clients(result):
     verdicts(result)
 
 
+def print_import(result):
+    print(f"\nFrom a card into an inbox: {result['photos']:,} photographs, {result['bytes'] / 1e9:.1f} GB, {result['runs']} "
+          "runs, nothing of them in memory")
+    table(columns(result["rates"], ("median", "min", "max"), 1e6, " MB/s", 1, ["cp, sync, sha256sum"]))
+    print("  photoinbox import: each copy synced, read again from the disk and compared before it gets its name")
+    verdicts(result)
+
+
 PARTS = {
     "filing": print_filing, "setup": print_setup, "memory": print_memory, "cpu": print_cpu, "latency": print_latency,
     "idle": print_idle, "thumbnails": print_thumbnails, "pipeline": print_pipeline, "catalogue": print_catalogue,
-    "clients": print_clients, "descriptions": print_descriptions,
+    "clients": print_clients, "descriptions": print_descriptions, "import": print_import,
 }
 
 

@@ -21,6 +21,19 @@ package struct ContentHash: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
+/// Makes a hash of bytes as they come.
+package struct ContentHasher {
+    private var hasher = SHA256()
+
+    package init() {}
+
+    /// Takes the bytes that follow.
+    package mutating func update(_ bytes: UnsafeRawBufferPointer) { hasher.update(bufferPointer: bytes) }
+
+    /// The hash of all that came.
+    package func hash() -> ContentHash { ContentHash(hasher.finalize()) }
+}
+
 /// The hash of what was read, and how many bytes that were.
 struct HashedContent: Hashable {
     let hash: ContentHash

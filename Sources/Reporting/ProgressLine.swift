@@ -27,7 +27,29 @@ package struct ProgressLine: Hashable, Sendable {
         return Int(Double(min(max(0, photos), totalPhotos)) / Double(totalPhotos) * 100)
     }
 
-    package var text: String {
+    package var text: String { parts.joined(separator: "  ") }
+
+    /// The same for a terminal of so many columns: with a bar where there is room for one, and without what comes last
+    /// where there is not even room for all of it, since a line that is broken can't be written over.
+    package func text(columns: Int) -> String {
+        var parts = self.parts
+        // The last column stays empty: some terminals go to the next line there.
+        let room = max(1, columns - 1)
+        let used = parts.joined(separator: "  ").count
+        if let percent, room - used >= 2 + Self.shortestBar + 2 {
+            let width = min(Self.longestBar, room - used - 4)
+            let done = width * percent / 100
+            parts.insert(
+                "[" + String(repeating: "#", count: done) + String(repeating: "-", count: width - done) + "]", at: 1)
+        }
+        while parts.count > 1, parts.joined(separator: "  ").count > room { parts.removeLast() }
+        return String(parts.joined(separator: "  ").prefix(room))
+    }
+
+    private static let shortestBar = 10
+    private static let longestBar = 40
+
+    private var parts: [String] {
         var parts: [String] = []
         if let percent { parts.append("\(percent)%") }
         parts.append(HumanText.count(photos) + (totalPhotos.map { "/" + HumanText.count($0) } ?? ""))
@@ -41,25 +63,30 @@ package struct ProgressLine: Hashable, Sendable {
             }
         }
         if deferred > 0 { parts.append("\(HumanText.count(deferred)) deferred") }
-        return parts.joined(separator: "  ")
+        return parts
     }
 }
 
 /// When the next progress line is due: ten a second on a terminal; elsewhere one for each tenth of the way, and one
-/// after ten silent minutes. Pure: the caller gives the time.
+/// after some silence, ten minutes unless told otherwise. Pure: the caller gives the time.
 package struct ProgressPacer: Hashable, Sendable {
     private let isTerminal: Bool
     private var lastTime: Int64?
     private var lastTenth = 0
+    private let silence: Int64
 
-    package init(isTerminal: Bool) { self.isTerminal = isTerminal }
+    /// `silence` is in seconds.
+    package init(isTerminal: Bool, silence: Int64 = 600) {
+        self.isTerminal = isTerminal
+        self.silence = silence * 1000
+    }
 
     /// Whether to print now; `milliseconds` is any clock that does not run backwards.
     package mutating func isDue(_ line: ProgressLine, milliseconds now: Int64) -> Bool {
         let tenth = (line.percent ?? 0) / 10
         let isDue: Bool
         if let lastTime {
-            isDue = isTerminal ? now - lastTime >= 100 : tenth > lastTenth || now - lastTime >= 600_000
+            isDue = isTerminal ? now - lastTime >= 100 : tenth > lastTenth || now - lastTime >= silence
         } else {
             isDue = isTerminal || tenth > 0
         }

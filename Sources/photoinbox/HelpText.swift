@@ -44,8 +44,9 @@ struct HelpText {
             ("retry", RetryCommand.lesson), ("release", ReleaseCommand.lesson), ("discard", DiscardCommand.lesson),
             ("undo", UndoCommand.lesson), ("stats", StatsCommand.lesson), ("config", ConfigCommand.lesson),
             ("tail", TailCommand.lesson), ("log", LogCommand.lesson), ("search", SearchCommand.lesson),
-            ("import-csv", ImportCSVCommand.lesson), ("export-csv", ExportCSVCommand.lesson),
-            ("export-json", ExportJSONCommand.lesson), ("top", TopCommand.lesson),
+            ("import", ImportCommand.lesson), ("import-csv", ImportCSVCommand.lesson),
+            ("export-csv", ExportCSVCommand.lesson), ("export-json", ExportJSONCommand.lesson),
+            ("top", TopCommand.lesson),
         ]
     }
 
@@ -56,6 +57,7 @@ struct HelpText {
           photoinbox explain phones/IMG_2041.HEIC where a photo is, and which rule decided
           photoinbox list --since 1d              what was filed since yesterday
           photoinbox pause card                   take nothing more from "card", until photoinbox resume card
+          photoinbox import /media/ana/EOS        what is new on a card, into the inbox
           photoinbox undo 8841                    take a filed photo back out of the library
           photoinbox watch . | while IFS= read -r file; do …; done
                                                   each file as it is finished; needs no daemon

@@ -92,6 +92,26 @@ struct TextTests {
         #expect(ProgressLine(photos: 0, totalPhotos: 0, bytes: 0, totalBytes: 0, seconds: 1).percent == nil)
     }
 
+    @Test func aProgressLineFitsItsTerminal() {
+        let line = ProgressLine(
+            photos: 500, totalPhotos: 2000, bytes: 2_000_000_000, totalBytes: 8_000_000_000, seconds: 20)
+        #expect(line.text == "25%  500/2,000  2/8 GB  100 MB/s  60 s left")
+        let wide = line.text(columns: 100)
+        #expect(wide == "25%  [##########------------------------------]  500/2,000  2/8 GB  100 MB/s  60 s left")
+        #expect(line.text(columns: 60).contains("[##"))
+        #expect(line.text(columns: 50) == line.text)
+        #expect(line.text(columns: 34) == "25%  500/2,000  2/8 GB  100 MB/s")
+        #expect(line.text(columns: 12) == "25%")
+        for columns in 1...120 { #expect(line.text(columns: columns).count < max(2, columns)) }
+    }
+
+    @Test func aRunMayBreakItsSilenceSooner() {
+        var pipe = ProgressPacer(isTerminal: false, silence: 5)
+        let line = ProgressLine(photos: 1, totalPhotos: 100, bytes: 0, totalBytes: nil, seconds: 1)
+        #expect(!pipe.isDue(line, milliseconds: 0) && !pipe.isDue(line, milliseconds: 4999))
+        #expect(pipe.isDue(line, milliseconds: 5000) && !pipe.isDue(line, milliseconds: 9999))
+    }
+
     @Test func pipesGetALineATenthAndTerminalsTenASecond() {
         func line(_ photos: Int) -> ProgressLine {
             ProgressLine(photos: photos, totalPhotos: 100, bytes: 0, totalBytes: nil, seconds: 1)

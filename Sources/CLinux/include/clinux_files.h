@@ -10,6 +10,7 @@ int clinux_clone_file(int destination, int source);                             
 int clinux_rename_noreplace(int from, const char *old_name, int to, const char *new_name);   /* renameat2(2) */
 int64_t clinux_copy_range(int source, int destination, uint64_t offset, uint64_t length);  /* copy_file_range(2) */
 int64_t clinux_first_hole(int fd);                                              /* lseek(2), SEEK_HOLE from 0 */
+int clinux_start_writing(int fd);              /* sync_file_range(2), SYNC_FILE_RANGE_WRITE, the whole file */
 struct clinux_file_system { uint32_t magic; uint64_t identifier; uint64_t available; };
 int clinux_file_system(int fd, struct clinux_file_system *out);                 /* fstatfs(2) */
 int clinux_o_tmpfile(void);                                                     /* O_TMPFILE */

@@ -40,6 +40,15 @@ extension OwnedDescriptor {
         guard fsync(raw) == 0 else { throw SystemCallError("fsync", Errno(rawValue: errno)) }
     }
 
+    /// Has the kernel begin to write what was changed, and does not wait for it: a sync that comes later finds less to
+    /// do. Promises nothing, so what fails here is left to that sync. See sync_file_range(2).
+    public borrowing func startWriting() { _ = clinux_start_writing(raw) }
+
+    /// Has the kernel read the first `length` bytes ahead; advice only. See posix_fadvise(2).
+    public borrowing func adviseReadingSoon(length: UInt64) {
+        _ = posix_fadvise(raw, 0, off_t(clamping: length), POSIX_FADV_WILLNEED)
+    }
+
     /// Shares the blocks of `source` as this file's content, where both lie on one file system that can; throws
     /// EOPNOTSUPP, EXDEV, EINVAL or ENOTTY where it can't. See ioctl_ficlone(2).
     public borrowing func clone(from source: borrowing OwnedDescriptor) throws(SystemCallError) {

@@ -76,7 +76,7 @@ struct ImportCSVCommand: ParsableCommand {
 
     func run() throws {
         let places = try Places(places)
-        let display = ProgressDisplay(json: output.json, counting: "rows")
+        let display = ProgressDisplay(json: output.json, counting: "rows", silence: 5)
         let interruption = Interruption(of: "row", announce: display.say)
         let rejects = rejects?.path ?? file.path.addingSuffix(".rejects.csv")
         var summary = DescriptionImport.Summary()

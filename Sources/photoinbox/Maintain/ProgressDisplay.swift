@@ -12,9 +12,11 @@ final class ProgressDisplay {
     private let began = ProgressDisplay.milliseconds
     private var isLineOpen = false
 
-    init(json: Bool, counting unit: String = "photos") {
+    /// Where there is no terminal, and so nobody to see a line being written over, a line is due after `silence`
+    /// seconds without one.
+    init(json: Bool, counting unit: String = "photos", silence: Int64 = 600) {
         (isJSON, self.unit) = (json, unit)
-        pacer = ProgressPacer(isTerminal: isatty(STDERR_FILENO) == 1)
+        pacer = ProgressPacer(isTerminal: isatty(STDERR_FILENO) == 1, silence: silence)
     }
 
     /// Whole seconds since the run began.
@@ -33,7 +35,7 @@ final class ProgressDisplay {
                     JSONField("seconds", .integer(line.seconds)),
                 ]).compact + "\n")
         } else if isTerminal {
-            printPlain("\r\u{1B}[K" + line.text)
+            printPlain("\r\u{1B}[K" + line.text(columns: columns))
             isLineOpen = true
         } else {
             printPlain(line.text + "\n")
@@ -50,6 +52,13 @@ final class ProgressDisplay {
     func clear() {
         if isLineOpen { printPlain("\r\u{1B}[K") }
         isLineOpen = false
+    }
+
+    /// Asked anew each time: people change the size of their windows.
+    private var columns: Int {
+        var size = winsize()
+        guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
     }
 
     private func printPlain(_ text: String) {

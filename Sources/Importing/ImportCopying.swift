@@ -1,0 +1,156 @@
+import FileValues
+import Filing
+import LinuxKernel
+import SystemPackage
+
+/// Why one file could not be brought over, in words for people.
+struct ImportTrouble: Error, Hashable {
+    let reason: String
+    init(_ reason: String) { self.reason = reason }
+
+    /// A failed call, with the cases that people meet most in words of their own.
+    init(_ error: SystemCallError, _ whose: String) {
+        switch error.code {
+        case .noSpace, .diskQuotaExceeded: self.init("no room in the inbox's file system")
+        case .ioError: self.init("\(whose): the medium failed (\(error.call): \(error.code))")
+        default: self.init("\(whose): \(error.call): \(error.code)")
+        }
+    }
+}
+
+/// The run was told to end at once.
+struct ImportAbandoned: Error {}
+
+/// A copy that lies in the inbox's hidden directory: whole as far as was written, neither synced nor compared yet.
+final class ImportCopy: Sendable {
+    let source: OpenSource
+    let name: BytePath
+    let file: SharedFile
+    let hash: ContentHash
+
+    init(source: OpenSource, name: BytePath, file: SharedFile, hash: ContentHash) {
+        self.source = source
+        self.name = name
+        self.file = file
+        self.hash = hash
+    }
+}
+
+/// Reads and copies on one thread, with one buffer.
+final class ImportCopier {
+    private static let block = 1 << 20
+
+    private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: block, alignment: 4096)
+    /// False once the kernel said that these two file systems share no blocks.
+    private var mayClone = true
+    private let shouldAbandon: () throws -> Bool
+
+    /// `shouldAbandon` is asked before each block.
+    init(shouldAbandon: @escaping () throws -> Bool) { self.shouldAbandon = shouldAbandon }
+
+    deinit { buffer.deallocate() }
+
+    /// The hash of a file, which must stay as it was opened.
+    func hash(_ source: OpenSource, _ told: (UInt64) -> Void = { _ in }) throws -> ContentHash {
+        let hash = try read(source.content, size: source.size, "the file", told) { _, _ throws(SystemCallError) in }
+        try requireUnchanged(source)
+        return hash
+    }
+
+    /// Copies a file into the inbox's hidden directory, and makes its hash on the way.
+    func copy(_ source: OpenSource, into inbox: ImportInbox, _ told: (UInt64) -> Void) throws -> ImportCopy {
+        let copy: (name: BytePath, content: SharedFile)
+        do throws(SystemCallError) {
+            guard try inbox.room() >= source.size else { throw SystemCallError("statfs", .noSpace) }
+            copy = try inbox.makeCopy()
+        } catch { throw ImportTrouble(error, "the inbox") }
+        do {
+            let hash = try fill(copy.content, from: source, told)
+            do throws(SystemCallError) {
+                try inbox.dress(copy.content.descriptor, isDirectory: false)
+                try copy.content.descriptor.setModified(source.status.identity.modified)
+            } catch { throw ImportTrouble(error, "the inbox") }
+            try requireUnchanged(source)
+            // Written while the next one is read, so that the sync of the whole batch has little left to do.
+            copy.content.descriptor.startWriting()
+            source.content.dropCachedPages()
+            return ImportCopy(source: source, name: copy.name, file: copy.content, hash: hash)
+        } catch {
+            inbox.discard(copy.name)
+            throw error
+        }
+    }
+
+    private func fill(
+        _ file: SharedFile, from source: OpenSource, _ told: (UInt64) -> Void
+    ) throws -> ContentHash {
+        if source.size > 0, try isBroughtByKernel(file.descriptor, source) {
+            return try read(source.content, size: source.size, "the file", told) { _, _ throws(SystemCallError) in }
+        }
+        return try read(source.content, size: source.size, "the file", told) { bytes, offset throws(SystemCallError) in
+            try file.descriptor.write(bytes, at: offset)
+        }
+    }
+
+    /// Whether the kernel has shared or copied the blocks itself, which it does within one file system.
+    private func isBroughtByKernel(_ copy: borrowing OwnedDescriptor, _ source: OpenSource) throws -> Bool {
+        guard mayClone else { return false }
+        if (try? FileStatus(of: copy).device) != source.status.device {
+            mayClone = false
+            return false
+        }
+        do throws(SystemCallError) {
+            try copy.clone(from: source.content)
+            return true
+        } catch {
+            if error.code == .noSpace { throw ImportTrouble(error, "the inbox") }
+        }
+        var done: UInt64 = 0
+        while done < source.size {
+            if try shouldAbandon() { throw ImportAbandoned() }
+            do throws(SystemCallError) {
+                let length = min(source.size - done, UInt64(8 * Self.block))
+                let count = try copy.copyRange(from: source.content, at: done, length: length)
+                if count == 0 { break }
+                done += count
+            } catch {
+                if [.noSpace, .diskQuotaExceeded].contains(error.code) { throw ImportTrouble(error, "the inbox") }
+                mayClone = false
+                return false
+            }
+        }
+        return done == source.size
+    }
+
+    /// Reads a file from its start to its end, gives each block to `take`, and makes the hash of all.
+    func read(
+        _ file: borrowing OwnedDescriptor, size: UInt64, _ whose: String, _ told: (UInt64) -> Void = { _ in },
+        take: (UnsafeRawBufferPointer, UInt64) throws(SystemCallError) -> Void
+    ) throws -> ContentHash {
+        file.adviseSequentialReading()
+        var hasher = ContentHasher()
+        var done: UInt64 = 0
+        while true {
+            if try shouldAbandon() { throw ImportAbandoned() }
+            let count: Int
+            do throws(SystemCallError) { count = try file.read(into: buffer, at: done) } catch {
+                throw ImportTrouble(error, whose)
+            }
+            if count == 0 { break }
+            let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+            do throws(SystemCallError) { try take(bytes, done) } catch { throw ImportTrouble(error, "the inbox") }
+            hasher.update(bytes)
+            done += UInt64(count)
+            told(UInt64(count))
+            guard done <= size else { break }
+        }
+        guard done == size else { throw ImportTrouble("\(whose) changed meanwhile: \(size) bytes, then others") }
+        return hasher.hash()
+    }
+
+    private func requireUnchanged(_ source: OpenSource) throws {
+        let change: String?
+        do throws(SystemCallError) { change = try source.change() } catch { throw ImportTrouble(error, "the file") }
+        if let change { throw ImportTrouble("it changed meanwhile: \(change)") }
+    }
+}

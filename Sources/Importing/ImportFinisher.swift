@@ -1,0 +1,232 @@
+import Dispatch
+import FileValues
+import Filing
+import LinuxKernel
+import SystemPackage
+
+/// Copies that share their syncs; whole sets.
+struct ImportBatch: Sendable {
+    var copies: [ImportCopy] = []
+    var bytes: UInt64 = 0
+
+    /// Descriptors and what may be lost by a crash are bounded by these.
+    static let most = (copies: 40, bytes: UInt64(192) << 20)
+    var isFull: Bool { copies.count >= Self.most.copies || bytes >= Self.most.bytes }
+
+    mutating func add(_ copy: ImportCopy) {
+        copies.append(copy)
+        bytes += copy.source.size
+    }
+}
+
+/// The second thread: syncs a batch, reads it again, compares, gives it its names, while the next batch is copied.
+final class ImportFinisher: Sendable {
+    private struct State {
+        var batches: [ImportBatch] = []
+        var isEnding = false
+        var isAbandoned = false
+        var findings: [ImportFinding] = []
+        var run: BytePath?
+        var runFailure: SystemCallError?
+    }
+
+    private let plan: ImportPlan
+    private let root: OwnedDescriptor
+    private let inbox: ImportInbox
+    private let memory: ImportMemory?
+    private let date: String
+    private let state = Locked(State())
+    private let something = DispatchSemaphore(value: 0)
+    /// One batch is worked on, and one waits.
+    private let room = DispatchSemaphore(value: 0)
+    private let ended = DispatchSemaphore(value: 0)
+
+    /// `date` names the directory of a new run: 2026-11-22.
+    init(
+        _ plan: ImportPlan, root: consuming OwnedDescriptor, inbox: ImportInbox, memory: ImportMemory?, date: String
+    ) throws(SystemCallError) {
+        self.plan = plan
+        self.root = root
+        self.inbox = inbox
+        self.memory = memory
+        self.date = date
+        // Not its first value: libdispatch traps where a semaphore goes with less than that.
+        room.signal()
+        if let run = memory?.unfinishedRun { state.withLock { $0.run = run } }
+        try startThread(named: "import-finish") { [self] in
+            work()
+            ended.signal()
+        }
+    }
+
+    /// Where this run's photos go, relative to the inbox; nil before the first one.
+    var run: BytePath? { state.withLock { $0.run } }
+
+    /// Hands a batch over; waits while the one before is still waiting, as long as `isAbandoned` says no.
+    func add(_ batch: ImportBatch, _ isAbandoned: () throws -> Bool) throws {
+        guard !batch.copies.isEmpty else { return }
+        while room.wait(timeout: .now() + .milliseconds(100)) == .timedOut {
+            if try isAbandoned() { throw ImportAbandoned() }
+        }
+        state.withLock { $0.batches.append(batch) }
+        something.signal()
+    }
+
+    /// What became of files since the last call.
+    func takeFindings() -> [ImportFinding] {
+        state.withLock { state in
+            defer { state.findings = [] }
+            return state.findings
+        }
+    }
+
+    /// Waits for all that was handed over. Once `isAbandoned` says so, no copy that has no name yet gets one.
+    func finish(_ isAbandoned: () throws -> Bool) throws {
+        state.withLock { $0.isEnding = true }
+        something.signal()
+        while ended.wait(timeout: .now() + .milliseconds(100)) == .timedOut {
+            if try isAbandoned() { return }
+        }
+        ended.signal()
+    }
+
+    /// Ends the thread as soon as it can, and waits for that.
+    func abandon() {
+        state.withLock { state in
+            state.isEnding = true
+            state.isAbandoned = true
+        }
+        something.signal()
+        ended.wait()
+        ended.signal()
+    }
+
+    private var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
+
+    private func work() {
+        let reader = ImportCopier { [self] in isAbandoned }
+        while true {
+            something.wait()
+            let (batch, isLast) = state.withLock { state in
+                (state.batches.isEmpty ? nil : state.batches.removeFirst(), state.isEnding && state.batches.isEmpty)
+            }
+            if let batch {
+                room.signal()
+                finish(batch, reader)
+            }
+            if isLast || isAbandoned { return }
+        }
+    }
+
+    private func finish(_ batch: ImportBatch, _ reader: ImportCopier) {
+        var sound: [ImportCopy] = []
+        // All are under way before the first is waited for: they share the file system's commits.
+        for copy in batch.copies { copy.file.descriptor.startWriting() }
+        for copy in batch.copies {
+            do throws(SystemCallError) {
+                try copy.file.descriptor.sync()
+                sound.append(copy)
+            } catch { fail(copy, ImportTrouble(error, "the inbox").reason) }
+        }
+        for copy in sound { copy.file.descriptor.dropCachedPages() }
+        sound = verified(sound, reader)
+        if isAbandoned { return batch.copies.forEach { inbox.discard($0.name) } }
+        let placed = place(sound)
+        tell(placed)
+    }
+
+    /// Those that, read again, are equal to their sources.
+    private func verified(_ copies: [ImportCopy], _ reader: ImportCopier) -> [ImportCopy] {
+        var equal: [ImportCopy] = []
+        for (index, copy) in copies.enumerated() {
+            if copies.indices.contains(index + 1) {
+                let next = copies[index + 1]
+                next.file.descriptor.adviseReadingSoon(length: min(next.source.size, ImportBatch.most.bytes / 8))
+            }
+            do {
+                let hash = try reader.read(copy.file.descriptor, size: copy.source.size, "the copy") {
+                    _, _ throws(SystemCallError) in
+                }
+                if hash == copy.hash {
+                    equal.append(copy)
+                } else {
+                    fail(copy, "the copy, read again, differs from the file")
+                }
+            } catch let trouble as ImportTrouble {
+                fail(copy, trouble.reason)
+            } catch { return [] }
+        }
+        return equal
+    }
+
+    /// Names the copies, in the order in which they came, so that those of a set follow on each other; then makes the
+    /// names durable. What is remembered is written first: a name that was never given harms nobody.
+    private func place(_ copies: [ImportCopy]) -> [(ImportCopy, BytePath)] {
+        guard !copies.isEmpty else { return [] }
+        var placed: [(ImportCopy, BytePath)] = []
+        do throws(SystemCallError) {
+            let run = try currentRun()
+            try memory?.add(
+                copies.map { copy in
+                    (
+                        ImportMemory.Key(copy.source.path, copy.source.status),
+                        ImportMemory.Entry(hash: copy.hash, destination: run.appending(copy.source.path))
+                    )
+                })
+            for group in grouped(copies) {
+                let path = run.appending(group[0].source.directory.path)
+                let directory = try inbox.openDirectory(path)
+                var fresh: [(ImportCopy, BytePath)] = []
+                for copy in group {
+                    do throws(SystemCallError) {
+                        let name = try inbox.place(copy.name, in: directory, as: copy.source.name)
+                        fresh.append((copy, path.appending(name)))
+                    } catch { fail(copy, ImportTrouble(error, "the inbox").reason) }
+                }
+                try directory.sync()
+                placed += fresh
+            }
+        } catch {
+            let named = Set(placed.map { $0.0.name })
+            for copy in copies where !named.contains(copy.name) { fail(copy, ImportTrouble(error, "the inbox").reason) }
+        }
+        return placed
+    }
+
+    private func grouped(_ copies: [ImportCopy]) -> [[ImportCopy]] {
+        var groups: [[ImportCopy]] = []
+        for copy in copies {
+            if let last = groups.last?.last, last.source.directory.path == copy.source.directory.path {
+                groups[groups.count - 1].append(copy)
+            } else {
+                groups.append([copy])
+            }
+        }
+        return groups
+    }
+
+    private func currentRun() throws(SystemCallError) -> BytePath {
+        if let run { return run }
+        let made = try inbox.makeRun(date: date)
+        try memory?.begin(made)
+        state.withLock { $0.run = made }
+        return made
+    }
+
+    private func tell(_ placed: [(ImportCopy, BytePath)]) {
+        for (copy, path) in placed {
+            var finding = ImportFinding(.copied, copy.source.path, size: copy.source.size, path.escaped)
+            if plan.removes {
+                finding.kept = ImportRemoval.remove(copy.source, hash: copy.hash, root: root) { [self] in isAbandoned }
+                if finding.kept == nil { finding.source = .removed }
+            }
+            state.withLock { $0.findings.append(finding) }
+        }
+    }
+
+    private func fail(_ copy: ImportCopy, _ reason: String) {
+        inbox.discard(copy.name)
+        let finding = ImportFinding(.failed, copy.source.path, size: copy.source.size, reason)
+        state.withLock { $0.findings.append(finding) }
+    }
+}

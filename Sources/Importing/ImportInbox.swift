@@ -1,0 +1,181 @@
+import FileValues
+import Filing
+import Glibc
+import LinuxKernel
+import SystemPackage
+
+/// The inbox as an import sees it: its root, a hidden directory for copies that are not whole yet, and the directory that
+/// this run's photos come into.
+///
+/// The daemon goes into no hidden directory, so it hears nothing of a copy until that is moved to its place, whole. The
+/// hidden directory is locked while its run lives; what a run that was killed left in one is removed by the next.
+final class ImportInbox: Sendable {
+    static let prefix = FileNames.prefix + "import-"
+
+    let root: OwnedDescriptor
+    let status: FileStatus
+    private let workDirectory: SharedFile
+    private let workName: BytePath
+    private let minFree: UInt64
+    private let lastNumber = Locked(0)
+
+    init(_ path: BytePath, minFree: UInt64) throws(SystemCallError) {
+        self.minFree = minFree
+        let opened = try LinuxKernel.openDirectory(path)
+        status = try FileStatus(of: opened)
+        Self.removeLeftovers(in: opened)
+        let (name, made) = try Self.makeWork(in: opened)
+        workName = name
+        workDirectory = made
+        root = opened
+    }
+
+    /// A hidden directory, locked. Between its making and its lock another run may take it for a leftover.
+    private static func makeWork(
+        in root: borrowing OwnedDescriptor
+    ) throws(SystemCallError) -> (name: BytePath, directory: SharedFile) {
+        for _ in 0..<8 {
+            let name = BytePath(prefix + FileNames.makeToken())
+            try root.makeDirectory(name, mode: 0o700)
+            guard let made = try? root.openDirectoryBeneath(name), flock(made.raw, LOCK_EX | LOCK_NB) == 0,
+                let status = try? FileStatus(of: made), status.links > 0,
+                (try? FileStatus(of: name, in: root))?.identity.inode == status.identity.inode
+            else { continue }
+            return (name, SharedFile(made))
+        }
+        throw SystemCallError("flock", .wouldBlock)
+    }
+
+    /// Takes the hidden directory away, with the copies in it that got no name.
+    func close() {
+        if let entries = try? workDirectory.descriptor.entries() {
+            for entry in entries { try? workDirectory.descriptor.remove(entry.name) }
+        }
+        Self.removeDirectory(workName, in: root)
+    }
+
+    private static func removeLeftovers(in root: borrowing OwnedDescriptor) {
+        guard let entries = try? root.entries() else { return }
+        let mark = Array(prefix.utf8)
+        for entry in entries where entry.name.bytes.starts(with: mark) {
+            // Locked: its run lives. Not to be opened: another user's, who removes it himself.
+            guard let directory = try? root.openDirectoryBeneath(entry.name) else { continue }
+            guard flock(directory.raw, LOCK_EX | LOCK_NB) == 0 else { continue }
+            if let files = try? directory.entries() { for file in files { try? directory.remove(file.name) } }
+            removeDirectory(entry.name, in: root)
+        }
+    }
+
+    private static func removeDirectory(_ name: BytePath, in root: borrowing OwnedDescriptor) {
+        let number = root.raw
+        _ = name.withCString { unlinkat(number, $0, Int32(AT_REMOVEDIR)) }
+    }
+
+    /// How many bytes may still be written, beyond those that are to be left free.
+    func room() throws(SystemCallError) -> UInt64 {
+        let available = try FileSystemStatus(of: root).available
+        return available > minFree ? available - minFree : 0
+    }
+
+    /// A new empty file that nobody else sees, open for reading and writing, and its name.
+    func makeCopy() throws(SystemCallError) -> (name: BytePath, content: SharedFile) {
+        let number = lastNumber.withLock { number in
+            number += 1
+            return number
+        }
+        let name = BytePath("\(number).part")
+        return (
+            name, SharedFile(try workDirectory.descriptor.openBeneath(name, [.readWrite, .createNew], mode: 0o600))
+        )
+    }
+
+    /// Lets a copy go.
+    func discard(_ name: BytePath) { try? workDirectory.descriptor.remove(name) }
+
+    /// What a file that comes here is given: whoever may put files into the inbox may take them out of it again, which
+    /// the daemon has to. Bits of the mode beyond those are the source's, and mean nothing on a card.
+    func dress(_ file: borrowing OwnedDescriptor, isDirectory: Bool) throws(SystemCallError) {
+        if geteuid() == 0 {
+            try? file.setOwner(user: status.user, group: status.group)
+        } else {
+            try? file.setOwner(user: nil, group: status.group)
+        }
+        try file.setMode(isDirectory ? status.mode | 0o700 : 0o600 | (status.mode & 0o066))
+    }
+
+    /// The directory `path` below the inbox, made with what is missing on the way.
+    func openDirectory(_ path: BytePath) throws(SystemCallError) -> OwnedDescriptor {
+        var current = try root.openDirectoryBeneath("")
+        for name in path.components {
+            do throws(SystemCallError) {
+                try current.makeDirectory(name, mode: 0o700)
+                let made = try current.openDirectoryBeneath(name)
+                try dress(made, isDirectory: true)
+                try made.sync()
+                try current.sync()
+                current = made
+            } catch {
+                guard error.code == .fileExists else { throw error }
+                current = try current.openDirectoryBeneath(name)
+            }
+        }
+        return current
+    }
+
+    /// Makes the directory of a new run, `import-DATE-N`, and gives its name.
+    func makeRun(date: String) throws(SystemCallError) -> BytePath {
+        for number in 1..<10_000 {
+            let name = BytePath("import-\(date)-\(number)")
+            do throws(SystemCallError) {
+                try root.makeDirectory(name, mode: 0o700)
+            } catch {
+                if error.code == .fileExists { continue }
+                throw error
+            }
+            try dress(try root.openDirectoryBeneath(name), isDirectory: true)
+            try root.sync()
+            return name
+        }
+        throw SystemCallError("mkdirat", .fileExists)
+    }
+
+    /// Moves a copy to its place, under another name if that one is taken; the name.
+    func place(
+        _ copy: BytePath, in directory: borrowing OwnedDescriptor, as name: BytePath
+    ) throws(SystemCallError) -> BytePath {
+        var last = SystemCallError("renameat2", .fileExists, path: name)
+        for attempt in 0..<1000 {
+            let candidate = FileNames.candidate(name, attempt: attempt)
+            do throws(SystemCallError) {
+                try move(copy, to: directory, as: candidate)
+                return candidate
+            } catch {
+                last = error
+                guard error.code == .fileExists else { throw error }
+            }
+        }
+        throw last
+    }
+
+    private func move(
+        _ copy: BytePath, to directory: borrowing OwnedDescriptor, as name: BytePath
+    ) throws(SystemCallError) {
+        do { try workDirectory.descriptor.rename(copy, to: directory, as: name) } catch {
+            guard [.invalidArgument, .noFunction, .notSupported].contains(error.code) else { throw error }
+            // A file system that can't promise not to replace: this run's directory is nobody else's.
+            if (try? FileStatus(of: name, in: directory)) != nil {
+                throw SystemCallError("renameat", .fileExists, path: name)
+            }
+            let (from, to) = (workDirectory.descriptor.raw, directory.raw)
+            try systemCall("renameat", path: name) {
+                copy.withCString { old in name.withCString { renameat(from, old, to, $0) } }
+            }
+        }
+    }
+}
+
+/// A descriptor that two threads hand on to each other.
+final class SharedFile: Sendable {
+    let descriptor: OwnedDescriptor
+    init(_ descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
+}

@@ -1,0 +1,105 @@
+import Catalogue
+import FileValues
+import Filing
+import LinuxKernel
+import SystemPackage
+
+/// What is known of files before they are copied: by earlier runs, the inbox and the catalogue.
+final class ImportKnowledge {
+    /// What makes a copy needless.
+    enum Answer {
+        case known(StoredPhoto)
+        case waiting(BytePath)
+        case decided(String)
+    }
+
+    private let plan: ImportPlan
+    private let inbox: OwnedDescriptor
+    private let catalogue: Catalogue?
+    private let memory: ImportMemory?
+    private let sizes: SizeFilter
+
+    init(
+        _ plan: ImportPlan, inbox: consuming OwnedDescriptor, catalogue: Catalogue?, memory: ImportMemory?
+    ) throws(CatalogueError) {
+        self.plan = plan
+        self.inbox = inbox
+        self.catalogue = catalogue
+        self.memory = memory
+        let sizes = SizeFilter()
+        try catalogue?.eachPhotoSize { sizes.insert($0) }
+        self.sizes = sizes
+    }
+
+    /// What earlier runs say of a file, and what its hash was then, without reading it.
+    func remembered(_ path: BytePath, _ status: FileStatus) throws(CatalogueError) -> (Answer, ContentHash)? {
+        guard let entry = memory?.entry(ImportMemory.Key(path, status)) else { return nil }
+        if let photo = try catalogue?.photo(withHash: entry.hash.bytes) { return (.known(photo), entry.hash) }
+        if let lying = try? FileStatus(of: entry.destination, beneath: inbox), lying.kind == .regular,
+            lying.identity.size == status.identity.size, lying.identity.modified == status.identity.modified
+        {
+            return (.waiting(entry.destination), entry.hash)
+        }
+        // Gone without an outcome, or by somebody's hand: it is wanted anew.
+        let outcomes = try catalogue?.outcomes(forPath: entry.destination, inbox: plan.inbox) ?? []
+        guard let last = outcomes.first?.outcome, last.outcome == .quarantined || last.outcome == .ignored else {
+            return nil
+        }
+        return (.decided("\(last.outcome.rawValue): \(last.reason)"), entry.hash)
+    }
+
+    /// Whether a photo of this size is filed, so that the hash must be known before anything is copied.
+    func mayBeFiled(size: UInt64) -> Bool { sizes.mayContain(size) }
+
+    /// The photo with this content, if it is filed.
+    func filed(_ hash: ContentHash) throws(CatalogueError) -> StoredPhoto? {
+        try catalogue?.photo(withHash: hash.bytes)
+    }
+
+    /// Whether what makes a copy needless is there, whole and durable, so that the source may go. Reads it.
+    func stands(_ answer: Answer, _ hash: ContentHash, size: UInt64, _ copier: ImportCopier) throws -> Bool {
+        guard let (file, directory) = try? place(of: answer), (try? file.descriptor.sync()) != nil,
+            // A run that was killed right after it named a copy may have left the name where a power cut takes it.
+            (try? directory.descriptor.sync()) != nil
+        else { return false }
+        file.descriptor.dropCachedPages()
+        do {
+            let read = try copier.read(file.descriptor, size: size, "the copy") { _, _ throws(SystemCallError) in }
+            return read == hash
+        } catch is ImportTrouble { return false }
+    }
+
+    private func place(of answer: Answer) throws(SystemCallError) -> (SharedFile, SharedFile) {
+        switch answer {
+        case .known(let photo): try open(photo.photo.libraryPath, beneath: try openDirectory(photo.photo.library))
+        case .waiting(let path): try open(path, beneath: inbox)
+        case .decided: throw SystemCallError("open", .noSuchFileOrDirectory)
+        }
+    }
+
+    private func open(
+        _ path: BytePath, beneath root: borrowing OwnedDescriptor
+    ) throws(SystemCallError) -> (SharedFile, SharedFile) {
+        let directory = SharedFile(try root.openDirectoryBeneath(path.parent))
+        return (SharedFile(try directory.descriptor.openBeneath(path.name, [.read, .nonBlocking])), directory)
+    }
+}
+
+/// Which sizes have occurred, in a megabyte, whatever their number; says yes too often, never too seldom.
+final class SizeFilter {
+    private static let bits = 1 << 23
+    private var words = [UInt64](repeating: 0, count: bits / 64)
+
+    func insert(_ size: UInt64) {
+        let bit = Self.bit(of: size)
+        words[bit >> 6] |= 1 << UInt64(bit & 63)
+    }
+
+    func mayContain(_ size: UInt64) -> Bool {
+        let bit = Self.bit(of: size)
+        return words[bit >> 6] & 1 << UInt64(bit & 63) != 0
+    }
+
+    /// Fibonacci's multiplication spreads sizes that differ by little.
+    private static func bit(of size: UInt64) -> Int { Int((size &* 0x9E37_79B9_7F4A_7C15) >> 41) }
+}

@@ -1,0 +1,156 @@
+package import Catalogue
+package import FileValues
+import Filing
+import LinuxKernel
+import PhotoModel
+import SystemPackage
+
+/// Brings the photos of one source into an inbox: counts, then goes from directory to directory and from set to set,
+/// copies what is not known yet, and has a second thread sync, compare and name the copies.
+///
+/// Used by one thread. Ends with whole sets: what was asked to end, or was killed, is taken up by the next run.
+package final class ImportRun {
+    private let plan: ImportPlan
+    private let control: ImportControl
+    private let memory: ImportMemory?
+    private let catalogue: Catalogue?
+    private let date: String
+
+    /// How far it is.
+    package private(set) var progress = ImportProgress()
+    /// Whether it ended before all was seen.
+    package private(set) var wasStopped = false
+    /// The directory of the inbox that photos were put into; nil if none were.
+    package private(set) var directory: BytePath?
+
+    private var hasFailed = false
+    private var batch = ImportBatch()
+
+    /// `memory` and `catalogue` are nil where there is none: then nothing is known before it is read. `date` names the
+    /// directory: 2026-11-22.
+    package init(
+        _ plan: ImportPlan, catalogue: Catalogue?, memory: ImportMemory?, date: String, control: ImportControl
+    ) {
+        self.plan = plan
+        self.control = control
+        self.memory = memory
+        self.catalogue = catalogue
+        self.date = date
+    }
+
+    /// Does it. Throws ``ImportFailure``, or what `control` threw; no copy that is not whole is left in the inbox.
+    package func run() throws {
+        var inbox: ImportInbox?
+        defer { inbox?.close() }
+        let survey: ImportSurvey
+        let root: SharedFile
+        let knowledge: ImportKnowledge
+        do {
+            root = SharedFile(try openDirectory(plan.source))
+            let inboxRoot = try openDirectory(plan.inboxPath)
+            let status = try FileStatus(of: inboxRoot)
+            inbox = plan.isDry ? nil : try ImportInbox(plan.inboxPath, minFree: plan.minFree)
+            knowledge = try ImportKnowledge(plan, inbox: inboxRoot, catalogue: catalogue, memory: memory)
+            survey = ImportSurvey(try openDirectory(plan.source), inbox: status)
+        } catch let error as SystemCallError { throw ImportFailure.system(error) } catch let error as CatalogueError {
+            throw ImportFailure.catalogue("\(error)")
+        }
+        guard let (directories, findings) = survey.run({ control.shouldAbandon() || control.shouldEnd() }) else {
+            wasStopped = true
+            return
+        }
+        for finding in findings { try tell(finding) }
+        progress.totalFiles = directories.reduce(0) { $0 + $1.files }
+        progress.totalBytes = directories.reduce(0) { $0 + $1.bytes }
+        try control.progress(progress)
+        let finisher: ImportFinisher?
+        do throws(SystemCallError) {
+            if let inbox {
+                finisher = try ImportFinisher(
+                    plan, root: try openDirectory(plan.source), inbox: inbox, memory: memory, date: date)
+            } else {
+                finisher = nil
+            }
+        } catch { throw ImportFailure.system(error) }
+        do {
+            let walk = ImportWalk(plan, root: root, inbox: inbox, knowledge: knowledge, memory: memory) {
+                [control] in control.shouldAbandon()
+            }
+            try all(directories, walk, finisher)
+            try finisher?.add(batch, isAbandoned)
+            try finisher?.finish(isAbandoned)
+            try tellFinished(finisher)
+            if control.shouldAbandon() { throw ImportAbandoned() }
+        } catch {
+            finisher?.abandon()
+            for copy in batch.copies { inbox?.discard(copy.name) }
+            guard error is ImportAbandoned else { throw error }
+            try tellFinished(finisher)
+            wasStopped = true
+        }
+        directory = finisher?.run
+        guard !wasStopped, !hasFailed, !plan.isDry else { return }
+        // What it saves is work, not photos.
+        try? memory?.finish()
+    }
+
+    private func isAbandoned() throws -> Bool {
+        try control.progress(progress)
+        return control.shouldAbandon()
+    }
+
+    private func all(_ directories: [SourceDirectory], _ walk: ImportWalk, _ finisher: ImportFinisher?) throws {
+        for directory in directories {
+            let (open, sets): (OpenDirectory, [[SourceEntry]])
+            do throws(SystemCallError) { (open, sets) = try walk.open(directory.path) } catch {
+                try tell(ImportFinding(.failed, directory.path, size: 0, "directory: \(error.call): \(error.code)"))
+                continue
+            }
+            for (index, set) in sets.enumerated() {
+                if control.shouldEnd() {
+                    wasStopped = true
+                    return
+                }
+                if sets.indices.contains(index + 1) { walk.prepare(sets[index + 1], in: open) }
+                try one(set, open, walk)
+                try tellFinished(finisher)
+                if batch.isFull {
+                    try finisher?.add(batch, isAbandoned)
+                    batch = ImportBatch()
+                }
+            }
+        }
+    }
+
+    private func one(_ set: [SourceEntry], _ directory: OpenDirectory, _ walk: ImportWalk) throws {
+        var hasNewPhoto = false
+        for entry in set {
+            let before = progress.bytes
+            let result = try walk.look(at: entry, in: directory, withNewPhoto: hasNewPhoto) { [self] bytes in
+                progress.bytes += bytes
+                try? control.progress(progress)
+            }
+            switch result {
+            case .copy(let copy):
+                batch.add(copy)
+                progress.bytes = before + copy.source.size
+                hasNewPhoto = hasNewPhoto || !entry.isSidecar
+            case .finding(let finding):
+                progress.bytes = before + finding.size
+                hasNewPhoto = hasNewPhoto || finding.what == .copied && !entry.isSidecar
+                try tell(finding)
+            }
+            progress.files += 1
+            try control.progress(progress)
+        }
+    }
+
+    private func tellFinished(_ finisher: ImportFinisher?) throws {
+        for finding in finisher?.takeFindings() ?? [] { try tell(finding) }
+    }
+
+    private func tell(_ finding: ImportFinding) throws {
+        if finding.what == .failed || (plan.removes && finding.kept != nil) { hasFailed = true }
+        try control.tell(finding)
+    }
+}

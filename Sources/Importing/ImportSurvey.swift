@@ -1,0 +1,135 @@
+import Dispatch
+import FileValues
+import LinuxKernel
+import PhotoModel
+import SystemPackage
+
+/// One directory of the source, and how much is in it.
+struct SourceDirectory: Hashable, Sendable {
+    /// Relative to the source; empty for the source itself.
+    let path: BytePath
+    let files: Int
+    let bytes: UInt64
+}
+
+/// Counts a source before anything is copied, so that the time left can be told. Two threads share the directories; what
+/// is kept is a line for each directory, never for each file.
+final class ImportSurvey: Sendable {
+    private struct State {
+        var pending: [BytePath] = [""]
+        /// Threads that have directories in hand, which may lead to more.
+        var busy = 0
+        var found: [SourceDirectory] = []
+        var findings: [ImportFinding] = []
+        var isAbandoned = false
+    }
+
+    /// So many directories a thread takes at a time.
+    private static let stride = 16
+    /// Deeper than any tree that people make; a file system that pretends to be endless ends here.
+    private static let depth = 128
+
+    private let root: OwnedDescriptor
+    /// The inbox itself, which is never gone into, by whatever way it is reached.
+    private let inbox: FileStatus
+    private let state = Locked(State())
+    /// Signalled when there may be something for the other thread.
+    private let more = DispatchSemaphore(value: 0)
+    private let ended = DispatchSemaphore(value: 0)
+
+    init(_ root: consuming OwnedDescriptor, inbox: FileStatus) {
+        self.root = root
+        self.inbox = inbox
+    }
+
+    /// The directories with something in them, in byte order, and what was left out or could not be read. Nil if it was
+    /// abandoned.
+    func run(_ isAbandoned: () -> Bool) -> (directories: [SourceDirectory], findings: [ImportFinding])? {
+        let hasHelper: Bool
+        do throws(SystemCallError) {
+            try startThread(named: "import-scan") { [self] in
+                work { false }
+                ended.signal()
+            }
+            hasHelper = true
+        } catch { hasHelper = false }
+        work(isAbandoned)
+        if hasHelper { ended.wait() }
+        return state.withLock { state in
+            state.isAbandoned ? nil : (state.found.sorted { $0.path < $1.path }, state.findings)
+        }
+    }
+
+    private func work(_ isAbandoned: () -> Bool) {
+        let reader = DirectoryReader()
+        while true {
+            if isAbandoned() { state.withLock { $0.isAbandoned = true } }
+            let taken: [BytePath]? = state.withLock { state in
+                if state.isAbandoned || (state.pending.isEmpty && state.busy == 0) { return nil }
+                let count = min(Self.stride, (state.pending.count + 1) / 2)
+                guard count > 0 else { return [] }
+                state.busy += 1
+                defer { state.pending.removeLast(count) }
+                return Array(state.pending.suffix(count))
+            }
+            guard let taken else { break }
+            if taken.isEmpty {
+                // The other thread has the rest in hand, and says when there is more; signals want an answer meanwhile.
+                _ = more.wait(timeout: .now() + .milliseconds(50))
+                continue
+            }
+            for directory in taken {
+                if isAbandoned() { state.withLock { $0.isAbandoned = true } }
+                if state.withLock({ $0.isAbandoned }) { break }
+                look(at: directory, reader)
+            }
+            state.withLock { $0.busy -= 1 }
+            more.signal()
+        }
+        more.signal()
+    }
+
+    private func look(at path: BytePath, _ reader: DirectoryReader) {
+        var files = 0
+        var bytes: UInt64 = 0
+        var below: [BytePath] = []
+        var findings: [ImportFinding] = []
+        do throws(SystemCallError) {
+            let directory = try root.openDirectoryBeneath(path)
+            let status = try FileStatus(of: directory)
+            if status.device == inbox.device, status.identity.inode == inbox.identity.inode {
+                return state.withLock {
+                    $0.findings.append(ImportFinding(.leftOut, path, size: 0, "it is the inbox itself"))
+                }
+            }
+            try reader.read(directory) { entry in
+                let status = try? FileStatus(of: entry.name, in: directory)
+                switch status?.kind ?? entry.kind {
+                case .directory:
+                    let whole = path.appending(entry.name)
+                    if let rule = NameRules.ruleIgnoring(directory: entry.name) {
+                        findings.append(ImportFinding(.leftOut, whole, size: 0, "directory: \(rule)"))
+                    } else if path.components.count >= Self.depth {
+                        let reason = "more than \(Self.depth) directories deep"
+                        findings.append(ImportFinding(.failed, whole, size: 0, reason))
+                    } else {
+                        below.append(whole)
+                    }
+                default:
+                    files += 1
+                    bytes += status?.identity.size ?? 0
+                }
+            }
+        } catch {
+            findings.append(ImportFinding(.failed, path, size: 0, "directory: \(error.call): \(error.code)"))
+        }
+        let isWorthKeeping = files > 0
+        let found = SourceDirectory(path: path, files: files, bytes: bytes)
+        state.withLock { state in
+            if isWorthKeeping { state.found.append(found) }
+            state.pending += below
+            state.findings += findings
+        }
+        if !below.isEmpty { more.signal() }
+    }
+}

@@ -1,0 +1,180 @@
+import Catalogue
+import FileValues
+import Filing
+import LinuxKernel
+import PhotoModel
+import SystemPackage
+
+/// Decides about one file of the source after the other, and copies it where that is the decision.
+final class ImportWalk {
+    enum Result {
+        /// It is copied, and wants syncing and comparing.
+        case copy(ImportCopy)
+        /// Nothing more is to be done with it.
+        case finding(ImportFinding)
+    }
+
+    private let plan: ImportPlan
+    private let root: SharedFile
+    private let inbox: ImportInbox?
+    private let knowledge: ImportKnowledge
+    private let memory: ImportMemory?
+    private let copier: ImportCopier
+    private let shouldAbandon: () -> Bool
+    /// Files that are read ahead while others are worked on: this set's first, and the next one's.
+    private var ahead: [OpenSource] = []
+
+    /// `inbox` is nil in a dry run.
+    init(
+        _ plan: ImportPlan, root: SharedFile, inbox: ImportInbox?, knowledge: ImportKnowledge, memory: ImportMemory?,
+        shouldAbandon: @escaping () -> Bool
+    ) {
+        self.plan = plan
+        self.root = root
+        self.inbox = inbox
+        self.knowledge = knowledge
+        self.memory = memory
+        self.shouldAbandon = shouldAbandon
+        copier = ImportCopier(shouldAbandon: shouldAbandon)
+    }
+
+    /// A directory of the source, and the sets in it.
+    func open(_ path: BytePath) throws(SystemCallError) -> (OpenDirectory, [[SourceEntry]]) {
+        let directory = try OpenDirectory(path, beneath: root.descriptor)
+        return (directory, try directory.sets())
+    }
+
+    /// Has the first file of a set read ahead, unless it need not be read at all.
+    func prepare(_ set: [SourceEntry], in directory: OpenDirectory) {
+        guard let entry = set.first, entry.hasPhotoName, inbox != nil,
+            let status = try? FileStatus(of: entry.name, in: directory.descriptor), status.kind == .regular,
+            memory?.entry(ImportMemory.Key(directory.path.appending(entry.name), status)) == nil,
+            let source = try? OpenSource(entry.name, in: directory)
+        else { return }
+        source.content.adviseReadingSoon(length: min(source.size, 32 << 20))
+        ahead = ahead.suffix(1) + [source]
+    }
+
+    /// Looks at one file. `withNewPhoto` says that a photo of its set is new, so that a sidecar goes with it, known or
+    /// not. `told` is given how many bytes were read.
+    func look(
+        at entry: SourceEntry, in directory: OpenDirectory, withNewPhoto: Bool, told: (UInt64) -> Void
+    ) throws -> Result {
+        var entry = entry
+        if ImportRemoval.token(of: entry.name) != nil, plan.removes, inbox != nil,
+            let name = ImportRemoval.restore(entry.name, in: directory, memory)
+        {
+            entry = SourceEntry(
+                name: name, key: entry.key, hasPhotoName: SetName(name).role != nil, isSidecar: entry.isSidecar)
+        }
+        let path = directory.path.appending(entry.name)
+        do {
+            let status: FileStatus
+            do throws(SystemCallError) { status = try FileStatus(of: entry.name, in: directory.descriptor) } catch {
+                throw ImportTrouble(error, "the file")
+            }
+            if let reason = leftOut(path, status) {
+                return .finding(ImportFinding(.leftOut, path, size: status.identity.size, reason))
+            }
+            return try decide(path, status, entry, in: directory, withNewPhoto, told)
+        } catch let trouble as ImportTrouble {
+            return .finding(ImportFinding(.failed, path, size: 0, trouble.reason))
+        } catch let error as CatalogueError { throw ImportFailure.catalogue("\(error)") }
+    }
+
+    private func leftOut(_ path: BytePath, _ status: FileStatus) -> String? {
+        switch status.kind {
+        case .regular: break
+        case .symbolicLink: return "a symbolic link"
+        default: return "no regular file"
+        }
+        switch NameRules.decide(path) {
+        case .ignored(let rule): return rule
+        case .unfinished(let rule): return "not finished: \(rule)"
+        case .take, .sidecar: break
+        }
+        if status.identity.size == 0 { return "empty" }
+        return plan.exclusion(path)
+    }
+
+    private func decide(
+        _ path: BytePath, _ status: FileStatus, _ entry: SourceEntry, in directory: OpenDirectory,
+        _ withNewPhoto: Bool, _ told: (UInt64) -> Void
+    ) throws -> Result {
+        if let (answer, hash) = try knowledge.remembered(path, status), !(withNewPhoto && isKnown(answer)) {
+            if !plan.removes || plan.isDry { return .finding(finding(answer, path, status.identity.size)) }
+            let source = try open(entry, directory)
+            // Whatever was remembered, what is removed was read.
+            if try copier.hash(source, told) == hash { return .finding(try removed(answer, hash, source)) }
+        }
+        let source = try open(entry, directory)
+        if !entry.hasPhotoName, try !mayBePhoto(source) {
+            return .finding(
+                ImportFinding(.leftOut, path, size: source.size, "no photo, by its name and its first bytes"))
+        }
+        if knowledge.mayBeFiled(size: source.size), !(entry.isSidecar && withNewPhoto) {
+            let hash = try copier.hash(source)
+            if let photo = try knowledge.filed(hash) {
+                if !plan.removes || plan.isDry { return .finding(finding(.known(photo), path, source.size)) }
+                return .finding(try removed(.known(photo), hash, source))
+            }
+        }
+        guard let inbox else { return .finding(ImportFinding(.copied, path, size: source.size, "it is new")) }
+        return .copy(try copier.copy(source, into: inbox, told))
+    }
+
+    private func open(_ entry: SourceEntry, _ directory: OpenDirectory) throws -> OpenSource {
+        if let index = ahead.firstIndex(where: { $0.name == entry.name && $0.directory === directory }) {
+            let source = ahead.remove(at: index)
+            if (try? source.change()) == .some(nil) { return source }
+        }
+        do throws(SystemCallError) { return try OpenSource(entry.name, in: directory) } catch {
+            throw ImportTrouble(error, "the file")
+        }
+    }
+
+    private func mayBePhoto(_ source: OpenSource) throws -> Bool {
+        var bytes = [UInt8](repeating: 0, count: FirstBytes.count)
+        let result: Swift.Result<Int, SystemCallError> = bytes.withUnsafeMutableBytes { buffer in
+            do throws(SystemCallError) { return .success(try source.content.read(into: buffer, at: 0)) } catch {
+                return .failure(error)
+            }
+        }
+        switch result {
+        case .success(let count): return FirstBytes.mayBePhoto(Array(bytes[..<count]))
+        case .failure(let error): throw ImportTrouble(error, "the file")
+        }
+    }
+
+    private func isKnown(_ answer: ImportKnowledge.Answer) -> Bool { if case .known = answer { true } else { false } }
+
+    private func finding(_ answer: ImportKnowledge.Answer, _ path: BytePath, _ size: UInt64) -> ImportFinding {
+        switch answer {
+        case .known(let photo):
+            ImportFinding(.known, path, size: size, "filed as \(photo.photo.libraryPath.escaped), photo:\(photo.id)")
+        case .waiting(let place):
+            ImportFinding(.waiting, path, size: size, "copied already, lies in the inbox as \(place.escaped)")
+        case .decided(let reason): ImportFinding(.decided, path, size: size, "copied already, \(reason)")
+        }
+    }
+
+    private func removed(
+        _ answer: ImportKnowledge.Answer, _ hash: ContentHash, _ source: OpenSource
+    ) throws -> ImportFinding {
+        var finding = finding(answer, source.path, source.size)
+        guard try knowledge.stands(answer, hash, size: source.size, copier) else {
+            finding.kept = "its copy could not be read again as it was"
+            return finding
+        }
+        // By this line the next run finds the name again that it has, should this one be killed while it is set aside.
+        let key = ImportMemory.Key(source.path, source.status)
+        if let memory, memory.entry(key) == nil {
+            do throws(SystemCallError) {
+                try memory.add([(key, ImportMemory.Entry(hash: hash, destination: source.path))])
+            } catch { throw ImportTrouble(error, "what is remembered") }
+        }
+        finding.kept = ImportRemoval.remove(source, hash: hash, root: root.descriptor, shouldStop: shouldAbandon)
+        if finding.kept == nil { finding.source = .removed }
+        return finding
+    }
+}

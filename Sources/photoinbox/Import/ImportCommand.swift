@@ -1,0 +1,166 @@
+import ArgumentParser
+import Catalogue
+import FileValues
+import Glibc
+import Importing
+import LinuxKernel
+import Reporting
+import Settings
+
+/// `photoinbox import DIR…`: brings photos from cards and old archives into an inbox.
+struct ImportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import", abstract: "Bring photos from a card or an old archive into an inbox.",
+        usage: "photoinbox import [OPTION…] DIR…")
+
+    static let lesson = """
+        EXAMPLES:
+          photoinbox import /media/ana/EOS               what is new on a card, into the only inbox
+          photoinbox import --dry-run /media/ana/EOS     what would be copied, what not, and why
+          photoinbox import --move --inbox card DIR      and take from DIR what has a whole, durable copy
+          photoinbox import --json DIR | jq -r 'select(.what == "failed") | .path'
+
+        Each photo is copied beside the inbox's eyes, synced, read again and compared by SHA-256, and then moved into
+        import-DATE-N/ of the inbox, with the directories that it had in DIR; the daemon files it from there like any
+        other. Those of a set come together. What the library has is not copied again, nor what lies in the inbox
+        still; hidden files, links and what is no photo are left out. What cannot be read, changes meanwhile or finds
+        no room is named, and the rest goes on.
+
+        Ctrl-C stops after the set that is being copied, a second one at once; the next run, also after a power cut,
+        goes on with what is missing. SIGUSR1 says how far it is. --move removes a file only when its copy is durable
+        and the file is still as it was read; of what is filed already the library's copy is read again first.
+
+        EXIT STATUS:
+          0 all photos of DIR are in the inbox or filed   3 some are not, or the run was stopped   75 another run
+          imports from there   64, 77, 78
+        """
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: ArgumentHelp("The inbox that it goes into. Default: the only one.", valueName: "name"))
+    var inbox: String?
+
+    @Flag(help: "Remove each file from DIR, once its copy is durable.")
+    var move = false
+
+    @Flag(name: .customLong("dry-run"), help: "Only say what would happen to each file, and why.")
+    var isDry = false
+
+    @Argument(help: ArgumentHelp("Cards or directories.", valueName: "dir"))
+    var directories: [RawArgument]
+
+    func run() throws {
+        let places = try Places(places)
+        let display = ProgressDisplay(json: output.json, silence: 5)
+        // Before the daemon is asked: signals are blocked while there is one thread.
+        let interruption = Interruption(of: "set", announce: display.say)
+        let contact = DaemonContact(places: places)
+        // Where only directories were named, the daemon is asked which inboxes it has; or its last dump is.
+        let state = places.settings == nil ? (try? contact.freshState()) ?? contact.lastState() : nil
+        let known = EvidenceSearch.knownPlaces(places.settings, state)
+        let inbox = try chosen(among: known.inboxes)
+        let target = try ImportTarget(inbox, places.settings, known)
+        let plans = try directories.map { try plan(for: $0.path, target, places) }
+        let catalogue = try openCatalogue(places, display)
+        var report = ImportReport(isJSON: output.json, isDry: isDry, moves: move, display: display)
+        var wasStopped = false
+        for plan in plans where !wasStopped {
+            wasStopped = try one(plan, catalogue, places, &report, interruption)
+        }
+        display.clear()
+        try report.finish(inbox: inbox.name, wasStopped: wasStopped)
+        if !isDry, report.copied > 0, !contact.isRunning {
+            printRemark("photoinboxd is not running: they are filed when it is", asJSON: output.json)
+        }
+        if wasStopped || report.isIncomplete { throw CommandEnd(status: .someLeft) }
+    }
+
+    /// Brings over one directory; whether the run was stopped.
+    private func one(
+        _ plan: ImportPlan, _ catalogue: Catalogue?, _ places: Places, _ report: inout ImportReport,
+        _ interruption: Interruption
+    ) throws -> Bool {
+        let memory = isDry && !ImportMemoryPlace.exists(places, plan) ? nil : try ImportMemoryPlace.open(places, plan)
+        // The closures end with the run, and the report is this thread's alone.
+        var isHurried = false
+        let box = ReportBox(report)
+        defer { report = box.report }
+        box.report.begin()
+        let control = ImportControl(
+            shouldEnd: {
+                isHurried = isHurried || interruption.isHurried()
+                return interruption.isStopAsked
+            },
+            shouldAbandon: {
+                isHurried = isHurried || interruption.isHurried()
+                return isHurried
+            },
+            progress: { try box.report.show($0, asked: interruption.takeProgressRequest()) },
+            tell: { try box.report.tell($0, in: plan.source) })
+        let run = ImportRun(
+            plan, catalogue: catalogue, memory: memory, date: Self.today(), control: control)
+        do { try run.run() } catch let failure as ImportFailure {
+            box.report.display.clear()
+            switch failure {
+            case .system(let error): throw CommandFailure(error)
+            case .busy: throw Self.busy(plan.source)
+            case .catalogue(let text): throw CommandFailure(.failed, text)
+            }
+        }
+        if let directory = run.directory { box.report.directories.append(directory) }
+        return run.wasStopped
+    }
+
+    static func busy(_ source: BytePath) -> CommandFailure {
+        CommandFailure(.busy, "another run imports from \(source)", action: "Wait for it, or stop it.")
+    }
+
+    private func chosen(among inboxes: [InboxPlace]) throws(CommandFailure) -> InboxPlace {
+        let names = inboxes.map(\.name).joined(separator: ", ")
+        if let inbox {
+            if let found = inboxes.first(where: { $0.name == inbox }) { return found }
+            throw CommandFailure(
+                .usage, "there is no inbox \(inbox)", action: names.isEmpty ? nil : "There are: \(names)")
+        }
+        guard let first = inboxes.first else {
+            throw CommandFailure(
+                .configuration, "no inbox is known",
+                action: "Name the daemon's configuration with --config, or start photoinboxd once.")
+        }
+        guard inboxes.count == 1 else {
+            throw CommandFailure(.usage, "there are several inboxes: \(names)", action: "Choose with --inbox.")
+        }
+        return first
+    }
+
+    private func plan(
+        for path: BytePath, _ target: ImportTarget, _ places: Places
+    ) throws(CommandFailure) -> ImportPlan {
+        let source: BytePath
+        do throws(SystemCallError) { source = try realPath(path) } catch { throw CommandFailure(error) }
+        try target.refuse(source, named: path, state: places.state)
+        return ImportPlan(
+            source: source, inbox: target.name, inboxPath: target.path, minFree: target.minFree, removes: move,
+            isDry: isDry, exclusion: target.exclusion)
+    }
+
+    private func openCatalogue(_ places: Places, _ display: ProgressDisplay) throws(CommandFailure) -> Catalogue? {
+        do throws(CommandFailure) { return try places.openCatalogue(forRepair: false) } catch {
+            guard error.status == .unavailable else { throw error }
+            printRemark("there is no catalogue yet: nothing counts as filed", asJSON: output.json)
+            return nil
+        }
+    }
+
+    private static func today() -> String {
+        let now = Int64(time(nil))
+        return Terminal.clock(at: now).date(now)
+    }
+}
+
+/// The report while closures change it: all on the main thread.
+private final class ReportBox {
+    var report: ImportReport
+    init(_ report: ImportReport) { self.report = report }
+}

@@ -1,0 +1,121 @@
+import FileValues
+import Importing
+import Reporting
+
+/// What an import says: each file that a person wants to know of as it comes, how far it is, and the sums.
+struct ImportReport {
+    let isJSON: Bool
+    let isDry: Bool
+    let moves: Bool
+    let display: ProgressDisplay
+    /// The directories of the inbox that photos were put into.
+    var directories: [BytePath] = []
+
+    private var counts: [ImportFinding.What: Int] = [:]
+    private var copiedBytes: UInt64 = 0
+    private var removed = 0
+    private var kept = 0
+    /// Of the directories before this one.
+    private var before = ImportProgress()
+    private var now = ImportProgress()
+
+    init(isJSON: Bool, isDry: Bool, moves: Bool, display: ProgressDisplay) {
+        self.isJSON = isJSON
+        self.isDry = isDry
+        self.moves = moves
+        self.display = display
+    }
+
+    var copied: Int { counts[.copied] ?? 0 }
+    /// Whether something stayed behind that was to come.
+    var isIncomplete: Bool { counts[.failed] != nil || kept > 0 }
+
+    /// Another directory begins.
+    mutating func begin() {
+        before.files += now.files
+        before.bytes += now.bytes
+        now = ImportProgress()
+    }
+
+    mutating func show(_ progress: ImportProgress, asked: Bool) throws {
+        now = progress
+        let line = ProgressLine(
+            photos: before.files + progress.files, totalPhotos: progress.totalFiles.map { $0 + before.files },
+            bytes: before.bytes + progress.bytes, totalBytes: progress.totalBytes.map { $0 + before.bytes },
+            seconds: display.seconds)
+        try display.show(line, asked: asked)
+    }
+
+    mutating func tell(_ finding: ImportFinding, in source: BytePath) throws {
+        counts[finding.what, default: 0] += 1
+        if finding.what == .copied { copiedBytes += finding.size }
+        if finding.source == .removed { removed += 1 }
+        if finding.kept != nil { kept += 1 }
+        if isJSON {
+            display.clear()
+            try printOut(json(finding, source).compact + "\n")
+        } else if isDry || finding.what == .failed || finding.what == .decided || finding.kept != nil {
+            display.clear()
+            let whole = source.appending(finding.path).escaped
+            let remark = finding.reason + (finding.kept.map { "; kept there: \($0)" } ?? "")
+            try printOut("\(word(finding.what))  \(whole)  (\(remark))\n")
+        }
+    }
+
+    private func word(_ what: ImportFinding.What) -> String {
+        switch what {
+        case .copied: isDry ? "would copy" : "copied"
+        case .known: "known"
+        case .waiting: "waiting"
+        case .decided: "decided"
+        case .leftOut: "left out"
+        case .failed: "failed"
+        }
+    }
+
+    private func json(_ finding: ImportFinding, _ source: BytePath) -> JSONValue {
+        .document(
+            [JSONField("type", .string("item")), JSONField("what", .string(finding.what.rawValue))]
+                + JSONField.path("path", source.appending(finding.path))
+                + [
+                    JSONField("bytes", .unsigned(finding.size)), JSONField("reason", .string(finding.reason)),
+                    JSONField("removed", .boolean(finding.source == .removed)),
+                    JSONField("kept_because", finding.kept.map { .string($0) } ?? .null),
+                ])
+    }
+
+    func finish(inbox: String, wasStopped: Bool) throws {
+        let count = { (what: ImportFinding.What) in counts[what] ?? 0 }
+        if isJSON {
+            try printOut(
+                JSONValue.document(
+                    [JSONField("type", .string("summary")), JSONField("inbox", .string(inbox))]
+                        + ImportFinding.What.allCases.map {
+                            JSONField($0 == .leftOut ? "left_out" : $0.rawValue, .count(count($0)))
+                        }
+                        + [
+                            JSONField("bytes", .unsigned(copiedBytes)), JSONField("removed", .count(removed)),
+                            JSONField("directories", .array(directories.map { .string($0.escaped) })),
+                            JSONField("seconds", .integer(display.seconds)), JSONField("dry_run", .boolean(isDry)),
+                            JSONField("complete", .boolean(!wasStopped)),
+                        ]
+                ).compact + "\n")
+            return
+        }
+        let files = HumanText.count(copied, "file", "files")
+        let place = directories.isEmpty ? "" : " as " + directories.map(\.escaped).joined(separator: ", ")
+        var parts = [
+            isDry
+                ? "\(files) would be copied into \(inbox) (\(HumanText.bytes(copiedBytes)))"
+                : "\(files) copied into \(inbox)\(place) (\(HumanText.bytes(copiedBytes)), read again)"
+        ]
+        let rest: [(ImportFinding.What, String)] = [
+            (.known, "filed already"), (.waiting, "in the inbox already"), (.decided, "decided on already"),
+            (.leftOut, "left out"), (.failed, "failed"),
+        ]
+        parts += rest.compactMap { what, words in count(what) > 0 ? "\(HumanText.count(count(what))) \(words)" : nil }
+        if moves, !isDry { parts.append("\(HumanText.count(removed)) removed from there") }
+        try printOut(parts.joined(separator: ", ") + "\n")
+        if wasStopped { display.say("stopped; the same command goes on with what is missing") }
+    }
+}

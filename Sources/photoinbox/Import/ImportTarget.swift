@@ -1,0 +1,75 @@
+import FileValues
+import Importing
+import LinuxKernel
+import Reporting
+import Settings
+import SystemPackage
+
+/// The inbox that photos are brought into, and the directories that they cannot come from.
+struct ImportTarget {
+    let name: String
+    /// Absolute, without links.
+    let path: BytePath
+    let minFree: UInt64
+    /// Why the daemon would leave a path of the inbox alone.
+    let exclusion: @Sendable (BytePath) -> String?
+    private let ours: [(what: String, path: BytePath)]
+
+    init(_ inbox: InboxPlace, _ settings: Settings?, _ known: KnownPlaces) throws(CommandFailure) {
+        name = inbox.name
+        do throws(SystemCallError) { path = try realPath(inbox.path) } catch { throw CommandFailure(error) }
+        minFree = settings?.library?.minFree ?? 0
+        let own = settings?.inboxes.first { $0.name == inbox.name }
+        exclusion = { path in own?.exclusion(of: path).map { "excluded: \($0)" } }
+        let inboxes = known.inboxes.map { ("the inbox \($0.name)", $0.path) }
+        let others: [(String, BytePath?)] = [
+            ("the library", known.library), ("the quarantine", known.quarantine),
+            ("the duplicates", known.duplicates), ("what was taken back", known.returned), ("the trash", known.trash),
+        ]
+        ours = (inboxes + others.compactMap { what, path in path.map { (what, $0) } }).compactMap { what, path in
+            (try? realPath(path)).map { (what, $0) }
+        }
+    }
+
+    /// Throws if `source` is, lies in or holds a directory of ours: a photo would come from where it goes to.
+    func refuse(_ source: BytePath, named path: BytePath, state: BytePath) throws(CommandFailure) {
+        let all = ours + ((try? realPath(state)).map { [("the daemon's state", $0)] } ?? [])
+        for (what, place) in all where source.isInside(place) || place.isInside(source) {
+            let how = source == place ? "is" : source.isInside(place) ? "lies in" : "holds"
+            throw CommandFailure(
+                .usage, "\(path) \(how) \(what), \(place)",
+                action: what == "the library" ? "See: photoinbox adopt --help" : "Name another directory.")
+        }
+    }
+}
+
+/// Where imports are remembered: in the state directory, or, for those who may not write there, in the inbox, under a
+/// hidden name.
+enum ImportMemoryPlace {
+    private static let hidden: BytePath = ".photo-inbox-imports"
+    private static let name: BytePath = "imports"
+
+    /// Whether anything was remembered at all; a dry run makes nothing.
+    static func exists(_ places: Places, _ plan: ImportPlan) -> Bool {
+        [places.state.appending(name), plan.inboxPath.appending(hidden)].contains {
+            (try? FileStatus(at: $0)) != nil
+        }
+    }
+
+    static func open(_ places: Places, _ plan: ImportPlan) throws(CommandFailure) -> ImportMemory? {
+        for (parent, name) in [(places.state, name), (plan.inboxPath, hidden)] {
+            do throws(SystemCallError) {
+                let directory = try openDirectory(parent)
+                if (try? FileStatus(of: name, in: directory)) == nil {
+                    try directory.makeDirectory(name, mode: 0o700)
+                }
+                let place = try directory.openDirectoryBeneath(name)
+                return try ImportMemory(of: plan.source, inbox: plan.inbox, in: place)
+            } catch {
+                if error.code == .wouldBlock { throw ImportCommand.busy(plan.source) }
+            }
+        }
+        // It only saves work.
+        return nil
+    }
+}

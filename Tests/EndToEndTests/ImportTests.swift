@@ -1,0 +1,257 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    /// Cards and old archives, brought into an inbox by the real program, and filed by a real daemon or by none.
+    @Suite("import")
+    struct Importing {
+        struct Answer {
+            let status: Int32
+            let output: String
+
+            /// The last line, where all are JSON.
+            var summary: [String: Any] {
+                let line = output.split(separator: "\n").last { $0.hasPrefix("{") && $0.contains("\"summary\"") }
+                let object = line.flatMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) }
+                return object as? [String: Any] ?? [:]
+            }
+
+            func count(_ name: String) -> Int { summary[name] as? Int ?? -1 }
+        }
+
+        private static let configuration = """
+            library = "@library"
+            state = "@st"
+            [inbox.inbox]
+            path = "@inbox"
+            """
+
+        /// A house whose configuration names its inbox, and a card with so many photos in it.
+        private func house(photos: Int = 6) throws -> House {
+            let house = try House()
+            try makeDirectory(house.path("st"))
+            try house.configure(Self.configuration)
+            try fill(house.path("card"), photos: photos)
+            return house
+        }
+
+        /// A card as cameras make it: two directories, sets of picture and sidecar, and what is no photo.
+        private func fill(_ card: String, photos: Int) throws {
+            for directory in ["", "/DCIM", "/DCIM/100CANON", "/DCIM/101CANON", "/MISC", "/.Trashes"] {
+                try makeDirectory(card + directory)
+            }
+            for number in 0..<photos {
+                let name = "\(card)/DCIM/10\(number % 2)CANON/IMG_\(number)"
+                try write(try Photos.unique(number), to: "\(name).JPG")
+                if number % 3 == 0 { try write(Data("<x:xmpmeta n='\(number)'/>".utf8), to: "\(name).xmp") }
+            }
+            try write(Data("catalogue of a camera".utf8), to: "\(card)/MISC/M0100.CTG")
+            try write(try Photos.unique(1000), to: "\(card)/.Trashes/old.JPG")
+            symlink("/etc/passwd", "\(card)/DCIM/link.JPG")
+        }
+
+        private func words(_ house: House, _ arguments: [String]) -> [String] {
+            [BuiltPrograms.path("photoinbox"), "import", "--config", house.path("photoinbox.toml")] + arguments
+        }
+
+        private func run(
+            _ house: House, _ arguments: String..., before: [String] = [], card: String? = nil
+        ) async throws -> Answer {
+            let words = before + words(house, ["--json"] + arguments + [card ?? house.path("card")])
+            let program = try RunningProgram(words)
+            let ending = try await program.ending(within: 120)
+            guard case .status(let status) = ending else { return Answer(status: -1, output: "\(ending)") }
+            return Answer(status: status, output: program.lines.joined(separator: "\n"))
+        }
+
+        /// The contents in the inbox by their paths below the directory of their run, and whether anything is unfinished.
+        private func arrived(_ house: House) -> [String: Data] {
+            Dictionary(
+                house.files(in: house.inbox).map { path, data in
+                    (path.split(separator: "/").dropFirst().joined(separator: "/"), data)
+                }, uniquingKeysWith: { first, _ in first })
+        }
+
+        private func photos(of card: String) -> [String: Data] {
+            Tree.files(below: card).filter { $0.key.hasPrefix("DCIM/") }
+        }
+
+        @Test("Sets come into the inbox with their directories; a second run copies nothing; a dry one says so before")
+        func brought() async throws {
+            let house = try house()
+            let card = photos(of: house.path("card"))
+            #expect(card.count == 8)
+            let dry = try await run(house, "--dry-run")
+            #expect(dry.status == 0 && dry.count("copied") == 8 && dry.count("left_out") == 3, "\(dry.output)")
+            #expect(house.files(in: house.inbox).isEmpty)
+            let first = try await run(house)
+            #expect(first.status == 0 && first.count("copied") == 8 && first.count("failed") == 0, "\(first.output)")
+            #expect(arrived(house) == card)
+            #expect(photos(of: house.path("card")) == card)
+            let second = try await run(house)
+            #expect(second.status == 0 && second.count("copied") == 0 && second.count("waiting") == 8)
+            #expect(house.files(in: house.inbox).count == 8)
+        }
+
+        @Test("What the daemon has filed is known, also from another directory, and --move takes it from there")
+        func known() async throws {
+            let house = try house()
+            let card = photos(of: house.path("card"))
+            let daemon = try await house.start(configuration: Self.configuration)
+            let first = try await run(house)
+            #expect(first.count("copied") == 8, "\(first.output)")
+            try await daemon.lines(8, holding: "filed inbox/import-")
+            #expect(house.files(in: house.library).count == 8)
+            try runProgram(["/bin/cp", "-a", house.path("card"), house.path("copy")])
+            let again = try await run(house, card: house.path("copy"))
+            // A sidecar alone is known by its hash, too.
+            #expect(again.status == 0 && again.count("copied") == 0 && again.count("known") == 8, "\(again.output)")
+            let moved = try await run(house, "--move", card: house.path("copy"))
+            #expect(moved.status == 0 && moved.count("removed") == 8, "\(moved.output)")
+            #expect(photos(of: house.path("copy")).isEmpty)
+            #expect(photos(of: house.path("card")) == card)
+            // A copy in the library that is damaged lets nothing be removed.
+            let place = try #require(house.files(in: house.library).keys.first { $0.hasSuffix(".JPG") })
+            try Data("other bytes".utf8).write(to: URL(filePath: "\(house.library)/\(place)"))
+            let kept = try await run(house, "--move")
+            #expect(kept.status == 3 && kept.count("removed") == 7, "\(kept.output)")
+            #expect(photos(of: house.path("card")).count == 1)
+            try await daemon.stop()
+        }
+
+        @Test("--move removes what is whole in the inbox, and nothing else")
+        func moved() async throws {
+            let house = try house()
+            let card = photos(of: house.path("card"))
+            let answer = try await run(house, "--move")
+            #expect(answer.status == 0 && answer.count("removed") == 8, "\(answer.output)")
+            #expect(arrived(house) == card)
+            #expect(Set(Tree.files(below: house.path("card")).keys) == ["MISC/M0100.CTG", ".Trashes/old.JPG"])
+            house.expectNoTemporaries()
+        }
+
+        @Test("Killed at random points, then run again: as if nobody had disturbed it")
+        func killed() async throws {
+            let rounds = ProcessInfo.processInfo.environment["PHOTOINBOX_CANCELLATIONS"].flatMap(Int.init) ?? 10
+            for round in 0..<rounds {
+                let house = try house(photos: 24)
+                let card = photos(of: house.path("card"))
+                let moves = round % 2 == 1
+                let words = words(house, ["--json"] + (moves ? ["--move"] : []) + [house.path("card")])
+                // Never waits for a time: strace ends it at the Nth call that changes something.
+                let point = Int.random(in: 1...260)
+                if access("/usr/bin/strace", X_OK) == 0 {
+                    let program = try RunningProgram(
+                        [
+                            "/usr/bin/strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=none", "-e",
+                            "inject=openat,pwrite64,fsync,renameat2,mkdirat,unlinkat:signal=SIGKILL:when=\(point)",
+                        ] + words)
+                    _ = try await program.ending(within: 120)
+                } else {
+                    let program = try RunningProgram(words)
+                    try await program.line(holding: "\"progress\"")
+                    program.signal(round % 3 == 0 ? SIGINT : SIGKILL)
+                    _ = try await program.ending(within: 120)
+                }
+                // Nothing under its final name that is not whole.
+                for (path, data) in arrived(house) where path.hasPrefix("DCIM/") { #expect(data == card[path]) }
+                let answer = try await run(house, moves ? "--move" : "--json")
+                #expect(answer.status == 0, "point \(point): \(answer.output)")
+                #expect(arrived(house) == card, "point \(point), \(moves ? "moving" : "copying")")
+                #expect(photos(of: house.path("card")) == (moves ? [:] : card), "point \(point)")
+                house.expectNoTemporaries()
+            }
+        }
+
+        @Test("Ctrl-C ends after the set in hand; the next run brings the rest")
+        func interrupted() async throws {
+            let house = try house(photos: 0)
+            for number in 0..<60 {
+                try write(
+                    try Photos.large(number, megabytes: 2),
+                    to: house.path("card/DCIM/100CANON/IMG_\(1000 + number).JPG"))
+            }
+            let program = try RunningProgram(words(house, ["--json", house.path("card")]))
+            try await program.line(holding: "\"what\":\"copied\"")
+            program.signal(SIGINT)
+            #expect(try await program.ending(within: 120) == .status(3))
+            #expect(program.lines.contains { $0.contains("\"complete\":false") })
+            house.expectNoTemporaries()
+            let answer = try await run(house)
+            #expect(answer.status == 0 && answer.count("waiting") + answer.count("copied") == 60, "\(answer.output)")
+            #expect(answer.count("waiting") > 0)
+            #expect(arrived(house) == photos(of: house.path("card")))
+        }
+
+        @Test("What cannot be read is named, the rest comes", .disabled(if: isRoot, "skipped: root reads everything"))
+        func unreadable() async throws {
+            let house = try house()
+            chmod(house.path("card/DCIM/100CANON/IMG_0.JPG"), 0)
+            let answer = try await run(house)
+            #expect(
+                answer.status == 3 && answer.count("failed") == 1 && answer.count("copied") == 7, "\(answer.output)")
+        }
+
+        @Test(
+            "A full inbox is told for each file, and a later run brings the rest", .enabled(if: canMount, withoutMounts)
+        )
+        func full() async throws {
+            let house = try house()
+            let script = """
+                mount -t tmpfs -o size=64k tmpfs "$1"; shift
+                "$@"; first=$?
+                mount -o remount,size=16m "$INBOX"
+                "$@"; echo "ended $first $? $(find "$INBOX" -name '*.JPG' | wc -l)"
+                """
+            let program = try RunningProgram(
+                ["/usr/bin/unshare", "-m", "--propagation", "private", "/bin/sh", "-c", script, "sh", house.inbox]
+                    + words(house, ["--json", house.path("card")]), environment: ["INBOX": house.inbox])
+            _ = try await program.ending(within: 120)
+            #expect(program.lines.contains { $0.contains("no room") }, "\(program.lines)")
+            #expect(program.lines.last == "ended 3 0 6", "\(program.lines)")
+        }
+
+        @Test("A FAT card: two-second times, equal names in two spellings", .enabled(if: canMountFAT, withoutFAT))
+        func fat() async throws {
+            let house = try house()
+            let script = """
+                truncate -s 64M "$IMAGE" && mkfs.vfat "$IMAGE" >/dev/null && mkdir "$MOUNT" || exit 9
+                mount -o loop "$IMAGE" "$MOUNT" || exit 9
+                cp -r "$CARD/DCIM" "$MOUNT"
+                "$@"; first=$?
+                umount "$MOUNT"; mount -o loop "$IMAGE" "$MOUNT"
+                "$@"; second=$?
+                "$@" --move; echo "ended $first $second $? $(find "$MOUNT" -name '*.JPG' | wc -l)"
+                umount "$MOUNT"
+                """
+            let program = try RunningProgram(
+                ["/usr/bin/unshare", "-m", "--propagation", "private", "/bin/sh", "-c", script, "sh"]
+                    + words(house, ["--json", house.path("fat")]),
+                environment: [
+                    "IMAGE": house.path("fat.img"), "MOUNT": house.path("fat"), "CARD": house.path("card"),
+                ])
+            _ = try await program.ending(within: 120)
+            #expect(program.lines.last == "ended 0 0 0 0", "\(program.lines)")
+            #expect(arrived(house).count == 8)
+        }
+
+        @Test("Directories of ours, and what leads nowhere, are refused")
+        func refused() async throws {
+            let house = try house()
+            for wrong in [house.inbox, house.library, house.root, house.path("st")] {
+                #expect(try await run(house, card: wrong).status == 64, "\(wrong)")
+            }
+            #expect(try await run(house, card: house.path("nowhere")).status == 1)
+            #expect(try await run(house, "--inbox", "phones").status == 64)
+            #expect(house.files(in: house.inbox).isEmpty)
+        }
+    }
+
+    /// Whether a FAT file system can be made and mounted where only one program sees it.
+    static let canMountFAT =
+        canMount && access("/dev/loop-control", W_OK) == 0 && access("/sbin/mkfs.vfat", X_OK) == 0
+        && ((try? String(contentsOfFile: "/proc/filesystems", encoding: .utf8))?.contains("vfat") ?? false)
+    static let withoutFAT: Comment = "skipped: needs root, loop devices, mkfs.vfat, and vfat in the kernel"
+}
