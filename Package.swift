@@ -100,7 +100,8 @@ let package = Package(
         .executableTarget(
             name: "photoinbox",
             dependencies: [
-                "CSV", "Catalogue", "ControlProtocol", "Decoding", "DirectoryWatch", "FileValues", "Filing", "Importing",
+                "CSV", "Catalogue", "ControlProtocol", "Decoding", "DirectoryWatch", "FileValues", "Filing",
+                "Importing",
                 "Inbox", "LinuxKernel", "PhotoModel", "Reporting", "Settings", "SystemMonitor", arguments, system,
             ], swiftSettings: swiftSettings),
         .executableTarget(

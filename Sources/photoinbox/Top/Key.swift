@@ -39,7 +39,7 @@ struct KeyParser: Sendable {
     private mutating func take(_ keys: inout [Key]) {
         guard let first = pending.first else { return }
         if first == Self.escape { return takeSequence(&keys) }
-        let length = first < 0x80 ? 1 : first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 1
+        let length = first < 0x80 ? 1 : first >= 0xF5 ? 1 : first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 1
         guard pending.count >= length else { return }
         if let key = Self.key(of: pending) { keys.append(key) }
         pending = []
