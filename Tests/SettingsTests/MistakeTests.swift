@@ -60,7 +60,8 @@ struct MistakeTests {
         ),
         (
             "colour = 'red'",
-            "photoinbox.toml:4:1: unknown key \"colour\"; keys of [inbox.NAME] are path, mode, quiet, patience, exclude, library"
+            "photoinbox.toml:4:1: unknown key \"colour\"; keys of [inbox.NAME] are path, mode, quiet, patience, "
+                + "exclude, library, renditions"
         ),
     ])
     func ofAnInbox(line: String, expected: String) { #expect(Self.inbox(line) == [expected]) }
