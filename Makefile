@@ -39,9 +39,9 @@ build: deps ## build for debugging
 	swift build
 
 release: deps ## build for use, with Swift's runtime linked in
-	swift build -c release --static-swift-stdlib --disable-local-rpath --product photoinboxd
-	swift build -c release --static-swift-stdlib --disable-local-rpath --product photoinbox
-	swift build -c release --static-swift-stdlib --disable-local-rpath --product photoinbox-decoder
+	swift build -c release --static-swift-stdlib --product photoinboxd
+	swift build -c release --static-swift-stdlib --product photoinbox
+	swift build -c release --static-swift-stdlib --product photoinbox-decoder
 
 # Storms, models and mounts keep both hands of a small machine busy, so they come after the others; campaigns after them,
 # since they strike at many daemons; and alone what uses up the processors, and what a mount of another test would put in
