@@ -48,8 +48,9 @@ extension Catalogue {
     @discardableResult
     func file(_ number: UInt8, supersedes: Int64? = nil) throws -> FiledIDs {
         let new = intent(number)
+        let token = supersedes.map { "\(new.token) after \($0)" } ?? new.token
         let id = try beginIntent(
-            token: new.token, temporary: new.temporary, photo: new.photo, since: noon, supersedes: supersedes)
+            token: token, temporary: new.temporary, photo: new.photo, since: noon, supersedes: supersedes)
         return try commitFiling(
             FilingCommit(intent: id, photo: new.photo, filedAt: noon, reason: "complete", supersedes: supersedes))
     }
