@@ -141,12 +141,13 @@ extension EndToEnd {
                 let moves = round % 2 == 1
                 let words = words(house, ["--json"] + (moves ? ["--move"] : []) + [house.path("card")])
                 // Never waits for a time: strace ends it at the Nth call that changes something.
+                let calls = "openat,pwrite64,fsync,renameat2,mkdirat,unlinkat"
                 let point = Int.random(in: 1...260)
                 if access("/usr/bin/strace", X_OK) == 0 {
                     let program = try RunningProgram(
                         [
-                            "/usr/bin/strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=none", "-e",
-                            "inject=openat,pwrite64,fsync,renameat2,mkdirat,unlinkat:signal=SIGKILL:when=\(point)",
+                            "/usr/bin/strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=\(calls)", "-e",
+                            "inject=\(calls):signal=SIGKILL:when=\(point)",
                         ] + words)
                     _ = try await program.ending(within: 120)
                 } else {
@@ -174,8 +175,9 @@ extension EndToEnd {
                     to: house.path("card/DCIM/100CANON/IMG_\(1000 + number).JPG"))
             }
             let program = try RunningProgram(words(house, ["--json", house.path("card")]))
-            try await program.line(holding: "\"what\":\"copied\"")
-            program.signal(SIGINT)
+            // At the first tenth it is held, so that it cannot come to its end before the signal does.
+            try await program.line(holding: "\"type\":\"progress\"")
+            for number in [SIGSTOP, SIGINT, SIGCONT] { program.signal(number) }
             #expect(try await program.ending(within: 120) == .status(3))
             #expect(program.lines.contains { $0.contains("\"complete\":false") })
             house.expectNoTemporaries()
@@ -200,7 +202,7 @@ extension EndToEnd {
         func full() async throws {
             let house = try house()
             let script = """
-                mount -t tmpfs -o size=64k tmpfs "$1"; shift
+                mount -t tmpfs -o size=32k tmpfs "$1"; shift
                 "$@"; first=$?
                 mount -o remount,size=16m "$INBOX"
                 "$@"; echo "ended $first $? $(find "$INBOX" -name '*.JPG' | wc -l)"
