@@ -39,7 +39,14 @@ struct KeyParser: Sendable {
     private mutating func take(_ keys: inout [Key]) {
         guard let first = pending.first else { return }
         if first == Self.escape { return takeSequence(&keys) }
-        let length = first < 0x80 ? 1 : first >= 0xF5 ? 1 : first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 1
+        let length =
+            switch first {
+            case 0xC2...0xDF: 2
+            case 0xE0...0xEF: 3
+            case 0xF0...0xF4: 4
+            // ASCII, or no beginning of a character.
+            default: 1
+            }
         guard pending.count >= length else { return }
         if let key = Self.key(of: pending) { keys.append(key) }
         pending = []
