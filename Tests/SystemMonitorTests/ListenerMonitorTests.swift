@@ -69,7 +69,13 @@ struct ListenerMonitorTests {
         _ = try await observed.next()
         _ = consume client
         await observed.end()
-        #expect(throws: SystemCallError.self) { _ = try connect(to: path("control"), patience: .seconds(5)) }
+        // A program that another test starts at this moment holds all descriptors until its exec.
+        let deadline = ContinuousClock.now.advanced(by: .seconds(30))
+        var isRefused = false
+        while !isRefused, ContinuousClock.now < deadline {
+            do { _ = try connect(to: path("control"), patience: .seconds(5)) } catch { isRefused = true }
+        }
+        #expect(isRefused)
     }
 
     @Test("A path that no socket address has room for")
