@@ -45,6 +45,8 @@ extension EndToEnd {
             while after.monitors.contains(where: { $0.kind == "ConnectionMonitor" }) {
                 after = try await house.state(of: daemon)
             }
+            // Descriptors are counted before monitors are listed: those of the last ones were still there.
+            after = try await house.state(of: daemon)
             #expect(after.monitors.count == before.monitors.count)
             #expect(after.program.descriptors <= before.program.descriptors)
             try await daemon.stop()
