@@ -62,7 +62,7 @@ test: test-deps lint ## build and run every test, the lifecycle rules in a relea
 	$(MAKE) test-release
 
 test-release: ## the lifecycle rules trap in optimised code as well
-	swift test -c release -Xswiftc -enable-testing --scratch-path .build-release-tests --filter SystemMonitorTests \
+	PHOTOINBOX_RULES_ONLY=1 swift test -c release -Xswiftc -enable-testing --scratch-path .build-release-tests --filter SystemMonitorTests \
 	    --skip '$(ALONE)'
 
 tsan: test-deps ## run the tests under Thread Sanitizer, without suppressions

@@ -166,3 +166,12 @@ let package = Package(
     ] + faces,
     cxxLanguageStandard: .cxx17
 )
+
+// The lifecycle's rules are tested in optimised code as well (`make test-release`), without all the rest being built so.
+if Context.environment["PHOTOINBOX_RULES_ONLY"] != nil {
+    let needed: Set = [
+        "CLinux", "FileValues", "LinuxKernel", "SystemMonitor", "SystemMonitorTests", "TestSupport", "monitor-probe",
+    ]
+    package.targets.removeAll { !needed.contains($0.name) }
+    package.products = []
+}
