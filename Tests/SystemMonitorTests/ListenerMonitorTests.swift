@@ -69,7 +69,7 @@ struct ListenerMonitorTests {
         _ = try await observed.next()
         _ = consume client
         await observed.end()
-        // A program that another test starts at this moment holds all descriptors until its exec.
+        // Once it was still there: a program that another test starts may hold all descriptors until its exec.
         let deadline = ContinuousClock.now.advanced(by: .seconds(30))
         var isRefused = false
         while !isRefused, ContinuousClock.now < deadline {
