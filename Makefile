@@ -54,15 +54,15 @@ BOOTED := ServiceTests
 
 test: test-deps lint ## build and run every test, the lifecycle rules in a release build too
 	swift build --build-tests
-	swift test --skip-build --skip '$(HEAVY)|$(CAMPAIGNS)|$(ALONE)|$(BOOTED)'
-	swift test --skip-build --filter '$(HEAVY)'
-	swift test --skip-build --filter '$(CAMPAIGNS)'
-	swift test --skip-build --filter '$(ALONE)'
-	swift test --skip-build --filter '$(BOOTED)'
+	scripts/run-tests --skip-build --skip '$(HEAVY)|$(CAMPAIGNS)|$(ALONE)|$(BOOTED)'
+	scripts/run-tests --skip-build --filter '$(HEAVY)'
+	scripts/run-tests --skip-build --filter '$(CAMPAIGNS)'
+	scripts/run-tests --skip-build --filter '$(ALONE)'
+	scripts/run-tests --skip-build --filter '$(BOOTED)'
 	$(MAKE) test-release
 
 test-release: ## the lifecycle rules trap in optimised code as well
-	PHOTOINBOX_RULES_ONLY=1 swift test -c release -Xswiftc -enable-testing --scratch-path .build-release-tests --filter SystemMonitorTests \
+	PHOTOINBOX_RULES_ONLY=1 scripts/run-tests -c release -Xswiftc -enable-testing --scratch-path .build-release-tests --filter SystemMonitorTests \
 	    --skip '$(ALONE)'
 
 tsan: test-deps ## run the tests under Thread Sanitizer, without suppressions

@@ -491,13 +491,17 @@ def is_passing(target):
             or target.endswith("socket") and target != "listening socket")
 
 
-def steady_resources(pid, looks=1_000):
+def steady_resources(pid, places, looks=1_000):
     """The same without what is open for a moment only: looked at until nothing of that kind is, and twice the same. What
-    stays for seconds is held."""
+    stays for seconds is held. A directory of an inbox is open while it is compared, which on a busy machine is longer than
+    from one look to the next."""
+    inboxes = [os.fsdecode(os.path.realpath(path)) for path in places.inboxes.values()]
     last = None
     for _ in range(looks):
         now = resources(pid)
-        passing = any(is_passing(target) for target in now["descriptors"])
+        passing = any(
+            is_passing(target) or any(target.startswith(inbox + "/") or target == inbox and count > 1 for inbox in inboxes)
+            for target, count in now["descriptors"].items())
         if now == last and not passing:
             break
         last = now

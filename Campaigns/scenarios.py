@@ -42,7 +42,7 @@ def live(house, look=True):
     try:
         if not daemon.wait_ready() or not house.settle(daemon) or not house.wait_idle(daemon):
             raise RuntimeError("it ended by itself")
-        held = checker.steady_resources(daemon.own_pid) if look else None
+        held = checker.steady_resources(daemon.own_pid, house.places) if look else None
         daemon.stop()
         return held
     finally:
@@ -58,7 +58,7 @@ def recover(house):
     try:
         if not daemon.wait_ready() or not house.wait_idle(daemon):
             return wrong + ["it ended by itself"]
-        base = checker.steady_resources(daemon.own_pid)
+        base = checker.steady_resources(daemon.own_pid, house.places)
         daemon.stop()
     finally:
         daemon.abandon()

@@ -95,6 +95,26 @@ extension EndToEnd {
             #expect(answer.status == 0, "\(answer.lines)")
         }
 
+        @Test("A catalogue that was made anew is told again what its photos look like, from what is there")
+        func rebuilt() async throws {
+            let house = try House()
+            var daemon = try await house.start(configuration: Self.configuration)
+            try house.drop(try Photos.unique(1, of: "rocket.jpg"), as: "rocket.jpg")
+            try await daemon.line(holding: "rocket.jpg made")
+            try await daemon.stop()
+            let pictures = house.files(in: house.path("st/thumbnails")).filter { $0.key.hasSuffix(".jpg") }
+            var answer = try await ask(house, "rebuild")
+            #expect(answer.status == 0, "\(answer.lines)")
+            answer = try await ask(house, "similar", "--json")
+            #expect(try object(answer.lines)["described"] as? Int == 0)
+            daemon = try await house.start(configuration: Self.configuration)
+            try await daemon.line(holding: "rocket.jpg made")
+            try await daemon.stop()
+            answer = try await ask(house, "similar", "--json")
+            #expect(try object(answer.lines)["described"] as? Int == 1)
+            #expect(house.files(in: house.path("st/thumbnails")).filter { $0.key.hasSuffix(".jpg") } == pictures)
+        }
+
         @Test("A contact sheet is written whole, never over another file unasked, and holds what has no picture, too")
         func sheet() async throws {
             let house = try House()

@@ -33,12 +33,11 @@ public final class PseudoTerminal: Sendable {
         _ arguments: [String], environment: [String: String] = [:], columns: Int = 80, rows: Int = 24
     ) throws {
         controller = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
-        // TIOCSPTLCK and TIOCGPTN: what unlockpt(3) and ptsname(3) do, which Swift's Glibc module does not have.
-        var (lock, number): (Int32, UInt32) = (0, 0)
-        guard controller >= 0, ioctl(controller, 0x4004_5431, &lock) == 0, ioctl(controller, 0x8004_5430, &number) == 0
-        else { throw Errno(rawValue: errno) }
-        let name = "/dev/pts/\(number)"
-        terminal = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)
+        // TIOCSPTLCK and TIOCGPTPEER: what unlockpt(3) does, which Swift's Glibc module does not have, and the other side
+        // without a name for it, since /dev/pts may be another one's here.
+        var lock: Int32 = 0
+        guard controller >= 0, ioctl(controller, 0x4004_5431, &lock) == 0 else { throw Errno(rawValue: errno) }
+        terminal = ioctl(controller, 0x5441, O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard terminal >= 0 else { throw Errno(rawValue: errno) }
         state = Locked(State(screen: ScreenReader(columns: columns, rows: rows)))
         var size = winsize(ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
@@ -47,7 +46,7 @@ public final class PseudoTerminal: Sendable {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         // The first terminal that a session's leader opens is its controlling one.
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, name, O_RDWR, 0)
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/proc/self/fd/\(terminal)", O_RDWR, 0)
         posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDERR_FILENO)
         var attributes = posix_spawnattr_t()

@@ -37,8 +37,9 @@ actor ThumbnailDesk {
     private var page: [StoredPhoto] = []
     /// The number of the newest photo that was taken up.
     private var newest: Int64 = 0
-    /// All up to this one were tried before.
+    /// All up to this one were tried before, by `mark`: with these settings, as this catalogue counts.
     private var done: Int64 = 0
+    private var mark = ""
     /// What the catalogue has still to be told; many at once, since each time costs a sync.
     private var records: [RenditionRecord] = []
     private var isPausing = false
@@ -78,7 +79,8 @@ actor ThumbnailDesk {
             let clients = try next.clients()
             self.clients = clients
             counts.withLock { $0 = Counts(clients: clients) }
-            done = next.store.doneUpTo(next.key)
+            mark = "\(next.key) \(Self.identity(ofCatalogue: catalogue.path))"
+            done = next.store.doneUpTo(mark)
             (newest, earlier, page) = (done, .max, [])
             resume()
         } catch {
@@ -237,7 +239,20 @@ actor ThumbnailDesk {
     private func markDone() {
         guard let work, earlier == nil, arrivals.isEmpty, newest > done else { return }
         done = newest
-        try? work.store.keep(doneUpTo: done, work.key)
+        try? work.store.keep(doneUpTo: done, mark)
+    }
+
+    /// A catalogue that is made anew counts anew, and knows of no rendition: it lies in another file. The number of a
+    /// file that is gone may be given again at once, the moment of its birth is not. Asked by name: to open and close the
+    /// file would give up SQLite's locks on it.
+    private static func identity(ofCatalogue path: String) -> String {
+        let path = BytePath(path)
+        guard let directory = try? openDirectory(path.parent),
+            let status = try? path.name.withCString({ name throws(SystemCallError) in
+                try DirectoryStatus(ofName: name, in: directory)
+            })
+        else { return "" }
+        return "\(status.inode)" + (status.born.map { "@\($0.seconds).\($0.nanoseconds)" } ?? "")
     }
 
     private func trouble(_ trouble: DecoderTrouble) {

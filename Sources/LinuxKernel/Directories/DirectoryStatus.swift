@@ -17,7 +17,7 @@ public struct DirectoryStatus: Hashable, Sendable {
         try self.init("", descriptor.raw)
     }
 
-    /// The status of the directory under a name, which is ended by NUL; of a symbolic link as such.
+    /// The status of the directory under a name, which is ended by NUL; of a symbolic link, or a file, as such.
     package init(
         ofName name: UnsafePointer<CChar>, in directory: borrowing OwnedDescriptor
     ) throws(SystemCallError) {

@@ -42,6 +42,8 @@ struct TailCommand: ParsableCommand {
     /// How long the catalogue is left alone between two looks.
     private static let pause = timespec(tv_sec: 0, tv_nsec: 250_000_000)
     private static let page = 500
+    /// So many looks are allowed to meet a new catalogue that cannot be read: ten seconds.
+    private static let mostTries = 40
 
     func validate() throws {
         if count < 0 { throw ValidationError("--lines takes a number from 0 on.") }
@@ -57,6 +59,7 @@ struct TailCommand: ParsableCommand {
         var latest = FileTime(seconds: Int64(time(nil)), nanoseconds: 0)
         // In a catalogue that took the place of another one, what it has of before is not told again.
         var horizon: FileTime?
+        var tries = 0
         while !endsAtOnce {
             if interruption.isHurried() || interruption.isStopAsked { return }
             let found = try records.ask { (catalogue) throws(CatalogueError) in
@@ -69,10 +72,14 @@ struct TailCommand: ParsableCommand {
             horizon = nil
             interruption.wait(atMost: Self.pause)
             let now = try? FileStatus(at: places.catalogue, followingLinks: true).identity.inode
-            if let now, now != file {
-                (records, file) = (try Records(places), now)
-                (last, horizon) = (0, latest)
+            guard let now, now != file else { continue }
+            // One that is just being made cannot be read before it has its tables.
+            do { (records, file) = (try Records(places), now) } catch {
+                tries += 1
+                if tries > Self.mostTries { throw error }
+                continue
             }
+            (last, horizon, tries) = (0, latest, 0)
         }
     }
 
