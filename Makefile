@@ -24,7 +24,7 @@ release := .build/release
 
 .PHONY: help deps test-deps build release test test-release tsan lint format config man bench campaign-overflow \
     campaign-kill campaign-random-kill campaign-errno campaign-power campaign-full-disk campaign-race \
-    campaign-writers campaign-mutants campaign-service campaign-seeded-bugs run deb install uninstall clean
+    campaign-writers campaign-imports campaign-mutants campaign-service campaign-seeded-bugs run deb install uninstall clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | sort | column -t -s "$$(printf '\t')"
@@ -121,6 +121,9 @@ campaign-race: release ## names, links and directories swapped while photos are 
 
 campaign-writers: release ## slow and hostile writers of every style: ROUNDS (20), SEED
 	Campaigns/writers.py $(ROUNDS:%=--rounds %) $(SEED:%=--seed %)
+
+campaign-imports: release ## imports cancelled at random moments and begun again: CANCELLATIONS (100), SEED
+	Campaigns/cancelled_imports.py $(CANCELLATIONS:%=--cancellations %) $(SEED:%=--seed %)
 
 campaign-mutants: release ## mutants of pictures, through decoders and the daemon: MUTANTS (100,000), PICTURES, SEED
 	Campaigns/mutants.py $(MUTANTS:%=--mutants %) $(PICTURES:%=--pictures %) $(SEED:%=--seed %)

@@ -423,7 +423,9 @@ class House:
             waiting.once()
 
     def tail(self, lines=40):
-        text = pathlib.Path(self.path("own/log")).read_text(errors="backslashreplace").splitlines()
+        """The end of what daemons have logged here."""
+        log = pathlib.Path(self.path("own/log"))
+        text = log.read_text(errors="backslashreplace").splitlines() if log.exists() else []
         return "\n".join("    " + line for line in text[-lines:])
 
 
