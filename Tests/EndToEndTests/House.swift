@@ -14,6 +14,8 @@ final class House: Sendable {
 
     /// `command` goes before the daemon: a program that changes the user or the mounts.
     init(running command: [String] = []) throws {
+        // Some daemons here are other users'.
+        umask(0o022)
         scratch = try ScratchDirectory()
         self.command = command
         for name in ["inbox", "library", "outside"] { try makeDirectory(path(name)) }
