@@ -165,7 +165,8 @@ class Trial:
         at = {name: os.path.join(disks[disk].target, name) for name, disk in LAYOUTS[layout].items()}
         self.house = House(directory, options.program, ['inbox.inbox.patience=300ms'], at,
                            around=[disk.target for disk in self.disks])
-        self.photos = {}  # hash → (name, size, put in for good)
+        self.written = set()  # The hash of whatever a writer began to write.
+        self.torn = []  # What the daemon held aside when the current failed, of writers who had not synced.
         for disk in self.disks:
             disk.format()
             disk.mount(mode)
@@ -194,6 +195,7 @@ class Trial:
             if way == "deep":
                 name = f"d{rng.randint(0, 3)}/e{number % 5}/{name}"
             photos.append((name, content, way, rng.choice((0, 0, 0.002, 0.02))))
+            self.written.add(hashlib.sha256(content).hexdigest())
         writer = Writer(house.path["inbox"], photos)
         time.sleep(rng.uniform(0, 0.02 * len(photos) + 0.08))
         self.cut(rng)
@@ -207,11 +209,11 @@ class Trial:
             time.sleep(rng.uniform(0, 0.25))
             self.cut(rng)
             self.mount_again()
-            judge(house.places, self.manifest, crashed=True)
+            self.judge(crashed=True)
             again += 1
         house.start().ready()
         house.wait_until_empty(hurry=0.4)
-        judge(house.places, self.manifest)
+        self.judge()
         if number % 10 == 0:
             self.recover_once_more()
         return again, sum(1 for state in progress if state == Writer.SYNCED), len(filed)
@@ -273,7 +275,24 @@ class Trial:
                     raise Violation(f"{name} was synced and is torn: that is the file system's doing")
                 with open(os.path.join(inbox, name.encode()), "rb") as torn:
                     self.manifest.add(torn.read())
-        judge(self.house.places, self.manifest, crashed=True)
+        self.torn = []
+        for relative, digest in present.items():
+            if os.path.basename(relative).startswith(b".photo-inbox-") and digest not in self.written:
+                with open(os.path.join(inbox, relative), "rb") as torn:
+                    self.torn.append(torn.read())
+        self.judge(crashed=True)
+
+    def judge(self, crashed=False):
+        """A source that was filed and set aside may be torn as well, its copy in the library being synced and it not. It
+        is then taken away, or gets its name back and comes to rest in quarantine: both are right."""
+        for content in list(self.torn):
+            digest = hashlib.sha256(content).hexdigest()
+            found = sum(checker.file_hash(file.path) == digest and not os.path.basename(file.path).startswith(b".photo-inbox-")
+                        for _, root in self.house.places.roots for file in checker.walk(root) if file.is_regular)
+            if found > self.manifest.photos.get(digest, {"count": 0})["count"]:
+                self.manifest.add(content)
+                self.torn.remove(content)
+        judge(self.house.places, self.manifest, crashed=crashed)
 
     def recover_once_more(self):
         house = self.house
