@@ -27,7 +27,8 @@ final class ImportFinisher: Sendable {
         var isAbandoned = false
         var findings: [ImportFinding] = []
         var run: BytePath?
-        var runFailure: SystemCallError?
+        /// Keeps other runs from removing that directory while nothing is in it.
+        var hold: SharedFile?
     }
 
     private let plan: ImportPlan
@@ -71,6 +72,9 @@ final class ImportFinisher: Sendable {
         state.withLock { $0.batches.append(batch) }
         something.signal()
     }
+
+    /// Lets go of the directory of this run, so that it can be removed if nothing is left in it.
+    func letGo() { state.withLock { $0.hold = nil } }
 
     /// What became of files since the last call.
     func takeFindings() -> [ImportFinding] {
@@ -206,10 +210,21 @@ final class ImportFinisher: Sendable {
     }
 
     private func currentRun() throws(SystemCallError) -> BytePath {
-        if let run { return run }
-        let made = try inbox.makeRun(date: date)
+        let (known, isHeld) = state.withLock { ($0.run, $0.hold != nil) }
+        if let known {
+            if isHeld { return known }
+            // Of an earlier run that was stopped. Emptied since, it may have been removed.
+            if let hold = inbox.hold(known) {
+                state.withLock { $0.hold = hold }
+                return known
+            }
+        }
+        let (made, hold) = try inbox.makeRun(date: date)
         try memory?.begin(made)
-        state.withLock { $0.run = made }
+        state.withLock { state in
+            state.run = made
+            state.hold = hold
+        }
         return made
     }
 

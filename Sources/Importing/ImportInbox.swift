@@ -28,6 +28,7 @@ final class ImportInbox: Sendable {
         workName = name
         workDirectory = made
         root = opened
+        removeEmptyRuns()
     }
 
     /// A hidden directory, locked. Between its making and its lock another run may take it for a leftover.
@@ -46,12 +47,14 @@ final class ImportInbox: Sendable {
         throw SystemCallError("flock", .wouldBlock)
     }
 
-    /// Takes the hidden directory away, with the copies in it that got no name.
+    /// Takes the hidden directory away, with the copies in it that got no name, and the directories of runs of which
+    /// nothing is left.
     func close() {
         if let entries = try? workDirectory.descriptor.entries() {
             for entry in entries { try? workDirectory.descriptor.remove(entry.name) }
         }
         Self.removeDirectory(workName, in: root)
+        removeEmptyRuns()
     }
 
     private static func removeLeftovers(in root: borrowing OwnedDescriptor) {
@@ -64,11 +67,6 @@ final class ImportInbox: Sendable {
             if let files = try? directory.entries() { for file in files { try? directory.remove(file.name) } }
             removeDirectory(entry.name, in: root)
         }
-    }
-
-    private static func removeDirectory(_ name: BytePath, in root: borrowing OwnedDescriptor) {
-        let number = root.raw
-        _ = name.withCString { unlinkat(number, $0, Int32(AT_REMOVEDIR)) }
     }
 
     /// How many bytes may still be written, beyond those that are to be left free.
@@ -120,23 +118,6 @@ final class ImportInbox: Sendable {
             }
         }
         return current
-    }
-
-    /// Makes the directory of a new run, `import-DATE-N`, and gives its name.
-    func makeRun(date: String) throws(SystemCallError) -> BytePath {
-        for number in 1..<10_000 {
-            let name = BytePath("import-\(date)-\(number)")
-            do throws(SystemCallError) {
-                try root.makeDirectory(name, mode: 0o700)
-            } catch {
-                if error.code == .fileExists { continue }
-                throw error
-            }
-            try dress(try root.openDirectoryBeneath(name), isDirectory: true)
-            try root.sync()
-            return name
-        }
-        throw SystemCallError("mkdirat", .fileExists)
     }
 
     /// Moves a copy to its place, under another name if that one is taken; the name.

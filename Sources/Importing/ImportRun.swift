@@ -89,6 +89,7 @@ package final class ImportRun {
             wasStopped = true
         }
         directory = finisher?.run
+        finisher?.letGo()
         guard !wasStopped, !hasFailed, !plan.isDry else { return }
         // What it saves is work, not photos.
         try? memory?.finish()

@@ -34,7 +34,7 @@ package struct LabelledText: Sendable {
                 continue
             }
             let pad = String(repeating: " ", count: max(0, column - displayWidth(label)))
-            let parts = wrapped(text, width: style.width.map { $0 - column - 2 })
+            let parts = brokenAtBlanks(text, width: style.width.map { $0 - column - 2 })
             out += pad + (paint.map { style.painted(label, $0) } ?? label)
             for (number, part) in parts.enumerated() {
                 out += number == 0 ? "  " : "\n" + String(repeating: " ", count: column + 2)
@@ -45,19 +45,20 @@ package struct LabelledText: Sendable {
         return out
     }
 
-    /// Breaks at blanks; a word that is longer than the width stays whole, so that paths can be copied.
-    private func wrapped(_ text: String, width: Int?) -> [String] {
-        guard let width, width >= 20, displayWidth(text) > width else { return [text] }
-        var parts: [String] = []
-        var part = ""
-        for word in text.split(separator: " ", omittingEmptySubsequences: false) {
-            if !part.isEmpty, displayWidth(part) + 1 + displayWidth(String(word)) > width {
-                parts.append(part)
-                part = String(word)
-            } else {
-                part += part.isEmpty ? String(word) : " " + word
-            }
+}
+
+/// Breaks at blanks; a word that is longer than the width stays whole, so that paths can be copied.
+func brokenAtBlanks(_ text: String, width: Int?) -> [String] {
+    guard let width, width >= 20, displayWidth(text) > width else { return [text] }
+    var parts: [String] = []
+    var part = ""
+    for word in text.split(separator: " ", omittingEmptySubsequences: false) {
+        if !part.isEmpty, displayWidth(part) + 1 + displayWidth(String(word)) > width {
+            parts.append(part)
+            part = String(word)
+        } else {
+            part += part.isEmpty ? String(word) : " " + word
         }
-        return parts + [part]
     }
+    return parts + [part]
 }

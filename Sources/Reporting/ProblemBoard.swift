@@ -89,7 +89,7 @@ package struct ProblemBoard: Hashable, Sendable {
     /// All of them, shown or not, sorted as ``visible(at:)``.
     package var all: [Problem] { problems.values.sorted(by: Self.precedes) }
 
-    /// Those to show: old enough, and not explained by another one. What stops filing first, then by code and subject.
+    /// Those to show: old enough, and not explained by another one. The worst first, then by code and subject.
     package func visible(at now: Int64) -> [Problem] {
         let due = due(at: now)
         return due.filter { root(of: $0, among: due) == nil }
@@ -127,9 +127,7 @@ package struct ProblemBoard: Hashable, Sendable {
     }
 
     private static func precedes(_ left: Problem, _ right: Problem) -> Bool {
-        let leftStops = left.severity == .stopped
-        let rightStops = right.severity == .stopped
-        if leftStops != rightStops { return leftStops }
+        if left.severity != right.severity { return left.severity > right.severity }
         return (left.code, left.subject) < (right.code, right.subject)
     }
 }

@@ -24,7 +24,10 @@ private func indent(_ line: String) -> Int { line.prefix { $0 == " " }.count }
 /// A line of running text: no second column, no command, no heading.
 private func isProse(_ line: String) -> Bool {
     let text = line.dropFirst(indent(line))
-    return !text.isEmpty && !text.contains("  ") && !text.hasSuffix(":") && indent(line) <= 2
+    let isHeading = text.hasSuffix(":") && text == text.uppercased()
+    // A unit file's section or setting, each of which needs a line of its own.
+    let isSetting = text.hasPrefix("[") || text.prefix { $0 != " " }.contains("=")
+    return !text.isEmpty && !text.contains("  ") && !isHeading && !isSetting && indent(line) <= 2
         && !["photoinbox", "sudo", "systemctl"].contains { text.hasPrefix($0 + " ") } && !text.contains(" | ")
 }
 

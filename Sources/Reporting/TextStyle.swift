@@ -7,24 +7,29 @@ package struct TextStyle: Hashable, Sendable {
 
     /// What a word says, and so how it is painted. The words carry the meaning; the colour only helps.
     package enum Paint: Sendable {
-        case good, notice, warning, bad, faint
+        case good, notice, warning, bad, faint, strong
     }
 
     package let usesColour: Bool
+    /// Whether the terminal has 256 colours, of which some can be read on white as well as on black.
+    package let hasManyColours: Bool
     /// Columns, for wrapping; nil where lines are never broken.
     package let width: Int?
 
     package static let plain = TextStyle(usesColour: false, width: nil)
 
-    package init(usesColour: Bool, width: Int?) {
+    package init(usesColour: Bool, hasManyColours: Bool = false, width: Int?) {
         self.usesColour = usesColour
+        self.hasManyColours = hasManyColours
         self.width = width
     }
 
     /// The style for a stream: colour on a terminal only, unless NO_COLOR is set and not empty, or TERM is dumb or
-    /// absent; `choice` wins over all of them. See https://no-color.org.
+    /// absent; `choice` wins over all of them. See https://no-color.org. That there are many colours is said by TERM, or
+    /// by COLORTERM, which is set by terminals that have more.
     package init(
-        isTerminal: Bool, choice: ColourChoice = .auto, noColour: String?, terminal: String?, columns: Int? = nil
+        isTerminal: Bool, choice: ColourChoice = .auto, noColour: String?, terminal: String?,
+        colourTerminal: String? = nil, columns: Int? = nil
     ) {
         switch choice {
         case .always: usesColour = true
@@ -33,21 +38,39 @@ package struct TextStyle: Hashable, Sendable {
             usesColour =
                 isTerminal && (noColour ?? "").isEmpty && terminal != nil && terminal != "" && terminal != "dumb"
         }
+        hasManyColours = !(colourTerminal ?? "").isEmpty || (terminal ?? "").hasSuffix("256color")
         width = isTerminal ? columns.flatMap { $0 >= 20 ? $0 : nil } : nil
     }
 
     /// `text`, painted if this style paints.
     package func painted(_ text: String, _ paint: Paint) -> String {
         guard usesColour, !text.isEmpty else { return text }
-        let code =
-            switch paint {
-            case .good: "32"
-            case .notice: "36"
-            case .warning: "33"
-            case .bad: "1;31"
-            case .faint: "2"
-            }
-        return "\u{1B}[\(code)m\(text)\u{1B}[0m"
+        return "\u{1B}[\(hasManyColours ? paint.fineCode : paint.code)m\(text)\u{1B}[0m"
+    }
+}
+
+extension TextStyle.Paint {
+    /// Of the eight colours that every terminal has. Not yellow, which nobody can read on white.
+    fileprivate var code: String {
+        switch self {
+        case .good: "32"
+        case .notice: "36"
+        case .warning: "35"
+        case .bad: "1;31"
+        case .faint: "2"
+        case .strong: "1"
+        }
+    }
+
+    /// Of 256: middle tones, with a contrast of about 4.5 to 1 to white as to black, since nobody says which it is.
+    fileprivate var fineCode: String {
+        switch self {
+        case .good: "38;5;28"
+        case .notice: "38;5;31"
+        case .warning: "1;38;5;130"
+        case .bad: "1;38;5;196"
+        case .faint, .strong: code
+        }
     }
 }
 

@@ -19,7 +19,8 @@ package struct TextTable: Sendable {
         rows.append((0..<header.count).map { $0 < cells.count ? cells[$0] : "" })
     }
 
-    /// Heading and rows, no blanks at the ends of lines; nothing at all without rows.
+    /// Heading and rows, no blanks at the ends of lines; nothing at all without rows. Where the style has a width, a last
+    /// cell that is too long goes on below, in its column or, where that is too narrow, below the row.
     package func rendered(_ style: TextStyle) -> String {
         guard !rows.isEmpty else { return "" }
         let widths = header.indices.map { column in
@@ -28,13 +29,33 @@ package struct TextTable: Sendable {
         let lines = ([header] + rows).map { cells in
             var line = ""
             for (column, cell) in cells.enumerated() {
-                let pad = String(repeating: " ", count: widths[column] - displayWidth(cell))
                 if column > 0 { line += "  " }
+                if column == cells.count - 1, alignments[column] == .left {
+                    Self.add(last: cell, to: &line, style.width)
+                    continue
+                }
+                let pad = String(repeating: " ", count: widths[column] - displayWidth(cell))
                 line += alignments[column] == .left ? cell + pad : pad + cell
             }
             while line.last == " " { line.removeLast() }
             return line
         }
         return ([style.painted(lines[0], .faint)] + lines.dropFirst()).map { $0 + "\n" }.joined()
+    }
+
+    /// Columns that a text needs to be broken in.
+    private static let least = 24
+
+    private static func add(last cell: String, to line: inout String, _ width: Int?) {
+        let start = displayWidth(line)
+        guard let width, start > 0, start + displayWidth(cell) > width else { return line += cell }
+        let isBelow = width - start < least
+        let margin = isBelow ? 4 : start
+        if isBelow {
+            while line.last == " " { line.removeLast() }
+            line += "\n" + String(repeating: " ", count: margin)
+        }
+        line += brokenAtBlanks(cell, width: width - margin)
+            .joined(separator: "\n" + String(repeating: " ", count: margin))
     }
 }

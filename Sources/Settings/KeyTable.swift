@@ -52,7 +52,8 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
 package enum Fallback: Hashable, Sendable, CustomStringConvertible {
     /// This text, without its quotes.
     case text(String)
-    case emptyArray
+    /// These texts.
+    case array([String])
     /// Something that depends on other keys, or on the process; in words.
     case words(String)
 
@@ -60,7 +61,7 @@ package enum Fallback: Hashable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .text(let text): tomlString(text)
-        case .emptyArray: "[]"
+        case .array(let texts): "[" + texts.map(tomlString).joined(separator: ", ") + "]"
         case .words(let words): words
         }
     }
@@ -166,7 +167,7 @@ extension Settings {
             "How long after its last change an incomplete file may stay so. Then it is set aside, in quarantine, with "
                 + "the reason beside it."),
         key(
-            .inbox, "exclude", .globs, fallback: .emptyArray, example: "[\"*.tmp\", \"@eaDir\"]",
+            .inbox, "exclude", .globs, fallback: .array([]), example: "[\"*.tmp\", \"@eaDir\"]",
             "Files to leave alone. A pattern without a slash matches any name along the path; one with a slash is "
                 + "compared from the inbox down. * and ? match within a name, ** whole names."),
         key(
@@ -174,7 +175,7 @@ extension Settings {
             "The library of this inbox. All inboxes share one library in this version, so it must be the same."),
         key(
             .inbox, "renditions", .choices(RenditionKind.allCases.map(\.rawValue)),
-            fallback: .words("[\"thumbnail\", \"preview\", \"hash\"]"),
+            fallback: .array(RenditionKind.standard.map(\.rawValue)),
             example: "[\"thumbnail\", \"preview\", \"hash\", \"tilt-shift\"]",
             "What is made of the photos of this inbox, where [pictures] is enabled; what one of them needs is made, too. "
                 + "\"hash\" is what \"photoinbox similar\" goes by; it needs the thumbnail. \"tilt-shift\" makes the "
@@ -329,7 +330,7 @@ extension Settings {
                 + "directory on the way must, and writable to nobody else; if the configuration is your own, not root's, it "
                 + "may be yours, too."),
         key(
-            .hook, "on", .choices(["filed", "quarantined", "set-complete"]), fallback: .emptyArray,
+            .hook, "on", .choices(["filed", "quarantined", "set-complete"]), fallback: .array([]),
             example: "[\"filed\", \"set-complete\"]",
             "Of what it is told, at least once each, over restarts too: of every file that was filed, or set aside, or of "
                 + "every set of several files that is complete, and again when another file joins it. A new hook is told "

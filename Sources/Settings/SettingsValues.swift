@@ -189,7 +189,8 @@ struct SettingsValues {
         let content: TOMLNode.Content
         switch key.keyDescription?.fallback {
         case .text(let text): content = .string(text)
-        case .emptyArray: content = .array([])
+        case .array(let texts):
+            content = .array(texts.map { TOMLNode(content: .string($0), position: .first, source: "") })
         case .words, nil: return nil
         }
         let node = TOMLNode(content: content, position: .first, source: "")

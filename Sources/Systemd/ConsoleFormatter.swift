@@ -44,7 +44,8 @@ public struct ConsoleFormatter: Hashable, Sendable {
         let word = priority.word + String(repeating: " ", count: max(0, 8 - priority.word.utf8.count))
         return switch priority {
         case .emergency, .alert, .critical, .error: painted(word, as: "1;31")
-        case .warning: painted(word, as: "33")
+        // Not yellow, which nobody can read on white.
+        case .warning: painted(word, as: "35")
         case .notice: painted(word, as: "1")
         case .info: word
         case .debug: painted(word, as: "2")

@@ -8,17 +8,20 @@ public struct JournalEncoding: Hashable, Sendable {
     public let identifier: String
     /// What our own field names begin with, such as `PHOTOINBOX_`.
     public let prefix: String
+    /// What is the same in every entry of this process, such as where it keeps its state.
+    public let constants: [LogEntry.Field]
 
     /// journalctl's JSON shows `null` for a field of 4,096 bytes or more, its name included, unless `--all` is given.
     static let maximumField = 4_095
 
     /// An encoding. `prefix` must be a valid beginning of a field name: `A` to `Z` first, then those, digits and `_`,
     /// at most 32 bytes; anything else is a bug and traps.
-    public init(identifier: String, prefix: String) {
+    public init(identifier: String, prefix: String, constants: [LogEntry.Field] = []) {
         precondition(
             Self.isValidName(prefix) && prefix.utf8.count <= 32, "not the beginning of a journal field name: \(prefix)")
         self.identifier = cut(oneLine(identifier), to: 255)
         self.prefix = prefix
+        self.constants = constants
     }
 
     /// Whether the journal takes `name` from a program: 1 to 64 of `A`–`Z`, `0`–`9`, `_`, and neither `_` nor a digit
@@ -64,7 +67,7 @@ public struct JournalEncoding: Hashable, Sendable {
             if !location.function.isEmpty { fields.append(field("CODE_FUNC", location.function)) }
         }
         if let id = entry.messageID { fields.append(field("MESSAGE_ID", id.description)) }
-        for item in entry.fields { fields.append(field(name(forKey: item.key), item.value)) }
+        for item in entry.fields + constants { fields.append(field(name(forKey: item.key), item.value)) }
         if sent.seconds - entry.time.seconds > 1 {
             fields.append(field(prefix + "HAPPENED_AT", TimeText.utc(entry.time)))
         }

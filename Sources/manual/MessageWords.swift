@@ -12,19 +12,20 @@ extension MessageWords {
             "Photo filed: @PHOTOINBOX_FILE@", commands,
             effect: "The photo's verified bytes and its record in the catalogue are durable; then it left the "
                 + "inbox, unless that keeps its files.",
-            action: "None needed. \"photoinbox undo\" takes a filed photo back out; \"photoinbox list\" has its "
-                + "number."),
+            action: "No action is needed. \"photoinbox undo\" takes a filed photo back out; \"photoinbox list\" has "
+                + "its number."),
         "duplicate": MessageWords(
             "Already in the library: @PHOTOINBOX_FILE@", commands,
-            effect: "The library's copy was read again and is the same: @PHOTOINBOX_REASON@. This one was moved to "
-                + "the duplicates, or removed where the configuration says so.",
-            action: "None needed."),
+            effect: "It has @PHOTOINBOX_REASON@. This one was moved to the duplicates, or removed where the "
+                + "configuration says so.",
+            action: "No action is needed."),
         "deferred": MessageWords(
             "Photo waits: @PHOTOINBOX_FILE@", commands,
             effect: "It is not complete, or could not be filed: @PHOTOINBOX_REASON@. It lies untouched in inbox "
                 + "@PHOTOINBOX_INBOX@; the others go on.",
-            action: "None needed while something is still copying: it is tried again by itself, and at once when "
-                + "it changes. \"photoinbox explain\" says what it waits for, \"photoinbox retry --all\" tries now."),
+            action: "No action is needed while something is still copying: it is tried again by itself, and at once "
+                + "when it changes. \"photoinbox explain\" says what it waits for, \"photoinbox retry --all\" tries now."
+        ),
         "quarantined": MessageWords(
             "Photo set aside: @PHOTOINBOX_FILE@", commands,
             effect: "It was not filed: @PHOTOINBOX_REASON@. It is kept unchanged in the quarantine, with the reason "
@@ -35,11 +36,11 @@ extension MessageWords {
         "ignored": MessageWords(
             "Left alone: @PHOTOINBOX_FILE@", commands,
             effect: "By rule this file is none of ours: @PHOTOINBOX_REASON@. It stays where it is.",
-            action: "None needed. If it should have been filed, \"photoinbox explain\" says which rule it was."),
+            action: "No action is needed. If it should have been filed, \"photoinbox explain\" says which rule it was."),
         "withdrawn": MessageWords(
             "Gone before it was filed: @PHOTOINBOX_FILE@", commands,
             effect: "Somebody took it out of the inbox or renamed it: @PHOTOINBOX_REASON@. Nothing of it was kept.",
-            action: "None needed. Under another name it was seen again and has an entry of its own."),
+            action: "No action is needed. Under another name it was seen again and has an entry of its own."),
         "importSummary": MessageWords(
             "Many files had their outcome", commands, effect: "One line stands for many outcomes.",
             action: "\"photoinbox list\" and \"photoinbox stats\" tell of each."),
@@ -52,7 +53,7 @@ extension MessageWords {
         "trashExpired": MessageWords(
             "Deleted from the trash: @PHOTOINBOX_FILE@", settings,
             effect: "A person had discarded it, and it has lain in the trash for as long as trash in [filing] says.",
-            action: "None needed. A larger value keeps such files for longer."),
+            action: "No action is needed. A larger value keeps such files for longer."),
     ]
 
     /// What people asked for.
@@ -61,33 +62,34 @@ extension MessageWords {
             "Released from the quarantine", commands,
             effect: "User @PHOTOINBOX_USER@ let a file that was set aside go on: it is tried again, or was filed as "
                 + "it is.",
-            action: "None needed."),
+            action: "No action is needed."),
         "undone": MessageWords(
             "A filing was taken back", commands,
             effect: "User @PHOTOINBOX_USER@ had a filed photo taken back out of the library, with its set. It is in "
                 + "the returned directory and is not filed again from there.",
-            action: "None needed. To have it filed after all, move it into an inbox."),
+            action: "No action is needed. To have it filed after all, move it into an inbox."),
         "discarded": MessageWords(
             "Thrown away from the quarantine", settings,
             effect: "User @PHOTOINBOX_USER@ discarded a file that was set aside. It is in the trash until its time "
                 + "is over.",
-            action: "None needed. Until then it can be moved out of the trash."),
+            action: "No action is needed. Until then it can be moved out of the trash."),
         "paused": MessageWords(
             "Inbox paused", commands,
-            effect: "User @PHOTOINBOX_USER@ had nothing more taken out of it, also over restarts. What comes waits "
-                + "untouched and is counted.",
-            action: "\"photoinbox resume INBOX\" goes on."),
+            effect: "User @PHOTOINBOX_USER@ asked that nothing more be taken out of it, also over restarts. What "
+                + "comes waits untouched and is counted.",
+            action: "It goes on with \"photoinbox resume INBOX\"."),
         "resumed": MessageWords(
             "Inbox resumed", commands,
-            effect: "User @PHOTOINBOX_USER@ had photos taken out of it again; what has waited comes first.",
-            action: "None needed."),
+            effect: "User @PHOTOINBOX_USER@ asked that photos be taken out of it again; what has waited comes first.",
+            action: "No action is needed."),
         "rescanAsked": MessageWords(
             "A comparison was asked for", commands,
             effect: "User @PHOTOINBOX_USER@ had what lies in inboxes compared with what is known of them.",
-            action: "None needed. Only what differs is looked at."),
+            action: "No action is needed. Only what differs is looked at."),
         "retryAsked": MessageWords(
             "Another try was asked for", commands,
-            effect: "User @PHOTOINBOX_USER@ had deferred files tried now instead of later.", action: "None needed."),
+            effect: "User @PHOTOINBOX_USER@ had deferred files tried now instead of later.",
+            action: "No action is needed."),
     ]
 
     /// What the daemon says of itself, its configuration, its problems and its hooks.
@@ -96,7 +98,7 @@ extension MessageWords {
             "photo-inbox takes photos",
             effect: "The inboxes are watched and what lay in them is being compared with what is known. Whatever "
                 + "came while the daemon was down is found now.",
-            action: "None needed. \"photoinbox status\" shows the whole."),
+            action: "No action is needed. \"photoinbox status\" shows the whole."),
         "stopped": MessageWords(
             "photo-inbox has ended in good order",
             effect: "Nothing is in hand any more. What comes from now on waits untouched in the inboxes until the "
@@ -105,7 +107,7 @@ extension MessageWords {
         "configurationLoaded": MessageWords(
             "Configuration in force", settings,
             effect: "It was read and found good, and holds from now on.",
-            action: "None needed. \"photoinbox config\" shows each value with its file and line."),
+            action: "No action is needed. \"photoinbox config\" shows each value with its file and line."),
         "configurationRefused": MessageWords(
             "Configuration refused", settings,
             effect: "It has mistakes, or what it wants cannot be set up. The running daemon keeps the one that it "
@@ -119,12 +121,12 @@ extension MessageWords {
         "problemCleared": MessageWords(
             "Problem @PHOTOINBOX_PROBLEM@ is over", problems,
             effect: "Its reason is gone, and what waited for that goes on.",
-            action: "None needed."),
+            action: "No action is needed."),
         "stateDumped": MessageWords(
             "State written to @PHOTOINBOX_FILE@", "man:photoinbox-json(7)",
             effect: "The whole state of the daemon is there as JSON, for its group to read. Filing was not "
                 + "interrupted.",
-            action: "None needed. \"photoinbox dump\" prints the same."),
+            action: "No action is needed. \"photoinbox dump\" prints the same."),
         "entriesDropped": MessageWords(
             "Journal entries are missing here", problems,
             effect: "journald did not take them in time. Filing does not wait for the journal: no photo is "

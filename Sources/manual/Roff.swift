@@ -6,6 +6,8 @@ struct Roff {
     init(_ name: String, section: Int, purpose: String) {
         text += ".\\\" Written by \"make man\": change the sources that it reads, not this file.\n"
         text += ".TH \"\(Self.escaped(name))\" \(section) \"\" \"photo\\-inbox\"\n"
+        // Paths and commands are to be copied, so nothing is hyphenated; and then nothing should be spread, either.
+        text += ".nh\n.ad l\n"
         heading("NAME")
         text += "\(Self.escaped(name)) \\- \(Self.escaped(purpose))\n"
     }

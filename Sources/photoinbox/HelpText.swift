@@ -54,7 +54,7 @@ struct HelpText {
         EXAMPLES:
           photoinbox status                       is everything filed, and if not, why
           photoinbox top                          what it does, as it does it
-          photoinbox explain phones/IMG_2041.HEIC where a photo is, and which rule decided
+          photoinbox explain card/IMG_0412.JPG    where a photo is, and which rule decided
           photoinbox list --since 1d              what was filed since yesterday
           photoinbox pause card                   take nothing more from "card", until photoinbox resume card
           photoinbox import /media/ana/EOS        what is new on a card, into the inbox

@@ -14,6 +14,7 @@ struct PhotoInboxDaemon: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "photoinboxd",
         abstract: "Watch photo inboxes and file every photo, so that none is ever lost.",
+        usage: "photoinboxd [OPTION…]",
         discussion: """
             EXAMPLES
               photoinboxd --inbox inbox --library library --state .photo-inbox
@@ -219,7 +220,10 @@ struct PhotoInboxDaemon: ParsableCommand {
         let destination = LogDestination.choose(
             LogDestination.Request(settings.log.destination), colour: colour)
         let sink = destination.makeSink(
-            encoding: JournalEncoding(identifier: "photoinboxd", prefix: "PHOTOINBOX_"),
+            encoding: JournalEncoding(
+                identifier: "photoinboxd", prefix: "PHOTOINBOX_",
+                // Two daemons may have inboxes and files of the same names: this tells `photoinbox log` which is meant.
+                constants: [.init("state", settings.state.escaped)]),
             // A message says it all to people; the fields are for queries, and for those who look for a fault.
             showsFields: settings.log.level == .debug)
         var logger = Logger(label: "photoinboxd") { JournalLogHandler(label: $0, sink: sink) }

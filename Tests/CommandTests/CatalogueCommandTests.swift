@@ -162,6 +162,11 @@ struct RecordedHouse {
         let json = try await house.run(["config", "--json", "inbox.card.path"]).json()
         let settings = try #require(json["settings"] as? [[String: Any]])
         #expect(settings.count == 1 && (settings[0]["origin"] as? String)?.hasSuffix("photoinbox.toml:5") == true)
+        // What is made of its photos, where nobody has said it.
+        let renditions = try await house.run(["config", "--json", "inbox.card.renditions"]).json()
+        let made = try #require((renditions["settings"] as? [[String: Any]])?.first)
+        #expect(made["value"] as? String == #"["thumbnail", "preview", "hash"]"#)
+        #expect(made["origin"] as? String == "default")
         #expect(try await house.run(["config", "inbox.phones"]).status == 4)
         let state = try await photoinbox(["config", "--state", "state"], in: house.directory)
         #expect(state.status == 78 && state.errors.contains("--config"))

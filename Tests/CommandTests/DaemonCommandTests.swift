@@ -36,8 +36,8 @@ import Testing
         return program
     }
 
-    private func run(_ arguments: [String]) async throws -> CommandResult {
-        try await photoinbox(arguments + ["--state", "state"], in: directory)
+    private func run(_ arguments: [String], _ environment: [String: String] = [:]) async throws -> CommandResult {
+        try await photoinbox(arguments + ["--state", "state"], in: directory, environment: environment)
     }
 
     private func state(problems: String = "", inHand: String = "", verdict: String = #""live""#) -> String {
@@ -127,7 +127,7 @@ import Testing
         #expect(stopped.text.contains("        see  man photoinbox-problems\n"))
         #expect(stopped.text.hasSuffix("     hidden  1 problem caused by PI-501; show with --all\n"))
         #expect(try await run(["status", "--all"]).text.contains("      cause  PI-501\n"))
-        let coloured = try await run(["status", "-x", "--color", "always"])
+        let coloured = try await run(["status", "-x", "--color", "always"], ["TERM": "xterm", "COLORTERM": ""])
         #expect(coloured.text.contains("\u{1B}[1;31mstopped\u{1B}[0m"))
         #expect(!stopped.text.contains("\u{1B}"))
     }

@@ -1,9 +1,11 @@
 import ArgumentParser
 import FileValues
+import Glibc
 import LinuxKernel
 import Reporting
 import Settings
 import SystemPackage
+import TestSupport
 import Testing
 
 @testable import photoinbox
@@ -12,6 +14,21 @@ import Testing
     private func watch(_ arguments: String...) throws -> WatchCommand {
         let arguments = ShortOptions.separated(["watch"] + arguments)
         return try #require(try PhotoInbox.parseAsRoot(arguments) as? WatchCommand)
+    }
+
+    @Test func asksTheJournalOfOneDaemonOnly() throws {
+        let scratch = try ScratchDirectory()
+        let (real, other) = (scratch.bytePath.appending("real"), scratch.bytePath.appending("other"))
+        #expect(mkdir(scratch.appending("real"), 0o700) == 0)
+        #expect(symlink("real", scratch.appending("other")) == 0)
+        #expect(LogCommand.names(of: real) == [real])
+        #expect(LogCommand.names(of: other) == [other, real])
+        #expect(
+            LogCommand.arguments("card", "a b\n.jpg", states: [other, real], more: ["-o", "cat"]) == [
+                "journalctl", "-o", "cat", "SYSLOG_IDENTIFIER=photoinboxd", "PHOTOINBOX_INBOX=card",
+                #"PHOTOINBOX_FILE=a b\n.jpg"#, BytePath("PHOTOINBOX_STATE=\(other)"),
+                BytePath("PHOTOINBOX_STATE=\(real)"),
+            ])
     }
 
     @Test func takesWatchOptions() throws {

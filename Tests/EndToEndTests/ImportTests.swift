@@ -121,6 +121,42 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
+        @Test("Directories of imports of which all is filed go; a run that lives, and what else lies there, stay")
+        func emptyDirectories() async throws {
+            let house = try house()
+            let daemon = try await house.start(configuration: Self.configuration)
+            #expect(try await run(house).count("copied") == 8)
+            try await daemon.lines(8, holding: "filed inbox/import-")
+            try await daemon.stop()
+            let imports = { try FileManager.default.contentsOfDirectory(atPath: house.inbox).sorted() }
+            let first = try #require(try imports().first)
+            #expect(first.hasPrefix("import-"))
+            // Of another day: with a file of somebody's, named otherwise, and held by a run that lives.
+            for name in ["import-2020-01-01-1/a/b", "import-2020-01-01-2/a", "import-2020-01-01-3", "import-mine/a"] {
+                try runProgram(["/bin/mkdir", "-p", "\(house.inbox)/\(name)"])
+            }
+            try write(Data("mine".utf8), to: "\(house.inbox)/import-2020-01-01-2/a/mine.txt")
+            #expect(symlink("../import-mine", "\(house.inbox)/import-2020-01-01-1/link") == 0)
+            #expect(symlink("import-mine", "\(house.inbox)/import-2020-01-01-4") == 0)
+            let held = open("\(house.inbox)/import-2020-01-01-3", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            #expect(flock(held, LOCK_SH | LOCK_NB) == 0)
+            let dry = try await run(house, "--dry-run")
+            #expect(dry.status == 0)
+            #expect(try imports().contains(first))
+            #expect(try await run(house).status == 0)
+            #expect(
+                try imports() == [
+                    "import-2020-01-01-1", "import-2020-01-01-2", "import-2020-01-01-3", "import-2020-01-01-4",
+                    "import-mine",
+                ])
+            #expect(access("\(house.inbox)/import-2020-01-01-1/a", F_OK) == -1)
+            #expect(access("\(house.inbox)/import-2020-01-01-2/a/mine.txt", F_OK) == 0)
+            #expect(access("\(house.inbox)/import-mine/a", F_OK) == 0)
+            close(held)
+            #expect(try await run(house).status == 0)
+            #expect(try !imports().contains("import-2020-01-01-3"))
+        }
+
         @Test("--move removes what is whole in the inbox, and nothing else")
         func moved() async throws {
             let house = try house()

@@ -45,7 +45,7 @@ struct HookRunTests {
         #expect(await house.log.line(holding: "PI-103")?.contains("hook") == true)
         close(open(flag, O_WRONLY | O_CREAT, 0o600))
         house.asked()
-        #expect(await house.log.line(holding: "PI-103 hook is over") != nil)
+        #expect(await house.log.line(holding: "PI-103 is over for hook") != nil)
         await house.desk.stop(hurrying: false)
     }
 

@@ -114,9 +114,14 @@ struct ProblemBoardTests {
         var board = ProblemBoard()
         for code in ProblemCode.allCases.reversed() { board.raise(code, subject: "s", at: 0) }
         let visible = board.visible(at: 1000)
-        let stopped = visible.prefix { $0.severity == .stopped }
-        #expect(stopped.map(\.code) == ProblemCode.allCases.filter { $0.row.severity == .stopped })
-        #expect(visible.dropFirst(stopped.count).map(\.code) == visible.dropFirst(stopped.count).map(\.code).sorted())
+        #expect(visible.map(\.severity) == visible.map(\.severity).sorted(by: >))
+        #expect(
+            visible.filter { $0.severity == .stopped }.map(\.code)
+                == ProblemCode.allCases.filter { $0.row.severity == .stopped })
+        for severity in ProblemSeverity.allCases {
+            let codes = visible.filter { $0.severity == severity }.map(\.code)
+            #expect(!codes.isEmpty && codes == codes.sorted())
+        }
         #expect(visible.count + board.hidden(at: 1000).count == ProblemCode.allCases.count)
         #expect(board.worst(at: 1000) == .stopped)
         let cleared = board.clearAll(subject: "s")

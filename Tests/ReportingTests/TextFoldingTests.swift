@@ -18,6 +18,20 @@ struct TextFoldingTests {
             ])
     }
 
+    @Test func aParagraphMayHaveAColonAtTheEndOfALine() {
+        #expect(
+            Self.fold("With it, what became of files that came:\nfiled, duplicate.\n\nEXIT STATUS:\n  0 well") == [
+                "With it, what became of files", "that came: filed, duplicate.", "", "EXIT STATUS:", "  0 well",
+            ])
+    }
+
+    @Test func settingsKeepTheirLines() {
+        #expect(
+            Self.fold("  [Service]\n  ExecStart=\n  ExecStart=/sbin/photoinboxd --config /srv/a.toml") == [
+                "  [Service]", "  ExecStart=", "  ExecStart=/sbin/photoinboxd \\", "      --config /srv/a.toml",
+            ])
+    }
+
     @Test func aSecondColumnComesBelow() {
         #expect(
             Self.fold("  photoinbox undo 8841     takes a photo back again") == [

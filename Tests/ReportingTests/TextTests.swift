@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Reporting
@@ -65,6 +66,24 @@ struct TextTests {
         #expect(TextStyle(isTerminal: true, noColour: nil, terminal: nil, columns: 0).width == nil)
     }
 
+    @Test(arguments: [TextStyle.Paint.good, .notice, .warning, .bad])
+    func coloursCanBeReadOnWhiteAndOnBlack(_ paint: TextStyle.Paint) throws {
+        let style = TextStyle(isTerminal: true, noColour: nil, terminal: "xterm-256color")
+        #expect(TextStyle(isTerminal: true, noColour: nil, terminal: "xterm", colourTerminal: "truecolor") == style)
+        let code = try #require(style.painted("x", paint).firstMatch(of: /38;5;([0-9]+)m/)?.1)
+        let number = try #require(Int(code)) - 16
+        // The cube of 216, and WCAG's contrast.
+        let levels = [0.0, 95, 135, 175, 215, 255].map { $0 == 0 ? 0 : pow(($0 / 255 + 0.055) / 1.055, 2.4) }
+        let light = 0.2126 * levels[number / 36] + 0.7152 * levels[number / 6 % 6] + 0.0722 * levels[number % 6]
+        #expect(1.05 / (light + 0.05) >= 3.9 && (light + 0.05) / 0.05 >= 3.9, "\(light)")
+    }
+
+    @Test func fewColoursHaveNoYellow() {
+        let style = TextStyle(isTerminal: true, noColour: nil, terminal: "xterm")
+        #expect(style.painted("x", .warning) == "\u{1B}[35mx\u{1B}[0m")
+        #expect(style.painted("x", .strong) == "\u{1B}[1mx\u{1B}[0m")
+    }
+
     @Test func widthsCountColumns() {
         #expect(displayWidth("abc") == 3)
         #expect(displayWidth("日本") == 4)
@@ -79,6 +98,28 @@ struct TextTests {
         table.add(["phones", "1,204", "too many"])
         table.add(["a"])
         #expect(table.rendered(.plain) == "INBOX   TOTAL\n日本        1\nphones  1,204\na\n")
+    }
+
+    @Test func aLastCellThatIsTooLongGoesOnBelow() {
+        let narrow = TextStyle(usesColour: false, width: 40)
+        var table = TextTable([("NAME", .left), ("REASON", .left)])
+        table.add(["a.jpg", "the same bytes as another one, which was read again"])
+        #expect(
+            table.rendered(narrow)
+                == "NAME   REASON\na.jpg  the same bytes as another one,\n       which was read again\n")
+        #expect(table.rendered(.plain).split(separator: "\n").count == 2)
+        table = TextTable([("NAME", .left), ("REASON", .left)])
+        table.add([String(repeating: "b", count: 20), "short words that do not fit beside it"])
+        table.add(["c", "they fit"])
+        #expect(
+            table.rendered(narrow) == """
+                NAME                  REASON
+                bbbbbbbbbbbbbbbbbbbb
+                    short words that do not fit beside
+                    it
+                c                     they fit
+
+                """)
     }
 
     @Test func progressOfACountedRun() {

@@ -26,7 +26,7 @@ struct ConsoleTests {
 
     @Test func colourIsOurs() {
         let line = ConsoleFormatter(style: .coloured).line(entry)
-        #expect(line.contains("\u{1B}[33mwarning "))
+        #expect(line.contains("\u{1B}[35mwarning "))
         // Twice on, twice off; the escape in the value is text.
         #expect(line.utf8.count { $0 == 0x1B } == 4)
     }

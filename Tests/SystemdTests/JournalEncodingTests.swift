@@ -44,6 +44,17 @@ struct JournalEncodingTests {
         #expect(later.last == Array("PHOTOINBOX_HAPPENED_AT=2026-11-21T13:07:31.007Z".utf8))
     }
 
+    @Test func whatIsTheSameInAllIsInEach() {
+        let encoding = JournalEncoding(
+            identifier: "photoinboxd", prefix: "PHOTOINBOX_", constants: [.init("state", "/var/lib/photoinbox")])
+        let time = FileTime(seconds: 1_795_266_451, nanoseconds: 0)
+        let fields = encoding.fields(of: LogEntry(.info, "m", fields: [.init("inbox", "card")], time: time), sent: time)
+        #expect(
+            fields.suffix(2).map { String(decoding: $0, as: UTF8.self) } == [
+                "PHOTOINBOX_INBOX=card", "PHOTOINBOX_STATE=/var/lib/photoinbox",
+            ])
+    }
+
     @Test func newlinesAreSentByLength() {
         let datagram = JournalEncoding.datagram([Array("A=b".utf8), Array("C=d\ne".utf8), Array("F=".utf8)])
         #expect(datagram == Array("A=b\nC\n".utf8) + [3, 0, 0, 0, 0, 0, 0, 0] + Array("d\ne\nF=\n".utf8))

@@ -44,7 +44,7 @@ package actor Daemon {
     nonisolated let state: LiveState
     nonisolated let problems: ProblemDesk
     private nonisolated let executor: QueueExecutor
-    private nonisolated let options: DaemonOptions
+    nonisolated let options: DaemonOptions
     private nonisolated let controlQueue: MonitorQueue
     private nonisolated let dumper: DumpWriter
     private nonisolated let hooks: HookDesk
@@ -63,18 +63,18 @@ package actor Daemon {
     private let writer: CatalogueWriter
     private let exit: @Sendable (Int32) -> Void
     /// The generation that runs, where other threads must reach it: the watchdog's tick, a hurried stop.
-    private nonisolated let generation = Locked<Generation?>(nil)
+    nonisolated let generation = Locked<Generation?>(nil)
     private nonisolated let desk: ControlDesk
     private let clients: Subsystem
     private var control: ControlServer?
     /// The control socket's path, if it was made here and not by the service manager.
     private var socket: BytePath?
     private var machine: MachineWatch?
-    private var isStopping = false
+    var isStopping = false
     /// A reload is asked for and has not read anything yet: asking again changes nothing.
-    private var isReloadWaiting = false
+    var isReloadWaiting = false
     /// Those who asked again, and wait for what comes of it.
-    private var reloadWaiters: [CheckedContinuation<ReloadOutcome?, Never>] = []
+    var reloadWaiters: [CheckedContinuation<ReloadOutcome?, Never>] = []
     /// Starting, reloading or stopping, whatever began last.
     private var transition: Task<Void, Never>?
 
@@ -147,7 +147,7 @@ package actor Daemon {
 
     /// Starting, reloading and stopping must not overlap, but each waits for queues in between, where this actor lets
     /// the next one in. So each begins when the one before has ended.
-    private func transit(_ body: @escaping @Sendable () async -> Void) async {
+    func transit(_ body: @escaping @Sendable () async -> Void) async {
         let before = transition
         let own = TaskQueue.start {
             await before?.value
@@ -257,7 +257,7 @@ package actor Daemon {
         }
     }
 
-    private func run(_ settings: Settings, after remains: Generation.Remains) async throws {
+    func run(_ settings: Settings, after remains: Generation.Remains) async throws {
         for directory in settings.directoriesToMake { try makeDirectory(directory) }
         var prepare: (@Sendable () async -> Void)?
         if try catalogue.isRebuilding() {
@@ -303,94 +303,6 @@ package actor Daemon {
             })
     }
 
-    /// Gives back what came of it; nil if the daemon is ending.
-    @discardableResult
-    private func reload(asked by: String) async -> ReloadOutcome? {
-        guard !isStopping else { return nil }
-        if isReloadWaiting { return await joinReload() }
-        isReloadWaiting = true
-        let outcome = Locked<ReloadOutcome?>(nil)
-        await transit {
-            let came = await self.reloadForAll()
-            outcome.withLock { $0 = came }
-        }
-        return outcome.withLock { $0 }
-    }
-
-    /// Waits for the reload that has not begun yet; where it has begun after all, for one more.
-    private func joinReload() async -> ReloadOutcome? {
-        let isJoined = Locked(true)
-        let outcome = await withCheckedContinuation { waiter in
-            if isReloadWaiting {
-                reloadWaiters.append(waiter)
-            } else {
-                isJoined.withLock { $0 = false }
-                waiter.resume(returning: nil)
-            }
-        }
-        return isJoined.withLock { $0 } ? outcome : await reload(asked: "one that came meanwhile")
-    }
-
-    private func reloadForAll() async -> ReloadOutcome? {
-        // Who asks from now on may have changed the file after it was read.
-        isReloadWaiting = false
-        let waiters = reloadWaiters
-        reloadWaiters = []
-        let outcome = await reloadNow()
-        for waiter in waiters { waiter.resume(returning: outcome) }
-        return outcome
-    }
-
-    /// What would come of it, as far as that can be said without setting anything up.
-    private func checkConfiguration() -> ReloadOutcome {
-        do throws(SettingsError) {
-            let (settings, warnings) = try options.load()
-            return .taken(settings, from: options.effectiveFile, warnings: warnings)
-        } catch {
-            return .refused(error.issues)
-        }
-    }
-
-    private func reloadNow() async -> ReloadOutcome? {
-        guard !isStopping, let old = generation.withLock({ $0 }) else { return nil }
-        var outcome: ReloadOutcome?
-        state.enter(.reloading)
-        try? service.reloading(status: "reloading")
-        do throws(SettingsError) {
-            let (settings, warnings) = try options.load()
-            for warning in warnings { log.logger.warning("\(warning)") }
-            if settings.catalogue != state.settings.catalogue {
-                log.logger.warning("another catalogue is opened at the next start only, continuing with this one")
-            }
-            let remains = await old.stop(hurrying: false)
-            generation.withLock { $0 = nil }
-            var refused: Int?
-            outcome = .taken(settings, from: options.effectiveFile, warnings: warnings)
-            do {
-                try await run(settings, after: remains)
-                log.configuration(settings, from: options.effectiveFile, logReason: nil)
-            } catch {
-                log.refused(setup: error)
-                refused = 1
-                outcome = .failed(reason: "\(error)")
-                do { try await run(old.settings, after: remains) } catch {
-                    log.logger.error("nor can the old one be set up any more: \(error)")
-                    await end(status: EX_OSERR)
-                    return nil
-                }
-            }
-            problems.configuration(refused: refused, path: options.effectiveFile ?? "")
-        } catch {
-            for issue in error.issues { log.refused(issue) }
-            outcome = .refused(error.issues)
-            problems.configuration(refused: error.issues.count, path: options.effectiveFile ?? "")
-        }
-        if isStopping { return outcome }
-        state.enter(.running)
-        try? service.ready(status: state.capture().program.status)
-        return outcome
-    }
-
     private func stop(asked by: String) async {
         guard !isStopping else { return }
         isStopping = true
@@ -400,7 +312,7 @@ package actor Daemon {
     }
 
     /// Lets go of everything, in the order in which work comes in.
-    private func end(status: Int32) async {
+    func end(status: Int32) async {
         state.enter(.stopping)
         auditor.stop()
         // They have a few seconds to end, while other things do; what they were told of is told again at the next start.

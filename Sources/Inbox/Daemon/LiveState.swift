@@ -86,11 +86,12 @@ package final class LiveState: Sendable {
                 inbox, counts: own, root: root, stalled: stalled, overflows: watch?.overflows ?? 0, now: now,
                 paused: pauses.pause(of: inbox.name))
         }
+        let paused = inboxes.filter { $0.paused != nil }.map(\.name)
         return DaemonState(
             at: now.text,
             program: DaemonState.Program(
                 version: version, pid: Int(getpid()), started: started.text, uptimeSeconds: now.seconds(since: started),
-                status: statusLine(counts, problems: board, paused: inboxes.filter { $0.paused != nil }.map(\.name)),
+                status: statusLine(counts, problems: board, paused: paused),
                 phase: phase.withLock { $0 }.rawValue,
                 configuration: configuration?.escaped, residentBytes: facts.residentBytes,
                 descriptors: facts.descriptors, threads: facts.threads, processorSeconds: facts.processorSeconds),
@@ -101,7 +102,10 @@ package final class LiveState: Sendable {
             pictures: pictures.withLock { $0 }?(),
             inHand: (inFull ? Array(book.arrivals.values) : [])
                 .sorted { $0.firstSeen.monotonic < $1.firstSeen.monotonic }
-                .map { arrival in DaemonState.InHand(arrival, set: book.words(ofSetOf: arrival.key)) },
+                .map { arrival in
+                    DaemonState.InHand(
+                        arrival, set: book.words(ofSetOf: arrival.key), isPaused: paused.contains(arrival.key.inbox))
+                },
             outcomes: inFull ? recent.all.map { DaemonState.Ended($0) } : [],
             problems: board, hooks: hooks.all.map { DaemonState.Hook($0) }, subsystems: subsystems,
             monitors: (inFull ? MonitorRegistry.shared.descriptions() : []).map { DaemonState.Monitor($0, now: now) },

@@ -125,7 +125,10 @@ extension InboxLog {
 
     /// A problem is over.
     func cleared(_ key: String) {
-        logger.log(.notice, .problemCleared, "\(key) is over", metadata: ["problem": "\(key.prefix(6))"])
+        let (code, subject) = (key.prefix(6), key.dropFirst(7))
+        logger.log(
+            .notice, .problemCleared, "\(code) is over\(subject.isEmpty ? "" : " for \(subject)")",
+            metadata: ["problem": "\(code)"])
     }
 
     /// A file of the library is not what was filed.

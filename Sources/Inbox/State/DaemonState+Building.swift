@@ -32,11 +32,11 @@ extension DaemonState.Counts {
 }
 
 extension DaemonState.InHand {
-    /// `set` says what its set waits for, if it does.
-    init(_ arrival: Arrival, set: @autoclosure () -> String) {
+    /// `set` says what its set waits for, if it does; `isPaused`, that nothing is taken out of its inbox.
+    init(_ arrival: Arrival, set: @autoclosure () -> String, isPaused: Bool) {
         let what: String =
             switch arrival.stage {
-            case .queued: "waits for its turn"
+            case .queued: isPaused ? "waits: its inbox is paused" : "waits for its turn"
             case .working(let step): step
             case .settling(let reason, _), .deferred(let reason, _, _): reason
             case .gathering: set()

@@ -23,9 +23,15 @@ package struct PhotoReport: Equatable, Sendable {
     /// Bytes that were read to find all this.
     package var bytesRead: UInt64 = 0
 
-    /// Maker and model, as far as they are said; nil if neither is.
+    /// Maker and model, as far as they are said; nil if neither is. A model that begins with its maker's name, as "Canon
+    /// EOS R6" and "NIKON Z 6" do, stands alone.
     package var camera: String? {
         let names = [cameraMake, cameraModel].compactMap(\.self)
+        if names.count == 2, let maker = names[0].split(separator: " ").first?.lowercased(),
+            names[1].split(separator: " ").first?.lowercased() == maker
+        {
+            return names[1]
+        }
         return names.isEmpty ? nil : names.joined(separator: " ")
     }
 

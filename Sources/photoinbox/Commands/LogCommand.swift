@@ -3,7 +3,9 @@ import Catalogue
 import ControlProtocol
 import FileValues
 import Glibc
+import LinuxKernel
 import Reporting
+import Settings
 
 /// `photoinbox log FILE`: what the journal has of one file.
 struct LogCommand: ParsableCommand {
@@ -17,9 +19,12 @@ struct LogCommand: ParsableCommand {
           photoinbox log 8841                           the same by an operation's number
           photoinbox log card/IMG_0412.JPG -- -f        what follows after -- goes to journalctl as it is
           photoinbox log card/IMG_0412.JPG -- -x        with what each kind of entry means
+          photoinbox log --config /etc/photoinbox/studio.toml card/IMG_0412.JPG
+                                                        of photoinboxd@studio
 
-        It runs journalctl with the fields of that file. A daemon that was started by hand logs to standard error, and
-        the journal has nothing of it.
+        It runs journalctl with the fields of that file and of that daemon: of several, the one of the configuration or
+        the state directory that is named. A daemon that was started by hand logs to standard error, and the journal has
+        nothing of it.
 
         EXIT STATUS:
           that of journalctl   4 the file is in no inbox   69 journalctl is not installed   64, 77, 78
@@ -36,16 +41,30 @@ struct LogCommand: ParsableCommand {
     func run() throws {
         let asking = try Asking(places, OutputOptions())
         let (inbox, path) = try subject(asking)
-        var arguments: [BytePath] = [
-            "journalctl", "SYSLOG_IDENTIFIER=photoinboxd", BytePath(Array("PHOTOINBOX_INBOX=\(inbox)".utf8)),
-            BytePath(Array("PHOTOINBOX_FILE=\(path.escaped)".utf8)),
-        ]
-        arguments.insert(contentsOf: more.map(\.path), at: 1)
+        let arguments = Self.arguments(
+            inbox, path, states: Self.names(of: asking.places.state), more: more.map(\.path))
         // In place of this process, so that its pager, its colours and its status are the caller's.
         for program in ["/usr/bin/journalctl", "/bin/journalctl"] { execute(program, arguments) }
         throw CommandFailure(
             .unavailable, "journalctl cannot be run: \(String(cString: strerror(errno)))",
             action: "Without systemd, see where the daemon's standard error goes.")
+    }
+
+    /// What journalctl is called with. `states` are the names that the daemon's state directory may go by.
+    static func arguments(_ inbox: String, _ path: BytePath, states: [BytePath], more: [BytePath]) -> [BytePath] {
+        // Matches of one field are alternatives; those of several must all hold.
+        let matches =
+            ["SYSLOG_IDENTIFIER=photoinboxd", "PHOTOINBOX_INBOX=\(inbox)", "PHOTOINBOX_FILE=\(path.escaped)"]
+            + states.map { "PHOTOINBOX_STATE=\($0.escaped)" }
+        return ["journalctl"] + more + matches.map { BytePath($0) }
+    }
+
+    /// A directory as it is named, from the root on, and as it is really called.
+    static func names(of directory: BytePath) -> [BytePath] {
+        let here = SettingsContext.ofProcess().workingDirectory
+        let named = normalised(directory.isAbsolute ? directory : here.appending(directory))
+        let real = (try? realPath(named)) ?? named
+        return real == named ? [named] : [named, real]
     }
 
     private func subject(_ asking: Asking) throws -> (String, BytePath) {

@@ -61,7 +61,8 @@ extension Records {
     func renditions(of photo: StoredPhoto, _ places: Places) throws(CommandFailure) -> [RenditionStanding] {
         let known = try ask { (catalogue) throws(CatalogueError) in try catalogue.renditions(ofPhoto: photo.id) }
         return RenditionStanding.all(
-            of: photo, ThumbnailWork(places.settings, state: places.state), records: known)
+            of: photo, ThumbnailWork(places.settings, state: places.state), records: known,
+            isConfigured: places.settings != nil)
     }
 
     /// The others of a photo's set, first filed first.

@@ -35,6 +35,8 @@ struct Evidence {
     /// `photoinbox.toml:18 quiet = "5s"`.
     var quietRule: String?
     var inHand: DaemonState.InHand?
+    /// Nothing is taken out of its inbox until somebody resumes that.
+    var isPaused = false
     /// What the daemon remembers of its last outcomes: some are not worth a row of the catalogue.
     var ended: DaemonState.Ended?
     /// Newest first.
@@ -137,6 +139,7 @@ struct EvidenceSearch {
         }
         let text = path.escaped
         evidence.inHand = state?.inHand.first { $0.inbox == inbox.name && $0.file == text }
+        evidence.isPaused = state?.inboxes.first { $0.name == inbox.name }?.paused != nil
         evidence.ended = state?.outcomes.filter { $0.inbox == inbox.name && $0.file == text }.max { $0.at < $1.at }
         evidence.outcomes =
             try ask { (catalogue) throws(CatalogueError) in

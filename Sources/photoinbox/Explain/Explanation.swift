@@ -71,6 +71,7 @@ struct Explanation {
 
     private static func judgeInInbox(_ evidence: Evidence, now: Int64) -> (Verdict, String) {
         if let inHand = evidence.inHand {
+            if evidence.waitsForResume { return (.inHand, "waits, since its inbox is paused") }
             guard inHand.stage == "deferred" else { return (.inHand, "in hand, \(shown(inHand.stage))") }
             let next = inHand.until.map { " at \(localTime($0, now: now))" } ?? ""
             return (.deferred, "deferred, try \(inHand.attempts + 1)\(next)")
@@ -179,7 +180,10 @@ struct Explanation {
         }
         addOutcomeRows()
         if verdict == .outside {
-            for inbox in evidence.inboxes { add("inbox", "\(shown(inbox.name))  \(inbox.path.escaped)") }
+            let width = evidence.inboxes.map { displayWidth(shown($0.name)) }.max() ?? 0
+            for inbox in evidence.inboxes {
+                add("inbox", "\(fitted(shown(inbox.name), to: width))  \(inbox.path.escaped)")
+            }
             if evidence.inboxes.isEmpty { add("inbox", "none is known; name the configuration with --config") }
         }
     }
@@ -189,7 +193,9 @@ struct Explanation {
         add("why", shown(inHand.what))
         add("seen", Self.localTime(inHand.firstSeen, now: now))
         if inHand.stage == "settling", let rule = evidence.quietRule { add("rule", shown(rule)) }
-        if inHand.stage == "deferred" {
+        if evidence.waitsForResume, case .inbox(let inbox, _) = evidence.location {
+            add("now", "photoinbox resume \(shown(inbox.name))")
+        } else if inHand.stage == "deferred" {
             add("next", "it is looked at again at once when its bytes change")
             add("now", "photoinbox retry \(subject)")
         }
@@ -256,6 +262,9 @@ struct Explanation {
 }
 
 extension Evidence {
+    /// Its inbox is paused, and nothing of it had begun.
+    var waitsForResume: Bool { isPaused && ["queued", "deferred"].contains(inHand?.stage) }
+
     /// What somebody did about the newest outcome, if that was the last thing that happened to it.
     var lastDeed: StoredRequest? {
         requests.first { request in

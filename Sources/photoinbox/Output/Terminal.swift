@@ -12,7 +12,7 @@ enum Terminal {
         let columns = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 ? Int(size.ws_col) : nil
         return TextStyle(
             isTerminal: isOutput, choice: choice, noColour: variable("NO_COLOR"), terminal: variable("TERM"),
-            columns: columns)
+            colourTerminal: variable("COLORTERM"), columns: columns)
     }
 
     /// The local clock, by its offset at this moment.

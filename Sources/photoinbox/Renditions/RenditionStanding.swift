@@ -3,6 +3,7 @@ import FileValues
 import Inbox
 import PhotoModel
 import Reporting
+import Settings
 
 /// What became of one rendition of a photo, as people are told.
 struct RenditionStanding: Hashable {
@@ -19,10 +20,13 @@ struct RenditionStanding: Hashable {
     var path: BytePath?
     var likeness: UInt64?
     var reason: String?
+    /// None are made, as the configuration says.
+    var isOff = false
 
-    /// Those that are wanted of a photo, and those that are there; none of what pictures are not made of.
+    /// Those that are wanted of a photo, and those that are there; none of what pictures are not made of. Not
+    /// `isConfigured`, nobody knows here whether any are made.
     static func all(
-        of stored: StoredPhoto, _ work: ThumbnailWork, records: [RenditionRecord]
+        of stored: StoredPhoto, _ work: ThumbnailWork, records: [RenditionRecord], isConfigured: Bool
     ) -> [RenditionStanding] {
         guard work.isConcerned(stored.photo) else { return [] }
         let wanted = RenditionPlan(wanted: work.kinds(for: stored.photo.inbox)).states
@@ -39,18 +43,21 @@ struct RenditionStanding: Hashable {
             }
             guard wanted[kind] != nil || record != nil else { return nil }
             let reason = plan.reason(against: kind) ?? record?.reason ?? (kind.needs.isEmpty ? failure : nil)
-            return RenditionStanding(kind: kind, state: reason == nil ? .missing : .failed, reason: reason)
+            return RenditionStanding(
+                kind: kind, state: reason == nil ? .missing : .failed, reason: reason,
+                isOff: !work.settings.isEnabled && isConfigured)
         }
     }
 
     /// What it is called: `tilt-shift`.
     var name: String { kind.rawValue }
 
-    /// `…/ab/abcd…-2048.jpg`, `0x0f3c…`, `none yet`, `none: no pair of eyes is to be seen in it`.
+    /// `…/ab/abcd…-2048.jpg`, `0x0f3c…`, `none yet`, `none: no pair of eyes is to be seen in it`,
+    /// `none: [pictures] is not enabled`.
     var words: String {
         switch state {
         case .made: path?.escaped ?? likeness.map { "0x" + Self.hexadecimal($0) } ?? "made"
-        case .missing: "none yet"
+        case .missing: isOff ? "none: [pictures] is not enabled" : "none yet"
         case .failed: "none: \(shown(reason ?? "unknown"))"
         }
     }

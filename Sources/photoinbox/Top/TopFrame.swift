@@ -12,7 +12,6 @@ struct TopLine: Hashable, Sendable {
     private(set) var width = 0
     /// Shown the other way round: the row that is selected.
     var isReversed = false
-    var isBold = false
 
     init(_ text: String = "", _ paint: TextStyle.Paint? = nil) { add(text, paint) }
 
@@ -29,7 +28,7 @@ struct TopLine: Hashable, Sendable {
     func fitted(to columns: Int) -> TopLine {
         guard width > columns || isReversed else { return self }
         var line = TopLine()
-        (line.isReversed, line.isBold) = (isReversed, isBold)
+        line.isReversed = isReversed
         for piece in pieces where line.width < columns {
             let room = columns - line.width
             line.add(
@@ -41,13 +40,9 @@ struct TopLine: Hashable, Sendable {
 
     /// Its bytes for a terminal; no escape sequence but ours, since every text was escaped before.
     func painted(_ style: TextStyle) -> String {
-        // The bar and bold are no colours, so NO_COLOR lets them be.
-        let attributes = (isReversed ? "\u{1B}[7m" : "") + (isBold ? "\u{1B}[1m" : "")
-        let body = pieces.map { piece in
-            guard let paint = piece.paint, !isReversed else { return piece.text }
-            return style.painted(piece.text, paint) + (isBold ? attributes : "")
-        }.joined()
-        return attributes.isEmpty ? body : attributes + body + "\u{1B}[0m"
+        // The bar is no colour, so NO_COLOR lets it be.
+        if isReversed { return "\u{1B}[7m" + text + "\u{1B}[0m" }
+        return pieces.map { piece in piece.paint.map { style.painted(piece.text, $0) } ?? piece.text }.joined()
     }
 }
 

@@ -108,10 +108,13 @@ extension TopRows {
             case "warning": .warning
             default: .bad
             }
+        var severity = TopCell(problem.severity, nil, paint)
+        // The worst one first, which its word's first letter does not know.
+        severity.rank = .number(paint == .notice ? 2 : paint == .warning ? 1 : 0)
         return TopRow(
             id: "\(problem.code) \(problem.subject ?? "\(place)")",
             cells: [
-                TopCell(problem.severity, nil, paint), TopCell(problem.code), .age(age(problem.since)),
+                severity, TopCell(problem.code), .age(age(problem.since)),
                 TopCell(problem.what), TopCell(problem.action),
             ],
             details: [

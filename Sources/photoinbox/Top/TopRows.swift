@@ -67,6 +67,12 @@ struct TopRows {
         return "\(text), \(HumanText.age(Int64(min(age, 1e12)))) ago"
     }
 
+    /// `14:07:31, in 12 s`.
+    func until(_ text: String?) -> String? {
+        guard let text, let at = Self.seconds(text), at > now else { return text }
+        return "\(text), in \(HumanText.shortWait(Int64(min((at - now).rounded(.up), 1e12))))"
+    }
+
     // MARK: - Inboxes
 
     /// Until which age in seconds each column of ages counts.
@@ -122,7 +128,7 @@ struct TopRows {
             details: [
                 .init("inbox", arrival.inbox), .init("file", arrival.file), .init("stage", arrival.stage),
                 .init("what", arrival.what), .init("since", when(arrival.since)),
-                .init("first seen", when(arrival.firstSeen)), .init("until", arrival.until),
+                .init("first seen", when(arrival.firstSeen)), .init("until", until(arrival.until)),
                 .init("tries", HumanText.count(arrival.attempts)), .init("ask", "photoinbox explain \(file)"),
             ])
     }

@@ -118,9 +118,8 @@ struct TopScreen {
             let isShown = view == model.view
             if line.width > 0 { line.add(" ") }
             let text = "\(view.key) \(view.rawValue)"
-            line.add(isShown ? "[\(text)]" : text, isShown ? nil : .faint)
+            line.add(isShown ? "[\(text)]" : text, isShown ? .strong : .faint)
         }
-        line.isBold = true
         return line
     }
 

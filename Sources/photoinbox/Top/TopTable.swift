@@ -35,12 +35,17 @@ struct TopCell: Hashable, Sendable {
     let text: String
     let value: TopValue
     var paint: TextStyle.Paint?
+    /// What it is sorted by, where that is not its value.
+    var rank: TopValue?
 
     init(_ text: String, _ value: TopValue? = nil, _ paint: TextStyle.Paint? = nil) {
         self.text = shownOnce(text)
         self.value = value ?? (text.isEmpty ? .none : .text(text))
         self.paint = paint
     }
+
+    /// What rows are sorted by.
+    fileprivate var order: TopValue { rank ?? value }
 
     /// A number of things; blank where it is 0 and that says nothing.
     static func count(_ number: Int, _ paint: TextStyle.Paint? = nil, blank: Bool = false) -> TopCell {
@@ -74,7 +79,7 @@ func rateText(_ value: Double) -> String {
     let value = max(0, min(value, 1e15))
     if value >= 10 { return HumanText.count(Int64(value.rounded())) }
     let hundredths = Int64((value * 100).rounded())
-    if value >= 1 { return "\(hundredths / 100).\(hundredths / 10 % 10)" }
+    if hundredths >= 100 { return "\(hundredths / 100).\(hundredths / 10 % 10)" }
     return "0.\(hundredths / 10)\(hundredths % 10)"
 }
 
@@ -90,13 +95,17 @@ struct TopColumn: Hashable, Sendable {
     /// The widest that it becomes; one that is flexible takes what is left.
     var limit = 12
     var isFlexible = false
+    /// A flexible one is not made narrower than this.
+    var least = 12
     var cut = TextCut.end
 
     static func text(
-        _ name: String, _ heading: String, limit: Int = 16, rank: Int = 0, flexible: Bool = false, cut: TextCut = .end
+        _ name: String, _ heading: String, limit: Int = 16, rank: Int = 0, flexible: Bool = false,
+        least: Int = 12, cut: TextCut = .end
     ) -> TopColumn {
         TopColumn(
-            name: name, heading: heading, alignment: .left, rank: rank, limit: limit, isFlexible: flexible, cut: cut)
+            name: name, heading: heading, alignment: .left, rank: rank, limit: limit, isFlexible: flexible,
+            least: least, cut: cut)
     }
 
     static func number(_ name: String, _ heading: String, rank: Int = 0) -> TopColumn {
@@ -132,7 +141,7 @@ struct TopOrder: Hashable, Sendable {
     /// `rows` in this order; equal ones by their identity, so that they do not jump.
     func sorted(_ rows: [TopRow]) -> [TopRow] {
         rows.sorted { left, right in
-            let (first, second) = (left.cells[column].value, right.cells[column].value)
+            let (first, second) = (left.cells[column].order, right.cells[column].order)
             if first < second { return !isDescending }
             if second < first { return isDescending }
             return left.id < right.id
@@ -153,8 +162,6 @@ struct TopLayout: Hashable, Sendable {
 
     /// Blanks between two columns.
     private static let gap = 2
-    /// A flexible column is not made narrower than this.
-    private static let least = 12
 
     init(_ columns: [TopColumn], _ rows: [TopRow], by order: TopOrder, width: Int) {
         self.columns = columns
@@ -169,7 +176,7 @@ struct TopLayout: Hashable, Sendable {
         let need = { (kept: [Int], isTight: Bool) in
             kept.reduce(-Self.gap) { sum, index in
                 let isSmall = isTight && columns[index].isFlexible
-                return sum + Self.gap + (isSmall ? min(natural[index], Self.least) : natural[index])
+                return sum + Self.gap + (isSmall ? min(natural[index], columns[index].least) : natural[index])
             }
         }
         while need(kept, true) > width {
@@ -180,7 +187,7 @@ struct TopLayout: Hashable, Sendable {
         var spare = width - need(kept, true)
         placed = kept.map { index in
             guard columns[index].isFlexible else { return Placed(column: index, width: natural[index]) }
-            let small = min(natural[index], Self.least)
+            let small = min(natural[index], columns[index].least)
             let more = max(0, min(spare, natural[index] - small))
             spare -= more
             return Placed(column: index, width: small + more)

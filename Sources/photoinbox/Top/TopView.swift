@@ -88,7 +88,9 @@ enum TopView: String, CaseIterable, Sendable {
         case .problems:
             [
                 .text("severity", "SEVERITY"), .text("code", "CODE"), .number("since_seconds", "FOR"),
-                .text("what", "WHAT", flexible: true), .text("action", "ACTION", rank: 1, flexible: true),
+                .text("what", "WHAT", flexible: true, least: 30),
+                // Half an action is none; Enter shows it.
+                .text("action", "ACTION", rank: 1, flexible: true, least: 36),
             ]
         case .outcomes:
             [

@@ -8,7 +8,7 @@ enum Samples {
     static func state(
         pid: Int = 7, second: Int = 0, delivered: Int = 0, filed: Int = 0, processor: Double = 0,
         inHand: [(file: String, age: Int, stage: String)] = [], monitors count: Int = 3,
-        label: String = "control"
+        label: String = "control", problems: String = ""
     ) throws -> DaemonState {
         let time = { (second: Int) in
             "2026-11-24T14:\(String(format: "%02d:%02d", 8 + second / 60, second % 60)).000Z"
@@ -34,7 +34,7 @@ enum Samples {
             "polledDirectories":0,"knownFiles":0,"counts":{"seen":\(filed + inHand.count),"filed":\(filed),"duplicate":0,
             "quarantined":0,"ignored":0,"withdrawn":0,"deferred":0,"inHand":\(inHand.count)},"events":\(filed * 2),
             "overflows":0}],
-            "library":"/srv/photos","inHand":[\(hand.joined(separator: ","))],"outcomes":[],"problems":[],
+            "library":"/srv/photos","inHand":[\(hand.joined(separator: ","))],"outcomes":[],"problems":[\(problems)],
             "subsystems":[{"name":"pipeline","queue":"photo-inbox.pipeline","step":"idle","since":"\(time(0))","waiting":0},
             {"name":"files of card","queue":"photo-inbox.files.card","step":"copying: card/a.jpg","since":"\(time(0))",
             "waiting":2,"stuckSeconds":12.5}],

@@ -81,6 +81,22 @@ struct TopTableTests {
         #expect(TopRows.seconds("x" + text.dropFirst()) == nil)
     }
 
-    @Test(arguments: [(0.0, "0.00"), (0.254, "0.25"), (3.14, "3.1"), (9.99, "9.9"), (1_204.4, "1,204"), (-1, "0.00")])
+    @Test func theWorstProblemComesFirstAndHalfAnActionIsNotShown() throws {
+        let problems = ["notice", "stopped", "warning"].map { severity in
+            #"{"code":"PI-310","severity":"\#(severity)","subject":"\#(severity)","since":"2026-11-24T14:08:00.000Z","#
+                + #""what":"1 photo deferred for 14 min: card/IMG_2041.HEIC","effect":"e","#
+                + #""action":"photoinbox explain card/DCIM/IMG_2041.HEIC"}"#
+        }
+        let sample = Samples.sample(try Samples.state(problems: problems.joined(separator: ",")))
+        let rows = TopView.problems.order.sorted(TopRows(sample).rows(.problems))
+        #expect(rows.map { $0.cells[0].text } == ["stopped", "warning", "notice"])
+        #expect(rows[0].cells[0].value == .text("stopped"))
+        let heading = { TopLayout(TopView.problems.columns, rows, by: TopView.problems.order, width: $0).heading.text }
+        #expect(!heading(78).contains("ACTION") && heading(118).contains("ACTION"))
+    }
+
+    @Test(arguments: [
+        (0.0, "0.00"), (0.254, "0.25"), (3.14, "3.1"), (9.99, "9.9"), (0.996, "1.0"), (1_204.4, "1,204"), (-1, "0.00"),
+    ])
     func rates(_ value: Double, _ text: String) { #expect(rateText(value) == text) }
 }

@@ -3,7 +3,7 @@
 source "$(dirname "$0")/lib.sh"
 install_service
 install -d -o _photoinbox -g _photoinbox -m 0755 /srv/studio /srv/studio/library
-install -d -o _photoinbox -g _photoinbox -m 1777 /srv/studio/scans
+install -d -o _photoinbox -g _photoinbox -m 1777 /srv/studio/scans /srv/studio/card
 install -d -o _photoinbox -m 0755 /var/lib/told
 install -d -m 0755 /usr/local/lib/photos
 printf '#!/bin/sh\ncat >>/var/lib/told/$1\n' >/usr/local/lib/photos/note
@@ -12,6 +12,7 @@ hook() { printf '%s\n' '[hook.note]' "command = [\"/usr/local/lib/photos/note\",
 configure '[inbox.card]' 'path = "/srv/photos/card"' "$(hook first)"
 {
     printf '%s\n' 'library = "/srv/studio/library"' '[inbox.scans]' 'path = "/srv/studio/scans"'
+    printf '%s\n' '[inbox.card]' 'path = "/srv/studio/card"'
     hook studio
 } >/etc/photoinbox/studio.toml
 studio() { photoinbox "$1" --config /etc/photoinbox/studio.toml "${@:2}"; }
@@ -39,6 +40,15 @@ refuse "neither of the other's" photoinboxd@studio grep -q two.jpg /var/lib/told
 refuse "neither may write where the other keeps its catalogue" photoinboxd@studio nsenter \
     --target "$(property photoinboxd@studio MainPID)" --mount \
     setpriv --reuid=_photoinbox --clear-groups touch /var/lib/photoinbox/by-another
+
+install -m 0644 "$(photo 3)" /srv/studio/card/one.jpg
+eventually "both file one of the same inbox and name" photoinboxd@studio in_studio one.jpg
+# What the journal has of it, to whom asks the first or the second.
+told() { journalctl --sync; "$@" log card/one.jpg -- --quiet --output=json | grep -o '"_SYSTEMD_UNIT":"[^"]*"' | sort -u; }
+told_of() { [ "$(told "${@:2}")" = "\"_SYSTEMD_UNIT\":\"$1.service\"" ]; }
+log_of_studio() { photoinbox log --config /etc/photoinbox/studio.toml "${@:2}"; }
+eventually "log shows what the first's journal has of it" photoinboxd told_of photoinboxd photoinbox
+eventually "and what the second's has" photoinboxd@studio told_of photoinboxd@studio log_of_studio
 
 process=$(property photoinboxd MainPID)
 systemctl kill --signal=KILL --kill-whom=main photoinboxd@studio

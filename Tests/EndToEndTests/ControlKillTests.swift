@@ -1,0 +1,165 @@
+import ControlProtocol
+import Foundation
+import Glibc
+import Inbox
+import LinuxKernel
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    /// The same things, while whoever does them is killed.
+    @Suite("People release, discard and take back, and are killed")
+    struct ControlKills {
+        static let canTrace = access("/usr/bin/strace", X_OK) == 0
+
+        enum Deed: String, CaseIterable, Sendable { case undo, release, discard }
+
+        /// The calls that change something, by who makes them: the file queue, and SQLite. strace counts each thread for
+        /// itself, and the loader's calls are not among them, so that the kills are where the work is.
+        static let calls = [
+            "renameat2,fsync,unlinkat,linkat,mkdirat,fchmod,copy_file_range,utimensat", "pwrite64,fdatasync",
+        ]
+
+        /// Kills the command at one call after the other of both kinds, until it comes through. `round` gets the words
+        /// that go before the command, and tells whether it did. Gives back how many kills there were.
+        private func kill(_ round: ([String]) async throws -> Bool) async throws -> Int {
+            var kills = 0
+            for (calls, step) in zip(Self.calls, [1, 4]) {
+                for number in stride(from: 1, to: 60, by: step) {
+                    let survived = try await round([
+                        "/usr/bin/strace", "-f", "-qq", "-o", "/dev/null", "-e",
+                        "inject=\(calls):signal=SIGKILL:when=\(number)",
+                    ])
+                    if survived { break }
+                    kills += 1
+                }
+            }
+            return kills
+        }
+
+        @Test(
+            "Killed at any call that changes something: one whole copy at every instant, and the next try ends it",
+            .enabled(if: canTrace, "skipped: needs strace"), .timeLimit(.minutes(10)), arguments: Deed.allCases)
+        func killed(deed: Deed) async throws {
+            let house = try House()
+            let photo = try Photos.unique(1)
+            let content = deed == .undo ? photo : photo.prefix(photo.count / 2)
+            let kills = try await kill { prefix in
+                let daemon = try await house.start(configuration: House.oneCard)
+                try house.drop(content, as: "a.jpg")
+                let told = try await daemon.line("the outcome") {
+                    $0.contains("filed card/a.jpg as") || $0.contains("quarantined card/a.jpg")
+                }
+                #expect(told.contains(deed == .undo ? "filed" : "quarantined"))
+                try await daemon.stop()
+                let operation = try await newest(house)
+                let arguments = [deed.rawValue, operation] + (deed == .discard ? ["--yes"] : [])
+                let survived = try await house.ask(arguments, tracing: prefix).status == 0
+                #expect(house.places(of: content).count == 1, "one whole copy: \(prefix)")
+                let next = try await house.ask(arguments)
+                #expect([0, 4].contains(next.status), "\(next.lines)")
+                let there = house.places(of: content)
+                let expected = [Deed.undo: "returned/card/", .release: "inbox/", .discard: "trash/card/"]
+                #expect(there.count == 1 && there[0].hasPrefix(expected[deed] ?? "-"), "\(there)")
+                house.expectNoTemporaries()
+                for place in there { unlink("\(house.root)/\(place)") }
+                return survived
+            }
+            #expect(kills >= 6, "\(kills) kills")
+        }
+
+        @Test(
+            "The same from one file system to another, where it is copied: at least one whole copy, and one at the end",
+            .enabled(if: canTrace && access("/dev/shm", W_OK) == 0, "skipped: needs strace and /dev/shm"),
+            .timeLimit(.minutes(5)))
+        func killedAcross() async throws {
+            let house = try House()
+            let elsewhere = "/dev/shm/photo-inbox-test-\(UUID())"
+            try makeDirectory(elsewhere)
+            defer { try? FileManager.default.removeItem(atPath: elsewhere) }
+            let configuration = House.oneCard.replacing(
+                "state = \"@st\"", with: "returned = \"\(elsewhere)/returned\"\nstate = \"@st\"")
+            let photo = try Photos.unique(1)
+            func places() -> [String] {
+                house.places(of: photo) + Tree.files(below: elsewhere).filter { $0.value == photo }.map(\.key)
+            }
+            let kills = try await kill { prefix in
+                let daemon = try await house.start(configuration: configuration)
+                try house.drop(photo, as: "a.jpg")
+                try await daemon.line(holding: "filed card/a.jpg as")
+                try await daemon.stop()
+                let operation = try await newest(house)
+                let survived = try await house.ask(["undo", operation], tracing: prefix).status == 0
+                #expect((1...2).contains(places().count), "\(places()): \(prefix)")
+                #expect([0, 4].contains(try await house.ask("undo", operation).status))
+                #expect(places() == ["returned/card/a.jpg"])
+                house.expectNoTemporaries()
+                #expect(Tree.files(below: elsewhere).count == 1)
+                unlink("\(elsewhere)/returned/card/a.jpg")
+                return survived
+            }
+            #expect(kills >= 8, "\(kills) kills")
+        }
+
+        @Test(
+            "The daemon is killed while it does what was asked: the next life ends it, with one whole copy",
+            .timeLimit(.minutes(5)), arguments: Deed.allCases)
+        func daemonKilled(deed: Deed) async throws {
+            let house = try House()
+            let photo = try Photos.unique(1)
+            let content = deed == .undo ? photo : photo.prefix(photo.count / 2)
+            var operation: Int64 = 0
+            for round in 0..<8 {
+                var daemon = try await house.start(configuration: House.oneCard)
+                try house.drop(content, as: "a.jpg")
+                try await daemon.line("the outcome") {
+                    $0.contains("filed card/a.jpg as") || $0.contains("quarantined card/a.jpg")
+                }
+                operation = Int64(try await newest(house)) ?? 0
+                let command: ControlCommand =
+                    switch deed {
+                    case .undo: .undo(operation: operation)
+                    case .release: .release(operation: operation, asIs: false)
+                    case .discard: .discard(operation: operation)
+                    }
+                let socket = try house.connection()
+                let bytes = framed(ControlRequest(command).json())
+                #expect(Glibc.send(socket.raw, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count)
+                // Right away, a little later each time, and at last when it has answered.
+                if round == 7 { #expect(try house.answer(from: socket.raw)?.status == 0) }
+                for _ in 0..<round * 20_000 { sched_yield() }
+                daemon.signal(SIGKILL)
+                #expect(try await daemon.ending() == .signal(SIGKILL))
+                #expect(house.places(of: content).count == 1, "\(house.places(of: content))")
+                // What has come back to its inbox would be set aside again before it can be looked at.
+                #expect(try await house.ask("pause", "card").status == 0)
+
+                daemon = try await house.start(configuration: House.oneCard)
+                let next = try house.exchange(framed(ControlRequest(command).json()))
+                #expect([0, 4].contains(next?.status), "\(next?.message ?? "")")
+                let there = house.places(of: content)
+                let expected = [Deed.undo: "returned/card/", .release: "inbox/", .discard: "trash/card/"]
+                #expect(there.count == 1 && there[0].hasPrefix(expected[deed] ?? "-"), "\(there)")
+                house.expectNoTemporaries()
+                for place in there { unlink("\(house.root)/\(place)") }
+                #expect(try await house.ask("resume", "card").status == 0)
+                try await daemon.stop()
+            }
+        }
+
+        /// The number of the last outcome.
+        private func newest(_ house: House) async throws -> String {
+            struct Listed: Decodable {
+                struct Row: Decodable { let operation: Int }
+                let outcomes: [Row]
+            }
+            var last = 0
+            for outcome in ["filed", "quarantined"] {
+                let list = try await house.ask("list", "--json", "--outcome", outcome)
+                guard let rows = try? JSONDecoder().decode(Listed.self, from: Data(list.text.utf8)) else { continue }
+                last = max(last, rows.outcomes.map(\.operation).max() ?? 0)
+            }
+            return "\(last)"
+        }
+    }
+}
