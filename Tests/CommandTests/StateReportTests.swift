@@ -98,12 +98,12 @@ struct StateReportTests {
                     library  612 GB free, /srv/photos
                 since start  418 filed, 0 duplicates, 0 quarantined, 0 ignored
 
-                     notice  PI-201  3 folders of phones are on SMB, which reports no changes
-                     effect  photos there are found within 60 s
-                     action  none needed
                     warning  PI-310  1 photo deferred for 14 min: phones/IMG_2041.HEIC
                      effect  other photos continue; next try 14:32
                      action  photoinbox explain phones/IMG_2041.HEIC
+                     notice  PI-201  3 folders of phones are on SMB, which reports no changes
+                     effect  photos there are found within 60 s
+                     action  none needed
 
                 """)
         #expect(report.exitStatus == .someLeft)

@@ -100,7 +100,7 @@ struct ProblemBoardTests {
         board.raise(.inboxPolled, subject: "phones", at: 0)
         board.raise(.inboxGone, subject: "card", at: 0)
         #expect(board.visible(at: 4).map(\.code) == [.inboxPolled, .inboxPolled])
-        #expect(board.visible(at: 5).map(\.subject) == ["phones", "card"])
+        #expect(board.visible(at: 5).map(\.subject) == ["card", "phones"])
         #expect(board.hidden(at: 5).map(\.cause) == [.inboxGone])
         // A chain of causes leads to its end.
         board.raise(.inboxMissing, subject: "card", at: 0)
