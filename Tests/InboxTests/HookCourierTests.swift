@@ -71,7 +71,7 @@ struct HookRunTests {
         // Put right it is run, without a reload: it is looked at each time. It is a script, too.
         chmod(program, 0o755)
         house.desk.run("open", asked: "test")
-        #expect(await house.log.line(holding: "PI-103 open is over") != nil)
+        #expect(await house.log.line(holding: "PI-103 is over for open") != nil)
         #expect(access(ran, F_OK) == 0)
         await house.desk.stop(hurrying: false)
     }
