@@ -99,7 +99,7 @@ extension EndToEnd {
             let status = try await house.ask("status")
             #expect(status.text.contains("PI-103") && status.text.contains("hook note failed"), "\(status.text)")
             try put()
-            try await daemon.line(holding: "PI-103 note is over")
+            try await daemon.line(holding: "PI-103 is over for note")
             #expect(try told(house).compactMap { $0["file"] as? String } == ["a.jpg", "b.jpg"])
             try await daemon.stop()
         }
@@ -195,7 +195,7 @@ extension EndToEnd {
             try house.drop(try Photos.named("film.mp4"), as: "d.mp4")
             try await daemon.lines(holding: ["filed card/b.png", "filed card/c.heic", "filed card/d.mp4"])
             try makeDirectory(cache)
-            try await daemon.line(holding: "PI-103 thumbnails is over")
+            try await daemon.line(holding: "PI-103 is over for thumbnails")
             while try await house.state(of: daemon).hooks?.first.map({ $0.waiting > 0 || $0.phase != "idle" }) ?? true {
                 await Task.yield()
             }
@@ -221,7 +221,7 @@ extension EndToEnd {
             try house.drop(try Photos.unique(1), as: "a.jpg")
             try await daemon.lines(holding: ["filed card/a.jpg", "PI-103"])
             try write(Data(), to: house.path("ready"))
-            try await daemon.line(holding: "PI-103 note is over")
+            try await daemon.line(holding: "PI-103 is over for note")
             #expect(try told(house).compactMap { $0["file"] as? String } == ["a.jpg"])
             try await daemon.stop()
         }

@@ -57,7 +57,7 @@ extension EndToEnd {
             try await daemon.line(holding: "inbox card went away", within: 60)
             try await beside(daemon, ["/bin/umount", house.path("card")])
             try house.drop(try Photos.unique(4), as: "after.jpg", into: house.path("card"))
-            try await daemon.lines(holding: ["filed card/after.jpg", "PI-206 card is over"])
+            try await daemon.lines(holding: ["filed card/after.jpg", "PI-206 is over for card"])
             state = try await house.state(of: daemon)
             // What else was told of it meanwhile is over with the watchdog's next ticks.
             let limit = ContinuousClock.now + .seconds(60)

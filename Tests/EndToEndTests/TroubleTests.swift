@@ -160,7 +160,7 @@ extension EndToEnd {
             #expect(problem.action.contains("found by itself"))
             try house.drop(try Photos.unique(1), as: "a.jpg", into: house.path("away/DCIM"))
             try move(house.path("away"), to: house.path("card"))
-            try await daemon.lines(holding: ["filed card/a.jpg", "PI-203 card is over"], within: 5)
+            try await daemon.lines(holding: ["filed card/a.jpg", "PI-203 is over for card"], within: 5)
             state = try await house.state(of: daemon)
             #expect(state.problems.isEmpty && state.inboxes.first?.verdict == "live")
             try await daemon.stop()
@@ -220,7 +220,7 @@ extension EndToEnd {
             #expect(daemon.lines.contains { $0.contains("state in") && $0.contains("files of inbox stuck for") })
             thaw.withLock { $0 = false }
             try MountedHouse.run("/sbin/fsfreeze", "-u", house.library, beside: daemon)
-            try await daemon.lines(holding: ["filed inbox/a.jpg", "PI-105 files of inbox is over"])
+            try await daemon.lines(holding: ["filed inbox/a.jpg", "PI-105 is over for files of inbox"])
             #expect(house.files(in: library)["\(Photos.day)/a.jpg"] == photo)
             try await daemon.stop()
         }

@@ -91,7 +91,7 @@ extension EndToEnd {
                 state.problems.map(\.code) == ["PI-205"] && state.inboxes.first?.coverage?.unreadableDirectories == 1)
             #expect(state.problems.first?.what.contains("inbox/closed: Permission denied") ?? false)
             #expect(chmod("\(house.inbox)/closed", 0o755) == 0)
-            try await daemon.lines(holding: ["filed inbox/closed/a.jpg", "PI-205 inbox is over"])
+            try await daemon.lines(holding: ["filed inbox/closed/a.jpg", "PI-205 is over for inbox"])
             try await daemon.stop()
         }
 
