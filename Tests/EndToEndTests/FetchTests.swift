@@ -1,5 +1,7 @@
+import FileValues
 import Foundation
 import Glibc
+import LinuxKernel
 import TestSupport
 import Testing
 
@@ -88,7 +90,8 @@ extension EndToEnd {
 
         /// Whether the file system keeps what users say of files: not every one does.
         private func keepsAttributes(_ directory: String) -> Bool {
-            setxattr(directory, "user.photo-inbox.test", "x", 1, 0) == 0
+            guard let opened = try? openDirectory(BytePath(directory)) else { return false }
+            return opened.setAttribute("user.photo-inbox.test", [1])
         }
 
         @Test("Photos come into the inbox with where they are from, and are filed like any other")
@@ -105,9 +108,8 @@ extension EndToEnd {
             let files = house.files(in: house.inbox)
             #expect(Set(files.keys.map { $0.split(separator: "/").last ?? "" }) == ["1.jpg", "2.jpg", "moved.jpg"])
             for path in files.keys {
-                var value = [UInt8](repeating: 0, count: 256)
-                let count = getxattr("\(house.inbox)/\(path)", "user.xdg.origin.url", &value, value.count)
-                let origin = String(decoding: value.prefix(max(0, count)), as: UTF8.self)
+                let file = OwnedDescriptor(taking: open("\(house.inbox)/\(path)", O_RDONLY | O_CLOEXEC))
+                let origin = String(decoding: file.attribute(originAttribute, most: 256) ?? [], as: UTF8.self)
                 #expect(origin.hasPrefix("http://127.0.0.1:\(server.port)/") == keepsAttributes(house.inbox))
             }
             try expectNothingHalfDone(house)
@@ -135,7 +137,7 @@ extension EndToEnd {
                 ("flaky/9", "status 503", 3),
             ]
             let good = ["long", "flaky/2", "moved", "half", "other", "wrong-part", "photo/1.jpg"]
-            let answer = try await run(house, try (bad.map(\.path) + good).map { server.address($0) })
+            let answer = try await run(house, (bad.map(\.path) + good).map { server.address($0) })
             #expect(answer.status == 3, "\(answer.output)")
             for one in bad {
                 let item = answer.item(one.path)
