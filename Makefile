@@ -42,6 +42,7 @@ release: deps ## build for use, with Swift's runtime linked in
 	swift build -c release --static-swift-stdlib --product photoinboxd
 	swift build -c release --static-swift-stdlib --product photoinbox
 	swift build -c release --static-swift-stdlib --product photoinbox-decoder
+	swift build -c release --static-swift-stdlib --product photoinbox-fetch
 
 # Storms, models and mounts keep both hands of a small machine busy, so they come after the others; campaigns after them,
 # since they strike at many daemons; and alone what uses up the processors, and what a mount of another test would put in
@@ -88,7 +89,7 @@ man: build ## write docs/man anew, after a key, a problem or an option was added
 	.build/debug/manual photoinbox.catalog > units/photoinbox.catalog
 	.build/debug/photoinboxd --help < /dev/null | .build/debug/manual photoinboxd.8 > docs/man/photoinboxd.8
 	{ .build/debug/photoinbox --help; \
-	    for command in status top explain list tail stats show log config import pause resume rescan retry release discard undo reload verify adopt \
+	    for command in status top explain list tail stats show log config import fetch pause resume rescan retry release discard undo reload verify adopt \
 	        rebuild thumbs similar sheet metrics dump search import-csv export-csv export-json; do \
 	        printf '\f%s\n' "$$command"; .build/debug/photoinbox "$$command" --help; \
 	    done; } < /dev/null | .build/debug/manual photoinbox.1 > docs/man/photoinbox.1
@@ -148,12 +149,13 @@ install: ## install the programs and units (after make release); DESTDIR and pre
 	install -D -m 0755 $(release)/photoinboxd $(DESTDIR)$(sbindir)/photoinboxd
 	install -D -m 0755 $(release)/photoinbox $(DESTDIR)$(bindir)/photoinbox
 	install -D -m 0755 $(release)/photoinbox-decoder $(DESTDIR)$(libexecdir)/photoinbox-decoder
+	install -D -m 0755 $(release)/photoinbox-fetch $(DESTDIR)$(libexecdir)/photoinbox-fetch
 	install -D -m 0644 units/photoinboxd.sysusers $(DESTDIR)$(sysusersdir)/photoinboxd.conf
 	install -D -m 0644 units/photoinboxd.tmpfiles $(DESTDIR)$(tmpfilesdir)/photoinboxd.conf
 	install -D -m 0644 -t $(DESTDIR)$(catalogdir) units/photoinbox.catalog
 	install -D -m 0644 -t $(DESTDIR)$(unitdir) units/*.service units/*.socket
 	install -D -m 0644 -t $(DESTDIR)$(userunitdir) units/user/*.service units/user/*.socket
-	sed -i 's#@sbindir@#$(sbindir)#g' $(addprefix $(DESTDIR)$(unitdir)/,$(notdir $(wildcard units/*.service))) \
+	sed -i 's#@sbindir@#$(sbindir)#g; s#@libexecdir@#$(libexecdir)#g' $(addprefix $(DESTDIR)$(unitdir)/,$(notdir $(wildcard units/*.service))) \
 	    $(addprefix $(DESTDIR)$(userunitdir)/,$(notdir $(wildcard units/user/*.service)))
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man1 docs/man/photoinbox.1 docs/man/photoinbox-watch.1
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man5 docs/man/photoinbox.toml.5
@@ -172,11 +174,14 @@ install: ## install the programs and units (after make release); DESTDIR and pre
 	    install -D -m 0644 units/photoinbox.toml $(DESTDIR)$(sysconfdir)/photoinbox/photoinbox.toml
 
 uninstall: ## remove what install put there; configuration, catalogue and photos stay
-	rm -f $(DESTDIR)$(sbindir)/photoinboxd $(DESTDIR)$(bindir)/photoinbox $(DESTDIR)$(libexecdir)/photoinbox-decoder
+	rm -f $(DESTDIR)$(sbindir)/photoinboxd $(DESTDIR)$(bindir)/photoinbox $(DESTDIR)$(libexecdir)/photoinbox-decoder \
+	    $(DESTDIR)$(libexecdir)/photoinbox-fetch
 	rm -f $(DESTDIR)$(sysusersdir)/photoinboxd.conf $(DESTDIR)$(tmpfilesdir)/photoinboxd.conf
 	rm -f $(DESTDIR)$(catalogdir)/photoinbox.catalog
-	rm -f $(DESTDIR)$(unitdir)/photoinboxd{,@,-hooks@}.service $(DESTDIR)$(unitdir)/photoinboxd{,-hooks}{,@}.socket
-	rm -f $(DESTDIR)$(userunitdir)/photoinboxd{,-hooks@}.service $(DESTDIR)$(userunitdir)/photoinboxd-hooks.socket
+	rm -f $(DESTDIR)$(unitdir)/photoinboxd{,@,-hooks@,-fetch@}.service \
+	    $(DESTDIR)$(unitdir)/photoinboxd{,-hooks,-fetch}{,@}.socket
+	rm -f $(DESTDIR)$(userunitdir)/photoinboxd{,-hooks@,-fetch@}.service \
+	    $(DESTDIR)$(userunitdir)/photoinboxd-{hooks,fetch}.socket
 	rm -f $(DESTDIR)$(mandir)/man1/photoinbox{,-watch}.1 $(DESTDIR)$(mandir)/man5/photoinbox.toml.5
 	rm -f $(DESTDIR)$(mandir)/man7/photoinbox-{problems,json,control,metrics}.7 $(DESTDIR)$(mandir)/man8/photoinboxd.8
 	rm -f $(DESTDIR)$(docdir)/{alerts.yml,state.schema.json}

@@ -47,6 +47,7 @@ let package = Package(
         .executable(name: "photoinboxd", targets: ["photoinboxd"]),
         .executable(name: "photoinbox", targets: ["photoinbox"]),
         .executable(name: "photoinbox-decoder", targets: ["photoinbox-decoder"]),
+        .executable(name: "photoinbox-fetch", targets: ["photoinbox-fetch"]),
     ],
     dependencies: [
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
@@ -60,6 +61,7 @@ let package = Package(
         // The floor.
         .target(name: "CLinux"),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg62-turbo-dev"])]),
         .systemLibrary(name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
         .systemLibrary(name: "CRaw", pkgConfig: "libraw", providers: [.apt(["libraw-dev"])]),
@@ -73,11 +75,20 @@ let package = Package(
         module("PhotoModel", ["FileValues"]),
         module("Filing", ["CLinux", "FileValues", "LinuxKernel", "PhotoModel", crypto, system]),
         module("Catalogue", ["FileValues", "LinuxKernel", database, databaseC, system]),
-        module("Settings", ["FileValues", "LinuxKernel", "PhotoModel", system, toml]),
+        module("Settings", ["Fetching", "FileValues", "LinuxKernel", "PhotoModel", system, toml]),
         module("Reporting", ["FileValues"]),
-        module("ControlProtocol", ["FileValues"]),
+        module("ControlProtocol", ["Fetching", "FileValues"]),
         module("CSV"),
         module("Importing", ["Catalogue", "FileValues", "Filing", "LinuxKernel", "PhotoModel", system]),
+        // Photos from the network: what is decided, and the program of its own that has the network.
+        module("Fetching", ["FileValues", "PhotoModel"]),
+        .target(name: "CTransfers", dependencies: ["CCurl"]),
+        module(
+            "FetchService",
+            [
+                "CTransfers", "ControlProtocol", "Fetching", "FileValues", "Filing", "LinuxKernel", "Settings",
+                "SystemMonitor", system,
+            ]),
         // Pictures: who asks for them, and the confined program that decodes them.
         module("Decoding", ["FileValues", "LinuxKernel", "SystemMonitor", system]),
         .target(
@@ -100,12 +111,16 @@ let package = Package(
         .executableTarget(
             name: "photoinbox",
             dependencies: [
-                "CSV", "Catalogue", "ControlProtocol", "Decoding", "DirectoryWatch", "FileValues", "Filing",
+                "CSV", "Catalogue", "ControlProtocol", "Decoding", "DirectoryWatch", "Fetching", "FileValues", "Filing",
                 "Importing",
                 "Inbox", "LinuxKernel", "PhotoModel", "Reporting", "Settings", "SystemMonitor", arguments, system,
             ], swiftSettings: swiftSettings),
         .executableTarget(
             name: "photoinbox-decoder", dependencies: ["DecoderService"], swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "photoinbox-fetch",
+            dependencies: ["FetchService", "FileValues", "LinuxKernel", "SystemMonitor", "Systemd"],
+            swiftSettings: swiftSettings),
         .executableTarget(
             name: "watch-things", dependencies: ["FileValues", "LinuxKernel", "SystemMonitor"],
             path: "Examples/WatchThings", swiftSettings: swiftSettings),
@@ -142,8 +157,9 @@ let package = Package(
         // Not dependent on the two programs, which would put the decoding libraries into the tests' own process; they are
         // built with everything else.
         tests("DecodingTests", ["CLinux", "Decoding", "SystemMonitor"]),
+        tests("FetchingTests", ["Fetching"]),
         tests("CatalogueTests", ["Catalogue", database]),
-        tests("SettingsTests", ["Settings"]),
+        tests("SettingsTests", ["Fetching", "Settings"]),
         tests("ReportingTests", ["Reporting"]),
         tests("ControlProtocolTests", ["ControlProtocol"]),
         tests(
@@ -152,6 +168,7 @@ let package = Package(
                 "Catalogue", "ControlProtocol", "Filing", "Inbox", "PhotoModel", "Reporting", "Settings",
                 "SystemMonitor", "Systemd", logging,
             ]),
+        // Not dependent on photoinbox-fetch, which would put libcurl into the tests' own process.
         tests("EndToEndTests", ["Catalogue", "ControlProtocol", "Inbox", "photoinbox", "photoinboxd"]),
         tests(
             "CommandTests",

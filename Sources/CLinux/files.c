@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/statfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 int clinux_openat(int directory, const char *path, int flags, uint32_t mode) {
@@ -49,3 +50,9 @@ int clinux_memory_file(const char *name) {
 }
 int clinux_seal(int fd) { return fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE); }
 int clinux_start_writing(int fd) { return sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); }
+int clinux_set_attribute(int fd, const char *name, const void *value, uint64_t length) {
+    return fsetxattr(fd, name, value, (size_t)length, 0);
+}
+int64_t clinux_attribute(int fd, const char *name, void *value, uint64_t room) {
+    return fgetxattr(fd, name, value, (size_t)room);
+}

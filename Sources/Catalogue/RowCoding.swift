@@ -82,7 +82,7 @@ extension PhotoRecord {
             "source_changed": sourceIdentity.changed.seconds,
             "source_changed_ns": Int64(sourceIdentity.changed.nanoseconds),
             "role": part.role, "content_id": part.contentIdentifier, "set_key": part.key.map { Data($0) },
-            "short_key": part.shortKey.map { Data($0) },
+            "short_key": part.shortKey.map { Data($0) }, "origin": origin,
         ]
     }
 
@@ -107,7 +107,8 @@ extension PhotoRecord {
                 changed: try row.fileTime("source_changed")),
             part: SetPart(
                 role: try row.optional("role"), contentIdentifier: try row.optional("content_id"),
-                key: try row.bytes("set_key"), shortKey: try row.bytes("short_key")))
+                key: try row.bytes("set_key"), shortKey: try row.bytes("short_key")),
+            origin: try row.optional("origin"))
     }
 }
 

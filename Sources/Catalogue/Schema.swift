@@ -26,6 +26,7 @@ enum Schema {
         migrator.registerMigration("7 hooks") { db in try db.execute(sql: hooks) }
         migrator.registerMigration("8 renditions") { db in try db.execute(sql: renditions) }
         migrator.registerMigration("9 descriptions") { db in try db.execute(sql: descriptions) }
+        migrator.registerMigration("10 origins") { db in try db.execute(sql: origins) }
         return migrator
     }()
 
@@ -222,6 +223,12 @@ enum Schema {
         ) STRICT;
         CREATE UNIQUE INDEX kept_source_path ON kept_source (inbox, path);
         CREATE INDEX kept_source_identity ON kept_source (inbox, inode, size, modified, modified_ns);
+        """
+
+    /// Where a photo was downloaded from, as its file said; NULL where it did not.
+    private static let origins = """
+        ALTER TABLE photo ADD COLUMN origin TEXT;
+        ALTER TABLE intent ADD COLUMN origin TEXT;
         """
 
     private static let tasks = """

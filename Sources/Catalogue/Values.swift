@@ -48,14 +48,17 @@ package struct PhotoRecord: Hashable, Sendable {
     package var sourceIdentity: FileIdentity
     /// What it is in its set, or could be.
     package var part = SetPart()
+    /// The address that it was downloaded from, as its file said; never believed, only shown.
+    package var origin: String?
 
     package init(
         sha256: [UInt8], size: UInt64, library: BytePath, libraryPath: BytePath, inbox: String, sourcePath: BytePath,
         originalName: BytePath, format: String, captured: CaptureDate? = nil, width: UInt32? = nil,
         height: UInt32? = nil, orientation: UInt8? = nil, camera: String? = nil, proof: String,
-        sourceIdentity: FileIdentity, part: SetPart = SetPart()
+        sourceIdentity: FileIdentity, part: SetPart = SetPart(), origin: String? = nil
     ) {
         self.part = part
+        self.origin = origin
         self.sha256 = sha256
         self.size = size
         self.library = library

@@ -50,7 +50,7 @@ extension SettingsSection {
         switch self {
         case .inbox: "[inbox.card]"
         case .hook: "[hook.notify]"
-        case .top, .filing, .sets, .pictures, .watch, .timer, .signals, .descriptor, .metrics, .log: header
+        case .top, .filing, .sets, .pictures, .fetch, .watch, .timer, .signals, .descriptor, .metrics, .log: header
         }
     }
 }

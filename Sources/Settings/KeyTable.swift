@@ -1,10 +1,11 @@
+import Fetching
 import PhotoModel
 
 /// The sections of the configuration.
 package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
     /// Keys before the first header.
     case top = ""
-    case inbox, filing, sets, pictures, watch, timer, signals, descriptor, hook, metrics, log
+    case inbox, filing, sets, pictures, fetch, watch, timer, signals, descriptor, hook, metrics, log
 
     /// How its header is written; empty for the top.
     package var header: String {
@@ -12,7 +13,7 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
         case .top: ""
         case .inbox, .hook: "[\(rawValue).NAME]"
         case .timer, .descriptor: "[[\(rawValue)]]"
-        case .filing, .sets, .pictures, .watch, .signals, .metrics, .log: "[\(rawValue)]"
+        case .filing, .sets, .pictures, .fetch, .watch, .signals, .metrics, .log: "[\(rawValue)]"
         }
     }
 
@@ -20,7 +21,7 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
     package var isNamed: Bool {
         switch self {
         case .inbox, .hook, .timer, .descriptor: true
-        case .top, .filing, .sets, .pictures, .watch, .signals, .metrics, .log: false
+        case .top, .filing, .sets, .pictures, .fetch, .watch, .signals, .metrics, .log: false
         }
     }
 
@@ -34,6 +35,9 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
             "What belongs together is filed as one: RAW and JPEG, a Live Photo's picture and film, a photo and its sidecars."
         case .pictures:
             "Small pictures of filed photos, made by a confined program after filing, which never waits for them."
+        case .fetch:
+            "Photos that \"photoinbox fetch\" downloads from the network into an inbox, by a program of its own: the daemon "
+                + "itself has no network. Read when a batch begins."
         case .watch:
             "How inboxes are watched, and how often they are compared with what is known where that does not suffice."
         case .timer: "An action that comes back: give it a name, and either \"every\" or \"at\"."
@@ -87,7 +91,7 @@ package struct KeyDescription: Hashable, Sendable {
         switch section {
         case .top: name
         case .inbox, .hook, .timer, .descriptor: "\(section.rawValue).NAME.\(name)"
-        case .filing, .sets, .pictures, .watch, .signals, .metrics, .log: "\(section.rawValue).\(name)"
+        case .filing, .sets, .pictures, .fetch, .watch, .signals, .metrics, .log: "\(section.rawValue).\(name)"
         }
     }
 }
@@ -95,7 +99,7 @@ package struct KeyDescription: Hashable, Sendable {
 extension Settings {
     /// Every key there is, in the order in which people meet them.
     package static let keyTable: [KeyDescription] =
-        topKeys + inboxKeys + filingKeys + setKeys + pictureKeys + watchKeys + timerKeys
+        topKeys + inboxKeys + filingKeys + setKeys + pictureKeys + fetchKeys + watchKeys + timerKeys
         + signalKeys + descriptorKeys + hookKeys + metricsKeys + logKeys
 
     private static let topKeys: [KeyDescription] = [
@@ -263,6 +267,35 @@ extension Settings {
         key(
             .pictures, "decoders", .number(least: 0, most: 64), fallback: .text("0"), example: "\"1\"",
             "How many of them may run at once; \"0\" for one for each processor, four at most."),
+    ]
+
+    private static let fetchKeys: [KeyDescription] = [
+        key(
+            .fetch, "at-once", .number(least: 1, most: FetchLimits.mostAtOnce), fallback: .text("8"), example: "\"8\"",
+            "How many downloads of a batch run at the same time."),
+        key(
+            .fetch, "deadline", .span(least: .seconds(1), most: .seconds(7 * 86_400)), fallback: .text("30m"),
+            example: "\"30m\"",
+            "What one download may take in all, with its tries and the pauses between them, from its first try on."),
+        key(
+            .fetch, "stall", .span(least: .seconds(1), most: .seconds(3_600)), fallback: .text("30s"),
+            example: "\"30s\"", "How long a server may send nothing, in whole seconds; then that try is over."),
+        key(
+            .fetch, "largest", .size, fallback: .text("4G"), example: "\"500M\"",
+            "How many bytes one download may have: more than that is neither taken nor asked for."),
+        key(
+            .fetch, "tries", .number(least: 1, most: 100), fallback: .text("5"), example: "\"5\"",
+            "How often a download is tried that fails for a reason that may pass. A try goes on where the last one "
+                + "stopped, if the server says that it still has the same."),
+        key(
+            .fetch, "pause", .span(least: .seconds(0), most: .seconds(60)), fallback: .text("1s"), example: "\"1s\"",
+            "How long to wait before the second try; twice as long before each that follows, or as long as the server "
+                + "asks for, a minute at most."),
+        key(
+            .fetch, "allow-private", .networks, fallback: .array([]), example: "[\"192.168.1.0/24\", \"fd00::/8\"]",
+            "Networks that are downloaded from although they are private ones, or this machine itself: a link could "
+                + "otherwise lead to what only this machine may reach. Looked at for every connection, after the name was "
+                + "looked up and after each redirect."),
     ]
 
     private static let watchKeys: [KeyDescription] = [

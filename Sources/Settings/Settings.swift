@@ -1,3 +1,4 @@
+package import Fetching
 package import FileValues
 package import PhotoModel
 
@@ -19,6 +20,7 @@ package struct Settings: Hashable, Sendable {
     package let operators: String?
     package let sets: SetSettings
     package let pictures: PictureSettings
+    package let fetch: FetchLimits
     package let watch: WatchSettings
     package let timers: [TimerSettings]
     /// What each signal does; a signal that is absent keeps the system's meaning.

@@ -1,3 +1,4 @@
+import Fetching
 import FileValues
 import PhotoModel
 
@@ -12,7 +13,7 @@ struct SettingsValues {
             catalogue: path(SettingsKey(.top, "catalogue")) ?? state.appending("catalogue.sqlite"),
             runtime: path(SettingsKey(.top, "runtime")) ?? state.appending("run"),
             operators: word(SettingsKey(.top, "operators")), sets: sets(), pictures: pictures(),
-            watch: watch(),
+            fetch: fetch(), watch: watch(),
             timers: names(of: .timer).compactMap(timer), signals: signals(),
             descriptors: names(of: .descriptor).compactMap(descriptor), hooks: names(of: .hook).compactMap(hook),
             hookPlace: word(SettingsKey(.top, "hooks")).flatMap(HookPlaceSetting.init) ?? .auto,
@@ -90,6 +91,28 @@ struct SettingsValues {
             isConfinementRequired: word(SettingsKey(.pictures, "confinement")) != "best-effort", time: span("time"),
             processorTime: span("processor-time"), decoder: path(SettingsKey(.pictures, "decoder")),
             decoders: number("decoders"))
+    }
+
+    private func fetch() -> FetchLimits {
+        func number(_ name: String) -> Int {
+            guard case .number(let number) = value(SettingsKey(.fetch, name))?.value else {
+                preconditionFailure("the key table has no fetch.\(name)")
+            }
+            return number
+        }
+        func milliseconds(_ name: String) -> Int64 {
+            guard case .span(let span) = value(SettingsKey(.fetch, name))?.value else {
+                preconditionFailure("the key table has no fetch.\(name)")
+            }
+            return span.milliseconds
+        }
+        guard case .size(let largest) = value(SettingsKey(.fetch, "largest"))?.value,
+            case .networks(let allowed) = value(SettingsKey(.fetch, "allow-private"))?.value
+        else { preconditionFailure("the key table has no fetch.largest") }
+        return FetchLimits(
+            atOnce: number("at-once"), deadline: milliseconds("deadline") / 1_000,
+            stall: milliseconds("stall") / 1_000, largest: largest.bytes, tries: number("tries"),
+            pause: milliseconds("pause"), allowed: allowed)
     }
 
     private func watch() -> WatchSettings {

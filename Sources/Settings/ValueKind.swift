@@ -1,3 +1,4 @@
+import Fetching
 import FileValues
 import PhotoModel
 
@@ -31,6 +32,8 @@ package enum ValueKind: Hashable, Sendable {
     case choices([String])
     /// An array of names of inboxes.
     case names
+    /// An array of networks.
+    case networks
     /// A whole number within bounds.
     case number(least: Int, most: Int)
 
@@ -51,6 +54,7 @@ package enum ValueKind: Hashable, Sendable {
         case .account: "name or number"
         case .choices(let words): "array of " + words.map { "\"\($0)\"" }.joined(separator: ", ")
         case .names: "array of names"
+        case .networks: "array of networks"
         case .number(let least, let most): "number from \(least) to \(most)"
         }
     }
@@ -71,6 +75,7 @@ package enum ValueKind: Hashable, Sendable {
         case .layout: "write \"\(LibraryLayout.standard.template)\""
         case .account: "write a name in quotes"
         case .choices(let words): "write some of [" + words.map { "\"\($0)\"" }.joined(separator: ", ") + "]"
+        case .networks: "write networks, like [\"192.168.1.0/24\", \"fd00::/8\"]"
         case .names: "write names, like [\"card\", \"phones\"]"
         case .number(let least, let most): "write a number from \"\(least)\" to \"\(most)\" in quotes"
         }
@@ -78,7 +83,7 @@ package enum ValueKind: Hashable, Sendable {
 
     var takesArray: Bool {
         switch self {
-        case .globs, .command, .choices, .names: true
+        case .globs, .command, .choices, .names, .networks: true
         default: false
         }
     }
@@ -97,6 +102,7 @@ enum SettingValue: Hashable {
     case size(ByteSize)
     case layout(LibraryLayout)
     case words([String])
+    case networks([NetworkRange])
     case number(Int)
 
     /// As it would be written in the file.
@@ -109,6 +115,7 @@ enum SettingValue: Hashable {
         case .action(let action): tomlString(action.description)
         case .timeOfDay(let time): tomlString(time.description)
         case .command(let words), .words(let words): "[" + words.map(tomlString).joined(separator: ", ") + "]"
+        case .networks(let networks): "[" + networks.map { tomlString($0.description) }.joined(separator: ", ") + "]"
         case .size(let size): tomlString(size.description)
         case .layout(let layout): tomlString(layout.template)
         case .number(let number): tomlString("\(number)")

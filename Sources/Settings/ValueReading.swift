@@ -1,3 +1,4 @@
+import Fetching
 import FileValues
 import PhotoModel
 
@@ -30,6 +31,7 @@ extension ValueKind {
             case .command: return .command(try command(words))
             case .choices(let choices): return .words(try some(of: choices, words))
             case .names: return .words(try names(words))
+            case .networks: return .networks(try networks(words))
             default: break
             }
             var globs: [PathGlob] = []
@@ -110,7 +112,7 @@ extension ValueKind {
             let isPlain = !text.isEmpty && text.utf8.count <= 9 && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
             guard isPlain, let number = Int(text), (least...most).contains(number) else { throw ValueMistake(hint) }
             return .number(number)
-        case .globs, .command, .choices, .names: throw ValueMistake("expected \(expectation); \(hint)")
+        case .globs, .command, .choices, .names, .networks: throw ValueMistake("expected \(expectation); \(hint)")
         }
     }
 
@@ -133,6 +135,17 @@ extension ValueKind {
             throw ValueMistake("\(quoted(word)) is no name; letters, digits, - and _, at most 64", at: position)
         }
         return words.map(\.0)
+    }
+
+    private func networks(_ words: [(String, TextPosition)]) throws(ValueMistake) -> [NetworkRange] {
+        var networks: [NetworkRange] = []
+        for (word, position) in words {
+            guard let network = NetworkRange(word) else {
+                throw ValueMistake("\(quoted(word)) is no network; \(hint)", at: position)
+            }
+            networks.append(network)
+        }
+        return networks
     }
 
     private func command(_ words: [(String, TextPosition)]) throws(ValueMistake) -> [String] {

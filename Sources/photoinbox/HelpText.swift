@@ -44,7 +44,7 @@ struct HelpText {
             ("retry", RetryCommand.lesson), ("release", ReleaseCommand.lesson), ("discard", DiscardCommand.lesson),
             ("undo", UndoCommand.lesson), ("stats", StatsCommand.lesson), ("config", ConfigCommand.lesson),
             ("tail", TailCommand.lesson), ("log", LogCommand.lesson), ("search", SearchCommand.lesson),
-            ("import", ImportCommand.lesson), ("import-csv", ImportCSVCommand.lesson),
+            ("import", ImportCommand.lesson), ("fetch", FetchCommand.lesson), ("import-csv", ImportCSVCommand.lesson),
             ("export-csv", ExportCSVCommand.lesson), ("export-json", ExportJSONCommand.lesson),
             ("top", TopCommand.lesson),
         ]

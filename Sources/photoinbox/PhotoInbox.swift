@@ -26,7 +26,8 @@ struct PhotoInbox: ParsableCommand {
             CommandGroup(
                 name: "Act",
                 subcommands: [
-                    ImportCommand.self, PauseCommand.self, ResumeCommand.self, RescanCommand.self, RetryCommand.self,
+                    ImportCommand.self, FetchCommand.self, PauseCommand.self, ResumeCommand.self, RescanCommand.self,
+                    RetryCommand.self,
                     ReleaseCommand.self,
                     DiscardCommand.self, UndoCommand.self, ReloadCommand.self,
                 ]),

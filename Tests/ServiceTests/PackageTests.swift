@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-private let programs = ["photoinboxd", "photoinbox", "photoinbox-decoder"]
+private let programs = ["photoinboxd", "photoinbox", "photoinbox-decoder", "photoinbox-fetch"]
 private let obstacle =
     SystemdBox.obstacle ?? BuiltPrograms.obstacle
     ?? (programs.allSatisfy { access("\(BuiltPrograms.directory)/\($0)", X_OK) == 0 }

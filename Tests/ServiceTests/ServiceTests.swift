@@ -124,6 +124,21 @@ extension WithSystemd {
                 ], in: try await box.run(script: "service-thumbnails.sh"))
         }
 
+        @Test(
+            "Photos are downloaded by a unit that has the network and may write to inboxes alone",
+            .enabled(
+                if: access("\(BuiltPrograms.directory)/photoinbox-fetch", X_OK) == 0
+                    && access("/usr/bin/python3", X_OK) == 0,
+                "skipped: photoinbox-fetch is not built, or Python is not installed"), .timeLimit(.minutes(3)))
+        func downloads() async throws {
+            expectHeld(
+                [
+                    "there is a server", "the socket is there for the operators", "others may not ask",
+                    "a photo is fetched", "by the unit", "and filed", "nothing is left of it", "and nothing half done",
+                    "this machine is not fetched from, where the configuration does not say so",
+                ], in: try await box.run(script: "service-fetch.sh"))
+        }
+
         @Test("A broken configuration ends it with status 78, once", .timeLimit(.minutes(3)))
         func refuses() async throws {
             expectHeld(

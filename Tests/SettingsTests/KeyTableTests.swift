@@ -24,7 +24,7 @@ struct KeyTableTests {
         for line in Settings.defaultFileText().split(separator: "\n", omittingEmptySubsequences: false) {
             let isSetting = line.hasPrefix("#") && !line.hasPrefix("# ") && line.count > 1
             // A timer has one of the two.
-            lines.append(isSetting && !line.hasPrefix("#at") ? line.dropFirst() : line)
+            lines.append(isSetting && !line.hasPrefix("#at =") ? line.dropFirst() : line)
         }
         let settings = try settings(lines.joined(separator: "\n"))
         let given = Set(settings.effective.filter { $0.origin != .standard }.map(\.key))

@@ -117,6 +117,11 @@ struct MistakeTests {
             "[metrics]\ntextfile = '/l/photos.prom'",
             "photoinbox.toml:4:12: textfile = '/l/photos.prom': this lies in the library"
         ),
+        (
+            "[fetch]\nallow-private = ['10.0.0.0/8', '10.0.0.1/8']",
+            "photoinbox.toml:4:32: allow-private = ['10.0.0.0/8', '10.0.0.1/8']: \"10.0.0.1/8\" is no network; write "
+                + "networks, like [\"192.168.1.0/24\", \"fd00::/8\"]"
+        ),
         ("[signals]\nKILL = 'dump'", "photoinbox.toml:4:1: KILL = 'dump': no program can catch SIGKILL"),
         (
             "[signals]\nURS1 = 'dump'",

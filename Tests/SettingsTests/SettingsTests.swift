@@ -1,3 +1,4 @@
+import Fetching
 import FileValues
 import PhotoModel
 import Testing
@@ -161,6 +162,19 @@ struct SettingsTests {
         let settings = try settings(text, at: "conf/photoinbox.toml")
         #expect(settings.library?.path == "/home/ana/conf/library")
         #expect(settings.inboxes[0].path == "/home/ana/conf/in/box")
+    }
+
+    @Test func downloadsHaveLimits() throws {
+        #expect(try settings("library = '/l'\n[inbox.a]\npath = '/a'").fetch == FetchLimits())
+        let fetch = try settings(
+            "library = '/l'\n[inbox.a]\npath = '/a'\n[fetch]\nat-once = '3'\ndeadline = '1m'\nstall = '2s'\n"
+                + "largest = '1M'\ntries = '2'\npause = '10ms'\nallow-private = ['127.0.0.1', '::1']"
+        ).fetch
+        let allowed = [NetworkRange("127.0.0.1"), NetworkRange("::1")].compactMap(\.self)
+        #expect(
+            fetch
+                == FetchLimits(
+                    atOnce: 3, deadline: 60, stall: 2, largest: 1 << 20, tries: 2, pause: 10, allowed: allowed))
     }
 
     @Test func renditionsAreOfEachInbox() throws {

@@ -18,4 +18,6 @@ int clinux_o_path(void);                                                        
 /* memfd_create(2), closed on exec, not executable where the kernel knows that. */
 int clinux_memory_file(const char *name);
 int clinux_seal(int fd);                                                        /* fcntl(2), F_ADD_SEALS, all of them */
+int clinux_set_attribute(int fd, const char *name, const void *value, uint64_t length);     /* fsetxattr(2) */
+int64_t clinux_attribute(int fd, const char *name, void *value, uint64_t room);             /* fgetxattr(2) */
 #endif

@@ -291,7 +291,7 @@ extension InboxWorker {
             camera: report.camera, proof: member.proof, sourceIdentity: member.source.identity,
             part: SetPart(
                 role: member.role.code, contentIdentifier: report.contentIdentifier, key: member.name.key.bytes,
-                shortKey: member.name.shortKeys.first?.bytes))
+                shortKey: member.name.shortKeys.first?.bytes), origin: member.source.origin)
     }
 }
 

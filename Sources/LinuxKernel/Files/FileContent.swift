@@ -32,6 +32,13 @@ extension OwnedDescriptor {
         try result.get()
     }
 
+    /// Makes it `length` bytes long. See ftruncate(2).
+    public borrowing func cut(to length: UInt64) throws(SystemCallError) {
+        guard let end = off_t(exactly: length) else { throw SystemCallError("ftruncate", .invalidArgument) }
+        let number = raw
+        try systemCall("ftruncate") { ftruncate(number, end) }
+    }
+
     /// Makes content and attributes, or a directory's entries, durable; see fsync(2).
     ///
     /// Never retried, not even after EINTR: a failed fsync may have dropped the pages that it could not write and

@@ -55,6 +55,19 @@ public func connect(to path: BytePath, patience: Duration?) throws(SystemCallErr
     return socket
 }
 
+/// Both ends of a connection without a path, closed on exec: the second is for a program that is started with it. What is
+/// sent and received by the first takes `patience` each at most, then fails with EAGAIN. See socketpair(2).
+package func connectedPair(patience: Duration) throws(SystemCallError) -> (Int32, Int32) {
+    var ends: [Int32] = [-1, -1]
+    let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    try systemCall("socketpair") { socketpair(AF_UNIX, kind, 0, &ends) }
+    let near = ends[0]
+    let (seconds, attoseconds) = patience.components
+    let milliseconds = max(1, seconds * 1_000 + attoseconds / 1_000_000_000_000_000)
+    try systemCall("setsockopt") { clinux_socket_patience(near, milliseconds) }
+    return (near, ends[1])
+}
+
 /// A name in an open directory as a path: a socket address has room for 107 bytes, which many a path needs more than.
 private func place(_ name: BytePath, in directory: Int32) -> BytePath {
     BytePath("/proc/self/fd/\(directory)").appending(name)

@@ -59,7 +59,7 @@ struct ImportCommand: ParsableCommand {
         // Where only directories were named, the daemon is asked which inboxes it has; or its last dump is.
         let state = places.settings == nil ? (try? contact.freshState()) ?? contact.lastState() : nil
         let known = EvidenceSearch.knownPlaces(places.settings, state)
-        let inbox = try chosen(among: known.inboxes)
+        let inbox = try known.inbox(named: inbox)
         let target = try ImportTarget(inbox, places.settings, known)
         let plans = try directories.map { try plan(for: $0.path, target, places) }
         let catalogue = try openCatalogue(places, display)
@@ -114,24 +114,6 @@ struct ImportCommand: ParsableCommand {
 
     static func busy(_ source: BytePath) -> CommandFailure {
         CommandFailure(.busy, "another run imports from \(source)", action: "Wait for it, or stop it.")
-    }
-
-    private func chosen(among inboxes: [InboxPlace]) throws(CommandFailure) -> InboxPlace {
-        let names = inboxes.map(\.name).joined(separator: ", ")
-        if let inbox {
-            if let found = inboxes.first(where: { $0.name == inbox }) { return found }
-            throw CommandFailure(
-                .usage, "there is no inbox \(inbox)", action: names.isEmpty ? nil : "There are: \(names)")
-        }
-        guard let first = inboxes.first else {
-            throw CommandFailure(
-                .configuration, "no inbox is known",
-                action: "Name the daemon's configuration with --config, or start photoinboxd once.")
-        }
-        guard inboxes.count == 1 else {
-            throw CommandFailure(.usage, "there are several inboxes: \(names)", action: "Choose with --inbox.")
-        }
-        return first
     }
 
     private func plan(

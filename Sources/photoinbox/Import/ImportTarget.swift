@@ -73,3 +73,24 @@ enum ImportMemoryPlace {
         return nil
     }
 }
+
+extension KnownPlaces {
+    /// The inbox that photos are brought into: the one that is named, or the only one.
+    func inbox(named name: String?) throws(CommandFailure) -> InboxPlace {
+        let names = inboxes.map(\.name).joined(separator: ", ")
+        if let name {
+            if let found = inboxes.first(where: { $0.name == name }) { return found }
+            throw CommandFailure(
+                .usage, "there is no inbox \(name)", action: names.isEmpty ? nil : "There are: \(names)")
+        }
+        guard let first = inboxes.first else {
+            throw CommandFailure(
+                .configuration, "no inbox is known",
+                action: "Name the daemon's configuration with --config, or start photoinboxd once.")
+        }
+        guard inboxes.count == 1 else {
+            throw CommandFailure(.usage, "there are several inboxes: \(names)", action: "Choose with --inbox.")
+        }
+        return first
+    }
+}

@@ -9,13 +9,13 @@ final class Interruption {
     private(set) var isStopAsked = false
     private var isProgressAsked = false
     private let announce: (String) -> Void
-    /// What the run ends behind when it is to stop.
-    private let step: String
+    /// What is said when a stop is asked for.
+    private let words: String
     private var signals = sigset_t()
 
-    /// `announce` is given what to say when a stop is asked for.
-    init(of step: String = "photo", announce: @escaping (String) -> Void) {
-        self.step = step
+    /// `announce` is given what to say when a stop is asked for: that the run ends after its `step`, or the `words`.
+    init(of step: String = "photo", words: String? = nil, announce: @escaping (String) -> Void) {
+        self.words = words ?? "stopping after this \(step); again: now"
         self.announce = announce
         ProcessSignals.block([.int, .term, .usr1])
         sigemptyset(&signals)
@@ -41,7 +41,7 @@ final class Interruption {
         case SIGINT, SIGTERM:
             if isStopAsked { return true }
             isStopAsked = true
-            announce("stopping after this \(step); again: now")
+            announce(words)
         default: return nil
         }
         return false

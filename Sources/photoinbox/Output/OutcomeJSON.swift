@@ -19,6 +19,7 @@ extension StoredPhoto {
                     JSONField("height", photo.height.map { .unsigned(UInt64($0)) } ?? .null),
                     JSONField("orientation", photo.orientation.map { .unsigned(UInt64($0)) } ?? .null),
                     JSONField("camera", photo.camera.map { .string($0) } ?? .null),
+                    JSONField("origin", photo.origin.map { .string($0) } ?? .null),
                     JSONField("proof", .string(photo.proof)), JSONField("source_kept", .boolean(sourceKept)),
                     JSONField("superseded_at", supersededAt?.json ?? .null),
                     JSONField("undone_by_request", undoneBy.map { .integer($0) } ?? .null),

@@ -54,6 +54,7 @@ extension StoredPhoto {
         if let width = photo.width, let height = photo.height { kind += ", \(width) × \(height)" }
         text.add("kind", "\(kind), \(HumanText.count(photo.size)) bytes")
         if let camera = photo.camera { text.add("camera", shown(camera)) }
+        if let origin = photo.origin { text.add("source", shown(origin)) }
         text.add("sha256", hexadecimal(photo.sha256))
         if let supersededAt, undoneBy != nil {
             text.add("but", "it was taken back \(shortTime(supersededAt, now: now))", textPaint: .notice)

@@ -89,7 +89,7 @@ show_toolchain() { # UNIT…: without their ending
 gather_programs() {
     local program
     install -d /run/built
-    for program in photoinboxd photoinbox photoinbox-decoder; do
+    for program in photoinboxd photoinbox photoinbox-decoder photoinbox-fetch; do
         if [ -x "$programs/$program" ]; then
             ln -s "$programs/$program" "/run/built/$program"
         else

@@ -1,25 +1,24 @@
-import FileValues
-import Filing
+package import FileValues
 import Glibc
-import LinuxKernel
+package import LinuxKernel
 import SystemPackage
 
-/// The inbox as an import sees it: its root, a hidden directory for copies that are not whole yet, and the directory that
-/// this run's photos come into.
+/// The inbox as those see it who bring photos into it, by import or fetch: its root, a hidden directory for files that are
+/// not whole yet, and the directory that this run's photos come into.
 ///
 /// The daemon goes into no hidden directory, so it hears nothing of a copy until that is moved to its place, whole. The
 /// hidden directory is locked while its run lives; what a run that was killed left in one is removed by the next.
-final class ImportInbox: Sendable {
-    static let prefix = FileNames.prefix + "import-"
+package final class ImportInbox: Sendable {
+    package static let prefix = FileNames.prefix + "import-"
 
-    let root: OwnedDescriptor
+    package let root: OwnedDescriptor
     let status: FileStatus
     private let workDirectory: SharedFile
     private let workName: BytePath
     private let minFree: UInt64
     private let lastNumber = Locked(0)
 
-    init(_ path: BytePath, minFree: UInt64) throws(SystemCallError) {
+    package init(_ path: BytePath, minFree: UInt64) throws(SystemCallError) {
         self.minFree = minFree
         let opened = try LinuxKernel.openDirectory(path)
         status = try FileStatus(of: opened)
@@ -49,7 +48,7 @@ final class ImportInbox: Sendable {
 
     /// Takes the hidden directory away, with the copies in it that got no name, and the directories of runs of which
     /// nothing is left.
-    func close() {
+    package func close() {
         if let entries = try? workDirectory.descriptor.entries() {
             for entry in entries { try? workDirectory.descriptor.remove(entry.name) }
         }
@@ -70,13 +69,13 @@ final class ImportInbox: Sendable {
     }
 
     /// How many bytes may still be written, beyond those that are to be left free.
-    func room() throws(SystemCallError) -> UInt64 {
+    package func room() throws(SystemCallError) -> UInt64 {
         let available = try FileSystemStatus(of: root).available
         return available > minFree ? available - minFree : 0
     }
 
     /// A new empty file that nobody else sees, open for reading and writing, and its name.
-    func makeCopy() throws(SystemCallError) -> (name: BytePath, content: SharedFile) {
+    package func makeCopy() throws(SystemCallError) -> (name: BytePath, content: SharedFile) {
         let number = lastNumber.withLock { number in
             number += 1
             return number
@@ -88,11 +87,11 @@ final class ImportInbox: Sendable {
     }
 
     /// Lets a copy go.
-    func discard(_ name: BytePath) { try? workDirectory.descriptor.remove(name) }
+    package func discard(_ name: BytePath) { try? workDirectory.descriptor.remove(name) }
 
     /// What a file that comes here is given: whoever may put files into the inbox may take them out of it again, which
     /// the daemon has to. Bits of the mode beyond those are the source's, and mean nothing on a card.
-    func dress(_ file: borrowing OwnedDescriptor, isDirectory: Bool) throws(SystemCallError) {
+    package func dress(_ file: borrowing OwnedDescriptor, isDirectory: Bool) throws(SystemCallError) {
         if geteuid() == 0 {
             try? file.setOwner(user: status.user, group: status.group)
         } else {
@@ -102,7 +101,7 @@ final class ImportInbox: Sendable {
     }
 
     /// The directory `path` below the inbox, made with what is missing on the way.
-    func openDirectory(_ path: BytePath) throws(SystemCallError) -> OwnedDescriptor {
+    package func openDirectory(_ path: BytePath) throws(SystemCallError) -> OwnedDescriptor {
         var current = try root.openDirectoryBeneath("")
         for name in path.components {
             do throws(SystemCallError) {
@@ -121,7 +120,7 @@ final class ImportInbox: Sendable {
     }
 
     /// Moves a copy to its place, under another name if that one is taken; the name.
-    func place(
+    package func place(
         _ copy: BytePath, in directory: borrowing OwnedDescriptor, as name: BytePath
     ) throws(SystemCallError) -> BytePath {
         var last = SystemCallError("renameat2", .fileExists, path: name)
@@ -156,7 +155,7 @@ final class ImportInbox: Sendable {
 }
 
 /// A descriptor that two threads hand on to each other.
-final class SharedFile: Sendable {
-    let descriptor: OwnedDescriptor
-    init(_ descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
+package final class SharedFile: Sendable {
+    package let descriptor: OwnedDescriptor
+    package init(_ descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
 }

@@ -1,19 +1,25 @@
-import FileValues
-import Filing
+package import FileValues
 import Glibc
-import LinuxKernel
+package import LinuxKernel
 import SystemPackage
 
-// The directories `import-DATE-N` of the inbox. The daemon takes the photos out of them and leaves the directories, since
-// it removes none that it did not make; so the next import, or this one at its end, removes those in which nothing is.
+// The directories `import-DATE-N` and `fetch-DATE-N` of the inbox. The daemon takes the photos out of them and leaves the directories, since
+// it removes none that it did not make; so the next run, or this one at its end, removes those in which nothing is.
 //
 // A run holds a shared lock on its own. Who removes one takes the exclusive lock first, so that no run that is about to
 // name a photo loses the directory under it.
 extension ImportInbox {
+    /// What a run brings photos by.
+    package enum Run: String, CaseIterable, Sendable {
+        case fetch, `import`
+    }
+
     /// Makes the directory of a new run, `import-DATE-N`; its name, and what holds it.
-    func makeRun(date: String) throws(SystemCallError) -> (name: BytePath, hold: SharedFile) {
+    package func makeRun(_ kind: Run = .import, date: String) throws(SystemCallError) -> (
+        name: BytePath, hold: SharedFile
+    ) {
         for number in 1..<10_000 {
-            let name = BytePath("import-\(date)-\(number)")
+            let name = BytePath("\(kind.rawValue)-\(date)-\(number)")
             do throws(SystemCallError) {
                 try root.makeDirectory(name, mode: 0o700)
             } catch {
@@ -31,7 +37,7 @@ extension ImportInbox {
 
     /// Keeps other runs from removing the directory `name` for as long as the value lives; nil where it is gone, or about
     /// to be.
-    func hold(_ name: BytePath) -> SharedFile? {
+    package func hold(_ name: BytePath) -> SharedFile? {
         guard let directory = try? root.openDirectoryBeneath(name) else { return nil }
         // Where there are no locks, nobody gets the exclusive one either.
         if flock(directory.raw, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK { return nil }
@@ -54,7 +60,9 @@ extension ImportInbox {
     /// `import-2026-11-22-1`.
     static func isRun(_ name: BytePath) -> Bool {
         let parts = name.bytes.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-        guard parts.count == 5, parts[0].elementsEqual("import".utf8) else { return false }
+        guard parts.count == 5, Run.allCases.contains(where: { parts[0].elementsEqual($0.rawValue.utf8) }) else {
+            return false
+        }
         let digits = parts.dropFirst().allSatisfy { part in part.allSatisfy { (0x30...0x39).contains($0) } }
         return digits && parts[1].count == 4 && parts[2].count == 2 && parts[3].count == 2 && !parts[4].isEmpty
     }

@@ -1,0 +1,217 @@
+#define _GNU_SOURCE
+#include "ctransfers.h"
+#include <curl/curl.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* All sockets are in one epoll set, which is what the monitor watches. */
+struct ctransfers {
+    CURLM *multi;
+    int epoll;
+    int is_time_new;
+    int64_t time;
+};
+
+struct ctransfer {
+    CURL *easy;
+    struct curl_slist *headers;
+    struct ctransfer_calls calls;
+    void *context;
+};
+
+static int watch(CURL *easy, curl_socket_t socket, int what, void *pointer, void *known) {
+    struct ctransfers *all = pointer;
+    struct epoll_event event = {.data.fd = socket};
+    (void)easy, (void)known;
+    if (what == CURL_POLL_REMOVE) {
+        /* One that is closed already has left the set by itself. */
+        (void)epoll_ctl(all->epoll, EPOLL_CTL_DEL, socket, NULL);
+        return 0;
+    }
+    if (what & CURL_POLL_IN) event.events |= EPOLLIN;
+    if (what & CURL_POLL_OUT) event.events |= EPOLLOUT;
+    /* A number may have been closed and given to another socket, unseen. */
+    if (epoll_ctl(all->epoll, EPOLL_CTL_MOD, socket, &event) == 0) return 0;
+    return errno == ENOENT ? epoll_ctl(all->epoll, EPOLL_CTL_ADD, socket, &event) : -1;
+}
+
+static int set_time(CURLM *multi, long ms, void *pointer) {
+    struct ctransfers *all = pointer;
+    (void)multi;
+    all->time = ms;
+    all->is_time_new = 1;
+    return 0;
+}
+
+static curl_socket_t open_socket(void *pointer, curlsocktype purpose, struct curl_sockaddr *to) {
+    struct ctransfer *transfer = pointer;
+    const uint8_t *bytes;
+    size_t length;
+    if (purpose != CURLSOCKTYPE_IPCXN) return CURL_SOCKET_BAD;
+    if (to->family == AF_INET) {
+        bytes = (const uint8_t *)&((struct sockaddr_in *)&to->addr)->sin_addr;
+        length = 4;
+    } else if (to->family == AF_INET6) {
+        bytes = (const uint8_t *)&((struct sockaddr_in6 *)&to->addr)->sin6_addr;
+        length = 16;
+    } else {
+        return CURL_SOCKET_BAD;
+    }
+    if (!transfer->calls.allow(transfer->context, bytes, length)) return CURL_SOCKET_BAD;
+    return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+}
+
+static size_t take_head(char *bytes, size_t size, size_t count, void *pointer) {
+    struct ctransfer *transfer = pointer;
+    size_t length = size * count;
+    return transfer->calls.head(transfer->context, (const uint8_t *)bytes, length) ? length : 0;
+}
+
+static size_t take_body(char *bytes, size_t size, size_t count, void *pointer) {
+    struct ctransfer *transfer = pointer;
+    size_t length = size * count;
+    return transfer->calls.body(transfer->context, (const uint8_t *)bytes, length) ? length : 0;
+}
+
+struct ctransfers *ctransfers_make(void) {
+    static int is_ready;
+    struct ctransfers *all = calloc(1, sizeof *all);
+    if (!all) return NULL;
+    if (!is_ready && curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) goto failed;
+    is_ready = 1;
+    all->time = -1;
+    all->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (all->epoll < 0) goto failed;
+    all->multi = curl_multi_init();
+    if (!all->multi) {
+        close(all->epoll);
+        goto failed;
+    }
+    curl_multi_setopt(all->multi, CURLMOPT_SOCKETFUNCTION, watch);
+    curl_multi_setopt(all->multi, CURLMOPT_SOCKETDATA, all);
+    curl_multi_setopt(all->multi, CURLMOPT_TIMERFUNCTION, set_time);
+    curl_multi_setopt(all->multi, CURLMOPT_TIMERDATA, all);
+    return all;
+failed:
+    free(all);
+    return NULL;
+}
+
+int ctransfers_descriptor(const struct ctransfers *all) { return all->epoll; }
+
+void ctransfers_turn(struct ctransfers *all, int is_time) {
+    struct epoll_event events[64];
+    int running, count = epoll_wait(all->epoll, events, 64, 0);
+    for (int i = 0; i < count; i++) {
+        int what = 0;
+        if (events[i].events & EPOLLIN) what |= CURL_CSELECT_IN;
+        if (events[i].events & EPOLLOUT) what |= CURL_CSELECT_OUT;
+        if (events[i].events & (EPOLLERR | EPOLLHUP)) what |= CURL_CSELECT_ERR;
+        curl_multi_socket_action(all->multi, events[i].data.fd, what, &running);
+    }
+    if (is_time) curl_multi_socket_action(all->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+}
+
+int ctransfers_next_time(struct ctransfers *all, int64_t *ms) {
+    int is_new = all->is_time_new;
+    all->is_time_new = 0;
+    *ms = all->time;
+    return is_new;
+}
+
+static int add_line(struct ctransfer *transfer, const char *line) {
+    struct curl_slist *longer;
+    if (!line) return 1;
+    longer = curl_slist_append(transfer->headers, line);
+    if (longer) transfer->headers = longer;
+    return longer != NULL;
+}
+
+struct ctransfer *ctransfers_begin(
+    struct ctransfers *all, const struct ctransfer_order *order, const struct ctransfer_calls *calls) {
+    struct ctransfer *transfer = calloc(1, sizeof *transfer);
+    int is_secure = strncasecmp(order->url, "https:", 6) == 0, failed = 0;
+    CURL *easy;
+    if (!transfer) return NULL;
+    transfer->calls = *calls;
+    transfer->context = order->context;
+    transfer->easy = easy = curl_easy_init();
+    if (!easy) {
+        free(transfer);
+        return NULL;
+    }
+#define SET(option, value) failed |= curl_easy_setopt(easy, option, value) != CURLE_OK
+    SET(CURLOPT_URL, order->url);
+    SET(CURLOPT_PRIVATE, transfer);
+    SET(CURLOPT_USERAGENT, order->agent);
+    SET(CURLOPT_NOSIGNAL, 1L);
+    SET(CURLOPT_PROTOCOLS_STR, "http,https");
+    /* What began encrypted stays so. */
+    SET(CURLOPT_REDIR_PROTOCOLS_STR, is_secure ? "https" : "http,https");
+    SET(CURLOPT_FOLLOWLOCATION, 1L);
+    SET(CURLOPT_MAXREDIRS, (long)order->redirects);
+    SET(CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
+    /* Not what the environment says: the address that is connected to would be the proxy's. */
+    SET(CURLOPT_PROXY, "");
+    SET(CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+    SET(CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    SET(CURLOPT_OPENSOCKETDATA, transfer);
+    SET(CURLOPT_HEADERFUNCTION, take_head);
+    SET(CURLOPT_HEADERDATA, transfer);
+    SET(CURLOPT_WRITEFUNCTION, take_body);
+    SET(CURLOPT_WRITEDATA, transfer);
+    SET(CURLOPT_TIMEOUT_MS, (long)order->deadline_ms);
+    SET(CURLOPT_CONNECTTIMEOUT_MS, (long)order->connect_ms);
+    /* A name that is looked up still would be waited for when the transfer is removed. */
+    SET(CURLOPT_QUICK_EXIT, 1L);
+    failed |= !add_line(transfer, order->range) || !add_line(transfer, order->condition);
+    if (transfer->headers) SET(CURLOPT_HTTPHEADER, transfer->headers);
+#undef SET
+    if (failed || curl_multi_add_handle(all->multi, easy) != CURLM_OK) {
+        curl_easy_cleanup(easy);
+        curl_slist_free_all(transfer->headers);
+        free(transfer);
+        return NULL;
+    }
+    return transfer;
+}
+
+int ctransfers_ended(struct ctransfers *all, struct ctransfer_end *end) {
+    CURLMsg *message;
+    int left;
+    while ((message = curl_multi_info_read(all->multi, &left))) {
+        char *pointer = NULL, *place = NULL;
+        if (message->msg != CURLMSG_DONE) continue;
+        /* What the message points to goes when the transfer is removed. */
+        end->code = (int)message->data.result;
+        if (curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &pointer) != CURLE_OK || !pointer) continue;
+        end->transfer = (struct ctransfer *)pointer;
+        end->context = end->transfer->context;
+        end->place[0] = 0;
+        if (curl_easy_getinfo(message->easy_handle, CURLINFO_EFFECTIVE_URL, &place) == CURLE_OK && place &&
+            strlen(place) < sizeof end->place)
+            strcpy(end->place, place);
+        return 1;
+    }
+    return 0;
+}
+
+void ctransfers_remove(struct ctransfers *all, struct ctransfer *transfer) {
+    curl_multi_remove_handle(all->multi, transfer->easy);
+    curl_easy_cleanup(transfer->easy);
+    curl_slist_free_all(transfer->headers);
+    free(transfer);
+}
+
+void ctransfers_free(struct ctransfers *all) {
+    curl_multi_cleanup(all->multi);
+    close(all->epoll);
+    free(all);
+}
+
+const char *ctransfers_text(int code) { return curl_easy_strerror((CURLcode)code); }

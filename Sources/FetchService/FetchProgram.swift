@@ -1,0 +1,93 @@
+import ControlProtocol
+import Fetching
+package import FileValues
+import Glibc
+package import LinuxKernel
+import Settings
+import SystemMonitor
+import SystemPackage
+
+/// What `photoinbox-fetch` does with its arguments; see docs/decisions/0025.
+package enum FetchProgram {
+    /// How the program was started.
+    package enum Mode: Hashable, Sendable {
+        /// As a child, with a connection as its standard input: it believes what it is told, since whoever started it has
+        /// the same rights.
+        case child
+        /// By the service manager, for members of the operators' group and the user `client`: of a request only the
+        /// inbox's name and the addresses count, everything else stands in the configuration.
+        case service(client: String, configuration: BytePath?)
+    }
+
+    /// Serves `connection` and ends the process. Call it in `main`, before there are threads.
+    package static func run(_ mode: Mode, _ connection: consuming OwnedDescriptor) throws -> Never {
+        let resolve: FetchService.Resolver
+        switch mode {
+        case .child:
+            resolve = { request in
+                guard let place = request.place else { throw FetchProblem("the request names no place") }
+                return place
+            }
+        case .service(let client, let named):
+            var named = named
+            if named == nil, let socket = try? localPath(of: connection) {
+                named = StandardPlaces.configuration(ofSocket: socket)
+            }
+            let settings = try read(named ?? StandardPlaces.systemFile)
+            try check(PeerCredentials(of: connection), client, settings)
+            resolve = { try place(of: $0, settings) }
+        }
+        let service = try FetchService(
+            owning: connection, date: today(),
+            // Who has started a child tells people himself.
+            tell: { if mode != .child { tell("photoinbox-fetch: \($0)") } }, exit: { Glibc.exit($0) },
+            resolve: resolve)
+        service.start()
+        withExtendedLifetime(service) { ProcessSignals.parkMainThread() }
+    }
+
+    private static func check(_ peer: PeerCredentials, _ client: String, _ settings: Settings) throws {
+        let user = getpwnam(client)?.pointee.pw_uid ?? UInt32(client)
+        let group = settings.operators.map { getgrnam($0)?.pointee.gr_gid ?? UInt32($0) } ?? getegid()
+        guard peer.user == 0 || peer.user == user || group.map({ peer.isIn(group: $0) }) == true else {
+            throw FetchProblem("asked by \(peer), who is no operator")
+        }
+    }
+
+    private static func place(of request: FetchRequest, _ settings: Settings) throws -> FetchPlace {
+        guard request.place == nil else { throw FetchProblem("the place is the configuration's to say") }
+        guard let inbox = settings.inboxes.first(where: { $0.name == request.inbox }) else {
+            throw FetchProblem("the configuration has no inbox \(escapeForDisplay(Array(request.inbox.utf8)))")
+        }
+        return FetchPlace(
+            path: inbox.path.bytes, limits: settings.fetch, minFree: settings.library?.minFree ?? 0)
+    }
+
+    private static func read(_ path: BytePath) throws -> Settings {
+        let file = try descriptorCall("open", path: path) {
+            path.withCString { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+        }
+        var content = [UInt8](repeating: 0, count: 1 << 20)
+        let count = try content.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+        var builder = SettingsBuilder(context: .ofProcess())
+        builder.addFile(Array(content[..<count]), path: path)
+        do throws(SettingsError) { return try builder.build() } catch {
+            throw FetchProblem("the configuration is wrong: \(error.issues.first.map { "\($0)" } ?? "")")
+        }
+    }
+
+    /// The local date: 2026-11-22.
+    private static func today() -> String {
+        var now = time(nil)
+        var parts = tm()
+        localtime_r(&now, &parts)
+        let two = { (number: Int32) in (number < 10 ? "0" : "") + "\(number)" }
+        return "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
+    }
+
+    /// A line on standard error, which is the journal's under a service manager.
+    package static func tell(_ line: String) {
+        var text = line + "\n"
+        _ = text.withUTF8 { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+}

@@ -1,0 +1,210 @@
+package import ControlProtocol
+import Fetching
+import FileValues
+import Glibc
+package import LinuxKernel
+import SystemMonitor
+import SystemPackage
+
+/// Serves one connection, which is one batch: takes the request, fetches, reports, and ends. When the other side goes away
+/// or the process is told to end, the batch is cancelled and leaves nothing half done. All of it on one queue.
+package final class FetchService: Sendable {
+    /// Where a request's photos are to go, and within which limits; throws a ``FetchProblem`` where it is not served.
+    package typealias Resolver = @Sendable (FetchRequest) throws -> FetchPlace
+
+    private struct State {
+        var frames = FrameReader(limit: FetchRequest.longest)
+        var run: FetchRun?
+        /// Where the request's addresses are among those that are fetched; nil for those that are none.
+        var places: [Int] = []
+        var told: FetchProgress?
+        /// Bytes wait to be sent.
+        var isSlow = false
+        var isAnswered = false
+        var isLeaving = false
+    }
+
+    private let queue = MonitorQueue(label: "photo-inbox.fetch")
+    private let connection: ConnectionMonitor
+    /// How long the request may take to come, then how often progress is told, then how long the answer may take to go.
+    private let pace: TimerMonitor
+    private let signals: SignalMonitor
+    private let resolve: Resolver
+    private let date: String
+    private let state: QueueBound<State>
+    private let tell: @Sendable (String) -> Void
+    private let exit: @Sendable (Int32) -> Void
+
+    /// Serves the other end of `socket`; `date` names the directory that photos come into, `tell` is given lines for the
+    /// log, and `exit` is called at the end. SIGTERM must be blocked. From any thread.
+    package init(
+        owning socket: consuming OwnedDescriptor, date: String, tell: @escaping @Sendable (String) -> Void,
+        exit: @escaping @Sendable (Int32) -> Void, resolve: @escaping Resolver
+    ) throws {
+        self.date = date
+        self.tell = tell
+        self.exit = exit
+        self.resolve = resolve
+        state = QueueBound(State(), queue: queue)
+        pace = try TimerMonitor(.once(after: .seconds(10)), label: "pace", queue: queue)
+        signals = try SignalMonitor([.term], label: "end", queue: queue)
+        connection = try ConnectionMonitor(
+            owning: socket, limit: FetchReport.longest, label: "client", queue: queue)
+    }
+
+    /// Begins; from any thread.
+    package func start() {
+        queue.async {
+            self.connection.setEventHandler { self.take($0) }
+            self.pace.setEventHandler { _ in self.tick() }
+            self.signals.setEventHandler { _ in self.giveUp() }
+            self.connection.activate()
+            self.pace.activate()
+            self.signals.activate()
+        }
+    }
+
+    private func take(_ event: ConnectionEvent) {
+        switch event {
+        case .received(let bytes): read(bytes)
+        case .sent:
+            state.onQueue { $0.isSlow = false }
+            if state.onQueue({ $0.isAnswered }) { leave() }
+        case .finished, .ended: giveUp()
+        }
+    }
+
+    private func read(_ bytes: [UInt8]) {
+        state.onQueue { $0.frames.add(bytes) }
+        while true {
+            do {
+                guard let frame = try state.onQueue({ state throws(FrameRefusal) in try state.frames.next() }) else {
+                    return
+                }
+                try take(frame)
+            } catch {
+                tell("\(error); it is not served")
+                return refuse("\(error)")
+            }
+        }
+    }
+
+    private func take(_ frame: [UInt8]) throws {
+        guard let run = state.onQueue({ $0.run }) else {
+            guard let request = FetchRequest(json: frame) else {
+                throw FetchProblem("what came is no request of version \(FetchRequest.currentVersion)")
+            }
+            return try begin(request)
+        }
+        guard frame.count <= FetchWord.longest, let word = FetchWord(json: frame) else {
+            throw FetchProblem("what came is no word to a batch")
+        }
+        guard let wanted = word.cancel else { return run.cancel(nil) }
+        // By its place in the request, where some may have been no addresses.
+        if let member = state.onQueue({ $0.places.firstIndex(of: wanted) }) { run.cancel(member) }
+    }
+
+    private func begin(_ request: FetchRequest) throws {
+        guard !request.addresses.isEmpty, request.addresses.count <= FetchLimits.mostAddresses else {
+            throw FetchProblem("1 to \(FetchLimits.mostAddresses) addresses are fetched at a time")
+        }
+        let place = try resolve(request)
+        var limits = place.limits
+        if let fewer = request.atOnce { limits.atOnce = min(limits.atOnce, max(1, fewer)) }
+        var addresses: [WebAddress] = []
+        var places: [Int] = []
+        var refused: [(Int, AddressRefusal)] = []
+        for (index, text) in request.addresses.enumerated() {
+            do throws(AddressRefusal) {
+                addresses.append(try WebAddress(text))
+                places.append(index)
+            } catch { refused.append((index, error)) }
+        }
+        let store = try FetchStore(BytePath(place.path), minFree: place.minFree, date: date)
+        let failed = refused.count
+        let map = places
+        let run = try FetchRun(addresses, limits, store: store, queue: queue) { report in
+            self.report(report, map, failed: failed)
+        }
+        state.onQueue { state in
+            state.places = map
+            state.run = run
+        }
+        for (index, refusal) in refused { send(.ended(index, FetchEnd(.failed, "\(refusal)"))) }
+        pace.reschedule(.every(.milliseconds(200)))
+        tell("fetching \(addresses.count) addresses into the inbox \(request.inbox)")
+        run.start()
+    }
+
+    /// What the run says, with the places of the request.
+    private func report(_ report: FetchReport, _ places: [Int], failed: Int) {
+        switch report {
+        case .ended(let member, let end): send(.ended(places[member], end))
+        case .outcome(var outcome):
+            outcome.failed += failed
+            tell("\(outcome.arrived) arrived, \(outcome.failed) failed, \(outcome.cancelled) cancelled")
+            answer(.outcome(outcome))
+        case .refused, .progress: break
+        }
+    }
+
+    /// Says how far it is, if that has changed and the other side reads; before the request and after the answer, that it
+    /// took too long.
+    private func tick() {
+        guard let run = state.onQueue({ $0.run }), !state.onQueue({ $0.isAnswered }) else { return leave() }
+        let progress = run.progress
+        let isNews = state.onQueue { state in
+            guard !state.isSlow, state.told != progress else { return false }
+            state.told = progress
+            return true
+        }
+        if isNews { send(.progress(progress)) }
+    }
+
+    private func send(_ report: FetchReport) {
+        switch connection.send(report.frame) {
+        case .done: break
+        case .waiting: state.onQueue { $0.isSlow = true }
+        case .refused: giveUp()
+        }
+    }
+
+    private func refuse(_ reason: String) {
+        if let run = state.onQueue({ $0.run }) { return run.cancel(nil) }
+        answer(.refused(reason))
+    }
+
+    private func answer(_ report: FetchReport) {
+        let isAlone = state.onQueue { state in
+            state.isAnswered = true
+            state.run = nil
+            return state.isLeaving
+        }
+        if isAlone { return finish() }
+        pace.reschedule(.once(after: .seconds(10)))
+        if connection.send(report.frame) != .waiting { leave() }
+    }
+
+    /// Nobody waits for an answer any more, or we are to end.
+    private func giveUp() {
+        guard let run = state.onQueue({ $0.run }) else { return leave() }
+        let isFirst = state.onQueue { state in
+            defer { state.isLeaving = true }
+            return !state.isLeaving
+        }
+        // Not here: this may be called by what the run reports.
+        if isFirst { queue.async { run.cancel(nil) } }
+    }
+
+    private func leave() {
+        let wasLeaving = state.onQueue { state in
+            defer { state.isLeaving = true }
+            return state.isLeaving
+        }
+        if !wasLeaving { finish() }
+    }
+
+    private func finish() {
+        connection.invalidate { self.pace.invalidate { self.signals.invalidate { self.exit(EX_OK) } } }
+    }
+}

@@ -1,0 +1,198 @@
+/// How one download ended.
+package struct FetchEnd: Hashable, Sendable, Codable {
+    package enum What: String, CaseIterable, Hashable, Sendable, Codable {
+        /// It is in the inbox, whole and durable.
+        case arrived
+        case failed, cancelled
+    }
+
+    package var what: What
+    /// Where it is in the inbox, or why it is not.
+    package var reason: String
+    package var bytes: UInt64
+    /// How often it was tried.
+    package var tries: Int
+
+    package init(_ what: What, _ reason: String, bytes: UInt64 = 0, tries: Int = 0) {
+        self.what = what
+        self.reason = reason
+        self.bytes = bytes
+        self.tries = tries
+    }
+}
+
+/// How a try ended that brought nothing whole.
+package struct TryFailure: Error, Hashable, Sendable {
+    package var reason: String
+    /// Whether another try may end otherwise.
+    package var mayPass: Bool
+    /// How long the server wants to be left alone, in milliseconds.
+    package var retryAfter: Int64?
+
+    package init(_ reason: String, mayPass: Bool, retryAfter: Int64? = nil) {
+        self.reason = reason
+        self.mayPass = mayPass
+        self.retryAfter = retryAfter
+    }
+}
+
+/// Which downloads of a batch run, wait and have ended. A value without clock or I/O: times are milliseconds of any clock
+/// that does not run backwards, and what is to be done is given back.
+package struct FetchBatch: Sendable {
+    package enum Action: Hashable, Sendable {
+        /// A try begins, and may take so many milliseconds.
+        case begin(Int, milliseconds: Int64)
+        /// The try that runs is to end at once; nothing more is told of it.
+        case abort(Int)
+        /// What is being put into the inbox is not to appear there, if it has not yet; its end is told all the same.
+        case withhold(Int)
+        /// This one has ended.
+        case ended(Int, FetchEnd)
+    }
+
+    private enum Phase: Sendable {
+        case queued
+        case running
+        /// Until its next try.
+        case waiting(until: Int64)
+        /// All of it has come, and is being put into the inbox.
+        case storing
+        case ended
+    }
+
+    private struct Member: Sendable {
+        var phase = Phase.queued
+        var tries = 0
+        /// From its first try on.
+        var deadline: Int64 = 0
+    }
+
+    /// Of those that wait for another try, at most: each has a file open.
+    private static let mostWaiting = 256
+
+    private let limits: FetchLimits
+    private var members: [Member]
+    /// The first that may still be queued.
+    private var front = 0
+    private var waiting: Set<Int> = []
+    private var slots = 0
+    package private(set) var endedCount = 0
+
+    package init(count: Int, limits: FetchLimits) {
+        self.limits = limits
+        members = Array(repeating: Member(), count: count)
+    }
+
+    /// Whether every member has ended.
+    package var isOver: Bool { endedCount == members.count }
+    /// Tries that run, and files that are being put into the inbox.
+    package var running: Int { slots }
+
+    /// Whether a try of it runs.
+    package func isRunning(_ member: Int) -> Bool {
+        if case .running = members[member].phase { true } else { false }
+    }
+
+    /// When the next one that waits is due; nil if there is none, or if no slot is free for it.
+    package var nextTime: Int64? {
+        guard slots < limits.atOnce else { return nil }
+        return waiting.compactMap { member in
+            if case .waiting(let until) = members[member].phase { until } else { nil }
+        }.min()
+    }
+
+    /// Begins what may begin by now.
+    package mutating func advance(at now: Int64) -> [Action] {
+        var actions: [Action] = []
+        while slots < limits.atOnce, let member = takeNext(at: now) {
+            if members[member].tries == 0 { members[member].deadline = now + limits.deadline * 1_000 }
+            members[member].tries += 1
+            members[member].phase = .running
+            slots += 1
+            actions.append(.begin(member, milliseconds: max(1, members[member].deadline - now)))
+        }
+        return actions
+    }
+
+    /// A try has brought all of it, which is now to be put into the inbox.
+    package mutating func arrived(_ member: Int) {
+        guard case .running = members[member].phase else {
+            preconditionFailure("member \(member) arrived, not running")
+        }
+        members[member].phase = .storing
+    }
+
+    /// It is in the inbox, or could not be put there.
+    package mutating func stored(_ member: Int, _ end: FetchEnd) -> [Action] {
+        guard case .storing = members[member].phase else {
+            preconditionFailure("member \(member) was not being stored")
+        }
+        slots -= 1
+        return [self.end(member, end)]
+    }
+
+    /// A try has brought nothing whole.
+    package mutating func failed(_ member: Int, _ failure: TryFailure, at now: Int64) -> [Action] {
+        guard case .running = members[member].phase else { preconditionFailure("member \(member) failed, not running") }
+        slots -= 1
+        let tries = members[member].tries
+        let pause = limits.pause(before: tries + 1, asked: failure.retryAfter)
+        guard failure.mayPass, tries < limits.tries else { return [end(member, FetchEnd(.failed, failure.reason))] }
+        guard now + pause < members[member].deadline else {
+            return [end(member, FetchEnd(.failed, "\(failure.reason); no time is left for another try"))]
+        }
+        members[member].phase = .waiting(until: now + pause)
+        waiting.insert(member)
+        return []
+    }
+
+    /// Nobody wants this one any more, whatever it is doing.
+    package mutating func cancel(_ member: Int) -> [Action] {
+        guard members.indices.contains(member) else { return [] }
+        let cancelled = FetchEnd(.cancelled, "cancelled")
+        switch members[member].phase {
+        case .queued: return [end(member, cancelled)]
+        case .waiting:
+            waiting.remove(member)
+            return [end(member, cancelled)]
+        case .running:
+            slots -= 1
+            return [.abort(member), end(member, cancelled)]
+        case .storing: return [.withhold(member)]
+        // It ended while somebody asked.
+        case .ended: return []
+        }
+    }
+
+    /// Nobody wants any.
+    package mutating func cancelAll() -> [Action] {
+        var actions: [Action] = []
+        for member in members.indices { actions += cancel(member) }
+        return actions
+    }
+
+    private mutating func end(_ member: Int, _ end: FetchEnd) -> Action {
+        members[member].phase = .ended
+        endedCount += 1
+        var end = end
+        end.tries = members[member].tries
+        return .ended(member, end)
+    }
+
+    /// What waited long enough comes before what has not been tried yet: its file is open, and its deadline runs.
+    private mutating func takeNext(at now: Int64) -> Int? {
+        let due = waiting.compactMap { member -> (Int64, Int)? in
+            if case .waiting(let until) = members[member].phase, until <= now { (until, member) } else { nil }
+        }.min { $0 < $1 }
+        if let (_, member) = due {
+            waiting.remove(member)
+            return member
+        }
+        guard waiting.count < Self.mostWaiting else { return nil }
+        while front < members.count {
+            defer { front += 1 }
+            if case .queued = members[front].phase { return front }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,122 @@
+import ArgumentParser
+import ControlProtocol
+import Fetching
+import FileValues
+import LinuxKernel
+import Reporting
+import Settings
+
+/// `photoinbox fetch URL…`: downloads photos into an inbox.
+struct FetchCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fetch", abstract: "Download photos from the network into an inbox.",
+        usage: "photoinbox fetch [OPTION…] URL…|FILE…")
+
+    static let lesson = """
+        EXAMPLES:
+          photoinbox fetch https://example.org/IMG_1.JPG
+                                              one photo, into the only inbox
+          photoinbox fetch --inbox web trip.links
+                                              all of a list, into "web"
+          photoinbox fetch --dry-run trip.links
+                                              which addresses there are, and what is wrong with others
+          photoinbox fetch --json trip.links | jq -r 'select(.what == "failed") | .address'
+
+        An address begins with http:// or https://. A file is a list of them (.links, one a line, # begins a remark), a
+        shortcut of Windows (.url) or of macOS (.webloc). Downloads run in photoinboxd-fetch.service where that is set
+        up, else in a child process. Each is tried again when what went wrong may pass, and goes on where it stopped.
+        Whole and synced, photos come into fetch-DATE-N/ of the inbox, and the daemon files them like any other.
+        [fetch] of the configuration says how large they may be, how long they may take, and which private networks
+        links may lead to: none, unless they are named.
+
+        Ctrl-C cancels what has not arrived and leaves nothing of it behind. SIGUSR1 says how far it is.
+
+        EXIT STATUS:
+          0 all have arrived   3 some have not, or were cancelled   64, 69, 77, 78
+        """
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: ArgumentHelp("The inbox that it goes into. Default: the only one.", valueName: "name"))
+    var inbox: String?
+
+    @Option(help: ArgumentHelp("Downloads at once, if fewer than fetch.at-once.", valueName: "number"))
+    var jobs: Int?
+
+    @Flag(name: .customLong("dry-run"), help: "Fetch nothing; say what would be fetched.")
+    var isDry = false
+
+    @Argument(help: ArgumentHelp("Addresses, or files that hold some.", valueName: "url"))
+    var sources: [RawArgument]
+
+    func validate() throws {
+        if let jobs, !(1...FetchLimits.mostAtOnce).contains(jobs) {
+            throw ValidationError("--jobs takes a number from 1 to \(FetchLimits.mostAtOnce)")
+        }
+    }
+
+    func run() throws {
+        let places = try Places(places)
+        let display = ProgressDisplay(json: output.json, silence: 5)
+        // Before there are other threads: signals are blocked while there is one.
+        let interruption = Interruption(words: "cancelling; what has arrived stays", announce: display.say)
+        let links = try FetchLinks(sources.map(\.path))
+        var report = FetchText(isJSON: output.json, isDry: isDry, links: links, display: display)
+        let contact = DaemonContact(places: places)
+        let state = places.settings == nil ? (try? contact.freshState()) ?? contact.lastState() : nil
+        let inbox = try EvidenceSearch.knownPlaces(places.settings, state).inbox(named: inbox)
+        for refusal in links.refusals { try report.tell(refusal) }
+        guard !isDry, !links.addresses.isEmpty else {
+            return try end(&report, FetchOutcome(), inbox.name)
+        }
+        let request = FetchRequest(
+            inbox: inbox.name, addresses: links.addresses.map(\.text), atOnce: jobs)
+        let place = FetchPlace(
+            path: inbox.path.bytes, limits: places.settings?.fetch ?? FetchLimits(),
+            minFree: places.settings?.library?.minFree ?? 0)
+        let line = try FetchLine(socket: places.runtime.appending("fetch"), request, place)
+        let outcome = try follow(line, &report, interruption)
+        display.clear()
+        line.end()
+        if outcome.arrived > 0, !contact.isRunning {
+            printRemark("photoinboxd is not running: they are filed when it is", asJSON: output.json)
+        }
+        try end(&report, outcome, inbox.name)
+    }
+
+    /// Takes what comes until the outcome, and hands on what is asked for at the terminal.
+    private func follow(
+        _ line: FetchLine, _ report: inout FetchText, _ interruption: Interruption
+    ) throws -> FetchOutcome {
+        var hasCancelled = false
+        while true {
+            if interruption.isHurried() {
+                // The other side sees that nobody is left, and cancels.
+                report.display.clear()
+                throw CommandEnd(status: .someLeft)
+            }
+            if interruption.isStopAsked, !hasCancelled {
+                hasCancelled = true
+                try line.send(FetchWord(cancel: nil).frame)
+            }
+            for said in try line.receive() {
+                switch said {
+                case .refused(let reason):
+                    report.display.clear()
+                    throw CommandFailure(.failed, "nothing is fetched: \(reason)")
+                case .progress(let progress): report.progress = progress
+                case .ended(let member, let end): try report.tell(member, end)
+                case .outcome(let outcome): return outcome
+                }
+            }
+            try report.show(asked: interruption.takeProgressRequest())
+        }
+    }
+
+    private func end(_ report: inout FetchText, _ outcome: FetchOutcome, _ inbox: String) throws {
+        try report.finish(outcome, inbox: inbox)
+        let links = report.links
+        if outcome.failed + outcome.cancelled + links.refusals.count > 0 { throw CommandEnd(status: .someLeft) }
+    }
+}

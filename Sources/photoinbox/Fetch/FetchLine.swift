@@ -1,0 +1,122 @@
+import ControlProtocol
+import Fetching
+import FileValues
+import Glibc
+import LinuxKernel
+import Reporting
+import SystemPackage
+
+/// The way to those who fetch one batch: photoinboxd-fetch.socket, or a child of this process where nobody listens. Used by
+/// the main thread alone.
+final class FetchLine {
+    private let socket: OwnedDescriptor
+    private var child: ChildProcess?
+    private var frames = FrameReader(limit: FetchReport.longest)
+    private var buffer = [UInt8](repeating: 0, count: 64 << 10)
+
+    /// So long an answer is waited for before signals and the display have their turn.
+    private static let turn = Duration.milliseconds(100)
+
+    /// Asks for a batch. Where the service cannot be asked, `place` goes with the request, to a child.
+    init(socket path: BytePath, _ request: FetchRequest, _ place: FetchPlace) throws(CommandFailure) {
+        do throws(SystemCallError) {
+            if let connected = try Self.service(at: path) {
+                socket = connected
+                try send(request.frame)
+                return
+            }
+            let (near, far) = try connectedPair(patience: Self.turn)
+            socket = OwnedDescriptor(taking: near)
+            let other = OwnedDescriptor(taking: far)
+            child = try ChildProcess.spawn(Self.program, ["--child"], input: .descriptor(other.raw))
+            var request = request
+            request.place = place
+            try send(request.frame)
+        } catch { throw Self.failure(error) }
+    }
+
+    /// Nil where no service can be asked: there is none, or this user may not ask it, who may write to the inbox himself.
+    private static func service(at path: BytePath) throws(SystemCallError) -> OwnedDescriptor? {
+        do throws(SystemCallError) { return try connect(to: path, patience: turn) } catch {
+            let none: [Errno] = [
+                .noSuchFileOrDirectory, .connectionRefused, .permissionDenied, .notPermitted, .notDirectory,
+            ]
+            guard none.contains(error.code) else { throw error }
+            return nil
+        }
+    }
+
+    /// Sends all of it.
+    func send(_ bytes: [UInt8]) throws(SystemCallError) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            do throws(SystemCallError) {
+                let raw = socket.raw
+                let count = try systemCall("send") {
+                    rest.withUnsafeBytes { Glibc.send(raw, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+                }
+                rest = rest.dropFirst(count)
+            } catch {
+                // It reads as fast as it can; gone, it is told as broken.
+                guard error.code == .resourceTemporarilyUnavailable else { throw error }
+            }
+        }
+    }
+
+    /// What was said within a turn; nothing if that is so.
+    func receive() throws(CommandFailure) -> [FetchReport] {
+        let raw = socket.raw
+        do throws(SystemCallError) {
+            let count = try systemCall("recv") { recv(raw, &buffer, buffer.count, 0) }
+            guard count > 0 else { throw SystemCallError("recv", .connectionReset) }
+            frames.add(Array(buffer[..<count]))
+        } catch {
+            guard error.code == .resourceTemporarilyUnavailable else { throw Self.failure(error) }
+            return []
+        }
+        var reports: [FetchReport] = []
+        while let frame = try nextFrame() {
+            guard let report = FetchReport(json: frame) else {
+                throw CommandFailure(
+                    .failed, "photoinbox-fetch says what this photoinbox cannot read",
+                    action: "Use those that came together.")
+            }
+            reports.append(report)
+        }
+        return reports
+    }
+
+    private func nextFrame() throws(CommandFailure) -> [UInt8]? {
+        do throws(FrameRefusal) { return try frames.next() } catch {
+            throw CommandFailure(.failed, "photoinbox-fetch sends \(error)")
+        }
+    }
+
+    /// Waits for the child's end, where there is one; it has answered, so that takes no time.
+    func end() {
+        shutdown(socket.raw, Int32(SHUT_RDWR))
+        _ = try? child.take()?.wait()
+    }
+
+    private static func failure(_ error: SystemCallError) -> CommandFailure {
+        switch error.code {
+        case .noSuchFileOrDirectory where error.call == "posix_spawn":
+            CommandFailure(.unavailable, "photoinbox-fetch is not installed (\(program))")
+        case .connectionReset, .brokenPipe:
+            CommandFailure(
+                .failed, "photoinbox-fetch ended without an outcome",
+                action: "See its journal: journalctl -u 'photoinboxd-fetch@*'")
+        default: CommandFailure(error)
+        }
+    }
+
+    /// `photoinbox-fetch` beside the running program, or where `make install` puts it.
+    private static var program: BytePath {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let length = readlink("/proc/self/exe", &buffer, buffer.count)
+        let own = BytePath(buffer.prefix(max(0, length)).map { UInt8(bitPattern: $0) }).parent
+        let beside = own.appending("photoinbox-fetch")
+        let installed = own.parent.appending("libexec").appending("photoinbox-fetch")
+        return (try? FileStatus(at: beside, followingLinks: true)) != nil ? beside : installed
+    }
+}

@@ -1,0 +1,95 @@
+import ControlProtocol
+import Fetching
+import FileValues
+import Reporting
+
+/// What a fetch says: each address that did not arrive as it comes, how far it is, and the sums.
+struct FetchText {
+    let isJSON: Bool
+    let isDry: Bool
+    let links: FetchLinks
+    let display: ProgressDisplay
+    var progress = FetchProgress()
+
+    init(isJSON: Bool, isDry: Bool, links: FetchLinks, display: ProgressDisplay) {
+        self.isJSON = isJSON
+        self.isDry = isDry
+        self.links = links
+        self.display = display
+        progress.total = links.addresses.count
+    }
+
+    func show(asked: Bool) throws {
+        try display.show(
+            ProgressLine(
+                photos: progress.ended, totalPhotos: progress.total, bytes: progress.bytes, totalBytes: nil,
+                seconds: display.seconds), asked: asked)
+    }
+
+    /// What is no address.
+    func tell(_ refusal: FetchLinks.Refusal) throws {
+        if isJSON {
+            try item("refused", address: refusal.place, FetchEnd(.failed, refusal.reason))
+        } else {
+            try printOut("refused  \(refusal.place)  (\(refusal.reason))\n")
+        }
+    }
+
+    /// How an address has ended.
+    func tell(_ member: Int, _ end: FetchEnd) throws {
+        let address = links.addresses.indices.contains(member) ? links.addresses[member].text : ""
+        display.clear()
+        if isJSON {
+            try item(end.what.rawValue, address: address, end)
+        } else if end.what == .failed {
+            let tries = end.tries > 1 ? "; \(end.tries) tries" : ""
+            try printOut("failed  \(address)  (\(escapeForDisplay(Array(end.reason.utf8)))\(tries))\n")
+        }
+    }
+
+    private func item(_ what: String, address: String, _ end: FetchEnd) throws {
+        try printOut(
+            JSONValue.document([
+                JSONField("type", .string("item")), JSONField("what", .string(what)),
+                JSONField("address", .string(address)),
+                // Where in the inbox it is, or why it is not there.
+                JSONField(end.what == .arrived ? "path" : "reason", .string(end.reason)),
+                JSONField("bytes", .unsigned(end.bytes)), JSONField("tries", .count(end.tries)),
+            ]).compact + "\n")
+    }
+
+    func finish(_ outcome: FetchOutcome, inbox: String) throws {
+        if isDry {
+            for address in links.addresses {
+                if isJSON {
+                    try item("would fetch", address: address.text, FetchEnd(.failed, "dry run"))
+                } else {
+                    try printOut("would fetch  \(address)\n")
+                }
+            }
+        }
+        let refused = links.refusals.count
+        if isJSON {
+            return try printOut(
+                JSONValue.document([
+                    JSONField("type", .string("summary")), JSONField("inbox", .string(inbox)),
+                    JSONField("addresses", .count(links.addresses.count)),
+                    JSONField("arrived", .count(outcome.arrived)), JSONField("failed", .count(outcome.failed)),
+                    JSONField("cancelled", .count(outcome.cancelled)), JSONField("refused", .count(refused)),
+                    JSONField("bytes", .unsigned(outcome.bytes)),
+                    JSONField("directory", outcome.directory.map { .string($0) } ?? .null),
+                    JSONField("seconds", .integer(display.seconds)), JSONField("dry_run", .boolean(isDry)),
+                ]).compact + "\n")
+        }
+        let place = outcome.directory.map { " as \($0)" } ?? ""
+        let count = HumanText.count(isDry ? links.addresses.count : outcome.arrived, "file", "files")
+        var parts = [
+            isDry
+                ? "\(count) would be fetched into \(inbox)"
+                : "\(count) arrived in \(inbox)\(place) (\(HumanText.bytes(outcome.bytes)))"
+        ]
+        let rest = [(outcome.failed, "failed"), (outcome.cancelled, "cancelled"), (refused, "refused")]
+        parts += rest.compactMap { count, word in count > 0 ? "\(HumanText.count(count)) \(word)" : nil }
+        try printOut(parts.joined(separator: ", ") + "\n")
+    }
+}
