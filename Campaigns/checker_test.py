@@ -54,9 +54,9 @@ def garble(house):
 
 
 def let_come_back(house):
-    """As if A were to stay in its inbox, and had been taken for a new photo once more."""
+    """As if A had stayed in its inbox, and been taken for a new photo once more."""
     write(house.path("inbox/A.JPG"), jpeg("a"))
-    house.manifest.photos[hashlib.sha256(jpeg("a")).hexdigest()]["stays"] = "must"
+    house.manifest.photos[hashlib.sha256(jpeg("a")).hexdigest()]["stays"] = "may"
     sql(house, "INSERT INTO outcome (at, inbox, path, outcome, reason, sha256) "
         "SELECT at, inbox, path, 'duplicate', reason, sha256 FROM outcome WHERE path = CAST('A.JPG' AS BLOB)")
 

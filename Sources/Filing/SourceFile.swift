@@ -120,6 +120,19 @@ package final class SourceFile: Sendable {
         }
     }
 
+    /// The identity of a file that could not be removed and stays, by which it is known again. Not as it was opened: a name
+    /// that was given back has another time of change. Throws ``FilingError/Cause/sourceChanged(_:)`` where its content is
+    /// not what was looked at any more, which makes it an arrival of its own.
+    package func identityWhenKept() throws(FilingError) -> FileIdentity {
+        let now = try filing(.checkSourceAgain, .source, path) { () throws(SystemCallError) in
+            try FileStatus(of: content).identity
+        }
+        guard now.hasSameContent(as: identity) else {
+            throw FilingError(.checkSourceAgain, .source, .sourceChanged("it was written to"), path: path)
+        }
+        return now
+    }
+
     /// The same, but its attributes may have changed, and its name for a while: whether its content stands under its
     /// own name.
     package func requireStanding(_ step: FilingStep) throws(FilingError) {

@@ -68,8 +68,8 @@ package struct Arrival: Sendable {
     package internal(set) var quiet: QuietCheck?
     /// The identity with which the watch last told it; nil for what is no regular file.
     package internal(set) var noticed: FileIdentity?
-    /// The library or the catalogue refused it at the last try.
-    package internal(set) var isRefused = false
+    /// What refused it at the last try, if the library or the catalogue did.
+    package internal(set) var refusedBy: StorageDoubt = []
     /// A notice came while it was in work: it is looked at once more before it is let go.
     package internal(set) var noticedAgain = false
     /// Under what others of its set are found.

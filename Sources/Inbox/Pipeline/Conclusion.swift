@@ -20,8 +20,8 @@ package struct Conclusion: Sendable {
     var pairing: Pairing?
     /// Signs of problems, or of their end.
     var symptoms: [Symptom] = []
-    /// The library or the catalogue refused it, and will be asked again with it.
-    var isRefused = false
+    /// What refused it, and will be asked again with it.
+    var refusedBy: StorageDoubt = []
 
     init(_ verdict: ArrivalBook.Verdict, _ record: EndedArrival? = nil) {
         self.verdict = verdict
@@ -57,14 +57,31 @@ package enum Symptom: Hashable, Sendable {
     /// The inbox's directory cannot be opened, or can again (nil).
     case inboxUnreadable(inbox: String, reason: String?)
 
-    /// Whether it says that the library or the catalogue refuses.
-    var isFailure: Bool {
+    /// Of what it says that it refuses.
+    var refusal: StorageDoubt {
         switch self {
-        case .library(let failure): failure != nil
-        case .catalogue(let failure): failure != nil
-        case .sourceKept, .damaged, .inboxUnreadable: false
+        case .library(let failure): failure != nil ? .library : []
+        case .catalogue(let failure): failure != nil ? .catalogue : []
+        case .sourceKept, .damaged, .inboxUnreadable: []
         }
     }
+
+    /// Of what it says that it takes again.
+    var recovery: StorageDoubt {
+        switch self {
+        case .library(nil): .library
+        case .catalogue(nil): .catalogue
+        case .library, .catalogue, .sourceKept, .damaged, .inboxUnreadable: []
+        }
+    }
+
+    /// Whether it says that the library or the catalogue refuses.
+    var isFailure: Bool { !refusal.isEmpty }
+}
+
+extension [Symptom] {
+    /// Of what they say that it refuses.
+    var refusal: StorageDoubt { reduce(into: []) { $0.formUnion($1.refusal) } }
 }
 
 /// How the library refuses.

@@ -80,7 +80,7 @@ extension InboxWorker {
             return .concluded(conclusion)
         }
         if owed.withLock({ $0.isOwed }), try await catalogue.isOwed(path, inbox: spec.name) {
-            return .concluded(postponed("it is filed or set aside, and that is still to be finished"))
+            return .concluded(whileOwed("it is filed or set aside, and that is still to be finished"))
         }
         let now = ContinuousClock.now
         var quiet = arrival.quiet ?? QuietCheck(source.identity, at: now)

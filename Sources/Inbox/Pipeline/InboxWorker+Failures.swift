@@ -1,5 +1,6 @@
 import FileValues
 import Filing
+import LinuxKernel
 
 /// What failures and refusals amount to.
 extension InboxWorker {
@@ -25,6 +26,26 @@ extension InboxWorker {
         forgetRoots()
         guard let failure = libraryFailure(error) else { return postponed("\(error)") }
         return postponed("\(error)", [.library(failure: failure)])
+    }
+
+    /// An earlier try has left something that is taken back first, or another file of the same content is just being filed.
+    func untilUndone() -> Conclusion {
+        guard owed.withLock({ $0.isOwed }) else { return postponed("the same content is being filed just now") }
+        return whileOwed("what an earlier try began is still to be taken back")
+    }
+
+    /// What is owed must be finished first: the cause is that of its last failure.
+    func whileOwed(_ what: String) -> Conclusion {
+        let (reason, storage) = owed.withLock { ($0.reason, $0.refusedBy) }
+        var conclusion = postponed(reason.map { "\(what): \($0)" } ?? what)
+        conclusion.refusedBy = storage
+        return conclusion
+    }
+
+    /// Something is half done, and recovery is to see to it.
+    func owe(_ error: any Error) {
+        let storage = symptoms(of: error).refusal
+        owed.withLock { $0.owe(refusedBy: storage, because: "\(error)") }
     }
 
     /// What `error` says of the library; nil where it is about the source.

@@ -27,7 +27,7 @@ extension InboxWorker {
         do { placed = try place(members, in: library, work) } catch {
             // Their intents stay until recovery has seen that nothing of them is left, which the failure may have kept us
             // from taking away.
-            owed.withLock { $0.owe() }
+            owe(error)
             throw error
         }
         work.willEnter(.record)
@@ -41,14 +41,14 @@ extension InboxWorker {
             recorded = try await commit(filings, joining: anchor)
         } catch let error as CatalogueError where !error.leavesNothing {
             // It may be recorded for all that. Only reading the catalogue again can tell, so the copies stay until then.
-            owed.withLock { $0.owe() }
+            owe(error)
             throw error
         } catch {
             // Unrecorded, they must not stay: the next try would find its name taken by nobody's photo. The sources are
             // whole.
             do { for file in placed { try withdraw(file, from: library) } } catch let failure {
                 // Then the intents stay, so that recovery finds the copies.
-                owed.withLock { $0.owe() }
+                owe(failure)
                 throw failure
             }
             await catalogue.abandon(intents)
@@ -95,9 +95,9 @@ extension InboxWorker {
     private func close(_ intents: [OpenIntent], _ recorded: Recorded, _ kept: [SourceEnd]) async -> [Symptom] {
         var closing: [ClosedFiling] = []
         for (index, intent) in intents.enumerated() {
-            if case .owed = kept[index] {
+            if case .owed(let error) = kept[index] {
                 // Its intent says so until recovery has done it.
-                owed.withLock { $0.owe() }
+                owe(error)
                 continue
             }
             closing.append(
@@ -110,7 +110,7 @@ extension InboxWorker {
             try await catalogue.close(closing)
             return []
         } catch {
-            owed.withLock { $0.owe() }
+            owe(error)
             return [.catalogue(failure: error)]
         }
     }
@@ -224,7 +224,7 @@ extension InboxWorker {
         /// It stays, in this state.
         case kept(String, FileIdentity)
         /// It is still to be removed: what failed may work another time.
-        case owed
+        case owed(FilingError)
 
         var reason: String? {
             if case .kept(let reason, _) = self { return reason }
@@ -251,7 +251,7 @@ extension InboxWorker {
             }
             // Recovery finds the source gone, and syncs.
             do throws(FilingError) { try member.hashed.member.source.syncDirectory(work: work) } catch {
-                ends[index] = .owed
+                ends[index] = .owed(error)
             }
         }
         return ends
@@ -262,14 +262,12 @@ extension InboxWorker {
             switch try source.remove(token: plan.token, hash: plan.hash, probe: probe, work: work, syncing: syncing) {
             case .removed: return .removed
             case .kept(let error):
-                // Not as it was opened: a name that was given back has another time of change.
-                guard let now = try? FileStatus(of: source.content) else { return .owed }
-                return .kept("it cannot be removed: \(error)", now.identity)
+                return .kept("it cannot be removed: \(error)", try source.identityWhenKept())
             }
         } catch {
             // Recovery tells whether something else lies there now, which is an arrival of its own, or whether the same
             // photo does, opened by somebody for a moment.
-            return .owed
+            return .owed(error)
         }
     }
 

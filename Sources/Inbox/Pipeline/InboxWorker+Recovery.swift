@@ -50,7 +50,7 @@ extension InboxWorker {
     private func attempt(_ body: () async throws -> [Symptom]) async -> [Symptom] {
         do { return try await body() } catch {
             let symptoms = symptoms(of: error)
-            owed.withLock { $0.owe(refused: symptoms.contains(where: \.isFailure)) }
+            owed.withLock { $0.owe(refusedBy: symptoms.refusal, because: "\(error)") }
             return symptoms
         }
     }
@@ -134,9 +134,12 @@ extension InboxWorker {
                 try await catalogue.close(recovered: intent, kept: nil)
                 return []
             case .sourceKept(let error):
-                let now = try? FileStatus(of: intent.photo.sourcePath, beneath: inbox.descriptor)
+                // A name that was given back has another time of change.
+                let now = try? FileStatus(of: intent.photo.sourcePath, beneath: inbox.descriptor).identity
+                let before = intent.photo.sourceIdentity
                 try await catalogue.close(
-                    recovered: intent, kept: "it cannot be removed: \(error)", identity: now?.identity)
+                    recovered: intent, kept: "it cannot be removed: \(error)",
+                    identity: now.flatMap { $0.hasSameContent(as: before) ? $0 : nil })
                 return [.sourceKept(inbox: spec.name, reason: "\(error)")]
             case .copyDamaged:
                 try await catalogue.close(recovered: intent, kept: nil)

@@ -89,7 +89,7 @@ extension InboxWorker {
             move.identity = try FileStatus(of: move.destinationPath, beneath: destination.descriptor).identity
         } catch {
             do { try await catalogue.end(id, move: nil, note: "\(error)", takingBack: photo) } catch {
-                owed.withLock { $0.owe() }
+                owe(error)
             }
             throw error
         }
@@ -104,7 +104,7 @@ extension InboxWorker {
         do {
             try await catalogue.end(id, move: move, takingBack: photo)
         } catch {
-            owed.withLock { $0.owe() }
+            owe(error)
             throw RequestRefusal(
                 .failed,
                 "the file lies in \(move.destinationRoot.appending(move.destinationPath)), but the catalogue refused: \(error)",

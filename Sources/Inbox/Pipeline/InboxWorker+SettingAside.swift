@@ -73,10 +73,10 @@ extension InboxWorker {
                 case .moved(let path):
                     ended.destination = place.appending(path)
                     try writeNote(on: record, in: root, work: work)
-                case .kept: kept = source.identity
+                case .kept: kept = try source.identityWhenKept()
                 }
             } catch {
-                owed.withLock { $0.owe() }
+                owe(error)
                 // Somebody took the name meanwhile: the row is dropped by recovery, and another name found.
                 if case .noFreeName = error.cause { continue }
                 throw error
@@ -84,7 +84,7 @@ extension InboxWorker {
             do {
                 ended.operation = try await catalogue.finish(begun, destination: ended.destination, kept: kept)
             } catch {
-                owed.withLock { $0.owe() }
+                owe(error)
                 throw error
             }
             return kept

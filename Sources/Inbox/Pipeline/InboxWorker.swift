@@ -107,6 +107,7 @@ actor InboxWorker {
                 "what lies at \(refusal.path) is not the library: \(refusal)",
                 [.library(failure: .replaced("\(refusal)"))])
         case let error as CatalogueError:
+            if case .beingFiled = error.code { return untilUndone() }
             return postponed("the catalogue refused: \(error)", [.catalogue(failure: error)])
         default:
             forgetRoots()
@@ -174,7 +175,7 @@ actor InboxWorker {
     func postponed(_ reason: String, _ symptoms: [Symptom] = []) -> Conclusion {
         var conclusion = Conclusion(.defer(reason: reason))
         conclusion.symptoms = symptoms
-        conclusion.isRefused = symptoms.contains(where: \.isFailure)
+        conclusion.refusedBy = symptoms.refusal
         return conclusion
     }
 

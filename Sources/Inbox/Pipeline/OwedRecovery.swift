@@ -4,7 +4,11 @@ import LinuxKernel
 /// cause that goes away is noticed within half a minute, and one that stays costs little.
 struct OwedRecovery {
     private var isLeft = false
-    private var wasRefused = false
+    private var refusals: StorageDoubt = []
+    /// What had refused before the try that is being made.
+    private var before: StorageDoubt = []
+    /// Why it could not be done the last time, for people; kept while it is tried again.
+    private(set) var reason: String?
     private var isTrying = false
     private var failures = 0
     private var next = Int64.min
@@ -12,13 +16,14 @@ struct OwedRecovery {
     /// Whether something is half done, or being finished just now: what that is must not be taken up meanwhile.
     var isOwed: Bool { isLeft || isTrying }
 
-    /// Whether the library or the catalogue refused what is still to be done: the next try shows whether they do.
-    var isRefused: Bool { isLeft && wasRefused }
+    /// What refused what is still to be done: the next try, or this one, shows whether it still does.
+    var refusedBy: StorageDoubt { refusals.union(before) }
 
     /// Something is half done, which storage refused or which something else kept from being done.
-    mutating func owe(refused: Bool = true) {
+    mutating func owe(refusedBy storage: StorageDoubt = [], because reason: String? = nil) {
         isLeft = true
-        wasRefused = wasRefused || refused
+        refusals.formUnion(storage)
+        self.reason = reason ?? self.reason
     }
 
     /// Whether it is to be tried now.
@@ -26,13 +31,15 @@ struct OwedRecovery {
 
     mutating func begin() {
         isLeft = false
-        wasRefused = false
+        (before, refusals) = (refusals, [])
         isTrying = true
     }
 
     /// All was tried once; what failed was owed again.
     mutating func end(now: Moment) {
         isTrying = false
+        before = []
+        if !isLeft { reason = nil }
         failures = isLeft ? min(failures + 1, 5) : 0
         next = isLeft ? now.later(by: min(30, Double(1 << failures))).monotonic : .min
     }

@@ -263,7 +263,7 @@ package actor Pipeline {
         let now = Moment.now
         let after = book.withLock { book in
             if let quiet = conclusion.quiet { book.observed(key, quiet) }
-            book.refused(key, conclusion.isRefused)
+            book.refused(key, by: conclusion.refusedBy)
             book.settled(key, conclusion.verdict, now: now)
             for path in conclusion.summoned {
                 book.summoned(ArrivalKey(inbox: key.inbox, path: path), now: now)
@@ -281,7 +281,7 @@ package actor Pipeline {
             histories[key.inbox, default: PairHistory()].filed(pairing.roles, beside: pairing.beside)
         }
         if let record = conclusion.record { listener.ended(record) }
-        for symptom in conclusion.symptoms { listener.symptom(symptom) }
+        for symptom in conclusion.symptoms where isTold(symptom) { listener.symptom(symptom) }
         if case .deferred(let reason, let attempt, let until) = after {
             listener.deferred(key, reason, attempt, until.seconds(since: now))
         }
