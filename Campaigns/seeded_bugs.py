@@ -158,6 +158,9 @@ BUGS = [
         [(MOVES, "let subdirectory = BytePath(spec.name)", "let subdirectory = BytePath(\"elsewhere\")"),
          (MOVES, "let root = try root(place)\n", "let root = try root(place.parent)\n")],
         (life("duplicate"),)),
+    Bug("kept-as-opened", "what cannot be moved away is remembered as it was before its name was given back",
+        [(MOVES, "kept = try source.identityWhenKept()", "kept = source.identity")],
+        (errno("EROFS", "across", faults=100) + " --once",)),
 ]
 
 

@@ -36,6 +36,12 @@ struct CampaignTests {
     @Test("System calls that fail, once or until they are healed", .enabled(if: canTrace, untraceable))
     func failingCalls() async throws { try await Campaign.run("each_errno.py", "--faults", "12", "--jobs", "4") }
 
+    @Test("A source that cannot be removed this once: it has its one outcome", .enabled(if: canTrace, untraceable))
+    func failingRemovals() async throws {
+        try await Campaign.run(
+            "each_errno.py", "--faults", "100", "--jobs", "4", "--scenario", "across", "--errno", "EROFS", "--once")
+    }
+
     @Test("Each seeded bug can still be put in", .enabled(if: Campaign.python != nil, Campaign.withoutPython))
     func seededBugs() async throws { try await Campaign.run("seeded_bugs.py", "--list") }
 

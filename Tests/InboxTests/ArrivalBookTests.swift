@@ -79,6 +79,30 @@ struct ArrivalBookTests {
         #expect(waits == [1, 2, 4, 8, 16, 32, 60, 60])
     }
 
+    @Test("It knows what refuses arrivals, until the last of them was tried again with success, or is gone")
+    func refusals() {
+        var book = ArrivalBook()
+        let other = ArrivalKey(inbox: "card", path: "b.jpg")
+        for key in [photo, other] {
+            book.noticed(key, now: moment(0))
+            _ = book.takeNext(inbox: "card", step: "examining", now: moment(0))
+        }
+        book.refused(photo, by: .library)
+        book.settled(photo, .defer(reason: "full"), now: moment(0))
+        book.refused(other, by: [.library, .catalogue])
+        book.settled(other, .defer(reason: "full"), now: moment(0))
+        #expect(book.refusing(inbox: "card") == [.library, .catalogue] && book.refusing(inbox: "phone") == [])
+        book.wake(now: moment(2))
+        // Only who was tried again has shown anything.
+        let again = book.takeNext(inbox: "card", step: "examining", now: moment(2))?.key
+        #expect(again == photo && book.refusing(inbox: "card") == [.library, .catalogue])
+        book.refused(photo, by: [])
+        book.settled(photo, .ended(.filed), now: moment(2))
+        #expect(book.refusing(inbox: "card") == [.library, .catalogue])
+        let isGone = book.vanished(other)
+        #expect(isGone && book.refusing(inbox: "card") == [])
+    }
+
     @Test func whatWasSeenOfTheFileIsKeptWhileItWaits() throws {
         var book = ArrivalBook()
         book.noticed(photo, now: moment(0))

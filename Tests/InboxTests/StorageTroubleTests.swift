@@ -128,6 +128,59 @@ struct StorageTroubleTests {
     }
 
     @Test(
+        "A small photo that finds room does not end what a larger one still waits for",
+        .enabled(if: canMount, withoutMounts), .timeLimit(.minutes(1)))
+    func smallerOne() async throws {
+        let scratch = try ScratchDirectory()
+        let troubled = try TroubledHouse(scratch.path, small: "library")
+        await troubled.pipeline.start { _, _ in }
+        try troubled.fill(leaving: 1 << 18)
+        let large = ArrivalKey(inbox: "card", path: "large.jpg")
+        let photo = try WorkerHouse.content("exif.jpg") + [UInt8](repeating: 0, count: 1 << 20)
+        try Data(photo).write(to: URL(filePath: "\(scratch.path)/inbox/large.jpg"))
+        await troubled.pipeline.look(at: large, as: nil)
+        _ = await troubled.log.line(holding: "PI-402")
+        try troubled.house.drop(["small.jpg": "plain.jpg"])
+        let small = ArrivalKey(inbox: "card", path: "small.jpg")
+        await troubled.pipeline.look(at: small, as: nil)
+        while troubled.pipeline.book.withLock({ $0.arrivals[small] != nil }) { await Task.yield() }
+        #expect(troubled.house.files("library").keys.contains { $0.hasSuffix("small.jpg") })
+        #expect(troubled.desk.rows(now: .now).map(\.code) == ["PI-402"])
+        troubled.free()
+        await troubled.pipeline.retryAll()
+        _ = await troubled.log.line(holding: "PI-402 is over")
+        #expect(troubled.house.files("library").keys.contains { $0.hasSuffix("large.jpg") })
+        await troubled.end()
+        withExtendedLifetime(scratch) {}
+    }
+
+    @Test(
+        "Who is tried again while an earlier try cannot be taken back says what keeps it from that",
+        .enabled(if: canMount, withoutMounts), .timeLimit(.minutes(1)))
+    func cause() async throws {
+        let scratch = try ScratchDirectory()
+        let troubled = try TroubledHouse(scratch.path, small: "library")
+        try troubled.house.drop(["a.jpg": "exif.jpg"])
+        try runProgram(["/bin/mount", "-o", "remount,ro", "\(scratch.path)/library"])
+        for _ in 1...3 {
+            let conclusion = try #require(await troubled.house.file(["a.jpg"]).first)
+            guard case .defer(let reason) = conclusion.verdict else {
+                Issue.record("\(conclusion.verdict)")
+                return
+            }
+            #expect(reason.contains("Read-only file system"))
+            #expect(conclusion.refusedBy == .library)
+        }
+        #expect(try troubled.house.catalogue.pendingIntents().count == 1)
+        try runProgram(["/bin/mount", "-o", "remount,rw", "\(scratch.path)/library"])
+        #expect(await troubled.house.worker.recover().isEmpty)
+        let last = await troubled.house.file(["a.jpg"])
+        #expect(last.map(\.verdict) == [.ended(.filed)])
+        await troubled.end()
+        withExtendedLifetime(scratch) {}
+    }
+
+    @Test(
         "Not while the disk is full, nor for a catalogue whose pages are damaged", .enabled(if: canMount, withoutMounts)
     )
     func stays() async throws {
