@@ -84,6 +84,8 @@ class Manifest:
         self.photos = photos or {}
         self.sets = sets or []
         self.around = around or {}
+        # Nobody but the daemon moves what was put in, so that each has one outcome.
+        self.stands_still = True
 
     @classmethod
     def load(cls, file):
@@ -390,7 +392,8 @@ def check_staying(manifest, rows):
         if row["sha256"] is not None:
             told[bytes(row["sha256"]).hex()].append(row["outcome"])
     for digest, photo in manifest.photos.items():
-        if len(told[digest]) > photo["count"]:
+        is_once = manifest.stands_still or photo.get("stays") == "must"
+        if is_once and len(told[digest]) > photo["count"]:
             wrong.append(f"came back: {digest[:12]} had {len(told[digest])} outcomes ({', '.join(told[digest])}), and "
                          f"was put in {photo['count']} times")
     return wrong

@@ -63,6 +63,8 @@ class Arena:
         for path in (self.outside, self.forbidden):
             os.mkdir(path)
         self.manifest, self.number = checker.Manifest(), 0
+        # A source that is swapped while it is removed comes again, and a photo that was swapped away is filed again.
+        self.manifest.stands_still = False
         self.plan, self.exchanged = [], []
         self.lay_out()
 
