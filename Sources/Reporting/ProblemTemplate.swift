@@ -96,7 +96,7 @@ extension ProblemValue {
 }
 
 /// `text` as one word of a shell's command line; as it is where that does no harm.
-func shellQuoted(_ text: String) -> String {
+package func shellQuoted(_ text: String) -> String {
     let isPlain =
         !text.isEmpty && text.first != "-" && text.first != "~"
         && text.unicodeScalars.allSatisfy {

@@ -58,7 +58,8 @@ package struct ProgressLine: Hashable, Sendable {
             let rate = bytes / UInt64(seconds)
             parts.append(HumanText.bytes(rate) + "/s")
             if let totalBytes, rate > 0, totalBytes > bytes {
-                let left = (totalBytes - bytes) / rate
+                // Rounded up: while something is left, that is never no time.
+                let left = (totalBytes - bytes - 1) / rate + 1
                 parts.append(HumanText.shortWait(Int64(clamping: left)) + " left")
             }
         }

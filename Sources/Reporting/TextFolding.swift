@@ -1,16 +1,20 @@
 /// Text of a help page in no more than so many columns. Lines that fit stay as they are; of those that do not,
-/// paragraphs are filled anew, a command goes on behind `|` or a backslash, and what stands in a second column comes below
-/// the first.
+/// paragraphs are filled anew, a command goes on behind `|` or a backslash, and entries with a second column stay
+/// together: see `arranged`.
 package func folded(_ lines: [String], to columns: Int) -> [String] {
     var out: [String] = []
     var rest = lines[...]
     while let first = rest.first {
         let paragraph = rest.prefix { isProse($0) && indent($0) == indent(first) }
-        if paragraph.count > 1 || isProse(first) {
+        let entries = rest.prefix { isEntry($0, indent(first)) }
+        if !paragraph.isEmpty {
             rest = rest.dropFirst(paragraph.count)
             out +=
                 paragraph.contains { displayWidth($0) > columns }
                 ? filled(paragraph.joined(separator: " "), indent(first), columns) : Array(paragraph)
+        } else if !entries.isEmpty {
+            rest = rest.dropFirst(entries.count)
+            out += entries.contains { displayWidth($0) > columns } ? arranged(entries, columns) : Array(entries)
         } else {
             rest = rest.dropFirst()
             out += displayWidth(first) > columns ? foldedLine(first, columns) : [first]
@@ -26,7 +30,7 @@ private func isProse(_ line: String) -> Bool {
     let text = line.dropFirst(indent(line))
     let isHeading = text.hasSuffix(":") && text == text.uppercased()
     // A unit file's section or setting, each of which needs a line of its own.
-    let isSetting = text.hasPrefix("[") || text.prefix { $0 != " " }.contains("=")
+    let isSetting = (text.hasPrefix("[") && text.hasSuffix("]")) || text.prefix { $0 != " " }.contains("=")
     return !text.isEmpty && !text.contains("  ") && !isHeading && !isSetting && indent(line) <= 2
         && !["photoinbox", "sudo", "systemctl"].contains { text.hasPrefix($0 + " ") } && !text.contains(" | ")
 }
@@ -51,29 +55,60 @@ private func filled(_ text: String, _ indent: Int, _ columns: Int, hanging: Int 
 private func foldedLine(_ line: String, _ columns: Int) -> [String] {
     let indent = indent(line)
     let parts = columnsOf(line)
-    // Single values with their meaning, as of exit statuses: as many to a line as fit.
-    if parts.count > 2 || parts.allSatisfy({ $0.first?.isNumber == true }) {
-        var (lines, text) = ([String](), "")
-        for part in parts.flatMap({ filled($0, 0, columns - indent, hanging: 2) }) {
-            if text.isEmpty {
-                text = part
-            } else if indent + displayWidth(text) + 3 + displayWidth(part) <= columns {
-                text += "   " + part
-            } else {
-                lines.append(text)
-                text = part
-            }
+    guard parts.count > 1 else { return continued(line, indent, columns) }
+    // Single words side by side: as many to a line as fit.
+    var (lines, text) = ([String](), "")
+    for part in parts.flatMap({ filled($0, 0, columns - indent, hanging: 2) }) {
+        if text.isEmpty {
+            text = part
+        } else if indent + displayWidth(text) + 3 + displayWidth(part) <= columns {
+            text += "   " + part
+        } else {
+            lines.append(text)
+            text = part
         }
-        return (lines + [text]).map { String(repeating: " ", count: indent) + $0 }
     }
-    if parts.count == 2 {
-        let command = String(repeating: " ", count: indent) + parts[0]
-        return (displayWidth(command) > columns ? foldedLine(command, columns) : [command])
-            + filled(parts[1], indent + 4, columns)
+    return (lines + [text]).map { String(repeating: " ", count: indent) + $0 }
+}
+
+/// Whether `line` is one of entries at this margin: a command or a value, perhaps with its meaning in a second column, or
+/// a line that only goes on with the meaning of the one before.
+private func isEntry(_ line: String, _ margin: Int) -> Bool {
+    let text = line.dropFirst(indent(line))
+    let isHeading = text.hasSuffix(":") && text == text.uppercased()
+    return !text.isEmpty && !isHeading && !isProse(line) && columnsOf(line).count <= 2
+        && (indent(line) == margin || indent(line) > margin + 2)
+}
+
+/// Entries of which not all fit: the meanings in one column if that has room for them, or is far enough to the left; else
+/// all of them below, so that nobody has to look for them in two places.
+private func arranged(_ lines: ArraySlice<String>, _ columns: Int) -> [String] {
+    let margin = lines.first.map(indent) ?? 0
+    var entries: [(term: String, meaning: String, isBeside: Bool)] = []
+    for line in lines {
+        let parts = columnsOf(line)
+        if indent(line) > margin, !entries.isEmpty {
+            let last = entries.count - 1
+            entries[last].meaning += (entries[last].meaning.isEmpty ? "" : " ") + parts.joined(separator: "  ")
+        } else {
+            entries.append((parts.first ?? "", parts.dropFirst().first ?? "", parts.count > 1))
+        }
     }
-    // What only goes on with the line before.
-    if indent > 4 { return filled(line, 6, columns) }
-    return continued(line, indent, columns)
+    let widest = entries.filter(\.isBeside).map { displayWidth($0.term) }.max() ?? 0
+    let column = margin + widest + 2
+    let isBeside =
+        widest > 0
+        && (widest <= columns / 8 || entries.allSatisfy { column + displayWidth($0.meaning) <= columns })
+    return entries.flatMap { term, meaning, _ -> [String] in
+        let blanks = String(repeating: " ", count: margin)
+        let isNarrow = displayWidth(term) <= widest
+        let room = isBeside ? column : margin + 4
+        let below = meaning.isEmpty ? [] : filled(meaning, room, columns)
+        guard isBeside, isNarrow, let first = below.first else {
+            return continued(blanks + term, margin, columns) + below
+        }
+        return [blanks + fitted(term, to: widest + 2) + first.dropFirst(column)] + below.dropFirst()
+    }
 }
 
 /// What two or more blanks hold apart.
@@ -97,9 +132,10 @@ private func columnsOf(_ line: String) -> [String] {
 
 /// A command over several lines, so that it can be copied: behind a pipe where there is one.
 private func continued(_ line: String, _ indent: Int, _ columns: Int) -> [String] {
+    guard displayWidth(line) > columns else { return [line] }
     if let pipe = firstPipe(in: line), displayWidth(String(line[..<pipe.lowerBound])) + 2 <= columns {
         let next = String(repeating: " ", count: indent + 4) + line[pipe.upperBound...]
-        return [line[..<pipe.lowerBound] + " |"] + (displayWidth(next) > columns ? foldedLine(next, columns) : [next])
+        return [line[..<pipe.lowerBound] + " |"] + continued(next, indent + 4, columns)
     }
     let lines = filled(line, indent, columns - 2, hanging: 4)
     return lines.dropLast().map { $0 + " \\" } + lines.suffix(1)

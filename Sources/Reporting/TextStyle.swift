@@ -44,17 +44,18 @@ package struct TextStyle: Hashable, Sendable {
 
     /// `text`, painted if this style paints.
     package func painted(_ text: String, _ paint: Paint) -> String {
-        guard usesColour, !text.isEmpty else { return text }
-        return "\u{1B}[\(hasManyColours ? paint.fineCode : paint.code)m\(text)\u{1B}[0m"
+        guard usesColour, !text.isEmpty, let code = hasManyColours ? paint.fineCode : paint.code else { return text }
+        return "\u{1B}[\(code)m\(text)\u{1B}[0m"
     }
 }
 
 extension TextStyle.Paint {
-    /// Of the eight colours that every terminal has. Not yellow, which nobody can read on white.
-    fileprivate var code: String {
+    /// Of the eight colours that every terminal has: only those that can be read on white as well as on black. Green,
+    /// cyan and yellow are too pale for the one, blue is too dark for the other; so what is well looks like all text.
+    fileprivate var code: String? {
         switch self {
-        case .good: "32"
-        case .notice: "36"
+        case .good: nil
+        case .notice: "1"
         case .warning: "35"
         case .bad: "1;31"
         case .faint: "2"
@@ -63,7 +64,7 @@ extension TextStyle.Paint {
     }
 
     /// Of 256: middle tones, with a contrast of about 4.5 to 1 to white as to black, since nobody says which it is.
-    fileprivate var fineCode: String {
+    fileprivate var fineCode: String? {
         switch self {
         case .good: "38;5;28"
         case .notice: "38;5;31"

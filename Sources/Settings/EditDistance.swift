@@ -2,7 +2,7 @@
 ///
 /// Near is: at most a third of its letters added, left out, changed or swapped with their neighbour, ignoring case,
 /// and taking `_` for `-`. Pure.
-func likelyMeaning(of word: String, among candidates: [String]) -> String? {
+package func likelyMeaning(of word: String, among candidates: [String]) -> String? {
     let plain = { (text: String) in text.lowercased().map { $0 == "_" ? "-" : $0 } }
     let wanted = plain(word)
     // Names are short; a very long word is no misspelling of one, and the comparison is quadratic.

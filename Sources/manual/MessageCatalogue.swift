@@ -39,15 +39,22 @@ struct MessageWords {
     }
 }
 
-/// The words of `text` in lines of at most `width` characters, longer words alone.
+/// Fields that hold a sentence, of any length.
+private let sentences = ["@PHOTOINBOX_REASON@", "@PHOTOINBOX_EFFECT@", "@PHOTOINBOX_ACTION@"]
+
+/// The words of `text` in lines of at most `width` characters, longer words alone. A sentence that is put in when it is
+/// shown has a line to itself, but for a word or two before it: nobody knows here how long that will be.
 private func wrapped(_ text: String, at width: Int) -> [String] {
     var lines: [String] = []
+    var endsHere = false
     for word in text.split(separator: " ") {
-        if let last = lines.last, last.count + 1 + word.count <= width {
+        let isSentence = sentences.contains { word.hasPrefix($0) }
+        if let last = lines.last, !endsHere, last.count + 1 + word.count <= width, !isSentence || last.count <= 8 {
             lines[lines.count - 1] = "\(last) \(word)"
         } else {
             lines.append(String(word))
         }
+        endsHere = isSentence
     }
     return lines
 }

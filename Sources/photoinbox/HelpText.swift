@@ -28,10 +28,12 @@ struct HelpText {
 
     /// The subcommand that is meant; nil for the program itself.
     static func commandName(in arguments: [String]) -> String? {
-        let names = lessons.map(\.name)
         let words = arguments.first == "help" ? arguments.dropFirst() : arguments[...]
         return words.first { !$0.hasPrefix("-") }.flatMap { names.contains($0) ? $0 : nil }
     }
+
+    /// All commands.
+    static var names: [String] { lessons.map(\.name) }
 
     private static var lessons: [(name: String, lesson: String)] {
         [
@@ -52,20 +54,30 @@ struct HelpText {
 
     private static let overview = """
         EXAMPLES:
-          photoinbox status                       is everything filed, and if not, why
-          photoinbox top                          what it does, as it does it
-          photoinbox explain card/IMG_0412.JPG    where a photo is, and which rule decided
-          photoinbox list --since 1d              what was filed since yesterday
-          photoinbox pause card                   take nothing more from "card", until photoinbox resume card
-          photoinbox import /media/ana/EOS        what is new on a card, into the inbox
-          photoinbox undo 8841                    take a filed photo back out of the library
-          photoinbox watch . | while IFS= read -r file; do …; done
-                                                  each file as it is finished; needs no daemon
+          photoinbox status                     is everything filed; if not, why
+          photoinbox top                        what it does, as it does it
+          photoinbox explain card/IMG_0412.JPG  where a photo is, and why there
+          photoinbox list --since 1d            what was filed since yesterday
+          photoinbox pause card                 take nothing more from "card"
+          photoinbox import /media/ana/EOS      what is new on a card
+          photoinbox undo 8841                  take a filed photo back out
+          photoinbox watch ~/Downloads          each file as it is finished
+
+        All but watch ask the daemon, or read the catalogue that it writes; watch needs neither.
 
         EXIT STATUS:
-          0 done   1 failed   2 time ran out (watch)   3 done, something is left   4 nothing matches
-          5 filing is stopped
-          64 usage   69 the daemon is not running   75 busy   77 no permission   78 configuration
+          0   done
+          1   failed
+          2   time ran out (watch)
+          3   done, but something is left, or not well
+          4   nothing matches
+          5   filing is stopped
+          64  wrong usage
+          69  what it takes is not there: the daemon, the catalogue, a program
+          75  busy: try again
+          77  no permission
+          78  the configuration is wrong
+          Of several, it is the worst.
 
         FILES:
           ~/.config/photoinbox/photoinbox.toml, if it is there, else /etc/photoinbox/photoinbox.toml names the

@@ -1,7 +1,9 @@
 import ArgumentParser
+import FileValues
 import Glibc
 import Inbox
 import Reporting
+import Settings
 
 /// The program for people and scripts: looks at what photoinboxd does, and explains it. See photoinbox(1).
 ///
@@ -76,15 +78,39 @@ private struct Ending {
             complaint = isJSON ? error.json.compact + "\n" : "photoinbox: \(error.text)\n"
         default:
             status = PhotoInbox.exitCode(for: error).rawValue
-            if status == ExitStatus.ok.rawValue {
+            if let failure = Self.unknownCommand(in: arguments) {
+                status = failure.status.rawValue
+                complaint = isJSON ? failure.json.compact + "\n" : "photoinbox: \(failure.text)\n"
+            } else if status == ExitStatus.ok.rawValue {
                 output = HelpText(arguments: arguments, standard: PhotoInbox.fullMessage(for: error)).text
             } else {
                 let command = HelpText.commandName(in: arguments).map { " " + $0 } ?? ""
                 let failure = CommandFailure(
-                    ExitStatus(reported: status), PhotoInbox.message(for: error),
+                    ExitStatus(reported: status), Self.oneLine(PhotoInbox.message(for: error)),
                     action: "See: photoinbox\(command) --help")
                 complaint = isJSON ? failure.json.compact + "\n" : "photoinbox: \(failure.text)\n"
             }
+        }
+    }
+
+    /// The word that stands where a command is expected, and is none: `statsu`, or `help statsu`.
+    private static func unknownCommand(in arguments: [String]) -> CommandFailure? {
+        let words = arguments.first == "help" ? arguments.dropFirst() : arguments[...]
+        guard let word = words.first, !word.hasPrefix("-"), !(HelpText.names + ["help"]).contains(word) else {
+            return nil
+        }
+        let meant = likelyMeaning(of: word, among: HelpText.names).map { "Did you mean \($0)? " } ?? ""
+        return CommandFailure(
+            .usage, "there is no command \(escapeForDisplay(Array(word.utf8)))",
+            action: meant + "See: photoinbox --help")
+    }
+
+    /// A list that ArgumentParser writes over several lines, as one.
+    private static func oneLine(_ message: String) -> String {
+        message.split(separator: "\n").enumerated().reduce(into: "") { text, line in
+            let item = line.element.hasPrefix("  - ") ? line.element.dropFirst(4) : line.element
+            let isFirstItem = text.hasSuffix(":")
+            text += line.offset == 0 ? "\(item)" : isFirstItem || item == line.element ? " \(item)" : ", \(item)"
         }
     }
 

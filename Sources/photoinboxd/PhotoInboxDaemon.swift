@@ -20,51 +20,64 @@ struct PhotoInboxDaemon: ParsableCommand {
               photoinboxd --inbox inbox --library library --state .photo-inbox
                     No configuration file, no root: drop photos into ./inbox.
               photoinboxd --check
-                    Check the configuration, tell every mistake in it, and end with status 78 if there is one.
+                    Check the configuration, tell every mistake in it, and end with
+                    status 78 if there is one.
               photoinboxd --config studio.toml
                     Another configuration than /etc/photoinbox/photoinbox.toml.
 
             SIGNALS
-              USR1  write the whole state to RUNTIME/state.json, and a summary to the log
-              USR2  compare every inbox with what is known, now
-              HUP   read the configuration again; a wrong one is refused, and the old one stays
+              USR1       write the whole state to RUNTIME/state.json, and a summary to the
+                         log
+              USR2       compare every inbox with what is known, now
+              HUP        read the configuration again; a wrong one is refused, and the old
+                         one stays
               TERM, INT  finish what is in hand and end; a second one hurries
 
             HOME DIRECTORIES
-              The installed service sees nothing below /home and /root. With `systemctl edit photoinboxd`, and the
-              directory that holds inbox and library, which must belong to _photoinbox or its group:
+              The installed service sees nothing below /home and /root. With
+              `systemctl edit photoinboxd`, and the directory that holds inbox and library,
+              which must belong to _photoinbox or its group:
                 [Service]
                 ProtectHome=tmpfs
                 BindPaths=/home/ana/Pictures
                 ReadWritePaths=/home/ana/Pictures
 
             SEVERAL SERVICES
-              photoinboxd@NAME.service is one more daemon, for /etc/photoinbox/NAME.toml: its catalogue is in
-              /var/lib/photoinboxd/NAME, its control socket in /run/photoinboxd/NAME, and its hooks run as those of
-              the first do. No two may share an inbox or a library.
+              photoinboxd@NAME.service is one more daemon, for /etc/photoinbox/NAME.toml:
+              its catalogue is in /var/lib/photoinboxd/NAME, its control socket in
+              /run/photoinboxd/NAME, and its hooks run as those of the first do. No two may
+              share an inbox or a library.
                 systemctl enable --now photoinboxd@studio
                 photoinbox status --config /etc/photoinbox/studio.toml
               `systemctl enable photoinboxd@studio.socket` has commands start it, too.
 
             WITHOUT ROOT
-              A user's own daemon reads ~/.config/photoinbox/photoinbox.toml, keeps its catalogue in
-              ~/.local/state/photoinbox, and files what that user may read. photoinbox finds it by that configuration.
+              A user's own daemon reads ~/.config/photoinbox/photoinbox.toml, keeps its
+              catalogue in ~/.local/state/photoinbox, and files what that user may read.
+              photoinbox finds it by that configuration.
                 systemctl --user enable --now photoinboxd
                 loginctl enable-linger       to have it run without a session
 
             ANOTHER CONFIGURATION
-              Where the service is given another file, the unit in which hooks run must be given the same, since it
-              looks there itself for what to run. With `systemctl edit photoinboxd-hooks@.service`, and the program's
-              path as `systemctl cat` shows it:
+              Where the service is given another file, the unit in which hooks run must be
+              given the same, since it looks there itself for what to run. With
+              `systemctl edit photoinboxd-hooks@.service`, and the program's path as
+              `systemctl cat` shows it:
                 [Service]
                 ExecStart=
-                ExecStart=/usr/local/sbin/photoinboxd --config /srv/photos/studio.toml --run-hook-for _photoinbox
-              A `runtime` of its own also needs, in photoinboxd-hooks.socket: ListenStream= and ListenStream=DIR/hooks.
+                ExecStart=/usr/local/sbin/photoinboxd --config /srv/a.toml --run-hook-for \\
+                    _photoinbox
+              A `runtime` of its own also needs, in photoinboxd-hooks.socket:
+              ListenStream= and ListenStream=DIR/hooks.
 
             EXIT STATUS
-              0 ended in good order; 64 wrong usage; 70 a bug of ours, or a hook that not even KILL ends was left;
-              71 the system refused something; 73 the catalogue cannot be opened; 75 another daemon has this state;
-              78 the configuration is wrong.
+              0   ended in good order
+              64  wrong usage
+              70  a bug of ours, or a hook that not even KILL ends was left
+              71  the system refused something
+              73  the catalogue cannot be opened
+              75  another daemon has this state
+              78  the configuration is wrong
 
             SEE ALSO
               photoinbox(1), photoinbox.toml(5)

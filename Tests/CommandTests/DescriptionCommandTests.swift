@@ -159,6 +159,8 @@ import Testing
         #expect(outcome.text.contains("card/cut.jpg"))
         #expect(try await house.run(["search", "--json", "sunset"]).json()["photos"] is [Any])
         #expect(try await house.run(["search", "--from", "yesterday"]).status == 64)
+        #expect(try await house.run(["search", "--from", "2026-13"]).status == 64)
+        #expect(try await house.run(["search", "--until", "2026-12-32"]).status == 64)
     }
 
     /// Stopped by a signal at random moments, it goes on behind the last batch; the end is that of one that was not.

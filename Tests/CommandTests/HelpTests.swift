@@ -23,7 +23,9 @@ import Testing
         let examples = try #require(result.text.range(of: "EXAMPLES:\n  photoinbox \(command)"))
         let options = try #require(result.text.range(of: "OPTIONS:"))
         #expect(examples.lowerBound < options.lowerBound)
-        #expect(result.text.contains("EXIT STATUS"))
+        // Each status has a line of its own.
+        let statuses = try #require(result.text.split(separator: "EXIT STATUS").last).split(separator: "\n\n")[0]
+        #expect(!statuses.contains(/\S   \d/) && statuses.contains(/\n  (?:0 |that of journalctl)/), "\(statuses)")
         #expect(result.text.split(separator: "\n").allSatisfy { $0.count <= 80 })
     }
 
@@ -53,8 +55,19 @@ import Testing
         #expect(
             near.errors
                 == "photoinbox: Unknown option '--formatt'. Did you mean '--format'? See: photoinbox watch --help\n")
-        let nothing = try await photoinbox(["fly"], in: ScratchDirectory())
-        #expect(nothing.status == 64)
+        let nothing = try await photoinbox(["fly\u{1B}[2J"], in: ScratchDirectory())
+        #expect(nothing.status == 64 && nothing.output.isEmpty)
+        #expect(nothing.errors == "photoinbox: there is no command fly\\x1b[2J. See: photoinbox --help\n")
+        for words in [["statsu"], ["help", "statsu"]] {
+            let near = try await photoinbox(words, in: ScratchDirectory())
+            #expect(near.status == 64 && near.output.isEmpty)
+            #expect(
+                near.errors
+                    == "photoinbox: there is no command statsu. Did you mean status? See: photoinbox --help\n")
+        }
+        let list = try await photoinbox(["top", "--view", "nix"], in: ScratchDirectory())
+        #expect(list.status == 64 && list.errors.contains("following: inboxes, files, "), "\(list.errors)")
+        #expect(list.errors.split(separator: "\n").count == 1)
         let object = try await photoinbox(["show", "--json", "x"], in: ScratchDirectory())
         let error = try JSONSerialization.jsonObject(with: Data(object.errors.utf8)) as? [String: Any]
         #expect((error?["error"] as? [String: Any])?["exit_status"] as? Int == 64)

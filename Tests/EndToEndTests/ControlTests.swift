@@ -240,7 +240,7 @@ extension EndToEnd {
             let whole = try await house.ask("rescan")
             #expect(whole.status == 0 && whole.text.contains("rescanned card"), "\(whole.lines)")
             let wrong = try await house.ask("rescan", "cart")
-            #expect(wrong.status == 4 && wrong.text.contains("There is: card"), "\(wrong.lines)")
+            #expect(wrong.status == 4 && wrong.text.contains("Inboxes: card"), "\(wrong.lines)")
             try await daemon.stop()
         }
 

@@ -38,6 +38,10 @@ struct PagesTests {
         let lines = messageCatalogue().split(separator: "\n")
         #expect(lines.filter { $0.count > 76 && !$0.hasPrefix("#") } == [])
         for (name, id) in MessageID.all { #expect(lines.contains("-- \(id)"), "\(name)") }
+        // A sentence that is put in may be long, so that nothing follows it on its line.
+        let sentences = lines.filter { $0.contains(/@PHOTOINBOX_(REASON|EFFECT|ACTION)@/) && !$0.hasPrefix("Subject") }
+        #expect(sentences.count > 5)
+        #expect(sentences.allSatisfy { $0.wholeMatch(of: /.{0,9}@PHOTOINBOX_\w+@[.;]?/) != nil }, "\(sentences)")
     }
 
     @Test("Each field that the catalogue puts in is one that the journal is given")
@@ -103,6 +107,17 @@ struct PagesTests {
             #expect(pclose(program) == 0 && lines.count > 20)
             #expect(lines.filter { $0.count > 80 } == [], "\(name)")
         }
+    }
+
+    @Test("The daemon's own help has no line that 80 columns would break")
+    func daemonHelp() throws {
+        let program = try #require(popen("COLUMNS=80 '\(BuiltPrograms.path("photoinboxd"))' --help </dev/null", "r"))
+        let lines = Self.text(program).split(separator: "\n").map(String.init)
+        #expect(pclose(program) == 0)
+        // What was broken goes on at the margin, where only headings stand.
+        let atMargin = lines.filter { !$0.hasPrefix("  ") && $0.prefix { $0 == " " || $0.isUppercase }.count < 4 }
+        #expect(lines.count > 60 && atMargin == [])
+        #expect(lines.allSatisfy { $0.count <= 80 })
     }
 
     @Test("Nothing in a text is taken for a request or an escape")

@@ -39,6 +39,39 @@ struct TextFoldingTests {
             ])
     }
 
+    @Test func meaningsStayBesideTogetherWhereTheyFit() {
+        #expect(
+            Self.fold("  a --all              one thing\n  a --some more        another") == [
+                "  a --all        one thing", "  a --some more  another",
+            ])
+        // One does not, so all of them go below.
+        #expect(
+            Self.fold("  a --all         one\n  a --some more   another thing here\n                  and more") == [
+                "  a --all", "      one", "  a --some more", "      another thing here and", "      more",
+            ])
+    }
+
+    @Test func shortTermsKeepTheirColumn() {
+        #expect(
+            Self.fold("  0   all of it was done as it was meant\n  75  busy\n  64, 77: see --help") == [
+                "  0   all of it was done as it", "      was meant", "  75  busy", "  64, 77: see --help",
+            ])
+    }
+
+    @Test func aMeaningOfItsOwnLineStaysWithItsCommand() {
+        #expect(
+            Self.fold("  photoinbox dump one two three --six\n                    what it is\n  photoinbox top") == [
+                "  photoinbox dump one two \\", "      three --six", "      what it is", "  photoinbox top",
+            ])
+    }
+
+    @Test func aWordInBracketsIsProse() {
+        #expect(
+            Self.fold("sizes are as said in the section\n[pictures], even if it is off") == [
+                "sizes are as said in the", "section [pictures], even if it", "is off",
+            ])
+    }
+
     @Test func commandsCanBeCopied() {
         #expect(
             Self.fold("  photoinbox dump --abc | jq '.x[]' --raw") == [

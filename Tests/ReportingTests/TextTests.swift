@@ -78,9 +78,19 @@ struct TextTests {
         #expect(1.05 / (light + 0.05) >= 3.9 && (light + 0.05) / 0.05 >= 3.9, "\(light)")
     }
 
-    @Test func fewColoursHaveNoYellow() {
-        let style = TextStyle(isTerminal: true, noColour: nil, terminal: "xterm")
+    /// xterm's green, yellow, blue and cyan have a contrast of 2.2, 1.4, 2.2 (on black) and 2.0 to 1.
+    @Test(arguments: ["xterm", "linux", "screen"])
+    func ofFewColoursOnlyThoseAreUsedThatCanBeReadOnWhiteAndOnBlack(_ terminal: String) throws {
+        let style = TextStyle(isTerminal: true, noColour: nil, terminal: terminal)
+        for paint in [TextStyle.Paint.good, .notice, .warning, .bad, .faint, .strong] {
+            let painted = style.painted("x", paint)
+            #expect(painted.firstMatch(of: /\u{1B}\[(?:1;)?(?:32|33|34|36)m/) == nil, "\(painted)")
+            #expect(painted.replacing(/\u{1B}\[[0-9;]*m/, with: "") == "x")
+        }
+        #expect(style.painted("x", .good) == "x")
+        #expect(style.painted("x", .notice) == "\u{1B}[1mx\u{1B}[0m")
         #expect(style.painted("x", .warning) == "\u{1B}[35mx\u{1B}[0m")
+        #expect(style.painted("x", .bad) == "\u{1B}[1;31mx\u{1B}[0m")
         #expect(style.painted("x", .strong) == "\u{1B}[1mx\u{1B}[0m")
     }
 
@@ -136,6 +146,9 @@ struct TextTests {
     @Test func aProgressLineFitsItsTerminal() {
         let line = ProgressLine(
             photos: 500, totalPhotos: 2000, bytes: 2_000_000_000, totalBytes: 8_000_000_000, seconds: 20)
+        let last = ProgressLine(
+            photos: 105, totalPhotos: 150, bytes: 318_000_000, totalBytes: 450_000_000, seconds: 2)
+        #expect(last.text.hasSuffix("159 MB/s  1 s left"))
         #expect(line.text == "25%  500/2,000  2/8 GB  100 MB/s  60 s left")
         let wide = line.text(columns: 100)
         #expect(wide == "25%  [##########------------------------------]  500/2,000  2/8 GB  100 MB/s  60 s left")

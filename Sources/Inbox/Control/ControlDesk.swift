@@ -146,7 +146,7 @@ final class ControlDesk: Sendable {
         let names = state.settings.inboxes.map(\.name).joined(separator: ", ")
         throw RequestRefusal(
             .noMatch, "there is no inbox \(escapeForDisplay(inbox.utf8))",
-            action: names.isEmpty ? "None is configured." : "There is: \(names)")
+            action: names.isEmpty ? "None is configured." : "Inboxes: \(names).")
     }
 
     private func setPaused(
@@ -231,7 +231,7 @@ final class ControlDesk: Sendable {
             at: ArrivalKey(inbox: inbox, path: path), as: status.kind == .regular ? status.identity : nil)
         var item = ControlAnswer.Item("rescanned", inbox: inbox, file: path)
         item.request = try await record(.rescan, inbox, path, await state.pauses.asker(peer.user))
-        return ControlAnswer("looking at \(name); see: photoinbox explain \(name)", items: [item])
+        return ControlAnswer("looking at \(name); see: photoinbox explain \(shellQuoted(name))", items: [item])
     }
 
     private func retry(_ subject: ControlSubject, _ peer: PeerCredentials, _ isDryRun: Bool) async -> ControlAnswer {

@@ -86,7 +86,7 @@ package enum OfflineDesk {
             return ControlAnswer(
                 RequestRefusal(
                     .noMatch, "there is no inbox \(escapeForDisplay(inbox.utf8))",
-                    action: "There is: \(settings.inboxes.map(\.name).joined(separator: ", "))"))
+                    action: "Inboxes: \(settings.inboxes.map(\.name).joined(separator: ", "))."))
         }
         let keeper = try PauseKeeper(in: settings.state, queue: MonitorQueue(label: "photo-inbox.settled"))
         let what = pauses ? "paused" : "resumed"

@@ -79,7 +79,7 @@ struct Asking {
         throw CommandFailure(
             .noMatch, "\(path) is no inbox, and in none",
             action: known.inboxes.isEmpty
-                ? "None is configured." : "There is: \(known.inboxes.map(\.name).joined(separator: ", "))")
+                ? "None is configured." : "Inboxes: \(known.inboxes.map(\.name).joined(separator: ", ")).")
     }
 }
 

@@ -5,7 +5,7 @@ import Settings
 /// `photoinbox config`: what is in force, and where each value comes from.
 struct ConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "config", abstract: "Show the configuration in force, each value with its origin.",
+        commandName: "config", abstract: "Show the values in force, each with its origin.",
         usage: "photoinbox config [OPTION…] [KEY]")
 
     static let lesson = """
@@ -19,7 +19,10 @@ struct ConfigCommand: ParsableCommand {
         To change it: edit the file, then photoinboxd --check && systemctl reload photoinboxd
 
         EXIT STATUS:
-          0 shown   4 there is no such key   78 the configuration is wrong   64
+          0   shown
+          4   there is no such key
+          78  the configuration is wrong
+          64: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions

@@ -8,7 +8,7 @@ import SystemPackage
 /// `photoinbox dump`: the daemon's whole state, as JSON.
 struct DumpCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "dump", abstract: "Write the daemon's whole state as JSON, to attach to a report.",
+        commandName: "dump", abstract: "Write the daemon's whole state as JSON.",
         usage: "photoinbox dump [OPTION…] [-o FILE]")
 
     static let lesson = """
@@ -20,7 +20,10 @@ struct DumpCommand: ParsableCommand {
         of files, and no content: look at it before you attach it to something.
 
         EXIT STATUS:
-          0 written   1 the daemon does not answer   69 it is not running   64, 77, 78
+          0   written
+          1   the daemon does not answer
+          69  it is not running
+          64, 77, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions

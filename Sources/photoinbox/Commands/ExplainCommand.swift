@@ -26,7 +26,10 @@ struct ExplainCommand: ParsableCommand {
         Names may be written as our output shows them, with \\n and \\xff for what cannot be printed.
 
         EXIT STATUS (the worst of all files):
-          0 explained   4 nothing is known of it   69 that would take the daemon, which is not running   64, 77, 78
+          0   explained
+          4   nothing is known of it
+          69  that would take the daemon, which is not running
+          64, 77, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions

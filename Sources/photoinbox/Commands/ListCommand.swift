@@ -23,7 +23,10 @@ struct ListCommand: ParsableCommand {
         --since takes a span (90s, 15m, 2h, 7d), yesterday, a date (2026-11-21) or a time (2026-11-21T14:07).
 
         EXIT STATUS:
-          0 something is listed   4 nothing matches   69 there is no catalogue yet   64, 77, 78
+          0   something is listed
+          4   nothing matches
+          69  there is no catalogue yet
+          64, 77, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions

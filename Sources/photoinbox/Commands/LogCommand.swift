@@ -27,7 +27,10 @@ struct LogCommand: ParsableCommand {
         nothing of it.
 
         EXIT STATUS:
-          that of journalctl   4 the file is in no inbox   69 journalctl is not installed   64, 77, 78
+          that of journalctl, or
+          4   the file is in no inbox
+          69  journalctl is not installed
+          64, 77, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions

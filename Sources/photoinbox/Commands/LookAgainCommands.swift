@@ -4,7 +4,7 @@ import ControlProtocol
 /// `photoinbox rescan`: compares inboxes with what is known, or looks at one file again.
 struct RescanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rescan", abstract: "Compare inboxes with what is known, or look at one file again.",
+        commandName: "rescan", abstract: "Look at inboxes, or at one file, again.",
         usage: "photoinbox rescan [OPTION…] [INBOX|FILE]")
 
     static let lesson = """
@@ -14,7 +14,11 @@ struct RescanCommand: ParsableCommand {
           photoinbox rescan phones/IMG_2041.HEIC       this file as if it had just come, also if it was ignored
 
         EXIT STATUS:
-          0 done   3 not all of it can be reached   4 no such inbox or file   69 the daemon is not running   77, 64, 75
+          0   done
+          3   not all of it can be reached
+          4   no such inbox or file
+          69  the daemon is not running
+          64, 75, 77: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions
@@ -44,7 +48,11 @@ struct RetryCommand: ParsableCommand {
           photoinbox retry phones/IMG_2041.HEIC        one file
 
         EXIT STATUS:
-          0 being tried   4 nothing of it is deferred   69 the daemon is not running   77 no permission   64, 75, 78
+          0   being tried
+          4   nothing of it is deferred
+          69  the daemon is not running
+          77  no permission
+          64, 75, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions

@@ -17,7 +17,9 @@ struct MetricsCommand: ParsableCommand {
         daemon writes them by itself: [metrics] textfile in photoinbox.toml(5).
 
         EXIT STATUS:
-          0 written   69 the daemon is not running   1, 64, 75, 77, 78
+          0   written
+          69  the daemon is not running
+          1, 64, 75, 77, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions

@@ -17,8 +17,13 @@ struct ReleaseCommand: ParsableCommand {
         A photo that was filed as it is says so: its proof is "released by" and your name.
 
         EXIT STATUS:
-          0 released   1 it cannot be   4 no such operation, or done already   69 the daemon is not running
-          75 busy   77 no permission   64, 78
+          0   released
+          1   it cannot be
+          4   no such operation, or done already
+          69  the daemon is not running
+          75  busy
+          77  no permission
+          64, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions
@@ -39,7 +44,7 @@ struct ReleaseCommand: ParsableCommand {
 /// `photoinbox discard OPERATION --yes`: throws a file away that was set aside.
 struct DiscardCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "discard", abstract: "Throw a quarantined file or a duplicate away, into the trash.",
+        commandName: "discard", abstract: "Throw a file that was set aside into the trash.",
         usage: "photoinbox discard [OPTION…] OPERATION --yes")
 
     static let lesson = """
@@ -50,8 +55,14 @@ struct DiscardCommand: ParsableCommand {
         It is never deleted at once: until it expires, it can be taken out of the trash by hand.
 
         EXIT STATUS:
-          0 discarded   1 it cannot be   4 no such operation, or done already   69 the daemon is not running
-          75 busy   77 no permission   64 without --yes   78
+          0   discarded
+          1   it cannot be
+          4   no such operation, or done already
+          64  without --yes, or wrong usage
+          69  the daemon is not running
+          75  busy
+          77  no permission
+          78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions
@@ -74,7 +85,7 @@ struct DiscardCommand: ParsableCommand {
 /// `photoinbox undo OPERATION`: takes a filed photo back out of the library.
 struct UndoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "undo", abstract: "Take a filed photo, with its set, back out of the library.",
+        commandName: "undo", abstract: "Take a filed photo, with its set, out of the library.",
         usage: "photoinbox undo [OPTION…] OPERATION")
 
     static let lesson = """
@@ -87,8 +98,14 @@ struct UndoCommand: ParsableCommand {
         It does not go back to its inbox, where it would be filed again at once. The catalogue keeps who asked.
 
         EXIT STATUS:
-          0 taken back   1 it cannot be   3 some of the set was   4 no such operation, or done already
-          69 the daemon is not running   75 busy   77 no permission   64, 78
+          0   taken back
+          1   it cannot be
+          3   some of the set was
+          4   no such operation, or done already
+          69  the daemon is not running
+          75  busy
+          77  no permission
+          64, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions

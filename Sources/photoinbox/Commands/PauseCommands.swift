@@ -4,7 +4,7 @@ import ControlProtocol
 /// `photoinbox pause INBOX`: takes nothing more out of an inbox.
 struct PauseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pause", abstract: "Take nothing more out of an inbox, until it is resumed.",
+        commandName: "pause", abstract: "Take nothing more out of an inbox, until resume.",
         usage: "photoinbox pause [OPTION…] INBOX")
 
     static let lesson = """
@@ -15,7 +15,11 @@ struct PauseCommand: ParsableCommand {
         It stays paused over restarts, and "photoinbox status" says so.
 
         EXIT STATUS:
-          0 paused, or paused already   4 no such inbox   69 the daemon is not running   77 no permission   64, 75, 78
+          0   paused, or paused already
+          4   no such inbox
+          69  the daemon is not running
+          77  no permission
+          64, 75, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions
@@ -39,7 +43,11 @@ struct ResumeCommand: ParsableCommand {
           photoinbox resume card
 
         EXIT STATUS:
-          0 resumed, or not paused   4 no such inbox   69 the daemon is not running   77 no permission   64, 75, 78
+          0   resumed, or not paused
+          4   no such inbox
+          69  the daemon is not running
+          77  no permission
+          64, 75, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions

@@ -17,7 +17,11 @@ struct ReloadCommand: ParsableCommand {
         with every mistake, by file and line, and the running one is kept. SIGHUP does the same, and tells the journal.
 
         EXIT STATUS:
-          0 taken   78 refused   69 the daemon is not running   77 no permission   1, 64, 75
+          0   taken
+          69  the daemon is not running
+          77  no permission
+          78  refused
+          1, 64, 75: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions

@@ -14,12 +14,15 @@ struct ShowCommand: ParsableCommand {
         EXAMPLES:
           photoinbox show 8841              an operation, by the number that explain, list and the journal name
           photoinbox show photo:7712        a photo of the library, and all that came of its content
-          photoinbox show 3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+          photoinbox show e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
                                             the photo with this content, by the SHA-256 of the whole file
           photoinbox show --json 8841
 
         EXIT STATUS:
-          0 it is known   4 it is not   69 there is no catalogue yet   64, 77, 78
+          0   it is known
+          4   it is not
+          69  there is no catalogue yet
+          64, 77, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions

@@ -7,7 +7,7 @@ import Reporting
 /// `photoinbox stats`: how many files came, by day and inbox, and what became of them.
 struct StatsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "stats", abstract: "Count what came, by day and inbox, and what became of it.",
+        commandName: "stats", abstract: "Count what came, and what became of it, by day.",
         usage: "photoinbox stats [OPTION…]")
 
     static let lesson = """
@@ -19,7 +19,10 @@ struct StatsCommand: ParsableCommand {
         Days are those of the local time. SIZE is what was filed. --since takes a span (2h, 7d), a date or a time.
 
         EXIT STATUS:
-          0 something is counted   4 nothing came   69 there is no catalogue yet   64, 77, 78
+          0   something is counted
+          4   nothing came
+          69  there is no catalogue yet
+          64, 77, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions

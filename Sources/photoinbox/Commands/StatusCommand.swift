@@ -20,8 +20,12 @@ struct StatusCommand: ParsableCommand {
         themselves when their reason does. See photoinbox-problems(7).
 
         EXIT STATUS:
-          0 all is well, with notices or without   3 there is a warning   5 filing is stopped
-          1 the daemon does not answer   69 it is not running   64, 77, 78
+          0   all is well, with notices or without
+          1   the daemon does not answer
+          3   there is a warning
+          5   filing is stopped
+          69  it is not running
+          64, 77, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions

@@ -21,7 +21,9 @@ struct TailCommand: ParsableCommand {
         It reads the catalogue, so it shows what is recorded and durable, and needs no running daemon.
 
         EXIT STATUS:
-          0 ended by Ctrl-C, by its reader or with --no-follow   69 there is no catalogue yet   64, 77, 78
+          0   ended by Ctrl-C, by its reader or with --no-follow
+          69  there is no catalogue yet
+          64, 77, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions
@@ -123,8 +125,9 @@ struct TailCommand: ParsableCommand {
         let file = shown(record.inbox) + "/" + record.path.escaped
         let place = record.outcome == .filed ? record.destination.map { "  → \($0.escaped)" } ?? "" : ""
         let reason = record.outcome == .filed ? "" : ": \(shown(record.reason))"
-        let time = style.painted(shortTime(record.at, now: now), .faint)
-        let outcome = record.outcome == .quarantined ? style.painted(word, .warning) : word
-        return "\(time)  \(outcome)  \(file)\(place)\(reason)"
+        let time = shortTime(record.at, now: now)
+        let margin = displayWidth(time) + 2 + displayWidth(word) + 2
+        return "\(style.painted(time, .faint))  \(style.painted(word, record.outcome.paint))  "
+            + hanging(file + place + reason, at: margin, columns: style.width)
     }
 }

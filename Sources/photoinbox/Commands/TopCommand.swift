@@ -22,7 +22,9 @@ struct TopCommand: ParsableCommand {
         is no terminal, one frame is written.
 
         EXIT STATUS:
-          0 done   69 the daemon is not running (--once)   1, 64, 75, 77, 78
+          0   done
+          69  the daemon is not running (--once)
+          1, 64, 75, 77, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions

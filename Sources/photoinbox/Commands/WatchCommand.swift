@@ -12,7 +12,7 @@ import SystemPackage
 struct WatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Print files as they are finished, one a line; needs no daemon.",
+        abstract: "Print files as they are finished; needs no daemon.",
         usage: "photoinbox watch [OPTION…] DIR…")
 
     static let lesson = """
@@ -75,7 +75,8 @@ struct WatchCommand: ParsableCommand {
           1   failed
           2   nothing was told for as long as --timeout says
           3   as 0, but a part of the tree could not be watched
-          64  usage   77  no permission
+          64  wrong usage
+          77  no permission
           SIGINT, SIGTERM and SIGHUP end it as they end any program, once what was
           told is written; a shell sees 130, 143 or 129.
         """

@@ -8,7 +8,7 @@ import Reporting
 /// `photoinbox export-csv`: every filed photo with what is said of it, as a table.
 struct ExportCSVCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export-csv", abstract: "Write every filed photo, with what is said of it, as a table.",
+        commandName: "export-csv", abstract: "Write all photos, and what is said of them, as CSV.",
         usage: "photoinbox export-csv [OPTION…] > FILE")
 
     static let lesson = """
@@ -22,7 +22,9 @@ struct ExportCSVCommand: ParsableCommand {
         no UTF-8 is written escaped; the sha256 says which photo is meant.
 
         EXIT STATUS:
-          0 done   69 there is no catalogue yet   64, 77, 78
+          0   done
+          69  there is no catalogue yet
+          64, 77, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions
@@ -68,7 +70,7 @@ struct ExportCSVCommand: ParsableCommand {
 /// `photoinbox export-json`: the same for programs.
 struct ExportJSONCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export-json", abstract: "Write every filed photo, with what is said of it, as JSON.",
+        commandName: "export-json", abstract: "Write all photos, and what is said of them, as JSON.",
         usage: "photoinbox export-json [OPTION…] > FILE")
 
     static let lesson = """
@@ -80,7 +82,9 @@ struct ExportJSONCommand: ParsableCommand {
         --json", and "description" with what is said of it, or null.
 
         EXIT STATUS:
-          0 done   69 there is no catalogue yet   64, 77, 78
+          0   done
+          69  there is no catalogue yet
+          64, 77, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions

@@ -7,7 +7,7 @@ import Reporting
 /// `photoinbox import-csv FILE`: takes titles, keywords, ratings, dates and places from a table into the catalogue.
 struct ImportCSVCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "import-csv", abstract: "Take titles, keywords and ratings of photos from a table.",
+        commandName: "import-csv", abstract: "Take titles, keywords and ratings from a table.",
         usage: "photoinbox import-csv [OPTION…] FILE")
 
     static let lesson = """
@@ -31,9 +31,10 @@ struct ImportCSVCommand: ParsableCommand {
         again.
 
         EXIT STATUS:
-          0 all rows were taken in   3 some were rejected, or the run was stopped   69
-          there is no catalogue yet
-          64, 77, 78
+          0   all rows were taken in
+          3   some were rejected, or the run was stopped
+          69  there is no catalogue yet
+          64, 77, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions

@@ -25,8 +25,10 @@ struct SearchCommand: ParsableCommand {
         photos are filed.
 
         EXIT STATUS:
-          0 something is found   4 nothing matches   69 there is no catalogue yet
-          64, 77, 78
+          0   something is found
+          4   nothing matches
+          69  there is no catalogue yet
+          64, 77, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions
@@ -83,9 +85,13 @@ struct SearchCommand: ParsableCommand {
         let pattern = Array("dddd-dd-ddTdd:dd:dd".utf8)
         let bytes = Array(text.utf8)
         guard [4, 7, 10, 13, 16, 19].contains(bytes.count) else { return false }
-        return zip(bytes, pattern).allSatisfy { byte, wanted in
+        let isOfDigits = zip(bytes, pattern).allSatisfy { byte, wanted in
             wanted == UInt8(ascii: "d") ? (0x30...0x39).contains(byte) : byte == wanted
         }
+        // A month and a day that there may be; else nothing would ever match, without a word why.
+        let number = { (place: Int) in Int(bytes[place] - 0x30) * 10 + Int(bytes[place + 1] - 0x30) }
+        return isOfDigits && (bytes.count < 7 || (1...12).contains(number(5)))
+            && (bytes.count < 10 || (1...31).contains(number(8)))
     }
 
     func run() throws {

@@ -197,7 +197,7 @@ struct Explanation {
             add("now", "photoinbox resume \(shown(inbox.name))")
         } else if inHand.stage == "deferred" {
             add("next", "it is looked at again at once when its bytes change")
-            add("now", "photoinbox retry \(subject)")
+            add("now", "photoinbox retry \(shellQuoted(subject))")
         }
     }
 

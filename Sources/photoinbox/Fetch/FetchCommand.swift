@@ -32,7 +32,9 @@ struct FetchCommand: ParsableCommand {
         Ctrl-C cancels what has not arrived and leaves nothing of it behind. SIGUSR1 says how far it is.
 
         EXIT STATUS:
-          0 all have arrived   3 some have not, or were cancelled   64, 69, 77, 78
+          0   all have arrived
+          3   some have not, or were cancelled
+          64, 69, 77, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions

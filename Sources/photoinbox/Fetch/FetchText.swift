@@ -31,7 +31,7 @@ struct FetchText {
         if isJSON {
             try item("refused", address: refusal.place, FetchEnd(.failed, refusal.reason))
         } else {
-            try printOut("refused  \(refusal.place)  (\(refusal.reason))\n")
+            try printLine("refused", "\(refusal.place)  (\(refusal.reason))")
         }
     }
 
@@ -43,7 +43,7 @@ struct FetchText {
             try item(end.what.rawValue, address: address, end)
         } else if end.what == .failed {
             let tries = end.tries > 1 ? "; \(end.tries) tries" : ""
-            try printOut("failed  \(address)  (\(escapeForDisplay(Array(end.reason.utf8)))\(tries))\n")
+            try printLine("failed", "\(address)  (\(escapeForDisplay(Array(end.reason.utf8)))\(tries))")
         }
     }
 

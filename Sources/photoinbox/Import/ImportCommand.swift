@@ -10,7 +10,7 @@ import Settings
 /// `photoinbox import DIR…`: brings photos from cards and old archives into an inbox.
 struct ImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "import", abstract: "Bring photos from a card or an old archive into an inbox.",
+        commandName: "import", abstract: "Bring photos from a card or an archive into an inbox.",
         usage: "photoinbox import [OPTION…] DIR…")
 
     static let lesson = """
@@ -31,8 +31,10 @@ struct ImportCommand: ParsableCommand {
         and the file is still as it was read; of what is filed already the library's copy is read again first.
 
         EXIT STATUS:
-          0 all photos of DIR are in the inbox or filed   3 some are not, or the run was stopped   75 another run
-          imports from there   64, 77, 78
+          0   all photos of DIR are in the inbox or filed
+          3   some are not, or the run was stopped
+          75  another run imports from there
+          64, 77, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions

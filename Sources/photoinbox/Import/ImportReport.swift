@@ -58,7 +58,7 @@ struct ImportReport {
             display.clear()
             let whole = source.appending(finding.path).escaped
             let remark = finding.reason + (finding.kept.map { "; kept there: \($0)" } ?? "")
-            try printOut("\(word(finding.what))  \(whole)  (\(remark))\n")
+            try printLine(word(finding.what), "\(whole)  (\(remark))")
         }
     }
 

@@ -11,7 +11,7 @@ import Settings
 /// `photoinbox adopt DIR`: takes a library that is there already into the catalogue, in place.
 struct AdoptCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "adopt", abstract: "Take photos that lie in the library already into the catalogue, in place.",
+        commandName: "adopt", abstract: "Record photos that lie in the library already.",
         usage: "photoinbox adopt [OPTION…] DIR")
 
     static let lesson = """
@@ -26,8 +26,10 @@ struct AdoptCommand: ParsableCommand {
         are named. The daemon may run meanwhile.
 
         EXIT STATUS:
-          0 all photos there are recorded   3 some could not be read, or the run was stopped   69 there is no catalogue
-          yet   64, 77, 78
+          0   all photos there are recorded
+          3   some could not be read, or the run was stopped
+          69  there is no catalogue yet
+          64, 77, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions

@@ -11,7 +11,7 @@ import Settings
 /// `photoinbox rebuild`: makes the catalogue anew from the library.
 struct RebuildCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rebuild", abstract: "Make the catalogue anew from the library, and keep the old one beside it.",
+        commandName: "rebuild", abstract: "Make the catalogue anew from the library.",
         usage: "photoinbox rebuild [OPTION…]")
 
     static let lesson = """
@@ -28,7 +28,10 @@ struct RebuildCommand: ParsableCommand {
         A catalogue that photoinboxd finds damaged at its start is set aside and made anew by the daemon itself.
 
         EXIT STATUS:
-          0 done   3 some photos could not be read, or the run was stopped   75 the daemon runs   64, 77, 78
+          0   done
+          3   some photos could not be read, or the run was stopped
+          75  the daemon runs
+          64, 77, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions

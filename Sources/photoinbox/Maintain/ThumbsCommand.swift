@@ -9,7 +9,7 @@ import Settings
 /// `photoinbox thumbs`: makes the small pictures that are missing, or all of them anew.
 struct ThumbsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "thumbs", abstract: "Make the thumbnails that are missing, or all of them anew.",
+        commandName: "thumbs", abstract: "Make the thumbnails that are missing, or all anew.",
         usage: "photoinbox thumbs [OPTION…]")
 
     static let lesson = """
@@ -28,8 +28,10 @@ struct ThumbsCommand: ParsableCommand {
         renditions in photoinbox.toml(5), and photoinbox show.
 
         EXIT STATUS:
-          0 all are there   3 some could not be made, or the run was stopped   69 there is no catalogue yet, or no
-          decoder   64, 77, 78
+          0   all are there
+          3   some could not be made, or the run was stopped
+          69  there is no catalogue yet, or no decoder
+          64, 77, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions

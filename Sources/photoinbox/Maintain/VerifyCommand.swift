@@ -11,7 +11,7 @@ import Settings
 /// `photoinbox verify`: reads the library again and compares it with the catalogue.
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "verify", abstract: "Read every photo of the library again, and compare it with its record.",
+        commandName: "verify", abstract: "Read all photos again, and compare with the record.",
         usage: "photoinbox verify [OPTION…]")
 
     static let lesson = """
@@ -32,8 +32,10 @@ struct VerifyCommand: ParsableCommand {
         drop the original into an inbox, and it is filed again.
 
         EXIT STATUS:
-          0 all are as they were filed   3 something is not, or the run was stopped   69 there is no catalogue yet
-          64, 77, 78
+          0   all are as they were filed
+          3   something is not, or the run was stopped
+          69  there is no catalogue yet
+          64, 77, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions

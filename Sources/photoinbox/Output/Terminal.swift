@@ -26,6 +26,32 @@ enum Terminal {
     static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 }
 
+/// `text` that begins at column `margin`, with what the terminal would break anywhere broken between words instead, and put
+/// below itself. Words stay whole, so that names and addresses can be copied; and where `columns` is nil, a line is a line.
+func hanging(_ text: String, at margin: Int, columns: Int?) -> String {
+    guard let columns, columns > margin + 20, margin + displayWidth(text) > columns else { return text }
+    var (out, width) = ("", 0)
+    for word in text.split(separator: " ", omittingEmptySubsequences: false) {
+        let size = displayWidth(String(word))
+        if width > 0, size > 0, margin + width + 1 + size > columns {
+            out += "\n" + String(repeating: " ", count: margin)
+            width = 0
+        } else if width > 0 {
+            out += " "
+            width += 1
+        }
+        out += word
+        width += size
+    }
+    return out
+}
+
+/// Prints what became of something: a word, and two blanks later what that is about.
+func printLine(_ word: String, _ text: String) throws {
+    let columns = Terminal.style(.never).width
+    try printOut("\(word)  " + hanging(text, at: displayWidth(word) + 2, columns: columns) + "\n")
+}
+
 /// Who runs this, for messages that tell what to type.
 var userName: String {
     guard let entry = getpwuid(getuid()), let name = entry.pointee.pw_name else { return "$USER" }

@@ -28,8 +28,11 @@ struct SheetCommand: ParsableCommand {
         already is replaced only with --force. Ctrl-C leaves nothing behind but thumbnails.
 
         EXIT STATUS:
-          0 it is written   3 the run was stopped, nothing is written   4 no photo matches   69 there is no catalogue
-          yet, or no decoder   1, 64, 77, 78
+          0   it is written
+          3   the run was stopped, nothing is written
+          4   no photo matches
+          69  there is no catalogue yet, or no decoder
+          1, 64, 77, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions

@@ -25,7 +25,10 @@ struct SimilarCommand: ParsableCommand {
         thumbs" does it at once. Photos that are too even to be told from others (a white page) are left out.
 
         EXIT STATUS:
-          0 some look alike   4 none do   69 there is no catalogue yet   64, 77, 78
+          0   some look alike
+          4   none do
+          69  there is no catalogue yet
+          64, 77, 78: see photoinbox --help
         """
 
     @OptionGroup var places: PlaceOptions

@@ -129,7 +129,8 @@ struct TopRows {
                 .init("inbox", arrival.inbox), .init("file", arrival.file), .init("stage", arrival.stage),
                 .init("what", arrival.what), .init("since", when(arrival.since)),
                 .init("first seen", when(arrival.firstSeen)), .init("until", until(arrival.until)),
-                .init("tries", HumanText.count(arrival.attempts)), .init("ask", "photoinbox explain \(file)"),
+                .init("tries", HumanText.count(arrival.attempts)),
+                .init("ask", "photoinbox explain \(shellQuoted(file))"),
             ])
     }
 }

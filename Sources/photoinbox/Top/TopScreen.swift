@@ -31,8 +31,9 @@ struct TopScreen {
     // MARK: - Above the table
 
     private func header(_ model: TopModel) -> [TopLine] {
-        // A small screen keeps the verdict, the views and the table.
+        // A small screen keeps the verdict, the views and the table; a tiny one has no room for the views either.
         let full = summary(model)
+        if rows < 6 { return Array(full.prefix(1)) }
         return (rows >= 10 ? full : Array(full.prefix(1))) + [views(model)]
     }
 
@@ -98,29 +99,43 @@ struct TopScreen {
         return line
     }
 
+    /// Where there is no room for all of it, what is not the case goes first, so that problems are always seen.
     private func stages(_ sample: TopSample) -> TopLine {
         let counts = Dictionary(sample.state.inHand.map { ($0.stage, 1) }, uniquingKeysWith: +)
-        var line = TopLine()
-        for stage in ["queued", "working", "settling", "gathering", "deferred"] {
-            line.add((line.width == 0 ? "" : "   ") + stage + " ", .faint)
-            line.add(HumanText.count(counts[stage] ?? 0), stage == "deferred" && counts[stage] != nil ? .warning : nil)
-        }
-        if let more = sample.state.inHandOmitted { line.add("   and \(HumanText.count(more)) more", .notice) }
         let shown = sample.state.problems.filter { $0.hiddenBy == nil }.count
-        line.add("   problems ", .faint)
-        line.add(HumanText.count(shown), shown > 0 ? .warning : nil)
-        return line
+        var parts: [(name: String, count: Int, paint: TextStyle.Paint?)] = [
+            "queued", "working", "settling", "gathering", "deferred",
+        ].map { ($0, counts[$0] ?? 0, $0 == "deferred" && counts[$0] != nil ? .warning : nil) }
+        if let more = sample.state.inHandOmitted { parts.append(("more", more, .notice)) }
+        parts.append(("problems", shown, shown > 0 ? .warning : nil))
+        let line = { () -> TopLine in
+            var line = TopLine()
+            for part in parts {
+                line.add((line.width == 0 ? "" : "   ") + part.name + " ", .faint)
+                line.add(HumanText.count(part.count), part.paint)
+            }
+            return line
+        }
+        while parts.count > 1, line().width > columns {
+            parts.remove(at: parts.firstIndex { $0.count == 0 } ?? 0)
+        }
+        return line()
     }
 
+    /// Where there is no room for all names, only the one of the view that is shown.
     private func views(_ model: TopModel) -> TopLine {
-        var line = TopLine()
-        for view in TopView.allCases {
-            let isShown = view == model.view
-            if line.width > 0 { line.add(" ") }
-            let text = "\(view.key) \(view.rawValue)"
-            line.add(isShown ? "[\(text)]" : text, isShown ? .strong : .faint)
+        let line = { (isShort: Bool) -> TopLine in
+            var line = TopLine()
+            for view in TopView.allCases {
+                let isShown = view == model.view
+                if line.width > 0 { line.add(" ") }
+                let text = isShort && !isShown ? "\(view.key)" : "\(view.key) \(view.rawValue)"
+                line.add(isShown ? "[\(text)]" : text, isShown ? .strong : .faint)
+            }
+            return line
         }
-        return line
+        let full = line(false)
+        return full.width <= columns ? full : line(true)
     }
 
     // MARK: - The table, and what lies over it
@@ -173,8 +188,15 @@ struct TopScreen {
         if model.overlay != .none { return TopLine("Esc back   ↑↓ scroll   q quit", .faint) }
         var line = TopLine()
         if !model.filter.isEmpty { line.add("holding \(model.filter) (Esc: all)   ", .notice) }
-        line.add("q quit  1-8 view  ↑↓ Enter fields  s sort  r reverse  / find  z freeze  ? help", .faint)
+        line.add(keys(in: columns - line.width), .faint)
         return line
+    }
+
+    /// As many keys as there is room for; those that lead to the others stay.
+    private func keys(in room: Int) -> String {
+        var keys = ["q quit", "1-8 view", "↑↓ Enter fields", "s sort", "r reverse", "/ find", "z freeze", "? help"]
+        while keys.count > 2, displayWidth(keys.joined(separator: "  ")) > room { keys.remove(at: keys.count - 2) }
+        return keys.joined(separator: "  ")
     }
 
     static let help = [

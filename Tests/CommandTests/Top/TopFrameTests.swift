@@ -30,6 +30,26 @@ struct TopFrameTests {
         #expect(bar.fitted(to: 4).text == "a   ")
     }
 
+    @Test func aNarrowScreenKeepsWhatMatters() throws {
+        var model = TopModel(interval: 1, view: .outcomes)
+        model.received(Samples.sample(try Samples.state(inHand: [("a.jpg", 5, "deferred")])))
+        let lines = { (columns: Int, rows: Int) in
+            TopScreen(columns: columns, rows: rows).frame(&model).lines.map(\.text)
+        }
+        let wide = lines(80, 24)
+        #expect(wide[2] == "queued 0   working 0   settling 0   gathering 0   deferred 1   problems 0")
+        #expect(wide[3].hasPrefix("1 inboxes 2 files") && wide[3].hasSuffix("[8 outcomes]"))
+        #expect(wide[23] == "q quit  1-8 view  ↑↓ Enter fields  s sort  r reverse  / find  z freeze  ? help")
+        let narrow = lines(40, 24)
+        #expect(narrow[2] == "gathering 0   deferred 1   problems 0")
+        #expect(narrow[3] == "1 2 3 4 5 6 7 [8 outcomes]")
+        #expect(narrow[23] == "q quit  1-8 view  ? help")
+        // The verdict, the heading, rows, the keys.
+        let tiny = lines(80, 5)
+        #expect(tiny.count == 5 && !tiny.contains { $0.contains("[8 outcomes]") } && tiny[4].hasPrefix("q quit"))
+        #expect(lines(20, 24).allSatisfy { displayWidth($0) <= 20 })
+    }
+
     @Test func paint() {
         var line = TopLine("a", .bad)
         line.add("b")
@@ -37,6 +57,18 @@ struct TopFrameTests {
         #expect(line.painted(.plain) == "ab")
         line.isReversed = true
         #expect(line.painted(.plain) == "\u{1B}[7mab\u{1B}[0m" && line.painted(Self.colour) == "\u{1B}[7mab\u{1B}[0m")
+    }
+
+    @Test func whatATerminalWouldBreakHangsBelowItself() {
+        #expect(hanging("one two three", at: 4, columns: nil) == "one two three")
+        #expect(hanging("one two three", at: 4, columns: 80) == "one two three")
+        let blanks = String(repeating: " ", count: 8)
+        #expect(
+            hanging("failed words that go on for longer than that", at: 8, columns: 30)
+                == "failed words that go\n\(blanks)on for longer than\n\(blanks)that")
+        // An address stays one that can be copied.
+        let address = "https://example.org/a/very/long/address.jpg"
+        #expect(hanging("see \(address) now", at: 8, columns: 30) == "see\n\(blanks)\(address)\n\(blanks)now")
     }
 
     @Test func longTextIsWrapped() {

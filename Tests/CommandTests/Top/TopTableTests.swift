@@ -55,6 +55,12 @@ struct TopTableTests {
         #expect(TopCell("back\\slash").text == "back\\\\slash")
     }
 
+    @Test func aCommandCanBeCopiedWhateverTheNameIs() throws {
+        let rows = TopRows(Samples.sample(try Samples.state(inHand: [("a; b.jpg", 5, "deferred")]))).rows(.files)
+        let ask = rows.first?.details.first { $0.label == "ask" }
+        #expect(ask?.text == "photoinbox explain 'card/a; b.jpg'")
+    }
+
     @Test func everyRowHasACellForEachColumn() throws {
         let rows = TopRows(Samples.sample(try Samples.state(inHand: [("a.jpg", 5, "working")])))
         for view in TopView.allCases {
