@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Inbox
 import LinuxKernel
 import TestSupport
 import Testing
@@ -7,7 +8,9 @@ import Testing
 /// What stands in for a card of FAT where the kernel has none; see its own words.
 enum FATCard {
     static let script = String(#filePath.dropLast("CardTests.swift".count)) + "Scripts/fat_card.py"
-    static let python = ["/usr/bin/python3", "/usr/local/bin/python3"].first { access($0, X_OK) == 0 }
+    static let python: String? = (["/usr/bin/python3", "/usr/local/bin/python3"] as [String]).first { path in
+        access(path, X_OK) == 0
+    }
     static let canServe = EndToEnd.canHang && python != nil
     static let withoutServing: Comment = "skipped: needs root, /dev/fuse and python3"
     static let canHaveDisk = canServe && access("/dev/loop-control", W_OK) == 0 && access("/sbin/losetup", X_OK) == 0
