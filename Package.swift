@@ -98,8 +98,8 @@ let package = Package(
         module(
             "Inbox",
             [
-                "Catalogue", "ControlProtocol", "Decoding", "DirectoryWatch", "FileValues", "Filing", "LinuxKernel",
-                "PhotoModel", "Reporting", "Settings", "SystemMonitor", "Systemd", logging, system,
+                "Catalogue", "ControlProtocol", "Decoding", "DirectoryWatch", "FileValues", "Filing", "Importing",
+                "LinuxKernel", "PhotoModel", "Reporting", "Settings", "SystemMonitor", "Systemd", logging, system,
             ]),
         // Programs.
         .executableTarget(
@@ -169,7 +169,9 @@ let package = Package(
                 "SystemMonitor", "Systemd", logging,
             ]),
         // Not dependent on photoinbox-fetch, which would put libcurl into the tests' own process.
-        tests("EndToEndTests", ["Catalogue", "ControlProtocol", "Inbox", "photoinbox", "photoinboxd"]),
+        tests(
+            "EndToEndTests", ["Catalogue", "ControlProtocol", "Inbox", "photoinbox", "photoinboxd"],
+            exclude: ["Scripts"]),
         tests(
             "CommandTests",
             [

@@ -27,12 +27,31 @@ final class ImportCopy: Sendable {
     let name: BytePath
     let file: SharedFile
     let hash: ContentHash
+    let sample: ImportSample
+    /// When it was read, in seconds since 1970.
+    let read: Int64
 
-    init(source: OpenSource, name: BytePath, file: SharedFile, hash: ContentHash) {
+    init(
+        source: OpenSource, name: BytePath, file: SharedFile, hash: ContentHash, sample: ImportSample, read: Int64
+    ) {
         self.source = source
         self.name = name
         self.file = file
         self.hash = hash
+        self.sample = sample
+        self.read = read
+    }
+}
+
+extension ImportCopy {
+    /// What is remembered of it, once it is to lie as `destination` in the inbox.
+    func line(as destination: BytePath) -> (ImportMemory.Key, ImportMemory.Entry) {
+        (
+            ImportMemory.Key(source.path, source.status),
+            ImportMemory.Entry(
+                hash: hash, sample: sample, modified: source.status.identity.modified, read: read,
+                destination: destination)
+        )
     }
 }
 
@@ -57,6 +76,13 @@ final class ImportCopier {
         return hash
     }
 
+    /// What some blocks of a file hold.
+    func sample(_ source: OpenSource) throws -> ImportSample {
+        do throws(SystemCallError) { return try ImportSample(of: source.content, size: source.size) } catch {
+            throw ImportTrouble(error, "the file")
+        }
+    }
+
     /// Copies a file into the inbox's hidden directory, and makes its hash on the way.
     func copy(_ source: OpenSource, into inbox: ImportInbox, _ told: (UInt64) -> Void) throws -> ImportCopy {
         let copy: (name: BytePath, content: SharedFile)
@@ -64,17 +90,20 @@ final class ImportCopier {
             guard try inbox.room() >= source.size else { throw SystemCallError("statfs", .noSpace) }
             copy = try inbox.makeCopy()
         } catch { throw ImportTrouble(error, "the inbox") }
+        let read = FileTime.now.seconds
         do {
             let hash = try fill(copy.content, from: source, told)
             do throws(SystemCallError) {
                 try inbox.dress(copy.content.descriptor, isDirectory: false)
                 try copy.content.descriptor.setModified(source.status.identity.modified)
             } catch { throw ImportTrouble(error, "the inbox") }
+            let sample = try sample(source)
             try requireUnchanged(source)
             // Written while the next one is read, so that the sync of the whole batch has little left to do.
             copy.content.descriptor.startWriting()
             source.content.dropCachedPages()
-            return ImportCopy(source: source, name: copy.name, file: copy.content, hash: hash)
+            return ImportCopy(
+                source: source, name: copy.name, file: copy.content, hash: hash, sample: sample, read: read)
         } catch {
             inbox.discard(copy.name)
             throw error

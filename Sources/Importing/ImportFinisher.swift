@@ -170,13 +170,7 @@ final class ImportFinisher: Sendable {
         var placed: [(ImportCopy, BytePath)] = []
         do throws(SystemCallError) {
             let run = try currentRun()
-            try memory?.add(
-                copies.map { copy in
-                    (
-                        ImportMemory.Key(copy.source.path, copy.source.status),
-                        ImportMemory.Entry(hash: copy.hash, destination: run.appending(copy.source.path))
-                    )
-                })
+            try memory?.add(copies.map { $0.line(as: run.appending($0.source.path)) })
             for group in grouped(copies) {
                 let path = run.appending(group[0].source.directory.path)
                 let directory = try inbox.openDirectory(path)
@@ -189,6 +183,9 @@ final class ImportFinisher: Sendable {
                 }
                 try directory.sync()
                 placed += fresh
+                // Where its name was taken: what waits there by that name is another file.
+                let others = fresh.filter { copy, path in path.name != copy.source.name }
+                if !others.isEmpty { try memory?.add(others.map { copy, path in copy.line(as: path) }) }
             }
         } catch {
             let named = Set(placed.map { $0.0.name })

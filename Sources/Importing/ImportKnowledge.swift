@@ -31,21 +31,22 @@ final class ImportKnowledge {
         self.sizes = sizes
     }
 
-    /// What earlier runs say of a file, and what its hash was then, without reading it.
-    func remembered(_ path: BytePath, _ status: FileStatus) throws(CatalogueError) -> (Answer, ContentHash)? {
-        guard let entry = memory?.entry(ImportMemory.Key(path, status)) else { return nil }
-        if let photo = try catalogue?.photo(withHash: entry.hash.bytes) { return (.known(photo), entry.hash) }
+    /// What makes a copy of a file needless that is the one of `entry`. Reads nothing of it.
+    func answer(_ entry: ImportMemory.Entry, _ status: FileStatus) throws(CatalogueError) -> Answer? {
+        if let photo = try catalogue?.photo(withHash: entry.hash.bytes) { return .known(photo) }
+        // A copy has the time that the file had then: FAT shows it rounded once it was mounted anew.
         if let lying = try? FileStatus(of: entry.destination, beneath: inbox), lying.kind == .regular,
-            lying.identity.size == status.identity.size, lying.identity.modified == status.identity.modified
+            lying.identity.size == status.identity.size,
+            [entry.modified, status.identity.modified].contains(where: { $0.isNear(lying.identity.modified) })
         {
-            return (.waiting(entry.destination), entry.hash)
+            return .waiting(entry.destination)
         }
         // Gone without an outcome, or by somebody's hand: it is wanted anew.
         let outcomes = try catalogue?.outcomes(forPath: entry.destination, inbox: plan.inbox) ?? []
         guard let last = outcomes.first?.outcome, last.outcome == .quarantined || last.outcome == .ignored else {
             return nil
         }
-        return (.decided("\(last.outcome.rawValue): \(last.reason)"), entry.hash)
+        return .decided("\(last.outcome.rawValue): \(last.reason)")
     }
 
     /// Whether a photo of this size is filed, so that the hash must be known before anything is copied.
@@ -82,6 +83,15 @@ final class ImportKnowledge {
     ) throws(SystemCallError) -> (SharedFile, SharedFile) {
         let directory = SharedFile(try root.openDirectoryBeneath(path.parent))
         return (SharedFile(try directory.descriptor.openBeneath(path.name, [.read, .nonBlocking])), directory)
+    }
+}
+
+extension FileTime {
+    /// Whether the two are one time to a clock of two seconds.
+    func isNear(_ other: FileTime) -> Bool {
+        let (later, earlier) = (max(seconds, other.seconds), min(seconds, other.seconds))
+        let (apart, isFar) = later.subtractingReportingOverflow(earlier)
+        return !isFar && apart <= 2
     }
 }
 

@@ -7,37 +7,61 @@ import SystemPackage
 /// What earlier runs copied from one source into one inbox: a small file of lines, added to before each batch gets its
 /// names, so that a run that was killed is taken up where it was.
 ///
-/// It only saves work. Who loses it reads the source again, and finds by their hashes what is filed. A file is known by
-/// path, size and time of its last write alone: FAT gives inode numbers anew with each mount, and knows times of change
-/// to two seconds.
+/// It only saves work. Who loses it reads the source again, and finds by their hashes what is filed. A line is found by
+/// path and size, in whatever spelling of the name: FAT gives inode numbers anew with each mount, knows times to two
+/// seconds, and shows short names in upper or lower case as it was mounted. Whether the file is the one of the line, its
+/// content decides: see ``Entry/wouldShowWrites(to:)``.
 package final class ImportMemory: Sendable {
     struct Entry: Hashable, Sendable {
         let hash: ContentHash
+        /// Of some of its blocks; see ``ImportSample``.
+        let sample: ImportSample
+        /// When it was last written to, by the source's clock.
+        let modified: FileTime
+        /// When it was read, by ours: seconds since 1970.
+        let read: Int64
         /// Relative to the inbox.
         let destination: BytePath
+
+        /// Whether writing to the file since it was read would have given it another time: it had rested for longer
+        /// than the coarsest clock of a file system (two seconds) and what clocks are set by.
+        func wouldShowWrites(to status: FileStatus) -> Bool {
+            modified == status.identity.modified && modified.seconds <= read - Self.rest
+        }
+
+        private static let rest: Int64 = 10
     }
 
-    /// A file as the source has it.
+    /// Where a file lies in the source, and how large it is.
     struct Key: Hashable, Sendable {
         let path: BytePath
         let size: UInt64
-        let modified: FileTime
 
-        init(_ path: BytePath, _ status: FileStatus) {
-            self.path = path
-            size = status.identity.size
-            modified = status.identity.modified
-        }
+        init(_ path: BytePath, _ status: FileStatus) { self.init(path: path, size: status.identity.size) }
 
-        fileprivate init(path: BytePath, size: UInt64, modified: FileTime) {
+        fileprivate init(path: BytePath, size: UInt64) {
             self.path = path
             self.size = size
-            self.modified = modified
+        }
+
+        /// The same for all spellings that a folding file system takes for one name. Of ASCII alone: what is missed costs
+        /// reading the file.
+        fileprivate var folded: Folded {
+            let bytes = path.bytes.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+            return Folded(path: BytePath(bytes), size: size)
         }
     }
 
+    fileprivate struct Folded: Hashable {
+        let path: BytePath
+        let size: UInt64
+        /// Hashed otherwise than a ``Key`` of the same path.
+        private let mark: UInt8 = 1
+    }
+
     private struct State {
-        /// Where the line of a file begins, by the hash of its key: 16 bytes a file, whatever its path.
+        /// Where the line of a file begins, by the hash of its key, and by that of its folded key: 32 bytes a file,
+        /// whatever its path.
         var lines: [Int: UInt64] = [:]
         var end: UInt64 = 0
         var run: BytePath?
@@ -83,24 +107,27 @@ package final class ImportMemory: Sendable {
 
     /// What is known of a file; nil if nothing is, or its line is not what it was.
     func entry(_ key: Key) -> Entry? {
-        guard let start = state.withLock({ $0.lines[key.hashValue] }) else { return nil }
+        let (own, other) = state.withLock { ($0.lines[key.hashValue], $0.lines[key.folded.hashValue]) }
+        if let (found, entry) = line(at: own), found == key { return entry }
+        if let (found, entry) = line(at: other), found.folded == key.folded { return entry }
+        return nil
+    }
+
+    /// Whether there is a line of a file by this very name.
+    func holds(_ key: Key) -> Bool { line(at: state.withLock { $0.lines[key.hashValue] })?.0 == key }
+
+    private func line(at start: UInt64?) -> (Key, Entry)? {
+        guard let start else { return nil }
         var bytes = [UInt8](repeating: 0, count: Self.longestLine)
         let result: Int? = bytes.withUnsafeMutableBytes { try? file.read(into: $0, at: start) }
-        guard let count = result, let end = bytes[..<count].firstIndex(of: newline),
-            let (found, entry) = Self.parse(bytes[..<end]), found == key
-        else { return nil }
-        return entry
+        guard let count = result, let end = bytes[..<count].firstIndex(of: newline) else { return nil }
+        return Self.parse(bytes[..<end])
     }
 
     /// The name that a file of `directory` had before it was set aside under `token`, by ``ImportRemoval/token(for:)``.
     func name(setAsideAs token: String, in directory: BytePath) -> BytePath? {
-        let starts = state.withLock { Array($0.lines.values) }
-        var bytes = [UInt8](repeating: 0, count: Self.longestLine)
-        for start in starts {
-            let result: Int? = bytes.withUnsafeMutableBytes { try? file.read(into: $0, at: start) }
-            guard let count = result, let end = bytes[..<count].firstIndex(of: newline),
-                let (key, _) = Self.parse(bytes[..<end])
-            else { continue }
+        for start in state.withLock({ Set($0.lines.values) }) {
+            guard let (key, _) = line(at: start) else { continue }
             if key.path.parent == directory, ImportRemoval.token(for: key.path) == token { return key.path.name }
         }
         return nil
@@ -115,23 +142,26 @@ package final class ImportMemory: Sendable {
         try append([("done " + run.escaped, nil)]) { $0.run = nil }
     }
 
-    /// Remembers files that are about to get their names, durably.
-    func add(_ files: [(Key, Entry)]) throws(SystemCallError) {
-        try append(files.map { (Self.line($0, $1), $0) })
+    /// Remembers files that are about to get their names, durably; or, not `durably`, what is only to save work.
+    func add(_ files: [(Key, Entry)], durably: Bool = true) throws(SystemCallError) {
+        try append(files.map { (Self.line($0, $1), $0) }, durably: durably)
     }
 
     private func append(
-        _ lines: [(text: String, key: Key?)], _ change: (inout State) -> Void = { _ in }
+        _ lines: [(text: String, key: Key?)], durably: Bool = true, _ change: (inout State) -> Void = { _ in }
     ) throws(SystemCallError) {
         let start = state.withLock { $0.end }
         var bytes: [UInt8] = []
         var starts: [(Int, UInt64)] = []
         for (text, key) in lines {
-            if let key { starts.append((key.hashValue, start + UInt64(bytes.count))) }
+            if let key {
+                starts.append((key.hashValue, start + UInt64(bytes.count)))
+                starts.append((key.folded.hashValue, start + UInt64(bytes.count)))
+            }
             bytes += Array(text.utf8) + [newline]
         }
         try file.write(bytes, at: start)
-        try file.sync()
+        if durably { try file.sync() }
         let end = start + UInt64(bytes.count)
         state.withLock { state in
             for (key, start) in starts { state.lines[key] = start }
@@ -141,8 +171,8 @@ package final class ImportMemory: Sendable {
     }
 
     private static func line(_ key: Key, _ entry: Entry) -> String {
-        "file \(key.size) \(key.modified.seconds) \(key.modified.nanoseconds) \(entry.hash) "
-            + "\(tabless(entry.destination))\t\(key.path.escaped)"
+        "file \(key.size) \(entry.modified.seconds) \(entry.modified.nanoseconds) \(entry.hash) \(entry.sample.text) "
+            + "\(entry.read) \(tabless(entry.destination))\t\(key.path.escaped)"
     }
 
     /// Escaped paths hold no tab: ``BytePath/escaped`` writes it as two letters.
@@ -150,16 +180,20 @@ package final class ImportMemory: Sendable {
 
     private static func parse(_ line: ArraySlice<UInt8>) -> (Key, Entry)? {
         guard let text = String(validating: line, as: UTF8.self) else { return nil }
-        let words = text.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: false)
-        guard words.count == 6, words[0] == "file", let size = UInt64(words[1]), let seconds = Int64(words[2]),
-            let nanoseconds = UInt32(words[3]), nanoseconds < 1_000_000_000, let hash = hash(words[4])
+        let words = text.split(separator: " ", maxSplits: 7, omittingEmptySubsequences: false)
+        guard words.count == 8, words[0] == "file", let size = UInt64(words[1]), let seconds = Int64(words[2]),
+            let nanoseconds = UInt32(words[3]), nanoseconds < 1_000_000_000, let hash = hash(words[4]),
+            let sample = ImportSample(words[5]), let read = Int64(words[6])
         else { return nil }
-        let paths = words[5].split(separator: "\t", maxSplits: 1, omittingEmptySubsequences: false)
+        let paths = words[7].split(separator: "\t", maxSplits: 1, omittingEmptySubsequences: false)
         guard paths.count == 2, let destination = BytePath(escaped: String(paths[0])),
             let path = BytePath(escaped: String(paths[1])), destination.isSafeBeneath, path.isSafeBeneath
         else { return nil }
         let modified = FileTime(seconds: seconds, nanoseconds: nanoseconds)
-        return (Key(path: path, size: size, modified: modified), Entry(hash: hash, destination: destination))
+        return (
+            Key(path: path, size: size),
+            Entry(hash: hash, sample: sample, modified: modified, read: read, destination: destination)
+        )
     }
 
     private static func hash(_ digits: Substring) -> ContentHash? {
@@ -206,6 +240,7 @@ package final class ImportMemory: Sendable {
     private static func take(_ line: ArraySlice<UInt8>, at start: UInt64, _ state: inout State) {
         if let (key, _) = parse(line) {
             state.lines[key.hashValue] = start
+            state.lines[key.folded.hashValue] = start
         } else if let text = String(validating: line, as: UTF8.self) {
             let words = text.split(separator: " ", maxSplits: 1)
             guard words.count == 2, let run = BytePath(escaped: String(words[1])), run.components.count == 1,

@@ -46,12 +46,12 @@ package final class ImportRun {
         let root: SharedFile
         let knowledge: ImportKnowledge
         do {
-            root = SharedFile(try openDirectory(plan.source))
+            root = SharedFile(try plan.openSource())
             let inboxRoot = try openDirectory(plan.inboxPath)
             let status = try FileStatus(of: inboxRoot)
             inbox = plan.isDry ? nil : try ImportInbox(plan.inboxPath, minFree: plan.minFree)
             knowledge = try ImportKnowledge(plan, inbox: inboxRoot, catalogue: catalogue, memory: memory)
-            survey = ImportSurvey(try openDirectory(plan.source), inbox: status)
+            survey = ImportSurvey(try plan.openSource(), inbox: status)
         } catch let error as SystemCallError { throw ImportFailure.system(error) } catch let error as CatalogueError {
             throw ImportFailure.catalogue("\(error)")
         }
@@ -67,7 +67,7 @@ package final class ImportRun {
         do throws(SystemCallError) {
             if let inbox {
                 finisher = try ImportFinisher(
-                    plan, root: try openDirectory(plan.source), inbox: inbox, memory: memory, date: date)
+                    plan, root: try plan.openSource(), inbox: inbox, memory: memory, date: date)
             } else {
                 finisher = nil
             }

@@ -1,10 +1,13 @@
 package import FileValues
+package import Filing
 package import LinuxKernel
 
 /// What is to be imported, and where to.
 package struct ImportPlan: Sendable {
     /// The directory that files are taken from: absolute, with no link in it.
     package var source: BytePath
+    /// That directory, where whoever plans has opened it already; nil to have it opened by its path.
+    package var root: SharedFile?
     /// The inbox's name.
     package var inbox: String
     /// The inbox's directory: absolute, with no link in it.
@@ -18,11 +21,17 @@ package struct ImportPlan: Sendable {
     /// Why the daemon would leave a file alone that lies at this path of the inbox; nil if it would not.
     package var exclusion: @Sendable (BytePath) -> String?
 
+    func openSource() throws(SystemCallError) -> OwnedDescriptor {
+        if let root { return try root.descriptor.openDirectoryBeneath("") }
+        return try openDirectory(source)
+    }
+
     package init(
-        source: BytePath, inbox: String, inboxPath: BytePath, minFree: UInt64 = 0, removes: Bool = false,
-        isDry: Bool = false, exclusion: @escaping @Sendable (BytePath) -> String? = { _ in nil }
+        source: BytePath, root: SharedFile? = nil, inbox: String, inboxPath: BytePath, minFree: UInt64 = 0,
+        removes: Bool = false, isDry: Bool = false, exclusion: @escaping @Sendable (BytePath) -> String? = { _ in nil }
     ) {
         self.source = source
+        self.root = root
         self.inbox = inbox
         self.inboxPath = inboxPath
         self.minFree = minFree

@@ -101,13 +101,22 @@ final class ImportWalk {
         _ path: BytePath, _ status: FileStatus, _ entry: SourceEntry, in directory: OpenDirectory,
         _ withNewPhoto: Bool, _ told: (UInt64) -> Void
     ) throws -> Result {
-        if let (answer, hash) = try knowledge.remembered(path, status), !(withNewPhoto && isKnown(answer)) {
-            if !plan.removes || plan.isDry { return .finding(finding(answer, path, status.identity.size)) }
-            let source = try open(entry, directory)
-            // Whatever was remembered, what is removed was read.
-            if try copier.hash(source, told) == hash { return .finding(try removed(answer, hash, source)) }
-        }
         let source = try open(entry, directory)
+        // By hand before the source was opened, or between: what is decided is decided of what is open.
+        let status = source.status
+        if let line = memory?.entry(ImportMemory.Key(path, status)),
+            let answer = try knowledge.answer(line, status), !(withNewPhoto && isKnown(answer))
+        {
+            // Whatever was remembered, what is removed was read.
+            let isMove = plan.removes && !plan.isDry
+            if !isMove, line.wouldShowWrites(to: status) {
+                if try copier.sample(source) == line.sample {
+                    return .finding(finding(answer, path, source.size))
+                }
+            } else if try readAgain(source, line, answer, told) {
+                return .finding(isMove ? try removed(answer, line.hash, source) : finding(answer, path, source.size))
+            }
+        }
         if !entry.hasPhotoName, try !mayBePhoto(source) {
             return .finding(
                 ImportFinding(.leftOut, path, size: source.size, "no photo, by its name and its first bytes"))
@@ -115,12 +124,38 @@ final class ImportWalk {
         if knowledge.mayBeFiled(size: source.size), !(entry.isSidecar && withNewPhoto) {
             let hash = try copier.hash(source)
             if let photo = try knowledge.filed(hash) {
-                if !plan.removes || plan.isDry { return .finding(finding(.known(photo), path, source.size)) }
+                if !plan.removes || plan.isDry {
+                    // It need not be read the next time.
+                    try remember(source, hash, as: path)
+                    return .finding(finding(.known(photo), path, source.size))
+                }
                 return .finding(try removed(.known(photo), hash, source))
             }
         }
         guard let inbox else { return .finding(ImportFinding(.copied, path, size: source.size, "it is new")) }
         return .copy(try copier.copy(source, into: inbox, told))
+    }
+
+    /// Whether a file still has the content of its line. Then the line is written anew, so that it need not be read the
+    /// next time.
+    private func readAgain(
+        _ source: OpenSource, _ line: ImportMemory.Entry, _ answer: ImportKnowledge.Answer, _ told: (UInt64) -> Void
+    ) throws -> Bool {
+        guard try copier.hash(source, told) == line.hash else { return false }
+        // What waits in the inbox is found by the time that it had when it was copied.
+        if isKnown(answer) || line.modified.isNear(source.status.identity.modified) {
+            try remember(source, line.hash, as: line.destination)
+        }
+        return true
+    }
+
+    private func remember(_ source: OpenSource, _ hash: ContentHash, as destination: BytePath) throws {
+        guard let memory, inbox != nil else { return }
+        let line = ImportMemory.Entry(
+            hash: hash, sample: try copier.sample(source), modified: source.status.identity.modified,
+            read: FileTime.now.seconds, destination: destination)
+        // Without it, only work is lost.
+        try? memory.add([(ImportMemory.Key(source.path, source.status), line)], durably: false)
     }
 
     private func open(_ entry: SourceEntry, _ directory: OpenDirectory) throws -> OpenSource {
@@ -168,9 +203,13 @@ final class ImportWalk {
         }
         // By this line the next run finds the name again that it has, should this one be killed while it is set aside.
         let key = ImportMemory.Key(source.path, source.status)
-        if let memory, memory.entry(key) == nil {
+        if let memory, !memory.holds(key) {
+            let sample = try copier.sample(source)
             do throws(SystemCallError) {
-                try memory.add([(key, ImportMemory.Entry(hash: hash, destination: source.path))])
+                let line = ImportMemory.Entry(
+                    hash: hash, sample: sample, modified: source.status.identity.modified, read: FileTime.now.seconds,
+                    destination: source.path)
+                try memory.add([(key, line)])
             } catch { throw ImportTrouble(error, "what is remembered") }
         }
         finding.kept = ImportRemoval.remove(source, hash: hash, root: root.descriptor, shouldStop: shouldAbandon)

@@ -45,6 +45,7 @@ package enum ProblemCode: String, CaseIterable, Hashable, Comparable, Sendable {
     case sourceKept = "PI-207"
     case eventsMissed = "PI-209"
     case inboxPaused = "PI-210"
+    case cardIncomplete = "PI-211"
 
     case photosDeferred = "PI-310"
     case photosQuarantined = "PI-311"

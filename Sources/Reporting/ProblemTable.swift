@@ -106,6 +106,11 @@ extension ProblemCode {
                 .notice, title: "inbox {inbox} is paused, by {name} at {next}",
                 effect: "what comes is seen and waits untouched: {count|file|files} now; none is lost",
                 action: "photoinbox resume {inbox'}", see: manual)
+        case .cardIncomplete:
+            ProblemRow(
+                .warning, title: "not all photos of the card at {path} were imported: {reason}",
+                effect: "what is missing is on the card alone: do not erase it; nothing was changed there",
+                action: "mount the card at {path} again: it goes on where it stopped", see: manual)
         case .eventsMissed:
             ProblemRow(
                 .warning,

@@ -50,7 +50,8 @@ extension SettingsSection {
         switch self {
         case .inbox: "[inbox.card]"
         case .hook: "[hook.notify]"
-        case .top, .filing, .sets, .pictures, .fetch, .watch, .timer, .signals, .descriptor, .metrics, .log: header
+        case .top, .cards, .filing, .sets, .pictures, .fetch, .watch, .timer, .signals, .descriptor, .metrics, .log:
+            header
         }
     }
 }

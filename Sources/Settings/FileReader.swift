@@ -18,7 +18,7 @@ struct FileReader {
             case .top: break
             case .inbox, .hook: readNamedTables(entry, section)
             case .timer, .descriptor: readTableArray(entry, section)
-            case .filing, .sets, .pictures, .fetch, .watch, .signals, .metrics, .log:
+            case .cards, .filing, .sets, .pictures, .fetch, .watch, .signals, .metrics, .log:
                 guard case .table(let entries) = entry.node.content else {
                     complain("expected a section, found \(entry.node.kindName); write \(section.header)", entry)
                     continue

@@ -5,7 +5,7 @@ import PhotoModel
 package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
     /// Keys before the first header.
     case top = ""
-    case inbox, filing, sets, pictures, fetch, watch, timer, signals, descriptor, hook, metrics, log
+    case inbox, cards, filing, sets, pictures, fetch, watch, timer, signals, descriptor, hook, metrics, log
 
     /// How its header is written; empty for the top.
     package var header: String {
@@ -13,7 +13,7 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
         case .top: ""
         case .inbox, .hook: "[\(rawValue).NAME]"
         case .timer, .descriptor: "[[\(rawValue)]]"
-        case .filing, .sets, .pictures, .fetch, .watch, .signals, .metrics, .log: "[\(rawValue)]"
+        case .cards, .filing, .sets, .pictures, .fetch, .watch, .signals, .metrics, .log: "[\(rawValue)]"
         }
     }
 
@@ -21,7 +21,7 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
     package var isNamed: Bool {
         switch self {
         case .inbox, .hook, .timer, .descriptor: true
-        case .top, .filing, .sets, .pictures, .fetch, .watch, .signals, .metrics, .log: false
+        case .top, .cards, .filing, .sets, .pictures, .fetch, .watch, .signals, .metrics, .log: false
         }
     }
 
@@ -30,6 +30,8 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
         switch self {
         case .top: ""
         case .inbox: "A directory tree whose photos are filed. As many as are wanted, each with a name of its own."
+        case .cards:
+            "Cards of cameras, imported when they are mounted. Nothing is ever changed or removed on a card."
         case .filing: "How filed photos are kept."
         case .sets:
             "What belongs together is filed as one: RAW and JPEG, a Live Photo's picture and film, a photo and its sidecars."
@@ -91,7 +93,8 @@ package struct KeyDescription: Hashable, Sendable {
         switch section {
         case .top: name
         case .inbox, .hook, .timer, .descriptor: "\(section.rawValue).NAME.\(name)"
-        case .filing, .sets, .pictures, .fetch, .watch, .signals, .metrics, .log: "\(section.rawValue).\(name)"
+        case .cards, .filing, .sets, .pictures, .fetch, .watch, .signals, .metrics, .log:
+            "\(section.rawValue).\(name)"
         }
     }
 }
@@ -99,7 +102,7 @@ package struct KeyDescription: Hashable, Sendable {
 extension Settings {
     /// Every key there is, in the order in which people meet them.
     package static let keyTable: [KeyDescription] =
-        topKeys + inboxKeys + filingKeys + setKeys + pictureKeys + fetchKeys + watchKeys + timerKeys
+        topKeys + inboxKeys + cardKeys + filingKeys + setKeys + pictureKeys + fetchKeys + watchKeys + timerKeys
         + signalKeys + descriptorKeys + hookKeys + metricsKeys + logKeys
 
     private static let topKeys: [KeyDescription] = [
@@ -379,29 +382,7 @@ extension Settings {
         ),
     ]
 
-    private static let metricsKeys: [KeyDescription] = [
-        key(
-            .metrics, "textfile", .path, fallback: .words("none is written"),
-            example: "\"/var/lib/prometheus/node-exporter/photoinbox.prom\"",
-            "A file that ends in .prom, for the textfile collector of node_exporter: see photoinbox-metrics(7). It is "
-                + "replaced whole, and taken away when the daemon ends. The service may write there only once "
-                + "ReadWritePaths= of its unit says so."),
-        key(
-            .metrics, "every", .span(least: .seconds(1), most: .seconds(3_600)), fallback: .text("15s"),
-            example: "\"15s\"",
-            "How often that is done: on the watchdog's tick, so seldom below 5s."),
-    ]
-
-    private static let logKeys: [KeyDescription] = [
-        key(
-            .log, "level", .choice(["error", "warning", "notice", "info", "debug"]), fallback: .text("info"),
-            example: "\"info\"", "The least important messages that are logged."),
-        key(
-            .log, "destination", .choice(["auto", "journal", "console"]), fallback: .text("auto"), example: "\"auto\"",
-            "\"auto\" takes the journal where there is one, unless standard error is a terminal."),
-    ]
-
-    private static func key(
+    static func key(
         _ section: SettingsSection, _ name: String, _ kind: ValueKind, required: Bool = false,
         fallback: Fallback? = nil,
         example: String, _ explanation: String

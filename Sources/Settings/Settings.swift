@@ -18,6 +18,7 @@ package struct Settings: Hashable, Sendable {
     package let runtime: BytePath
     /// A group's name or number whose members may operate the daemon; nil for the daemon's own.
     package let operators: String?
+    package let cards: CardSettings
     package let sets: SetSettings
     package let pictures: PictureSettings
     package let fetch: FetchLimits
@@ -97,6 +98,17 @@ package struct InboxSettings: Hashable, Sendable {
 
     /// The pattern that leaves `path`, relative to the inbox, alone; nil if none does.
     package func exclusion(of path: BytePath) -> PathGlob? { exclude.first { $0.matches(path) } }
+}
+
+/// Cards that are imported when they are mounted.
+package struct CardSettings: Hashable, Sendable {
+    package let isEnabled: Bool
+    /// The name of the inbox that they are imported into; nil where there is none.
+    package let inbox: String?
+    /// Of a card: relative to its root.
+    package let directories: [BytePath]
+    /// Where cards are mounted.
+    package let below: [BytePath]
 }
 
 /// How what belongs together is filed as one.

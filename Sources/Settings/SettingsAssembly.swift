@@ -46,6 +46,7 @@ struct SettingsAssembly {
         checkWatch()
         checkTimers()
         checkHooks()
+        checkCards()
         checkSignals()
         checkMetrics()
         checkRenditions()
@@ -125,6 +126,22 @@ struct SettingsAssembly {
                 assignments.report(
                     "there is no [inbox.\(name)]" + (meant ?? ""), statement: given.statement, origin: given.origin)
             }
+        }
+    }
+
+    private mutating func checkCards() {
+        let inboxes = assignments.members(of: .inbox).map(\.name)
+        if let given = assignments.values[SettingsKey(.cards, "inbox")], case .word(let name) = given.value {
+            guard !inboxes.contains(name) else { return }
+            let meant = likelyMeaning(of: name, among: inboxes).map { "; did you mean \"\($0)\"?" }
+            assignments.report(
+                "there is no [inbox.\(name)]" + (meant ?? ""), statement: given.statement, origin: given.origin)
+        } else if inboxes.count > 1, let given = assignments.values[SettingsKey(.cards, "import")],
+            case .word("yes") = given.value
+        {
+            assignments.report(
+                "there are several inboxes; add inbox = \"\(inboxes[0])\" under [cards]", statement: given.statement,
+                origin: given.origin)
         }
     }
 

@@ -168,7 +168,7 @@ package struct SettingsBuilder {
         case .signals:
             guard steps.count == 2, let signal = try? SignalName(parsing: steps[1]) else { return nil }
             return SettingsKey(section, signal.rawValue)
-        case .filing, .sets, .pictures, .fetch, .watch, .metrics, .log:
+        case .cards, .filing, .sets, .pictures, .fetch, .watch, .metrics, .log:
             return steps.count == 2 ? SettingsKey(section, steps[1]) : nil
         }
     }

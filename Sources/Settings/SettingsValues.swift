@@ -12,7 +12,7 @@ struct SettingsValues {
             library: library(), inboxes: names(of: .inbox).compactMap(inbox), state: state,
             catalogue: path(SettingsKey(.top, "catalogue")) ?? state.appending("catalogue.sqlite"),
             runtime: path(SettingsKey(.top, "runtime")) ?? state.appending("run"),
-            operators: word(SettingsKey(.top, "operators")), sets: sets(), pictures: pictures(),
+            operators: word(SettingsKey(.top, "operators")), cards: cards(), sets: sets(), pictures: pictures(),
             fetch: fetch(), watch: watch(),
             timers: names(of: .timer).compactMap(timer), signals: signals(),
             descriptors: names(of: .descriptor).compactMap(descriptor), hooks: names(of: .hook).compactMap(hook),
@@ -60,6 +60,20 @@ struct SettingsValues {
             return RenditionKind.standard
         }
         return words.compactMap(RenditionKind.init)
+    }
+
+    private func cards() -> CardSettings {
+        func paths(_ name: String) -> [BytePath] {
+            guard case .paths(let paths) = value(SettingsKey(.cards, name))?.value else {
+                preconditionFailure("the key table has no cards.\(name)")
+            }
+            return paths
+        }
+        let inboxes = names(of: .inbox)
+        return CardSettings(
+            isEnabled: word(SettingsKey(.cards, "import")) == "yes",
+            inbox: word(SettingsKey(.cards, "inbox")) ?? (inboxes.count == 1 ? inboxes.first : nil),
+            directories: paths("directories"), below: paths("below"))
     }
 
     private func sets() -> SetSettings {

@@ -34,6 +34,8 @@ package enum ValueKind: Hashable, Sendable {
     case names
     /// An array of networks.
     case networks
+    /// An array of paths: from the root, or below something.
+    case paths(areAbsolute: Bool)
     /// A whole number within bounds.
     case number(least: Int, most: Int)
 
@@ -55,6 +57,7 @@ package enum ValueKind: Hashable, Sendable {
         case .choices(let words): "array of " + words.map { "\"\($0)\"" }.joined(separator: ", ")
         case .names: "array of names"
         case .networks: "array of networks"
+        case .paths: "array of paths"
         case .number(let least, let most): "number from \(least) to \(most)"
         }
     }
@@ -76,6 +79,8 @@ package enum ValueKind: Hashable, Sendable {
         case .account: "write a name in quotes"
         case .choices(let words): "write some of [" + words.map { "\"\($0)\"" }.joined(separator: ", ") + "]"
         case .networks: "write networks, like [\"192.168.1.0/24\", \"fd00::/8\"]"
+        case .paths(true): "write paths, like [\"/media\"]"
+        case .paths(false): "write paths without a slash before them, like [\"DCIM\"]"
         case .names: "write names, like [\"card\", \"phones\"]"
         case .number(let least, let most): "write a number from \"\(least)\" to \"\(most)\" in quotes"
         }
@@ -83,7 +88,7 @@ package enum ValueKind: Hashable, Sendable {
 
     var takesArray: Bool {
         switch self {
-        case .globs, .command, .choices, .names, .networks: true
+        case .globs, .command, .choices, .names, .networks, .paths: true
         default: false
         }
     }
@@ -103,6 +108,7 @@ enum SettingValue: Hashable {
     case layout(LibraryLayout)
     case words([String])
     case networks([NetworkRange])
+    case paths([BytePath])
     case number(Int)
 
     /// As it would be written in the file.
@@ -116,6 +122,7 @@ enum SettingValue: Hashable {
         case .timeOfDay(let time): tomlString(time.description)
         case .command(let words), .words(let words): "[" + words.map(tomlString).joined(separator: ", ") + "]"
         case .networks(let networks): "[" + networks.map { tomlString($0.description) }.joined(separator: ", ") + "]"
+        case .paths(let paths): "[" + paths.map { tomlString($0.description) }.joined(separator: ", ") + "]"
         case .size(let size): tomlString(size.description)
         case .layout(let layout): tomlString(layout.template)
         case .number(let number): tomlString("\(number)")

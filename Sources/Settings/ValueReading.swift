@@ -32,6 +32,7 @@ extension ValueKind {
             case .choices(let choices): return .words(try some(of: choices, words))
             case .names: return .words(try names(words))
             case .networks: return .networks(try networks(words))
+            case .paths(let areAbsolute): return .paths(try paths(words, areAbsolute: areAbsolute))
             default: break
             }
             var globs: [PathGlob] = []
@@ -112,7 +113,8 @@ extension ValueKind {
             let isPlain = !text.isEmpty && text.utf8.count <= 9 && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
             guard isPlain, let number = Int(text), (least...most).contains(number) else { throw ValueMistake(hint) }
             return .number(number)
-        case .globs, .command, .choices, .names, .networks: throw ValueMistake("expected \(expectation); \(hint)")
+        case .globs, .command, .choices, .names, .networks, .paths:
+            throw ValueMistake("expected \(expectation); \(hint)")
         }
     }
 
@@ -146,6 +148,26 @@ extension ValueKind {
             networks.append(network)
         }
         return networks
+    }
+
+    private func paths(_ words: [(String, TextPosition)], areAbsolute: Bool) throws(ValueMistake) -> [BytePath] {
+        if words.isEmpty { throw ValueMistake("no path is in it; \(hint)") }
+        var paths: [BytePath] = []
+        for (word, position) in words {
+            do throws(ValueMistake) {
+                let isFromRoot = word.hasPrefix("/")
+                if isFromRoot != areAbsolute {
+                    throw ValueMistake("\(quoted(word)) is \(isFromRoot ? "" : "not ")from the root; \(hint)")
+                }
+                let whole = try path(word, base: PathBase(directory: "/", mayClimb: false))
+                let relative = whole.relative(to: "/") ?? ""
+                if !areAbsolute, !relative.isSafeBeneath {
+                    throw ValueMistake("\(quoted(word)) names nothing; \(hint)")
+                }
+                paths.append(areAbsolute ? whole : relative)
+            } catch { throw ValueMistake(error.message, at: position) }
+        }
+        return paths
     }
 
     private func command(_ words: [(String, TextPosition)]) throws(ValueMistake) -> [String] {

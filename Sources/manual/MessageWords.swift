@@ -157,5 +157,23 @@ extension MessageWords {
                 + "and sound.",
             action: "\"photoinbox show @PHOTOINBOX_OPERATION@\" says which file it is. Do by hand what the hook "
                 + "should have done."),
+        "cardFound": MessageWords(
+            "Card found at @PHOTOINBOX_CARD@",
+            effect: "A file system was mounted that has the directories of a camera's card, and [cards] says that such "
+                + "are imported. What is new on it is copied into the inbox, read again and compared; the card itself is "
+                + "only read.",
+            action: "Leave it in until its import has ended: \"photoinbox status\" shows how far it is. If it is "
+                + "pulled before, nothing is lost, and the rest comes when it is mounted again."),
+        "cardImported": MessageWords(
+            "Card at @PHOTOINBOX_CARD@ imported",
+            effect: "All photos of it lie in the inbox, as verified copies, or are filed already.",
+            action: "None is needed: the card may be taken out. Before you erase it, let what was copied be filed: "
+                + "\"photoinbox status\" says what waits."),
+        "cardIncomplete": MessageWords(
+            "Card at @PHOTOINBOX_CARD@ not imported entirely", "man:photoinbox-problems(7)",
+            effect: "The import ended before all was brought, and the entry says why. What was copied is whole; what "
+                + "is missing is on the card alone. Nothing was changed there.",
+            action: "Do not erase the card. Put right what the entry says and mount it again: the import goes on where "
+                + "it stopped."),
     ]
 }

@@ -95,6 +95,18 @@ extension WithSystemd {
                 ], in: try await box.run(script: "service-home.sh"))
         }
 
+        @Test("Cards that are mounted while the hardened service runs", .timeLimit(.minutes(3)))
+        func cards() async throws {
+            expectHeld(
+                [
+                    "a card that is mounted later is imported", "after the journal has told of it",
+                    "its photos are filed", "nothing was changed on it", "status tells",
+                    "it can be unmounted while the service runs", "and is gone for the service, too",
+                    "mounted again there is nothing new", "what its user may not read is told, and left",
+                    "and it stays active",
+                ], in: try await box.run(script: "service-cards.sh"))
+        }
+
         @Test("Hooks in a unit of their own, which is not confined as the daemon is", .timeLimit(.minutes(3)))
         func hooks() async throws {
             expectHeld(

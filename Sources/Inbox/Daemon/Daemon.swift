@@ -48,6 +48,7 @@ package actor Daemon {
     private nonisolated let controlQueue: MonitorQueue
     private nonisolated let dumper: DumpWriter
     private nonisolated let hooks: HookDesk
+    private nonisolated let cards: CardDesk
     private nonisolated let signals: SignalDesk
     private let watchdog: Watchdog
     private nonisolated let metrics: MetricsWriter
@@ -108,6 +109,8 @@ package actor Daemon {
             name: "library audit", queue: MonitorQueue(label: "photo-inbox.audit"), isVital: false)
         let thumbnailSubsystem = Subsystem(
             name: "thumbnails", queue: MonitorQueue(label: "photo-inbox.thumbnails"), isVital: false)
+        let cardSubsystem = Subsystem(
+            name: "cards", queue: MonitorQueue(label: "photo-inbox.cards"), isVital: false)
         let metricsSubsystem = Subsystem(
             name: "metrics", queue: MonitorQueue(label: "photo-inbox.metrics"), isVital: false)
         writer = CatalogueWriter(catalogue, subsystem: catalogueSubsystem)
@@ -124,12 +127,13 @@ package actor Daemon {
                 Subsystem(name: "signals", queue: signalQueue, isVital: true),
                 Subsystem(name: "control", queue: controlQueue, isVital: true), catalogueSubsystem, auditSubsystem,
                 Subsystem(name: "hooks", queue: hookQueue, isVital: false), settled.subsystem,
-                clients, thumbnailSubsystem, metricsSubsystem,
+                clients, thumbnailSubsystem, metricsSubsystem, cardSubsystem,
             ])
         dumper = DumpWriter(queue: MonitorQueue(label: "photo-inbox.dump"), state: state, log: launch.log)
         hooks = HookDesk(
             queue: hookQueue, catalogue: writer, log: launch.log, problems: problems, board: state.hooks,
             isManaged: launch.service.isPresent)
+        cards = CardDesk(subsystem: cardSubsystem, log: launch.log, problems: problems, board: state.cards)
         writer.whenOutcomesAreRecorded { [hooks] in hooks.wake() }
         auditor = LibraryAuditor(
             catalogue: catalogue, libraryGuard: libraryGuard, subsystem: auditSubsystem, log: launch.log,
@@ -180,7 +184,10 @@ package actor Daemon {
         watchdog.start()
         machine = MachineWatch(
             queue: controlQueue, log: log,
-            onMounts: { [auditor, state] in auditor.lookSoon(at: state.settings.library) },
+            onMounts: { [auditor, state, cards] table in
+                auditor.lookSoon(at: state.settings.library)
+                cards.mounted(table)
+            },
             onClock: { [generation] in generation.withLock { $0 }?.clockChanged() })
         // Told to stop meanwhile: that follows, and has told the service manager.
         if isStopping { return }
@@ -278,6 +285,7 @@ package actor Daemon {
         await next.start()
         problems.paused(state)
         auditor.lookSoon(at: settings.library)
+        cards.adopt(settings)
         await thumbnails.adopt(settings)
         metrics.adopt(settings.metrics)
     }
@@ -317,6 +325,7 @@ package actor Daemon {
         auditor.stop()
         // They have a few seconds to end, while other things do; what they were told of is told again at the next start.
         let hooksEnd = hooks.end(hurrying: signals.isSecondStop())
+        await cards.stop()
         if let socket { try? openDirectory(socket.parent).remove(socket.name) }
         await control?.stop()
         if let last = generation.withLock({ $0 }) { _ = await last.stop(hurrying: signals.isSecondStop()) }

@@ -33,6 +33,7 @@ package final class LiveState: Sendable {
     package let pauses: PauseKeeper
     package let hooks = HookBoard()
     package let measures = MeasureBoard()
+    package let cards = CardBoard()
     let lasting: [Subsystem]
     /// What is told of small pictures; waits for nobody.
     private let pictures = Locked<(@Sendable () -> DaemonState.Pictures?)?>(nil)
@@ -106,6 +107,7 @@ package final class LiveState: Sendable {
                     DaemonState.InHand(
                         arrival, set: book.words(ofSetOf: arrival.key), isPaused: paused.contains(arrival.key.inbox))
                 },
+            cards: parts.settings.cards.isEnabled ? cards.all.map { DaemonState.Card($0) } : nil,
             outcomes: inFull ? recent.all.map { DaemonState.Ended($0) } : [],
             problems: board, hooks: hooks.all.map { DaemonState.Hook($0) }, subsystems: subsystems,
             monitors: (inFull ? MonitorRegistry.shared.descriptions() : []).map { DaemonState.Monitor($0, now: now) },

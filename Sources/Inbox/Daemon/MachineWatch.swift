@@ -9,9 +9,10 @@ final class MachineWatch: Sendable {
     private let clock: ClockMonitor?
 
     /// `onMounts` and `onClock` are called on `queue`. Where the kernel refuses one of the two, the daemon goes on
-    /// without it: a library that is gone is found when something is filed, too. The watch has a mount table of its own.
+    /// without it; `onMounts` is called with the first table, too. A library that is gone is found when something is filed anyway,
+    /// and the watch has a mount table of its own.
     init(
-        queue: MonitorQueue, log: InboxLog, onMounts: @escaping @Sendable () -> Void,
+        queue: MonitorQueue, log: InboxLog, onMounts: @escaping @Sendable (MountTable) -> Void,
         onClock: @escaping @Sendable () -> Void
     ) {
         self.queue = queue
@@ -23,9 +24,9 @@ final class MachineWatch: Sendable {
         }
         let (mounts, clock) = (mounts, clock)
         queue.async {
-            mounts?.setEventHandler { changes in
+            mounts?.setEventHandler { [weak mounts] changes in
                 log.logger.debug("the mount table has changed: \(changes)")
-                onMounts()
+                if let table = mounts?.mounts() { onMounts(table) }
             }
             clock?.setEventHandler { change in
                 // Set to what it was, as time services do: timers are armed anew, and nobody has to know.
@@ -35,6 +36,7 @@ final class MachineWatch: Sendable {
             }
             mounts?.activate()
             clock?.activate()
+            if let table = mounts?.mounts() { onMounts(table) }
         }
     }
 

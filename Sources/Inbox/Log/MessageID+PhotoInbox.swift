@@ -57,6 +57,13 @@ extension MessageID {
     /// A hook is not told again of a file on which it failed too often.
     package static let hookPassedOver = MessageID(0x950f_c8fe_e44f_4c7e, 0xada2_38f5_0a28_e795)
 
+    /// A card was mounted, and its import begins.
+    package static let cardFound = MessageID(0x2d49_f758_4326_4bb1, 0xa3a5_0e25_1e6f_e836)
+    /// All that was new on a card lies in its inbox, or there was nothing.
+    package static let cardImported = MessageID(0x4ab7_f59a_c572_41df, 0x9c12_1095_3f01_d200)
+    /// The import of a card ended before all was brought.
+    package static let cardIncomplete = MessageID(0xfd56_4505_9cb6_42bd, 0x8c18_84d4_71ac_49c3)
+
     /// Every kind with its name, for catalogues and documentation.
     package static let all: [(name: String, id: MessageID)] = [
         ("ready", ready),
@@ -88,5 +95,8 @@ extension MessageID {
         ("hookOutput", hookOutput),
         ("hookEnded", hookEnded),
         ("hookPassedOver", hookPassedOver),
+        ("cardFound", cardFound),
+        ("cardImported", cardImported),
+        ("cardIncomplete", cardIncomplete),
     ]
 }

@@ -1,5 +1,6 @@
 import DirectoryWatch
 import FileValues
+import Importing
 import LinuxKernel
 import Settings
 import SystemMonitor
@@ -167,6 +168,19 @@ extension DaemonState.Monitor {
             runningSeconds: monitor.handlerRunningSince.map {
                 max(0, Double(monitor.describedAt) - Double($0)) / 1e9
             })
+    }
+}
+
+extension DaemonState.Card {
+    init(_ card: CardBoard.Entry) {
+        let (now, counts) = (card.progress, card.counts)
+        self.init(
+            place: card.mount.place.escaped, source: card.mount.source.escaped, fileSystem: card.mount.type,
+            inbox: card.inbox, mounted: card.isMounted ? true : nil, phase: card.phase, since: card.since.text,
+            files: now.files, totalFiles: now.totalFiles, bytes: Int(clamping: now.bytes),
+            totalBytes: now.totalBytes.map { Int(clamping: $0) }, copied: counts.copied, known: counts.known,
+            waiting: counts.waiting, decided: counts.decided, leftOut: counts.leftOut, failed: counts.failed,
+            result: card.result, seconds: card.seconds)
     }
 }
 

@@ -181,6 +181,37 @@ package struct DaemonState: Codable, Sendable {
         package var seconds: Double
     }
 
+    /// A card that was mounted, or was and is gone.
+    package struct Card: Codable, Sendable {
+        /// Where it is mounted.
+        package var place: String
+        /// What is mounted there, and its type: `/dev/sdb1`, `vfat`.
+        package var source: String
+        package var fileSystem: String
+        package var inbox: String
+        /// Absent once it is gone.
+        package var mounted: Bool?
+        /// `waiting`, `importing`, `imported`, `incomplete`, `stopped`.
+        package var phase: String
+        package var since: String
+        /// How far it is; the totals are absent until all is counted.
+        package var files: Int
+        package var totalFiles: Int?
+        package var bytes: Int
+        package var totalBytes: Int?
+        /// What became of its files: those that are in the inbox now, that were filed before, that lay in the inbox, that
+        /// were decided on otherwise, that are no photos, and that could not be brought.
+        package var copied: Int
+        package var known: Int
+        package var waiting: Int
+        package var decided: Int
+        package var leftOut: Int
+        package var failed: Int
+        /// How the last import ended, in words, and how long it took.
+        package var result: String?
+        package var seconds: Double?
+    }
+
     /// How the making of small pictures goes; absent while it is off.
     package struct Pictures: Codable, Sendable {
         /// The process of a decoder; absent while none is needed.
@@ -266,6 +297,8 @@ package struct DaemonState: Codable, Sendable {
     package var libraryFreeBytes: Int?
     package var pictures: Pictures?
     package var inHand: [InHand]
+    /// Absent while no cards are imported.
+    package var cards: [Card]?
     package var outcomes: [Ended]
     package var problems: [Problem]
     package var hooks: [Hook]?

@@ -256,15 +256,6 @@ struct WatchCommand: ParsableCommand {
     }
 }
 
-/// The path without links, `.` and `..`; see realpath(3).
-func realPath(_ path: BytePath) throws(SystemCallError) -> BytePath {
-    guard let text = path.withCString({ realpath($0, nil) }) else {
-        throw SystemCallError("realpath", Errno(rawValue: errno), path: path)
-    }
-    defer { free(text) }
-    return BytePath(UnsafeBufferPointer(start: text, count: strlen(text)).map { UInt8(bitPattern: $0) })
-}
-
 /// How `--tier` names the tiers.
 enum TierOption: String, CaseIterable, ExpressibleByArgument {
     case inotify, fanotify

@@ -60,6 +60,7 @@ struct StateReport {
         text.add("photoinboxd", shown(verdict(now: now)), textPaint: worst.map(Self.paint) ?? .good)
         if detail != .problemsOnly {
             for inbox in state.inboxes { text.add(shown(inbox.name), words(inbox, now: now)) }
+            for card in state.cards ?? [] { text.add("card", card.words(now: now)) }
             if !state.library.isEmpty {
                 let free = state.libraryFreeBytes.map { "\(HumanText.bytes(UInt64(max(0, $0)))) free" }
                 text.add("library", [free, shown(state.library)].compactMap(\.self).joined(separator: ", "))
@@ -139,6 +140,7 @@ struct StateReport {
             JSONField("watch_need", state.watchNeed?.json() ?? .null),
             JSONField("liveness", state.liveness?.json() ?? .null),
             JSONField("pictures", state.pictures?.json() ?? .null),
+            JSONField("cards", state.cards.map { .array($0.map { $0.json() }) } ?? .null),
             JSONField(
                 "library",
                 .object(

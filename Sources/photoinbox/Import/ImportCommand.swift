@@ -83,7 +83,7 @@ struct ImportCommand: ParsableCommand {
         _ plan: ImportPlan, _ catalogue: Catalogue?, _ places: Places, _ report: inout ImportReport,
         _ interruption: Interruption
     ) throws -> Bool {
-        let memory = isDry && !ImportMemoryPlace.exists(places, plan) ? nil : try ImportMemoryPlace.open(places, plan)
+        let memory = try openMemory(plan, places)
         // The closures end with the run, and the report is this thread's alone.
         var isHurried = false
         let box = ReportBox(report)
@@ -114,7 +114,14 @@ struct ImportCommand: ParsableCommand {
         return run.wasStopped
     }
 
-    static func busy(_ source: BytePath) -> CommandFailure {
+    private func openMemory(_ plan: ImportPlan, _ places: Places) throws(CommandFailure) -> ImportMemory? {
+        if isDry, !ImportMemoryPlace.exists(state: places.state, plan) { return nil }
+        do throws(ImportFailure) { return try ImportMemoryPlace.open(state: places.state, plan) } catch {
+            throw Self.busy(plan.source)
+        }
+    }
+
+    private static func busy(_ source: BytePath) -> CommandFailure {
         CommandFailure(.busy, "another run imports from \(source)", action: "Wait for it, or stop it.")
     }
 

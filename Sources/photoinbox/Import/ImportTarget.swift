@@ -43,37 +43,6 @@ struct ImportTarget {
     }
 }
 
-/// Where imports are remembered: in the state directory, or, for those who may not write there, in the inbox, under a
-/// hidden name.
-enum ImportMemoryPlace {
-    private static let hidden: BytePath = ".photo-inbox-imports"
-    private static let name: BytePath = "imports"
-
-    /// Whether anything was remembered at all; a dry run makes nothing.
-    static func exists(_ places: Places, _ plan: ImportPlan) -> Bool {
-        [places.state.appending(name), plan.inboxPath.appending(hidden)].contains {
-            (try? FileStatus(at: $0)) != nil
-        }
-    }
-
-    static func open(_ places: Places, _ plan: ImportPlan) throws(CommandFailure) -> ImportMemory? {
-        for (parent, name) in [(places.state, name), (plan.inboxPath, hidden)] {
-            do throws(SystemCallError) {
-                let directory = try openDirectory(parent)
-                if (try? FileStatus(of: name, in: directory)) == nil {
-                    try directory.makeDirectory(name, mode: 0o700)
-                }
-                let place = try directory.openDirectoryBeneath(name)
-                return try ImportMemory(of: plan.source, inbox: plan.inbox, in: place)
-            } catch {
-                if error.code == .wouldBlock { throw ImportCommand.busy(plan.source) }
-            }
-        }
-        // It only saves work.
-        return nil
-    }
-}
-
 extension KnownPlaces {
     /// The inbox that photos are brought into: the one that is named, or the only one.
     func inbox(named name: String?) throws(CommandFailure) -> InboxPlace {

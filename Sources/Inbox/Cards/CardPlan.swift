@@ -1,0 +1,57 @@
+import FileValues
+import LinuxKernel
+import Settings
+
+/// What a configuration says of cards, with what of it their imports need.
+struct CardPlan: Hashable, Sendable {
+    let settings: CardSettings
+    let inbox: InboxSettings
+    let minFree: UInt64
+    let state: BytePath
+    let catalogue: BytePath
+    /// Directories of ours: a file system that is, holds or lies in one is no card.
+    let ours: [BytePath]
+
+    /// Nil where no card is imported.
+    init?(_ all: Settings) {
+        guard all.cards.isEnabled, let inbox = all.inboxes.first(where: { $0.name == all.cards.inbox })
+        else { return nil }
+        settings = all.cards
+        self.inbox = inbox
+        minFree = all.library?.minFree ?? 0
+        state = all.state
+        catalogue = all.catalogue
+        let kept = all.library.map { [$0.path, $0.quarantine, $0.duplicates, $0.returned, $0.trash] } ?? []
+        ours = all.inboxes.map(\.path) + kept + [all.state, all.runtime]
+    }
+
+    /// Whether what is mounted there may be a card. Nothing is looked at but the line of the mount table: to look at a
+    /// server's export may take for ever, and to look at an automounter mounts.
+    func mayBeCard(_ mount: Mount) -> Bool {
+        mount.root == "/" && Self.types.contains(mount.type)
+            && settings.below.contains { mount.mountPoint.isInside($0) }
+    }
+
+    /// File systems of disks, and tmpfs. What FUSE has on a disk is called fuseblk.
+    private static let types: Set<String> = [
+        "bcachefs", "btrfs", "erofs", "exfat", "ext2", "ext3", "ext4", "f2fs", "fuseblk", "hfs", "hfsplus", "iso9660",
+        "jfs", "msdos", "nilfs2", "ntfs", "ntfs3", "squashfs", "tmpfs", "udf", "vfat", "xfs", "zfs",
+    ]
+}
+
+/// One mount, as long as it is the same.
+struct CardMount: Hashable, Sendable {
+    let identifier: Int
+    let device: Mount.Device
+    let place: BytePath
+    let type: String
+    let source: BytePath
+
+    init(_ mount: Mount) {
+        identifier = mount.identifier
+        device = mount.device
+        place = mount.mountPoint
+        type = mount.type
+        source = mount.source
+    }
+}

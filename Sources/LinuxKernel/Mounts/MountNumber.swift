@@ -1,0 +1,17 @@
+import FileValues
+import Glibc
+import SystemPackage
+
+extension Mount {
+    /// The number of the mount by which `descriptor` was opened, as in ``identifier``; see proc_pid_fdinfo(5). So it can
+    /// be told whether a path still led to a certain mount when it was opened.
+    package static func identifier(of descriptor: borrowing OwnedDescriptor) throws(SystemCallError) -> Int {
+        let path = BytePath("/proc/self/fdinfo/\(descriptor.raw)")
+        let file = try descriptorCall("open", path: path) { path.withCString { open($0, O_RDONLY | O_CLOEXEC) } }
+        let text = String(decoding: try contents(ofKernelFile: file.raw, name: path), as: UTF8.self)
+        for line in text.split(separator: "\n") where line.hasPrefix("mnt_id:") {
+            if let number = Int(line.dropFirst(7).filter { $0 != " " && $0 != "\t" }) { return number }
+        }
+        throw SystemCallError("open", .noSuchFileOrDirectory, path: path)
+    }
+}
