@@ -98,8 +98,8 @@ let package = Package(
         module(
             "Inbox",
             [
-                "Catalogue", "ControlProtocol", "Decoding", "DirectoryWatch", "FileValues", "Filing", "LinuxKernel",
-                "PhotoModel", "Reporting", "Settings", "SystemMonitor", "Systemd", logging, system,
+                "Catalogue", "ControlProtocol", "Decoding", "DirectoryWatch", "Fetching", "FileValues", "Filing",
+                "LinuxKernel", "PhotoModel", "Reporting", "Settings", "SystemMonitor", "Systemd", logging, system,
             ]),
         // Programs.
         .executableTarget(
@@ -165,7 +165,7 @@ let package = Package(
         tests(
             "InboxTests",
             [
-                "Catalogue", "ControlProtocol", "Filing", "Inbox", "PhotoModel", "Reporting", "Settings",
+                "Catalogue", "ControlProtocol", "Fetching", "Filing", "Inbox", "PhotoModel", "Reporting", "Settings",
                 "SystemMonitor", "Systemd", logging,
             ]),
         // Not dependent on photoinbox-fetch, which would put libcurl into the tests' own process.

@@ -48,6 +48,7 @@ package actor Daemon {
     private nonisolated let controlQueue: MonitorQueue
     private nonisolated let dumper: DumpWriter
     private nonisolated let hooks: HookDesk
+    private nonisolated let links: LinkDesk
     private nonisolated let signals: SignalDesk
     private let watchdog: Watchdog
     private nonisolated let metrics: MetricsWriter
@@ -110,6 +111,7 @@ package actor Daemon {
             name: "thumbnails", queue: MonitorQueue(label: "photo-inbox.thumbnails"), isVital: false)
         let metricsSubsystem = Subsystem(
             name: "metrics", queue: MonitorQueue(label: "photo-inbox.metrics"), isVital: false)
+        let linkSubsystem = Subsystem(name: "links", queue: MonitorQueue(label: "photo-inbox.links"), isVital: false)
         writer = CatalogueWriter(catalogue, subsystem: catalogueSubsystem)
         settled = SettledFiles(
             in: launch.settings.state, catalogue: catalogue, version: launch.version, log: launch.log)
@@ -124,11 +126,14 @@ package actor Daemon {
                 Subsystem(name: "signals", queue: signalQueue, isVital: true),
                 Subsystem(name: "control", queue: controlQueue, isVital: true), catalogueSubsystem, auditSubsystem,
                 Subsystem(name: "hooks", queue: hookQueue, isVital: false), settled.subsystem,
-                clients, thumbnailSubsystem, metricsSubsystem,
+                clients, thumbnailSubsystem, metricsSubsystem, linkSubsystem,
             ])
         dumper = DumpWriter(queue: MonitorQueue(label: "photo-inbox.dump"), state: state, log: launch.log)
         hooks = HookDesk(
             queue: hookQueue, catalogue: writer, log: launch.log, problems: problems, board: state.hooks,
+            isManaged: launch.service.isPresent)
+        links = LinkDesk(
+            subsystem: linkSubsystem, catalogue: writer, log: launch.log, board: state.links,
             isManaged: launch.service.isPresent)
         writer.whenOutcomesAreRecorded { [hooks] in hooks.wake() }
         auditor = LibraryAuditor(
@@ -252,6 +257,7 @@ package actor Daemon {
             if signals.isSecondStop() {
                 generation.withLock { $0 }?.hurry()
                 TaskQueue.start { await self.hooks.stop(hurrying: true) }
+                TaskQueue.start { await self.links.stop(hurrying: true) }
             }
             TaskQueue.start { await self.stop(asked: asker) }
         }
@@ -275,6 +281,7 @@ package actor Daemon {
         desk.adopt(settings)
         // Before anything is filed: a hook that is new is told of all that comes from now on.
         await hooks.adopt(settings)
+        await links.adopt(settings)
         await next.start()
         problems.paused(state)
         auditor.lookSoon(at: settings.library)
@@ -284,9 +291,10 @@ package actor Daemon {
 
     private func listener() -> Pipeline.Listener {
         let (state, log, problems, service, auditor) = (state, log, problems, service, auditor)
-        let thumbnails = thumbnails
+        let (thumbnails, links) = (thumbnails, links)
         return Pipeline.Listener(
             ended: { ended in
+                links.ended(ended)
                 state.recent.add(ended)
                 state.measures.add(ended)
                 log.outcome(ended)
@@ -317,6 +325,7 @@ package actor Daemon {
         auditor.stop()
         // They have a few seconds to end, while other things do; what they were told of is told again at the next start.
         let hooksEnd = hooks.end(hurrying: signals.isSecondStop())
+        let linksEnd = links.end(hurrying: signals.isSecondStop())
         if let socket { try? openDirectory(socket.parent).remove(socket.name) }
         await control?.stop()
         if let last = generation.withLock({ $0 }) { _ = await last.stop(hurrying: signals.isSecondStop()) }
@@ -324,6 +333,7 @@ package actor Daemon {
         await auditor.finished()
         await thumbnails.stop()
         await hooksEnd()
+        await linksEnd()
         await watchdog.stop()
         await metrics.stop()
         await machine?.stop()

@@ -32,6 +32,7 @@ package final class LiveState: Sendable {
     package let problems: ProblemDesk
     package let pauses: PauseKeeper
     package let hooks = HookBoard()
+    package let links = LinkBoard()
     package let measures = MeasureBoard()
     let lasting: [Subsystem]
     /// What is told of small pictures; waits for nobody.
@@ -107,7 +108,11 @@ package final class LiveState: Sendable {
                         arrival, set: book.words(ofSetOf: arrival.key), isPaused: paused.contains(arrival.key.inbox))
                 },
             outcomes: inFull ? recent.all.map { DaemonState.Ended($0) } : [],
-            problems: board, hooks: hooks.all.map { DaemonState.Hook($0) }, subsystems: subsystems,
+            problems: board, hooks: hooks.all.map { DaemonState.Hook($0) },
+            links: links.all.map { all in
+                all.open.map { DaemonState.LinkFile($0) } + all.past.map { DaemonState.LinkFile($0) }
+            },
+            subsystems: subsystems,
             monitors: (inFull ? MonitorRegistry.shared.descriptions() : []).map { DaemonState.Monitor($0, now: now) },
             log: DaemonState.Log(
                 destination: log.name, queued: log.queued, sent: Int(clamping: log.sent),

@@ -65,6 +65,7 @@ struct StateReport {
                 text.add("library", [free, shown(state.library)].compactMap(\.self).joined(separator: ", "))
             }
             if let pictures = state.pictures { text.add("thumbnails", pictures.words) }
+            if let links = state.linkWords(now: now) { text.add("links", links) }
             if let counts = state.totals {
                 text.add(
                     "since start",
@@ -139,6 +140,7 @@ struct StateReport {
             JSONField("watch_need", state.watchNeed?.json() ?? .null),
             JSONField("liveness", state.liveness?.json() ?? .null),
             JSONField("pictures", state.pictures?.json() ?? .null),
+            JSONField("links", state.links.map { .array($0.map { $0.json() }) } ?? .null),
             JSONField(
                 "library",
                 .object(
