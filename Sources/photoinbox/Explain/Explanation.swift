@@ -172,7 +172,7 @@ struct Explanation {
 
     private mutating func addRows() {
         addArrivalRows()
-        if [.ignored, .withdrawn].contains(verdict), let links = evidence.linkFile { add("links", links.words(now: now)) }
+        if let file = evidence.linkFile, [.ignored, .withdrawn].contains(verdict) { add("links", file.words(now: now)) }
         switch verdict {
         case .filed, .duplicate, .kept, .inLibrary: addPhotoRows()
         case .quarantined: addQuarantineRows()
