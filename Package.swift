@@ -98,7 +98,8 @@ let package = Package(
         module(
             "Inbox",
             [
-                "Catalogue", "ControlProtocol", "Decoding", "DirectoryWatch", "FileValues", "Filing", "Importing",
+                "Catalogue", "ControlProtocol", "Decoding", "DirectoryWatch", "Fetching", "FileValues", "Filing",
+                "Importing",
                 "LinuxKernel", "PhotoModel", "Reporting", "Settings", "SystemMonitor", "Systemd", logging, system,
             ]),
         // Programs.
@@ -165,7 +166,7 @@ let package = Package(
         tests(
             "InboxTests",
             [
-                "Catalogue", "ControlProtocol", "Filing", "Inbox", "PhotoModel", "Reporting", "Settings",
+                "Catalogue", "ControlProtocol", "Fetching", "Filing", "Inbox", "PhotoModel", "Reporting", "Settings",
                 "SystemMonitor", "Systemd", logging,
             ]),
         // Not dependent on photoinbox-fetch, which would put libcurl into the tests' own process.

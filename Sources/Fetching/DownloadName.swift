@@ -15,6 +15,8 @@ package enum DownloadName {
                 $0.addingSuffix(ending ?? "")
             }
             ?? BytePath("download" + (ending ?? ""))
+        // A file of links would be taken up by the daemon: no server says what this machine asks others for.
+        if LinkFile(name: chosen) != nil { return chosen.addingSuffix(".txt") }
         switch NameRules.decide(chosen) {
         case .take, .sidecar: return chosen
         // The daemon would leave it alone for ever.

@@ -73,11 +73,14 @@ package enum LinkFile: String, CaseIterable, Hashable, Sendable {
         return []
     }
 
-    /// The string after the key `URL` of a property list. Of XML no more is read than that needs: nothing is declared,
+    /// The string of the key `URL` of a property list, which may be a binary one. Of XML no more is read than that needs: nothing is declared,
     /// included or expanded but the five entities that need no declaration, and numbers.
     private static func webloc(_ bytes: [UInt8]) throws(LinkFileRefusal) -> [LinkLine] {
         if bytes.starts(with: Array("bplist".utf8)) {
-            throw LinkFileRefusal("a binary property list; make it text with: plutil -convert xml1")
+            guard let list = BinaryPropertyList(bytes) else {
+                throw LinkFileRefusal("a binary property list that is cut short or damaged")
+            }
+            return list.text("URL").map { [LinkLine(number: 1, address: address($0))] } ?? []
         }
         var rest = bytes[...]
         guard skip(past: "<key>URL</key>", in: &rest), skip(past: "<string>", in: &rest) else { return [] }

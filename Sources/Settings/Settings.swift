@@ -22,6 +22,8 @@ package struct Settings: Hashable, Sendable {
     package let sets: SetSettings
     package let pictures: PictureSettings
     package let fetch: FetchLimits
+    /// Whether files of links that come into an inbox are taken up.
+    package let takesLinks: Bool
     package let watch: WatchSettings
     package let timers: [TimerSettings]
     /// What each signal does; a signal that is absent keeps the system's meaning.

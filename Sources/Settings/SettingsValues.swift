@@ -13,7 +13,7 @@ struct SettingsValues {
             catalogue: path(SettingsKey(.top, "catalogue")) ?? state.appending("catalogue.sqlite"),
             runtime: path(SettingsKey(.top, "runtime")) ?? state.appending("run"),
             operators: word(SettingsKey(.top, "operators")), cards: cards(), sets: sets(), pictures: pictures(),
-            fetch: fetch(), watch: watch(),
+            fetch: fetch(), takesLinks: word(SettingsKey(.fetch, "links")) == "yes", watch: watch(),
             timers: names(of: .timer).compactMap(timer), signals: signals(),
             descriptors: names(of: .descriptor).compactMap(descriptor), hooks: names(of: .hook).compactMap(hook),
             hookPlace: word(SettingsKey(.top, "hooks")).flatMap(HookPlaceSetting.init) ?? .auto,

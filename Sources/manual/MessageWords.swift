@@ -147,6 +147,16 @@ extension MessageWords {
             "Hook @PHOTOINBOX_HOOK@ says something", settings,
             effect: "The line is what the hook wrote on its @PHOTOINBOX_STREAM@.",
             action: "See the hook's own documentation."),
+        "linksFetched": MessageWords(
+            "Links fetched: @PHOTOINBOX_FILE@", commands,
+            effect: "Of its addresses @PHOTOINBOX_ARRIVED@ have arrived in inbox @PHOTOINBOX_INBOX@ and are filed like "
+                + "any photo; @PHOTOINBOX_FAILED@ have failed. @PHOTOINBOX_REASON@.",
+            action: "Where some have failed, NAME.failed beside the file says why; give that a name that ends in "
+                + ".links to try them again."),
+        "linksRefused": MessageWords(
+            "Links refused: @PHOTOINBOX_FILE@", commands,
+            effect: "Nothing of it was fetched: @PHOTOINBOX_REASON@.",
+            action: "Correct the file, and it is read again; or delete it, and the note beside it."),
         "hookEnded": MessageWords(
             "A run of hook @PHOTOINBOX_HOOK@ is over", settings,
             effect: "With status 0 it has done with what it was told; else it is told of that again, later.",

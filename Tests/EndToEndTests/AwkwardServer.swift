@@ -96,7 +96,9 @@ final class AwkwardServer: Sendable {
                 what = words[0]
                 if what == "photo":
                     self.whole(numbered(words[1].split(".")[0]), Content_Type="image/jpeg")
-                elif what == "slow":
+                elif what == "soon" and count == 1: self.head(404, 0)
+                elif what == "soon" or what == "later" and count > 1: self.whole(numbered(words[1]))
+                elif what in ("slow", "later"):
                     self.head(200, 1 << 30)
                     self.pour(photo[:1000], 1000)
                     say("holding", self.path)

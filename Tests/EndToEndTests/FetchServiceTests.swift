@@ -11,7 +11,7 @@ extension EndToEnd {
         /// Stands in for the service manager: listens where the socket unit would and starts the program for each
         /// connection, as sd_listen_fds(3) has it. Or asks itself, with the frames of its arguments; `+` waits for a line
         /// of standard input, from a FIFO, before the next one.
-        private static let driver = """
+        static let driver = """
             import os, signal, socket, struct, sys
             program, config, user, place = sys.argv[1:5]
 

@@ -26,6 +26,9 @@ struct DownloadNameTests {
             ("http://e.org/a.part", "Content-Type: image/jpeg", "download.jpg"),
             ("http://e.org/a.crdownload", "X: y", "download"), ("http://e.org/%00.jpg", "X: y", "download"),
             ("http://e.org/a%0A%1B.jpg", "X: y", "a%0A%1B.jpg"),
+            // Nothing that comes is itself a list of more.
+            ("http://e.org/more.links", "X: y", "more.links.txt"),
+            ("http://e.org/x", "Content-Disposition: attachment; filename=\"a.URL\"", "a.URL.txt"),
         ])
     func names(_ address: String, _ line: String, _ name: String) throws {
         let chosen = DownloadName.choose(head: head(line), place: nil, address: try WebAddress(address))

@@ -1,5 +1,6 @@
 import Fetching
 import FileValues
+import Foundation
 import Testing
 
 @Suite("Addresses and the files that hold them")
@@ -70,6 +71,35 @@ struct LinkFileTests {
                 == ["http://a.org/1", "http://a.org/2", "http://a.org/3"])
     }
 
+    /// Made by Python's plistlib; the second has a text in UTF-16.
+    static let binary = [
+        "YnBsaXN0MDDRAQJTVVJMXxAVaHR0cDovL2Eub3JnLz9hPTEmYj0yCAsPAAAAAAAAAQEAAAAAAAAAAwAAAAAAAAAAAAAAAAAAACc=",
+        "YnBsaXN0MDDSAQIDBFROYW1lU1VSTFF4bgBoAHQAdABwADoALwAvAGEALgBvAHIAZwAvAOkIDRIWGAAAAAAAAAEBAAAAAAAAAAUAAAAAAAAAAAAAAAAA"
+            + "AAA1",
+    ].map { Array(Data(base64Encoded: $0) ?? Data()) }
+
+    @Test("Binary property lists are read, and cut short anywhere they are refused or hold nothing")
+    func binaryLists() throws {
+        let addresses = try Self.binary.map { try LinkFile.webloc.read($0)[0].address.get().text }
+        #expect(addresses == ["http://a.org/?a=1&b=2", "http://a.org/%C3%A9"])
+        for bytes in Self.binary {
+            for length in 8..<bytes.count {
+                #expect(throws: LinkFileRefusal.self) { try LinkFile.webloc.read(Array(bytes[..<length])) }
+            }
+            // Offsets and lengths that lie in every way a byte can.
+            for place in 8..<bytes.count {
+                for value in UInt8.min...UInt8.max {
+                    var changed = bytes
+                    changed[place] = value
+                    for line in (try? LinkFile.webloc.read(changed)) ?? [] {
+                        guard let address = try? line.address.get() else { continue }
+                        #expect(address.text.utf8.count <= WebAddress.longest)
+                    }
+                }
+            }
+        }
+    }
+
     @Test("What is wrong in a list is told with its line, and the rest is read")
     func lines() throws {
         let lines = try LinkFile.links.read(Array("http://a.org/1\n# x\nnonsense\nhttp://a.org/2\n".utf8))
@@ -80,7 +110,7 @@ struct LinkFileTests {
     @Test(
         "What is no such file is refused with a reason",
         arguments: [
-            (LinkFile.webloc, "bplist00\u{1}", "binary"), (.webloc, "<plist/>", "no address"),
+            (LinkFile.webloc, "bplist00\u{1}", "cut short"), (.webloc, "<plist/>", "no address"),
             (.webloc, "<key>URL</key><string>http://a.org/", "no address"), (.url, "URL=http://a.org/", "no address"),
             (.url, "[InternetShortcut]", "no address"), (.links, "# nothing\n", "no address"),
             (.links, "", "no address"),

@@ -49,6 +49,7 @@ package actor Daemon {
     private nonisolated let dumper: DumpWriter
     private nonisolated let hooks: HookDesk
     private nonisolated let cards: CardDesk
+    private nonisolated let links: LinkDesk
     private nonisolated let signals: SignalDesk
     private let watchdog: Watchdog
     private nonisolated let metrics: MetricsWriter
@@ -113,6 +114,7 @@ package actor Daemon {
             name: "cards", queue: MonitorQueue(label: "photo-inbox.cards"), isVital: false)
         let metricsSubsystem = Subsystem(
             name: "metrics", queue: MonitorQueue(label: "photo-inbox.metrics"), isVital: false)
+        let linkSubsystem = Subsystem(name: "links", queue: MonitorQueue(label: "photo-inbox.links"), isVital: false)
         writer = CatalogueWriter(catalogue, subsystem: catalogueSubsystem)
         settled = SettledFiles(
             in: launch.settings.state, catalogue: catalogue, version: launch.version, log: launch.log)
@@ -127,13 +129,16 @@ package actor Daemon {
                 Subsystem(name: "signals", queue: signalQueue, isVital: true),
                 Subsystem(name: "control", queue: controlQueue, isVital: true), catalogueSubsystem, auditSubsystem,
                 Subsystem(name: "hooks", queue: hookQueue, isVital: false), settled.subsystem,
-                clients, thumbnailSubsystem, metricsSubsystem, cardSubsystem,
+                clients, thumbnailSubsystem, metricsSubsystem, cardSubsystem, linkSubsystem,
             ])
         dumper = DumpWriter(queue: MonitorQueue(label: "photo-inbox.dump"), state: state, log: launch.log)
         hooks = HookDesk(
             queue: hookQueue, catalogue: writer, log: launch.log, problems: problems, board: state.hooks,
             isManaged: launch.service.isPresent)
         cards = CardDesk(subsystem: cardSubsystem, log: launch.log, problems: problems, board: state.cards)
+        links = LinkDesk(
+            subsystem: linkSubsystem, catalogue: writer, log: launch.log, board: state.links,
+            isManaged: launch.service.isPresent)
         writer.whenOutcomesAreRecorded { [hooks] in hooks.wake() }
         auditor = LibraryAuditor(
             catalogue: catalogue, libraryGuard: libraryGuard, subsystem: auditSubsystem, log: launch.log,
@@ -259,6 +264,7 @@ package actor Daemon {
             if signals.isSecondStop() {
                 generation.withLock { $0 }?.hurry()
                 TaskQueue.start { await self.hooks.stop(hurrying: true) }
+                TaskQueue.start { await self.links.stop(hurrying: true) }
             }
             TaskQueue.start { await self.stop(asked: asker) }
         }
@@ -282,6 +288,7 @@ package actor Daemon {
         desk.adopt(settings)
         // Before anything is filed: a hook that is new is told of all that comes from now on.
         await hooks.adopt(settings)
+        await links.adopt(settings)
         await next.start()
         problems.paused(state)
         auditor.lookSoon(at: settings.library)
@@ -292,9 +299,10 @@ package actor Daemon {
 
     private func listener() -> Pipeline.Listener {
         let (state, log, problems, service, auditor) = (state, log, problems, service, auditor)
-        let thumbnails = thumbnails
+        let (thumbnails, links) = (thumbnails, links)
         return Pipeline.Listener(
             ended: { ended in
+                links.ended(ended)
                 state.recent.add(ended)
                 state.measures.add(ended)
                 log.outcome(ended)
@@ -326,6 +334,7 @@ package actor Daemon {
         // They have a few seconds to end, while other things do; what they were told of is told again at the next start.
         let hooksEnd = hooks.end(hurrying: signals.isSecondStop())
         await cards.stop()
+        let linksEnd = links.end(hurrying: signals.isSecondStop())
         if let socket { try? openDirectory(socket.parent).remove(socket.name) }
         await control?.stop()
         if let last = generation.withLock({ $0 }) { _ = await last.stop(hurrying: signals.isSecondStop()) }
@@ -333,6 +342,7 @@ package actor Daemon {
         await auditor.finished()
         await thumbnails.stop()
         await hooksEnd()
+        await linksEnd()
         await watchdog.stop()
         await metrics.stop()
         await machine?.stop()

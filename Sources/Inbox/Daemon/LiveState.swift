@@ -32,6 +32,7 @@ package final class LiveState: Sendable {
     package let problems: ProblemDesk
     package let pauses: PauseKeeper
     package let hooks = HookBoard()
+    package let links = LinkBoard()
     package let measures = MeasureBoard()
     package let cards = CardBoard()
     let lasting: [Subsystem]
@@ -109,7 +110,11 @@ package final class LiveState: Sendable {
                 },
             cards: parts.settings.cards.isEnabled ? cards.all.map { DaemonState.Card($0) } : nil,
             outcomes: inFull ? recent.all.map { DaemonState.Ended($0) } : [],
-            problems: board, hooks: hooks.all.map { DaemonState.Hook($0) }, subsystems: subsystems,
+            problems: board, hooks: hooks.all.map { DaemonState.Hook($0) },
+            links: links.all.map { all in
+                all.open.map { DaemonState.LinkFile($0) } + all.past.map { DaemonState.LinkFile($0) }
+            },
+            subsystems: subsystems,
             monitors: (inFull ? MonitorRegistry.shared.descriptions() : []).map { DaemonState.Monitor($0, now: now) },
             log: DaemonState.Log(
                 destination: log.name, queued: log.queued, sent: Int(clamping: log.sent),

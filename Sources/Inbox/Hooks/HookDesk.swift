@@ -89,23 +89,8 @@ final actor HookDesk {
     /// Begins to end all; what comes back waits for that, but no longer than ends should take: a program on a disk that does
     /// not answer keeps nobody from ending. What is left then is told by its monitors. From any thread.
     nonisolated func end(hurrying: Bool) -> @Sendable () async -> Void {
-        let all = TaskQueue.start { await self.stop(hurrying: hurrying) }
-        return { [queue = MonitorQueue(label: "photo-inbox.hooks.end"), grace = surroundings.grace] in
-            await withCheckedContinuation { done in
-                let isOver = Locked(false)
-                @Sendable func over() {
-                    let wasOver = isOver.withLock { isOver in
-                        defer { isOver = true }
-                        return isOver
-                    }
-                    if !wasOver { done.resume() }
-                }
-                TaskQueue.start {
-                    await all.value
-                    over()
-                }
-                queue.after(grace + .seconds(10), over)
-            }
+        boundedEnd(within: surroundings.grace + .seconds(10), label: "photo-inbox.hooks.end") {
+            await self.stop(hurrying: hurrying)
         }
     }
 

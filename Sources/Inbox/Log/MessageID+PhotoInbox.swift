@@ -56,6 +56,10 @@ extension MessageID {
     package static let hookEnded = MessageID(0x93c5_4b79_535b_4928, 0xbb54_1157_a5c6_098d)
     /// A hook is not told again of a file on which it failed too often.
     package static let hookPassedOver = MessageID(0x950f_c8fe_e44f_4c7e, 0xada2_38f5_0a28_e795)
+    /// All addresses of a file of links have ended.
+    package static let linksFetched = MessageID(0xb67e_c7cb_3f68_4011, 0xa3a7_eca9_81ba_7f52)
+    /// Nothing of a file of links can be fetched.
+    package static let linksRefused = MessageID(0xb37f_67c6_bb6d_4170, 0xaf7b_2303_994c_a0a1)
 
     /// A card was mounted, and its import begins.
     package static let cardFound = MessageID(0x2d49_f758_4326_4bb1, 0xa3a5_0e25_1e6f_e836)
@@ -98,5 +102,7 @@ extension MessageID {
         ("cardFound", cardFound),
         ("cardImported", cardImported),
         ("cardIncomplete", cardIncomplete),
+        ("linksFetched", linksFetched),
+        ("linksRefused", linksRefused),
     ]
 }

@@ -149,12 +149,5 @@ package struct ThumbnailWork: Hashable, Sendable {
     }
 
     /// `photoinbox-decoder` beside the running program, or where `make install` puts it.
-    static var standardProgram: BytePath {
-        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let length = readlink("/proc/self/exe", &buffer, buffer.count)
-        let own = BytePath(buffer.prefix(max(0, length)).map { UInt8(bitPattern: $0) }).parent
-        let beside = own.appending("photoinbox-decoder")
-        let installed = own.parent.appending("libexec").appending("photoinbox-decoder")
-        return (try? FileStatus(at: beside, followingLinks: true)) != nil ? beside : installed
-    }
+    static var standardProgram: BytePath { programBeside("photoinbox-decoder") }
 }

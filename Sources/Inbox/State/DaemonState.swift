@@ -279,6 +279,24 @@ package struct DaemonState: Codable, Sendable {
         package var lastSeconds: Double?
     }
 
+    /// A file of links: how far its downloads are, or how they ended.
+    package struct LinkFile: Codable, Sendable {
+        /// The operation by which it was told.
+        package var operation: Int64
+        package var inbox: String
+        package var file: String
+        /// `waiting`, `fetching`; `done`, `refused`, `dropped`.
+        package var phase: String
+        package var since: String
+        /// Absent until it was read.
+        package var addresses: Int?
+        package var arrived: Int
+        /// Addresses that failed, and lines that are none.
+        package var failed: Int
+        /// What it waits for, or what came of it.
+        package var what: String
+    }
+
     /// The log's own state.
     package struct Log: Codable, Sendable {
         package var destination: String
@@ -302,6 +320,8 @@ package struct DaemonState: Codable, Sendable {
     package var outcomes: [Ended]
     package var problems: [Problem]
     package var hooks: [Hook]?
+    /// Files of links that are not over, oldest first, then the last that are; absent while they are not taken up.
+    package var links: [LinkFile]?
     package var subsystems: [Subsystem]
     package var monitors: [Monitor]
     package var log: Log

@@ -146,6 +146,10 @@ package enum NameRules {
         .exact(.ignored, ".stignore", "Syncthing"),
         .prefix(.ignored, ".sync_", "Nextcloud"),
         .prefix(.ignored, ".smbdelete", "macOS"),
+        // What the daemon writes of links that it could not fetch.
+        .suffix(.ignored, ".links.failed", "photo-inbox"),
+        .suffix(.ignored, ".url.failed", "photo-inbox"),
+        .suffix(.ignored, ".webloc.failed", "photo-inbox"),
         // Names that programs use until a file is whole.
         .prefix(.unfinished, ".syncthing.", "Syncthing"),
         .prefix(.unfinished, "~syncthing~", "Syncthing"),

@@ -66,6 +66,7 @@ struct StateReport {
                 text.add("library", [free, shown(state.library)].compactMap(\.self).joined(separator: ", "))
             }
             if let pictures = state.pictures { text.add("thumbnails", pictures.words) }
+            if let links = state.linkWords(now: now) { text.add("links", links) }
             if let counts = state.totals {
                 text.add(
                     "since start",
@@ -141,6 +142,7 @@ struct StateReport {
             JSONField("liveness", state.liveness?.json() ?? .null),
             JSONField("pictures", state.pictures?.json() ?? .null),
             JSONField("cards", state.cards.map { .array($0.map { $0.json() }) } ?? .null),
+            JSONField("links", state.links.map { .array($0.map { $0.json() }) } ?? .null),
             JSONField(
                 "library",
                 .object(

@@ -1,4 +1,5 @@
 import Catalogue
+import Fetching
 import FileValues
 import Inbox
 import LinuxKernel
@@ -57,6 +58,8 @@ struct Evidence {
     var renditions: [RenditionStanding] = []
     /// Whether hooks were told of it.
     var hooks: [HookStanding] = []
+    /// What is done about it, where it is a file of links.
+    var linkFile: LinkStanding?
     /// The inboxes that there are, for a file that is in none.
     var inboxes: [InboxPlace] = []
 }
@@ -141,6 +144,7 @@ struct EvidenceSearch {
         evidence.inHand = state?.inHand.first { $0.inbox == inbox.name && $0.file == text }
         evidence.isPaused = state?.inboxes.first { $0.name == inbox.name }?.paused != nil
         evidence.ended = state?.outcomes.filter { $0.inbox == inbox.name && $0.file == text }.max { $0.at < $1.at }
+        evidence.linkFile = linkFile(inbox, path)
         evidence.outcomes =
             try ask { (catalogue) throws(CatalogueError) in
                 try catalogue.outcomes(forPath: path, inbox: inbox.name)
@@ -161,6 +165,15 @@ struct EvidenceSearch {
             }
         }
         try gatherPhoto(&evidence)
+    }
+
+    /// The newest of this name; nil where nobody here knows.
+    private func linkFile(_ inbox: InboxPlace, _ path: BytePath) -> LinkStanding? {
+        guard LinkFile(name: path) != nil else { return nil }
+        let text = path.escaped
+        let known = state?.links?.filter { $0.inbox == inbox.name && $0.file == text }
+        if let known = known?.max(by: { $0.operation < $1.operation }) { return .known(known) }
+        return places.settings?.takesLinks == false ? .off : nil
     }
 
     private func gatherPhoto(_ evidence: inout Evidence) throws(CommandFailure) {

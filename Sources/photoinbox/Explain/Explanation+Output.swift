@@ -46,6 +46,7 @@ extension Explanation {
                 JSONField("thumbnails", .array(evidence.thumbnails.map { .string($0.escaped) })),
                 JSONField("no_thumbnail", evidence.noThumbnail.map { .string($0) } ?? .null),
                 JSONField("renditions", .array(evidence.renditions.map { $0.json() })),
+                JSONField("links", evidence.linkFile?.json() ?? .null),
                 JSONField("hooks", .array(evidence.hooks.map { $0.json() })),
                 JSONField("history", .array(evidence.outcomes.map { $0.json() })),
             ])

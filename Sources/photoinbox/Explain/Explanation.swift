@@ -40,7 +40,10 @@ struct Explanation {
         self.evidence = evidence
         self.now = now
         subject = evidence.location.words
-        (verdict, headline) = Self.judge(evidence, now: now)
+        let (verdict, words) = Self.judge(evidence, now: now)
+        self.verdict = verdict
+        // That it is no photo is not what people ask about.
+        headline = verdict == .ignored ? evidence.linkFile?.headline ?? words : words
         status =
             switch verdict {
             case .neverSeen: evidence.daemon == .down && evidence.kind != nil ? .unavailable : .noMatch
@@ -169,6 +172,7 @@ struct Explanation {
 
     private mutating func addRows() {
         addArrivalRows()
+        if let file = evidence.linkFile, [.ignored, .withdrawn].contains(verdict) { add("links", file.words(now: now)) }
         switch verdict {
         case .filed, .duplicate, .kept, .inLibrary: addPhotoRows()
         case .quarantined: addQuarantineRows()
@@ -209,6 +213,7 @@ struct Explanation {
         } else {
             add("date", "none that can be believed")
         }
+        if let origin = photo.photo.origin { add("origin", shown(origin)) }
         add("proof", shown(photo.photo.proof))
         for other in evidence.set { add("set", other.setWords) }
         for path in evidence.thumbnails { add("thumbnail", path.escaped) }

@@ -111,12 +111,5 @@ final class FetchLine {
     }
 
     /// `photoinbox-fetch` beside the running program, or where `make install` puts it.
-    private static var program: BytePath {
-        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let length = readlink("/proc/self/exe", &buffer, buffer.count)
-        let own = BytePath(buffer.prefix(max(0, length)).map { UInt8(bitPattern: $0) }).parent
-        let beside = own.appending("photoinbox-fetch")
-        let installed = own.parent.appending("libexec").appending("photoinbox-fetch")
-        return (try? FileStatus(at: beside, followingLinks: true)) != nil ? beside : installed
-    }
+    private static var program: BytePath { programBeside("photoinbox-fetch") }
 }

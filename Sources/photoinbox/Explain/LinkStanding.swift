@@ -1,0 +1,78 @@
+import Fetching
+import FileValues
+import Inbox
+import Reporting
+
+/// What is done about a file of links, as `explain` tells it.
+enum LinkStanding {
+    /// The configuration says that such files are left alone.
+    case off
+    case known(DaemonState.LinkFile)
+
+    /// What follows the file's name, instead of its being ignored; nil where that is all there is to say.
+    var headline: String? {
+        guard case .known(let file) = self else { return nil }
+        switch file.phase {
+        case "waiting": return "a file of links, waits"
+        case "fetching": return "a file of links, is fetched: \(file.counts)"
+        case "done": return "a file of links, done: \(file.counts)"
+        case "refused": return "a file of links of which nothing is fetched"
+        default: return "a file of links, let go"
+        }
+    }
+
+    /// Safe to print.
+    func words(now: Int64) -> String {
+        switch self {
+        case .off: return "not fetched: to have it fetched set links = \"yes\" in [fetch], and put it here anew"
+        case .known(let file):
+            let since = parseRFC3339(file.since).map { shortTime($0, now: now) } ?? shown(file.since)
+            return "\(shown(file.what)) (\(since))"
+        }
+    }
+
+    func json() -> JSONValue {
+        switch self {
+        case .off: .object([JSONField("phase", .string("off"))])
+        case .known(let file): file.json()
+        }
+    }
+}
+
+extension DaemonState.LinkFile {
+    /// `2 of 3 arrived, 1 failed`.
+    var counts: String {
+        let of = addresses.map { " of \(HumanText.count($0))" } ?? ""
+        return "\(HumanText.count(arrived))\(of) arrived" + (failed > 0 ? ", \(HumanText.count(failed)) failed" : "")
+    }
+
+    func json() -> JSONValue {
+        .object([
+            JSONField("operation", .integer(operation)), JSONField("inbox", .string(inbox)),
+            JSONField("file", .string(file)), JSONField("phase", .string(phase)), JSONField("since", .string(since)),
+            JSONField("addresses", addresses.map { .count($0) } ?? .null), JSONField("arrived", .count(arrived)),
+            JSONField("failed", .count(failed)), JSONField("what", .string(what)),
+        ])
+    }
+}
+
+extension DaemonState {
+    /// One line of all files of links; nil while they are not taken up, or there was none.
+    func linkWords(now: Int64) -> String? {
+        guard let links, let last = links.last else { return nil }
+        let fetching = links.filter { $0.phase == "fetching" }
+        let waiting = links.filter { $0.phase == "waiting" }
+        var parts: [String] = []
+        if let first = fetching.first {
+            let more = fetching.count > 1 ? " and \(HumanText.count(fetching.count - 1)) more" : ""
+            parts.append("fetching \(shown(first.inbox))/\(shown(first.file))\(more): \(first.counts)")
+        }
+        if let first = waiting.first {
+            parts.append("\(HumanText.count(waiting.count, "file waits", "files wait")): \(shown(first.what))")
+        }
+        guard parts.isEmpty else { return parts.joined(separator: "; ") }
+        let when = parseRFC3339(last.since).map { ", \(shortTime($0, now: now))" } ?? ""
+        let outcome = last.phase == "done" ? last.counts : shown(last.phase)
+        return "nothing waiting, last \(shown(last.inbox))/\(shown(last.file)): \(outcome)\(when)"
+    }
+}
