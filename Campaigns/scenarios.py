@@ -126,6 +126,8 @@ def gone(house):
     for file in list(checker.walk(house.places.library)):
         os.unlink(file.path)
     house.manifest.photos.clear()
+    # Its first outcome stays in the catalogue.
+    house.manifest.stands_still = False
     house.drop("AGAIN.JPG", jpeg("known"), ends=["library"])
 
 
