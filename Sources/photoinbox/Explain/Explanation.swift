@@ -172,7 +172,9 @@ struct Explanation {
 
     private mutating func addRows() {
         addArrivalRows()
-        if let file = evidence.linkFile, [.ignored, .withdrawn].contains(verdict) { add("links", file.words(now: now)) }
+        if let links = evidence.linkFile, [.ignored, .withdrawn].contains(verdict) {
+            add("links", links.words(now: now))
+        }
         switch verdict {
         case .filed, .duplicate, .kept, .inLibrary: addPhotoRows()
         case .quarantined: addQuarantineRows()
