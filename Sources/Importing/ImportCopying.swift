@@ -25,7 +25,7 @@ struct ImportAbandoned: Error {}
 final class ImportCopy: Sendable {
     let source: OpenSource
     let name: BytePath
-    let file: SharedFile
+    private let content: Locked<SharedFile?>
     let hash: ContentHash
     let sample: ImportSample
     /// When it was read, in seconds since 1970.
@@ -36,7 +36,7 @@ final class ImportCopy: Sendable {
     ) {
         self.source = source
         self.name = name
-        self.file = file
+        content = Locked(file)
         self.hash = hash
         self.sample = sample
         self.read = read
@@ -53,6 +53,15 @@ extension ImportCopy {
                 destination: destination)
         )
     }
+}
+
+extension ImportCopy {
+    /// Nil once it is closed.
+    var file: SharedFile? { content.withLock { $0 } }
+
+    /// Closes the copy, before it gets its name: while it is open for writing, the daemon sees a writer and waits. The
+    /// source may take for ever to be closed, on a card that does not answer.
+    func close() { content.withLock { $0 = nil } }
 }
 
 /// Reads and copies on one thread, with one buffer.

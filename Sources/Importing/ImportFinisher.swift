@@ -125,14 +125,14 @@ final class ImportFinisher: Sendable {
     private func finish(_ batch: ImportBatch, _ reader: ImportCopier) {
         var sound: [ImportCopy] = []
         // All are under way before the first is waited for: they share the file system's commits.
-        for copy in batch.copies { copy.file.descriptor.startWriting() }
+        for copy in batch.copies { copy.file?.descriptor.startWriting() }
         for copy in batch.copies {
             do throws(SystemCallError) {
-                try copy.file.descriptor.sync()
+                try copy.file?.descriptor.sync()
                 sound.append(copy)
             } catch { fail(copy, ImportTrouble(error, "the inbox").reason) }
         }
-        for copy in sound { copy.file.descriptor.dropCachedPages() }
+        for copy in sound { copy.file?.descriptor.dropCachedPages() }
         sound = verified(sound, reader)
         if isAbandoned { return batch.copies.forEach { inbox.discard($0.name) } }
         let placed = place(sound)
@@ -145,10 +145,11 @@ final class ImportFinisher: Sendable {
         for (index, copy) in copies.enumerated() {
             if copies.indices.contains(index + 1) {
                 let next = copies[index + 1]
-                next.file.descriptor.adviseReadingSoon(length: min(next.source.size, ImportBatch.most.bytes / 8))
+                next.file?.descriptor.adviseReadingSoon(length: min(next.source.size, ImportBatch.most.bytes / 8))
             }
             do {
-                let hash = try reader.read(copy.file.descriptor, size: copy.source.size, "the copy") {
+                guard let file = copy.file else { continue }
+                let hash = try reader.read(file.descriptor, size: copy.source.size, "the copy") {
                     _, _ throws(SystemCallError) in
                 }
                 if hash == copy.hash {
@@ -176,6 +177,7 @@ final class ImportFinisher: Sendable {
                 let directory = try inbox.openDirectory(path)
                 var fresh: [(ImportCopy, BytePath)] = []
                 for copy in group {
+                    copy.close()
                     do throws(SystemCallError) {
                         let name = try inbox.place(copy.name, in: directory, as: copy.source.name)
                         fresh.append((copy, path.appending(name)))
