@@ -43,13 +43,16 @@ struct PhotoInboxDaemon: ParsableCommand {
                 ReadWritePaths=/home/ana/Pictures
 
             CARDS
-              With `import = "yes"` under [cards] a card that is mounted below /media, /run/media or /mnt is imported.
-              The service sees mounts that are made while it runs; it must be able to read them. A desktop mounts
-              cards for one person alone: run that person's own daemon (WITHOUT ROOT). Else mount them for the
-              service, and only for reading, as by this line of /etc/fstab:
+              With `import = "yes"` under [cards] a card that is mounted below /media,
+              /run/media or /mnt is imported. The service sees mounts that are made
+              while it runs; it must be able to read them. A desktop mounts cards for
+              one person alone: run that person's own daemon (WITHOUT ROOT). Else mount
+              them for the service, and only for reading, as by this line of
+              /etc/fstab:
                 LABEL=EOS_DIGITAL /media/EOS vfat ro,noauto,gid=_photoinbox,umask=0027
-              In a unit with another ProtectSystem=, PrivateMounts= or MountFlags= mounts must come from outside all the
-              same (MountFlags=slave): /proc/PID/mountinfo of the daemon shows whether they do.
+              In a unit with another ProtectSystem=, PrivateMounts= or MountFlags=
+              mounts must come from outside all the same (MountFlags=slave):
+              /proc/PID/mountinfo of the daemon shows whether they do.
 
             SEVERAL SERVICES
               photoinboxd@NAME.service is one more daemon, for /etc/photoinbox/NAME.toml:

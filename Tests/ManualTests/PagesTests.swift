@@ -47,7 +47,9 @@ struct PagesTests {
     @Test("Each field that the catalogue puts in is one that the journal is given")
     func catalogueFields() throws {
         var given: Set<String> = []
-        for file in ["Inbox/Log/InboxLog", "Inbox/Hooks/HookReporter", "Inbox/Links/LinkDesk+Work"] {
+        for file in [
+            "Inbox/Log/InboxLog", "Inbox/Hooks/HookReporter", "Inbox/Links/LinkDesk+Work", "Inbox/Cards/CardDesk",
+        ] {
             for match in try Self.text("Sources/\(file).swift").matches(of: /"(\w+)"\]?(?::| =) "?/) {
                 given.insert(match.1.uppercased())
             }
