@@ -94,6 +94,9 @@ struct Places {
                         ? "For the photoinboxd of \"make run\": --state .photo-inbox"
                         : "Name the daemon's configuration with --config, or its state directory with --state.")
             }
+            if error.code == .noSuchFileOrDirectory {
+                throw CommandFailure(.configuration, "\(path) is not there", action: "Correct the path.")
+            }
             throw CommandFailure(error)
         }
         do { return try builder.build() } catch {
