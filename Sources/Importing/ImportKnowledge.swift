@@ -10,7 +10,8 @@ final class ImportKnowledge {
     enum Answer {
         case known(StoredPhoto)
         case waiting(BytePath)
-        case decided(String)
+        /// Why, and where the copy lies now, if it was moved out of the inbox.
+        case decided(String, at: BytePath?)
     }
 
     private let plan: ImportPlan
@@ -33,11 +34,19 @@ final class ImportKnowledge {
 
     /// What makes a copy of a file needless that is the one of `entry`. Reads nothing of it.
     func answer(_ entry: ImportMemory.Entry, _ status: FileStatus) throws(CatalogueError) -> Answer? {
-        if let photo = try catalogue?.photo(withHash: entry.hash.bytes) { return .known(photo) }
-        // A copy has the time that the file had then: FAT shows it rounded once it was mounted anew.
-        if let lying = try? FileStatus(of: entry.destination, beneath: inbox), lying.kind == .regular,
-            lying.identity.size == status.identity.size,
-            [entry.modified, status.identity.modified].contains(where: { $0.isNear(lying.identity.modified) })
+        // Twice, since it may be filed between the two looks.
+        for _ in 0..<2 {
+            if let photo = try catalogue?.photo(withHash: entry.hash.bytes) { return .known(photo) }
+            // A copy has the time that the file had then: FAT shows it rounded once it was mounted anew.
+            if let lying = try? FileStatus(of: entry.destination, beneath: inbox), lying.kind == .regular,
+                lying.identity.size == status.identity.size,
+                [entry.modified, status.identity.modified].contains(where: { $0.isNear(lying.identity.modified) })
+            {
+                return .waiting(entry.destination)
+            }
+        }
+        // On its way to quarantine: its outcome is recorded when it is there, in one step with the end of the move.
+        if try catalogue?.pendingMoves(inbox: plan.inbox).contains(where: { $0.move.path == entry.destination }) == true
         {
             return .waiting(entry.destination)
         }
@@ -46,7 +55,7 @@ final class ImportKnowledge {
         guard let last = outcomes.first?.outcome, last.outcome == .quarantined || last.outcome == .ignored else {
             return nil
         }
-        return .decided("\(last.outcome.rawValue): \(last.reason)")
+        return .decided("\(last.outcome.rawValue): \(last.reason)", at: last.destination)
     }
 
     /// Whether a photo of this size is filed, so that the hash must be known before anything is copied.
@@ -74,7 +83,8 @@ final class ImportKnowledge {
         switch answer {
         case .known(let photo): try open(photo.photo.libraryPath, beneath: try openDirectory(photo.photo.library))
         case .waiting(let path): try open(path, beneath: inbox)
-        case .decided: throw SystemCallError("open", .noSuchFileOrDirectory)
+        case .decided(_, let path?): try open(path.name, beneath: try openDirectory(path.parent))
+        case .decided(_, nil): throw SystemCallError("open", .noSuchFileOrDirectory)
         }
     }
 

@@ -1,6 +1,7 @@
 import Catalogue
 import FileValues
 import Filing
+import Glibc
 import LinuxKernel
 import PhotoModel
 import SystemPackage
@@ -114,7 +115,7 @@ final class ImportWalk {
                     return .finding(finding(answer, path, source.size))
                 }
             } else if try readAgain(source, line, answer, told) {
-                return .finding(isMove ? try removed(answer, line.hash, source) : finding(answer, path, source.size))
+                return .finding(isMove ? try removed(answer, line, source) : finding(answer, path, source.size))
             }
         }
         if !entry.hasPhotoName, try !mayBePhoto(source) {
@@ -189,15 +190,37 @@ final class ImportWalk {
             ImportFinding(.known, path, size: size, "filed as \(photo.photo.libraryPath.escaped), photo:\(photo.id)")
         case .waiting(let place):
             ImportFinding(.waiting, path, size: size, "copied already, lies in the inbox as \(place.escaped)")
-        case .decided(let reason): ImportFinding(.decided, path, size: size, "copied already, \(reason)")
+        case .decided(let reason, _): ImportFinding(.decided, path, size: size, "copied already, \(reason)")
         }
     }
 
+    /// The same for what was remembered. Its copy may be taken up by the daemon just while it is read, and is then looked
+    /// for where it went.
     private func removed(
-        _ answer: ImportKnowledge.Answer, _ hash: ContentHash, _ source: OpenSource
+        _ answer: ImportKnowledge.Answer, _ line: ImportMemory.Entry, _ source: OpenSource
+    ) throws -> ImportFinding {
+        var answer = answer
+        for _ in 0..<Self.looks where !shouldAbandon() {
+            if try knowledge.stands(answer, line.hash, size: source.size, copier) {
+                return try removed(answer, line.hash, source, wasRead: true)
+            }
+            usleep(Self.pause)
+            guard let next = try knowledge.answer(line, source.status) else { break }
+            answer = next
+        }
+        return try removed(answer, line.hash, source)
+    }
+
+    /// How often a copy that goes elsewhere is looked for, and how long to wait in between, in microseconds: a move takes
+    /// a few milliseconds, and this thread is the import's own.
+    private static let looks = 50
+    private static let pause: UInt32 = 20_000
+
+    private func removed(
+        _ answer: ImportKnowledge.Answer, _ hash: ContentHash, _ source: OpenSource, wasRead: Bool = false
     ) throws -> ImportFinding {
         var finding = finding(answer, source.path, source.size)
-        guard try knowledge.stands(answer, hash, size: source.size, copier) else {
+        guard try wasRead || knowledge.stands(answer, hash, size: source.size, copier) else {
             finding.kept = "its copy could not be read again as it was"
             return finding
         }
