@@ -154,6 +154,12 @@ def print_clients(result):
     verdicts(result)
 
 
+def print_dump(result):
+    print(f"\nTelling the whole state, with {result['rows']:,} photographs catalogued and {result['watches']:,} watches")
+    table(columns(result["spreads"], ("median", "p99", "max"), 1e-3, " ms", 1, []))
+    verdicts(result)
+
+
 def print_import(result):
     print(f"\nFrom a card into an inbox: {result['photos']:,} photographs, {result['bytes'] / 1e9:.1f} GB, {result['runs']} "
           "runs, nothing of them in memory")
@@ -165,7 +171,7 @@ def print_import(result):
 PARTS = {
     "filing": print_filing, "setup": print_setup, "memory": print_memory, "cpu": print_cpu, "latency": print_latency,
     "idle": print_idle, "thumbnails": print_thumbnails, "pipeline": print_pipeline, "catalogue": print_catalogue,
-    "clients": print_clients, "descriptions": print_descriptions, "import": print_import,
+    "clients": print_clients, "dump": print_dump, "descriptions": print_descriptions, "import": print_import,
 }
 
 
