@@ -83,8 +83,8 @@ struct ArrivalBookTests {
     func refusals() {
         var book = ArrivalBook()
         let other = ArrivalKey(inbox: "card", path: "b.jpg")
-        for key in [photo, other] {
-            book.noticed(key, now: moment(0))
+        for (key, seen) in [(photo, 0), (other, 0.5)] {
+            book.noticed(key, now: moment(seen))
             _ = book.takeNext(inbox: "card", step: "examining", now: moment(0))
         }
         book.refused(photo, by: .library)

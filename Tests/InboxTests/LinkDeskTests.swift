@@ -21,7 +21,8 @@ private final class LinkHouse {
     private let catalogue: Catalogue
 
     init() throws {
-        scratch = try ScratchDirectory()
+        // In memory: what is written down is synced, and dozens of files of links would keep a disk busy for others.
+        scratch = try ScratchDirectory(below: ScratchDirectory.quiet)
         for name in ["inbox", "library", "state", "run"] { mkdir(scratch.appending(name), 0o755) }
         catalogue = try Catalogue.openForWriting(scratch.appending("catalogue.sqlite"), now: .now)
         writer = CatalogueWriter(
