@@ -154,12 +154,27 @@ class Card:
                 told = None
 
 
+def namespace_outside():
+    """The mount namespace of the nearest ancestor that has another one, opened; None if none is to be had."""
+    own, ancestor = os.readlink("/proc/self/ns/mnt"), os.getppid()
+    while ancestor > 1:
+        try:
+            if os.readlink(f"/proc/{ancestor}/ns/mnt") != own:
+                return os.open(f"/proc/{ancestor}/ns/mnt", os.O_RDONLY)
+            with open(f"/proc/{ancestor}/stat", encoding="utf-8", errors="replace") as stat:
+                ancestor = int(stat.read().rpartition(")")[2].split()[1])
+        except OSError:
+            return None
+    return None
+
+
 def main():
     words = sys.argv[1:]
     backing, place = os.path.realpath(words[0]), os.path.realpath(words[1])
     image = words[words.index("--block") + 1] if "--block" in words else None
     index = words.index("--hold") if "--hold" in words else None
     hold = words[index + 1:index + 3] if index is not None else None
+    outside = namespace_outside()
     device = os.open("/dev/fuse", os.O_RDWR)
     kind, source, options = b"fuse", b"card", "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other" % device
     if image:
@@ -186,9 +201,8 @@ def main():
     os.setsid()
     # Out of the namespace of the mount: who is the last in it unmounts when it ends, and waits for an answer to that,
     # which it cannot give itself.
-    with open("/proc/1/ns/mnt", "rb") as outside:
-        if libc.setns(outside.fileno(), 0x20000):
-            sys.exit("setns: " + os.strerror(ctypes.get_errno()))
+    if outside is not None and libc.setns(outside, 0x20000):
+        sys.exit("setns: " + os.strerror(ctypes.get_errno()))
     Card(backing, device, "--exact" in words, hold).serve(told)
 
 
