@@ -219,7 +219,7 @@ final class Transfer {
         // A response without a body was not judged.
         if code == 0 { _ = judgeHead() }
         if let failure { return .failed(failure, partial) }
-        if code != 0 { return .failed(failed(code), partial) }
+        if code != 0 { return .failed(failed(code, place: place), partial) }
         if let total = partial.total, total != partial.length {
             return .failed(TryFailure("\(partial.length) of \(total) bytes came", mayPass: true), partial)
         }
@@ -227,8 +227,8 @@ final class Transfer {
         return .whole(partial, head, place: try? WebAddress(place))
     }
 
-    /// By libcurl-errors(3).
-    private func failed(_ code: Int32) -> TryFailure {
+    /// By libcurl-errors(3); `place` is the address that was asked last.
+    private func failed(_ code: Int32, place: [UInt8]) -> TryFailure {
         let text = String(cString: ctransfers_text(code))
         switch code {
         // CURLE_COULDNT_CONNECT: to none of the addresses, or to none that is allowed.
@@ -242,7 +242,7 @@ final class Transfer {
         // CURLE_TOO_MANY_REDIRECTS
         case 47: return TryFailure("more than \(order.limits.redirects) redirects", mayPass: false)
         // CURLE_UNSUPPORTED_PROTOCOL: in a redirect, since addresses are looked at before.
-        case 1 where (300..<400).contains(head.status):
+        case 1 where !place.isEmpty && (try? WebAddress(place)) == nil:
             return TryFailure("redirected to something that is not fetched", mayPass: false)
         // Or what came is no HTTP; it may be what the server sent too much before, on the same connection.
         case 1: return TryFailure("the server speaks no HTTP", mayPass: true)

@@ -136,6 +136,8 @@ final class AwkwardServer: Sendable {
                 elif what == "file": self.head(302, 0, Location="file:///etc/passwd")
                 elif what == "loop": self.head(302, 0, Location="/loop")
                 elif what == "moved": self.head(301, 0, Location="/photo/moved.jpg")
+                elif what == "slurred" and len(words) == 1: self.head(302, 0, Location="/slurred/then")
+                elif what == "slurred" and count > 1: self.whole(numbered("slurred"))
                 elif what == "huge":
                     self.head(200, 2 << 30)
                     self.pour(bytes(1 << 20), 2 << 30)
@@ -170,7 +172,7 @@ final class AwkwardServer: Sendable {
                         self.wfile.write(photo[:500])
                         self.close_connection = True
                     else: self.whole(photo, ETag='"w"')
-                elif what == "garbage":
+                elif what in ("garbage", "slurred"):
                     self.wfile.write(b"\x00\xff not http at all\r\n\r\n")
                     self.close_connection = True
                 elif what == "heads":

@@ -137,7 +137,9 @@ extension EndToEnd {
                 ("loop", "more than 5 redirects", 1), ("garbage", "speaks no HTTP", 3), ("heads", "endless", 1),
                 ("flaky/9", "status 503", 3),
             ]
-            let good = ["long", "flaky/2", "moved", "half", "other", "wrong-part", "photo/1.jpg"]
+            // What is no HTTP where a redirect leads may be the rest of another answer: that passes, its refusal would not.
+            // What "long" sent too much may be the next one's answer, for libcurl keeps the connection: so it is the last.
+            let good = ["flaky/2", "moved", "slurred", "half", "other", "wrong-part", "photo/1.jpg", "long"]
             let answer = try await run(house, (bad.map(\.path) + good).map { server.address($0) })
             #expect(answer.status == 3, "\(answer.output)")
             for one in bad {
@@ -149,6 +151,9 @@ extension EndToEnd {
             for path in good { #expect(answer.item(path).what == "arrived", "\(path) \(answer.item(path))") }
             #expect(answer.count("arrived") == good.count && answer.count("failed") == bad.count)
             #expect(server.requests("flaky/2").count == 3)
+            #expect(
+                server.requests("slurred").count > 1 && server.requests("slurred/then").count > 1,
+                "\(server.requests("slurred"))")
             // What goes on where it stopped is the same as what comes at once, and never of two versions.
             let photo = try Photos.named("exif.jpg")
             let files = house.files(in: house.inbox)
