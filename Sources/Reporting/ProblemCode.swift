@@ -46,6 +46,7 @@ package enum ProblemCode: String, CaseIterable, Hashable, Comparable, Sendable {
     case eventsMissed = "PI-209"
     case inboxPaused = "PI-210"
     case cardIncomplete = "PI-211"
+    case downloadsWait = "PI-212"
 
     case photosDeferred = "PI-310"
     case photosQuarantined = "PI-311"

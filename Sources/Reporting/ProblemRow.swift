@@ -53,7 +53,7 @@ extension ProblemCode {
             .noWatchInstance:
             daemonRow
         case .inboxPolled, .watchLimit, .inboxMissing, .inboxGone, .directoryUnreadable, .inboxStalled, .sourceKept,
-            .eventsMissed, .inboxPaused, .cardIncomplete:
+            .eventsMissed, .inboxPaused, .cardIncomplete, .downloadsWait:
             inboxRow
         case .marksRefused, .decoderUnavailable, .decoderUnconfined: daemonRow
         case .photosDeferred, .photosQuarantined: photoRow

@@ -111,6 +111,11 @@ extension ProblemCode {
                 .warning, title: "not all photos of the card at {path} were imported: {reason}",
                 effect: "what is missing is on the card alone: do not erase it; nothing was changed there",
                 action: "mount the card at {path} again: it goes on where it stopped", see: manual)
+        case .downloadsWait:
+            ProblemRow(
+                .warning, title: "nothing is downloaded into {inbox}: {reason}",
+                effect: "links that were dropped there wait, and are tried again; photos are filed all the same",
+                action: "systemctl status photoinboxd-fetch.socket, then photoinbox reload to try at once", see: manual)
         case .eventsMissed:
             ProblemRow(
                 .warning,

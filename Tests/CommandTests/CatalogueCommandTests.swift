@@ -185,6 +185,12 @@ struct RecordedHouse {
         #expect(filed.text.contains("filed        card/DCIM/odd\\n\\xff  → 2026/11/odd\\n\\xff\n"), "\(filed.text)")
         #expect(try await house.run(["tail", "--no-follow", "-n", "0"]).text.isEmpty)
         #expect(try await house.run(["tail", "-n", "-1"]).status == 64)
+        // An inbox of former times may be meant, or a mistake.
+        let mistaken = try await house.run(["tail", "--no-follow", "--inbox", "crad"])
+        #expect(mistaken.status == 0 && mistaken.errors.contains("no inbox crad is configured; did you mean \"card\"?"))
+        let json = try await house.run(["tail", "--no-follow", "--inbox", "crad", "--json"])
+        #expect(json.errors.contains(#""remark""#), "\(json.errors)")
+        #expect(try await house.run(["tail", "--no-follow", "--inbox", "card"]).errors.isEmpty)
     }
 
     @Test func writesCompletions() async throws {

@@ -17,11 +17,13 @@ private final class LinkHouse {
     let scratch: ScratchDirectory
     let log = KeptLog()
     let board = LinkBoard()
+    let problems: ProblemDesk
     let writer: CatalogueWriter
     private let catalogue: Catalogue
 
     init() throws {
         // In memory: what is written down is synced, and dozens of files of links would keep a disk busy for others.
+        problems = ProblemDesk(log: log.inboxLog)
         scratch = try ScratchDirectory(below: ScratchDirectory.quiet)
         for name in ["inbox", "library", "state", "run"] { mkdir(scratch.appending(name), 0o755) }
         catalogue = try Catalogue.openForWriting(scratch.appending("catalogue.sqlite"), now: .now)
@@ -33,7 +35,8 @@ private final class LinkHouse {
     func desk() -> LinkDesk {
         LinkDesk(
             subsystem: Subsystem(name: "links", queue: MonitorQueue(label: "test.links"), isVital: false),
-            catalogue: writer, log: log.inboxLog, board: board, isManaged: true, patience: 0.01)
+            catalogue: writer, log: log.inboxLog, problems: problems, board: board, isManaged: true,
+            patience: 0.01)
     }
 
     func settings(_ links: String = "yes") throws -> Settings {
@@ -173,6 +176,25 @@ struct LinkDeskTests {
         await desk.stop(hurrying: false)
     }
 
+    @Test func thatNobodyFetchesIsAProblemUntilSomebodyDoes() async throws {
+        let house = try LinkHouse()
+        let desk = house.desk()
+        await desk.adopt(try house.settings())
+        desk.ended(try await house.drop("a.links", "http://a.org/1\n"))
+        #expect(await house.log.line(holding: "PI-212 nothing is downloaded into web: ") != nil)
+        #expect(house.problems.rows(now: .now).map(\.code) == ["PI-212"])
+        let service = try house.serve([all])
+        #expect(await house.log.line(holding: "PI-212 is over for web") != nil)
+        _ = try await service.value
+        // One that is let go leaves nothing behind that would wait.
+        desk.ended(try await house.drop("b.links", "http://a.org/2\n"))
+        #expect(await house.log.line(holding: "PI-212 nothing is downloaded into web: ") != nil)
+        await desk.adopt(try house.settings("no"))
+        #expect(await house.log.line(holding: "PI-212 is over for web") != nil)
+        await desk.stop(hurrying: false)
+        #expect(house.problems.rows(now: .now).isEmpty)
+    }
+
     @Test func aFileThatWasChangedIsAnotherOne() async throws {
         let house = try LinkHouse()
         let desk = house.desk()
@@ -213,7 +235,7 @@ struct LinkDeskTests {
         for number in 0..<count { last = try await house.drop("\(number).links", "http://a.org/\(number)\n") }
         if let last { desk.ended(last) }
         // Nobody listens yet.
-        #expect(await house.log.line(holding: "is photoinboxd-fetch.socket started?") != nil)
+        #expect(await house.log.line(holding: "photoinboxd-fetch.socket is not started") != nil)
         #expect(house.board.all?.open.count == LinkDesk.most)
         let service = try house.serve(Array(repeating: all, count: count))
         for _ in 0..<count { #expect(await house.log.line(holding: "1 arrived, 0 failed") != nil) }

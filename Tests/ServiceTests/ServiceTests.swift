@@ -148,6 +148,8 @@ extension WithSystemd {
                     "there is a server", "the socket is there for the operators", "others may not ask",
                     "a photo is fetched", "by the unit", "and filed", "nothing is left of it", "and nothing half done",
                     "this machine is not fetched from, where the configuration does not say so",
+                    "lists are taken up from now on", "what a dropped list names is filed", "and the list is set aside",
+                    "that nobody fetches is told", "it is tried again at once", "and comes", "which is told no more",
                 ], in: try await box.run(script: "service-fetch.sh"))
         }
 

@@ -137,7 +137,7 @@ package actor Daemon {
             isManaged: launch.service.isPresent)
         cards = CardDesk(subsystem: cardSubsystem, log: launch.log, problems: problems, board: state.cards)
         links = LinkDesk(
-            subsystem: linkSubsystem, catalogue: writer, log: launch.log, board: state.links,
+            subsystem: linkSubsystem, catalogue: writer, log: launch.log, problems: problems, board: state.links,
             isManaged: launch.service.isPresent)
         writer.whenOutcomesAreRecorded { [hooks] in hooks.wake() }
         auditor = LibraryAuditor(

@@ -51,8 +51,10 @@ extension LinkDesk {
                     }
                     try take(item, order, store)
                     switch await fetch(item, order, settings, inbox) {
-                    case .over: break
-                    case .refused(let reason): trouble.told = tell(item, reason, told: trouble.told)
+                    case .over: served(item)
+                    case .refused(let reason):
+                        unserved(item, reason)
+                        trouble.told = tell(item, reason, told: trouble.told)
                     case .lost(let reason):
                         trouble.lost += 1
                         if trouble.lost >= Self.mostLost, !isStopped { giveUp(item, order, store, reason) }

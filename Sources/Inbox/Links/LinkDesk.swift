@@ -4,6 +4,7 @@ import FileValues
 import Filing
 import LinuxKernel
 import Logging
+import Reporting
 import Settings
 import SystemMonitor
 
@@ -27,6 +28,7 @@ final actor LinkDesk {
     let subsystem: Subsystem
     let catalogue: CatalogueWriter
     let log: Logger
+    let problems: ProblemDesk
     let board: LinkBoard
     let probe = WriterProbe()
     let isManaged: Bool
@@ -43,6 +45,8 @@ final actor LinkDesk {
     var runs: [Int64: LinkRun] = [:]
     /// Of those in work.
     var progress: [Int64: LinkProgress] = [:]
+    /// Those in work for whom nobody fetches, by inbox.
+    private var unserved: [String: Set<Int64>] = [:]
     /// One for the files of each inbox.
     private var disks: [String: MonitorQueue] = [:]
     private var sleepers: [Int64: CheckedContinuation<Void, Never>] = [:]
@@ -55,13 +59,14 @@ final actor LinkDesk {
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     init(
-        subsystem: Subsystem, catalogue: CatalogueWriter, log: InboxLog, board: LinkBoard, isManaged: Bool,
-        program: BytePath = LinkRun.standardProgram, patience: Double = 5
+        subsystem: Subsystem, catalogue: CatalogueWriter, log: InboxLog, problems: ProblemDesk, board: LinkBoard,
+        isManaged: Bool, program: BytePath = LinkRun.standardProgram, patience: Double = 5
     ) {
         executor = QueueExecutor(queue: subsystem.queue)
         self.subsystem = subsystem
         self.catalogue = catalogue
         self.log = log.logger
+        self.problems = problems
         self.board = board
         self.isManaged = isManaged
         self.program = program
@@ -180,6 +185,10 @@ final actor LinkDesk {
         let result = await carry(item)
         lives[item.operation] = nil
         progress[item.operation] = nil
+        if let others = unserved[item.inbox]?.subtracting([item.operation]) {
+            unserved[item.inbox] = others
+            if others.isEmpty { served(item) }
+        }
         if let result, var ledger {
             ledger.end(result)
             self.ledger = ledger
@@ -190,6 +199,20 @@ final actor LinkDesk {
         }
         // There may be room for what waits in the catalogue.
         if !isStopped { await scan() }
+    }
+
+    /// Nobody fetches for an inbox; told as a problem until somebody does, or nothing waits for it.
+    func unserved(_ item: LinkItem, _ reason: String) {
+        if isStopped { return }
+        unserved[item.inbox, default: []].insert(item.operation)
+        problems.set(
+            .downloadsWait, subject: item.inbox, [.inbox: .text(item.inbox), .reason: .text(reason)])
+    }
+
+    func served(_ item: LinkItem) {
+        if unserved.removeValue(forKey: item.inbox) != nil {
+            problems.set(.downloadsWait, subject: item.inbox, nil)
+        }
     }
 
     /// Where it cannot be written, a file may be looked at once more after a crash: what it named is in the library then.

@@ -105,7 +105,7 @@ final class LinkRun: Sendable {
         do throws(SystemCallError) { descriptor = try connect(to: order.socket, patience: nil) } catch {
             let none: [Errno] = [.noSuchFileOrDirectory, .connectionRefused]
             if order.mayHaveChild, none.contains(error.code) { return nil }
-            throw SetupError("\(error); is photoinboxd-fetch.socket started?")
+            throw SetupError("\(error); photoinboxd-fetch.socket is not started, or does not answer")
         }
         // Whoever made the socket: the service manager, or a stranger in its place.
         let peer = try PeerCredentials(of: descriptor)

@@ -25,3 +25,26 @@ check "and nothing half done" photoinboxd sh -c '[ -z "$(find /srv/photos/card -
 allow
 refuse "this machine is not fetched from, where the configuration does not say so" 'photoinboxd-fetch@*.service' \
     photoinbox fetch http://127.0.0.1:8099/one.jpg
+
+# A list that is dropped into an inbox: the daemon, which has no network, hands it to the same unit.
+cp "$(photo 2)" /run/served/two.jpg
+cp "$(photo 3)" /run/served/three.jpg
+list() { # NAME PHOTO: as somebody who is not the service's user
+    printf '# from the press desk\nhttp://127.0.0.1:8099/%s\n' "$2" >"/run/served/$1"
+    drop_photo "/run/served/$1" card "$1"
+}
+allow 'allow-private = ["127.0.0.1"]' 'links = "yes"'
+check "lists are taken up from now on" photoinboxd photoinbox reload
+list first.links two.jpg
+eventually "what a dropped list names is filed" photoinboxd filed two.jpg
+eventually "and the list is set aside" photoinboxd test -f /srv/photos/card/.fetched/first.links
+systemctl stop photoinboxd-fetch.socket
+list second.links three.jpg
+told() { # whatever it exits with, a problem makes that another one
+    { photoinbox status || true; } | grep 'nothing is downloaded into card' >/dev/null
+}
+eventually "that nobody fetches is told" photoinboxd told
+systemctl start photoinboxd-fetch.socket
+check "it is tried again at once" photoinboxd photoinbox reload
+eventually "and comes" photoinboxd filed three.jpg
+refuse "which is told no more" photoinboxd told
