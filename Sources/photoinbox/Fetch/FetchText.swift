@@ -38,10 +38,10 @@ struct FetchText {
     /// How an address has ended.
     func tell(_ member: Int, _ end: FetchEnd) throws {
         let address = links.addresses.indices.contains(member) ? links.addresses[member].text : ""
-        display.clear()
         if isJSON {
             try item(end.what.rawValue, address: address, end)
         } else if end.what == .failed {
+            display.clear()
             let tries = end.tries > 1 ? "; \(end.tries) tries" : ""
             try printLine("failed", "\(address)  (\(escapeForDisplay(Array(end.reason.utf8)))\(tries))")
         }

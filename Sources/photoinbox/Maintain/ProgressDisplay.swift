@@ -11,6 +11,8 @@ final class ProgressDisplay {
     private var pacer: ProgressPacer
     private let began = ProgressDisplay.milliseconds
     private var isLineOpen = false
+    /// The line had to make room for words of their own, and is missed.
+    private var wasTakenAway = false
 
     /// Where there is no terminal, and so nobody to see a line being written over, a line is due after `silence`
     /// seconds without one.
@@ -24,7 +26,8 @@ final class ProgressDisplay {
 
     /// Shows `line` if it is time to, or if it is `asked` for.
     func show(_ line: ProgressLine, asked: Bool = false) throws {
-        guard pacer.isDue(line, milliseconds: Self.milliseconds) || asked else { return }
+        guard pacer.isDue(line, milliseconds: Self.milliseconds) || asked || wasTakenAway else { return }
+        wasTakenAway = false
         if isJSON {
             try printOut(
                 JSONValue.document([
@@ -50,8 +53,9 @@ final class ProgressDisplay {
 
     /// Takes the line away.
     func clear() {
-        if isLineOpen { printPlain("\r\u{1B}[K") }
-        isLineOpen = false
+        guard isLineOpen else { return }
+        printPlain("\r\u{1B}[K")
+        (isLineOpen, wasTakenAway) = (false, true)
     }
 
     /// Asked anew each time: people change the size of their windows.
