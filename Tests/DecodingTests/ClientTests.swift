@@ -41,9 +41,13 @@ struct ClientTests {
     @Test func whatIsStoppedMeetsTheDeadline() async throws {
         try await DecoderHouse.with("decoder-probe", change: { $0.deadline = .milliseconds(300) }) {
             (house) async throws in
-            _ = try await house.attempt("environment")
-            let process = try #require(house.client.snapshot().process)
-            kill(process, SIGSTOP)
+            // On a busy machine the first ones may be overdue by themselves.
+            var process: pid_t?
+            while process == nil {
+                _ = try await house.attempt("environment")
+                process = house.client.snapshot().process
+            }
+            kill(try #require(process), SIGSTOP)
             #expect(try await house.attempt("environment").fatal == "no answer within 0.3 seconds")
         }
     }

@@ -19,6 +19,8 @@ struct LivenessTests {
         let isNew2 = proof.ask(at: 20)
         #expect(!isNew2)
         #expect(LivenessReport(proof).silence(at: 25) == 15)
+        // Whoever read the clock before the cookie was touched.
+        #expect(LivenessReport(proof).silence(at: 9) == 0)
         proof.answer(at: 30)
         #expect(proof.latency == 20)
         #expect(LivenessReport(proof).silence(at: 90) == nil)

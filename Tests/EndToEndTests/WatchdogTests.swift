@@ -133,13 +133,13 @@ extension EndToEnd {
 
             let thief = try Thief(from: daemon.pid)
             defer { thief.stop() }
-            try await daemon.line(holding: "PI-107", within: 60)
+            try await daemon.line(holding: "PI-107 no event has come", within: 60)
             thief.stop()
             _ = receiver.pings()
             // Several ticks, which are a second apart.
             while (state.liveness?.silentSeconds ?? 0) < 5 { state = try await house.state(of: daemon) }
             #expect(receiver.pings() == 0)
-            #expect(state.problems.map(\.code) == ["PI-107"])
+            #expect(state.problems.map(\.code) == ["PI-107"], "\(String(describing: state.liveness))")
             #expect(state.subsystems.allSatisfy { $0.stuckSeconds == nil }, "nothing else keeps the ping back")
 
             // The event that is owed.

@@ -42,8 +42,8 @@ public struct LivenessReport: Hashable, Sendable {
     /// Why the cookie cannot be asked: it could not be made, watched or opened. Then nothing is owed.
     public let failure: String?
 
-    /// For how many nanoseconds an answer is owed.
-    public func silence(at now: UInt64) -> UInt64? { askedAt.map { now &- $0 } }
+    /// For how many nanoseconds an answer is owed; none yet, where `now` was taken before it was asked for.
+    public func silence(at now: UInt64) -> UInt64? { askedAt.map { now > $0 ? now - $0 : 0 } }
 
     init(_ proof: LivenessProof, failure: String? = nil) {
         askedAt = proof.asked
