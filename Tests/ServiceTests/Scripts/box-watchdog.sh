@@ -15,4 +15,4 @@ systemctl daemon-reload
 systemctl start --no-block stand-in
 echo >/run/gate
 eventually "killed by the watchdog and started again" stand-in property_is stand-in NRestarts 1
-check "the journal says why" stand-in journal_has 1 _PID=1 UNIT=stand-in.service UNIT_RESULT=watchdog
+eventually "the journal says why" stand-in journal_has 1 _PID=1 UNIT=stand-in.service UNIT_RESULT=watchdog

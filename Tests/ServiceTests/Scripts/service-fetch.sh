@@ -16,7 +16,7 @@ ask() { python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect("/run/p
 export -f ask
 refuse "others may not ask" photoinboxd-fetch.socket setpriv --reuid=65534 --regid=65534 --clear-groups bash -c ask
 check "a photo is fetched" 'photoinboxd-fetch@*.service' photoinbox fetch http://127.0.0.1:8099/one.jpg
-check "by the unit" 'photoinboxd-fetch@*.service' sh -c \
+eventually "by the unit" 'photoinboxd-fetch@*.service' sh -c \
     'journalctl -q -o cat -t photoinbox-fetch | grep -q "1 arrived, 0 failed, 0 cancelled"'
 eventually "and filed" photoinboxd filed one.jpg
 eventually "nothing is left of it" 'photoinboxd-fetch@*.service' sh -c \

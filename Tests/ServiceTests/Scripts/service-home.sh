@@ -16,7 +16,7 @@ chmod 0644 /etc/photoinbox/photoinbox.toml
 
 refuse "without the drop-in it does not start" photoinboxd systemctl start photoinboxd
 journalctl --sync
-check "and says what to read" photoinboxd bash -c \
+eventually "and says what to read" photoinboxd bash -c \
     'journalctl --unit=photoinboxd --output=cat | grep -q "see HOME DIRECTORIES in photoinboxd(8)"'
 
 install -d /etc/systemd/system/photoinboxd.service.d

@@ -34,9 +34,9 @@ check "as JSON, with where the photo is" photoinboxd sh -c \
     'grep -q "\"event\":\"filed\"" /var/lib/told/lines && test -f "$(sed "s/.*\"path\":\"\([^\"]*\)\".*/\1/" /var/lib/told/lines)"'
 eventually "what it says is in the journal under its name" photoinboxd \
     journal_has 2 MESSAGE_ID=$message_hook_output PHOTOINBOX_HOOK=note
-check "from its own unit" photoinboxd sh -c \
+eventually "from its own unit" photoinboxd sh -c \
     "journalctl -q -o cat MESSAGE_ID=$message_hook_output _SYSTEMD_SLICE=system-photoinboxd\\\\x2dhooks.slice | grep -q 'note as _photoinbox, told 1'"
-check "it has the network that the daemon has not" photoinboxd sh -c \
+eventually "it has the network that the daemon has not" photoinboxd sh -c \
     "journalctl -q -o cat MESSAGE_ID=$message_hook_output | grep -q 'has a network'"
 eventually "nothing is left of it" photoinboxd sh -c \
     "! pgrep -f '[s]leep 1000' && [ -z \"\$(systemctl list-units --no-legend '$unit')\" ]"

@@ -6,7 +6,7 @@ configure '[inbox.card]' 'path = "/srv/photos/card"' 'colour = "red"'
 refuse "it does not start" photoinboxd systemctl start photoinboxd
 eventually "it has failed for good" photoinboxd property_is photoinboxd ActiveState failed
 check "without being tried again" photoinboxd property_is photoinboxd NRestarts 0
-check "with status 78" photoinboxd journal_has 1 _PID=1 UNIT=photoinboxd.service EXIT_STATUS=78
+eventually "with status 78" photoinboxd journal_has 1 _PID=1 UNIT=photoinboxd.service EXIT_STATUS=78
 journalctl --sync
 journalctl --quiet --output=cat --unit=photoinboxd >/run/messages
 check "saying where" photoinboxd grep -qF 'photoinbox.toml:4' /run/messages
