@@ -51,9 +51,9 @@ extension LinkDesk {
                     }
                     try take(item, order, store)
                     switch await fetch(item, order, settings, inbox) {
-                    case .over: served(item)
+                    case .over: somebodyFetches(for: item)
                     case .refused(let reason):
-                        unserved(item, reason)
+                        nobodyFetches(for: item, reason)
                         trouble.told = tell(item, reason, told: trouble.told)
                     case .lost(let reason):
                         trouble.lost += 1

@@ -187,7 +187,7 @@ final actor LinkDesk {
         progress[item.operation] = nil
         if let others = unserved[item.inbox]?.subtracting([item.operation]) {
             unserved[item.inbox] = others
-            if others.isEmpty { served(item) }
+            if others.isEmpty { somebodyFetches(for: item) }
         }
         if let result, var ledger {
             ledger.end(result)
@@ -202,14 +202,14 @@ final actor LinkDesk {
     }
 
     /// Nobody fetches for an inbox; told as a problem until somebody does, or nothing waits for it.
-    func unserved(_ item: LinkItem, _ reason: String) {
+    func nobodyFetches(for item: LinkItem, _ reason: String) {
         if isStopped { return }
         unserved[item.inbox, default: []].insert(item.operation)
         problems.set(
             .downloadsWait, subject: item.inbox, [.inbox: .text(item.inbox), .reason: .text(reason)])
     }
 
-    func served(_ item: LinkItem) {
+    func somebodyFetches(for item: LinkItem) {
         if unserved.removeValue(forKey: item.inbox) != nil {
             problems.set(.downloadsWait, subject: item.inbox, nil)
         }

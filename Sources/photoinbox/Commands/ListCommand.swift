@@ -54,7 +54,9 @@ struct ListCommand: ParsableCommand {
     func run() throws {
         let now = Int64(time(nil))
         let moment = since.flatMap { SinceText($0)?.moment(now: now) }.map { FileTime(seconds: $0, nanoseconds: 0) }
-        let records = try Records(try Places(places))
+        let places = try Places(places)
+        places.remarkOnUnknown(inbox: inbox, asJSON: output.json)
+        let records = try Records(places)
         if let outcome {
             let found = try records.outcomes(outcome, inbox: inbox, since: moment, limit: limit)
             try show(found.map { $0.json() }, under: "outcomes") { outcomeTable(found, now: now) }

@@ -42,7 +42,9 @@ struct StatsCommand: ParsableCommand {
 
     func run() throws {
         let from = FileTime(seconds: SinceText(since)?.moment(now: Int64(time(nil))) ?? 0, nanoseconds: 0)
-        let days = try Records(try Places(places)).ask { (catalogue) throws(CatalogueError) in
+        let places = try Places(places)
+        places.remarkOnUnknown(inbox: inbox, asJSON: output.json)
+        let days = try Records(places).ask { (catalogue) throws(CatalogueError) in
             try catalogue.countsByDay(since: from, inbox: inbox)
         }
         let total = days.reduce(into: Total()) { $0.add($1) }

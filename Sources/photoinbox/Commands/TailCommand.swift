@@ -4,7 +4,6 @@ import FileValues
 import Glibc
 import LinuxKernel
 import Reporting
-import Settings
 
 /// `photoinbox tail`: each outcome as it is recorded.
 struct TailCommand: ParsableCommand {
@@ -55,7 +54,7 @@ struct TailCommand: ParsableCommand {
     func run() throws {
         let places = try Places(places)
         var records = try Records(places)
-        warnOfUnknownInbox(places)
+        places.remarkOnUnknown(inbox: inbox, asJSON: output.json)
         var file = try? FileStatus(at: places.catalogue, followingLinks: true).identity.inode
         // Before the first look, so that one that comes meanwhile waits until a line is whole.
         let interruption = Interruption { _ in }
@@ -85,14 +84,6 @@ struct TailCommand: ParsableCommand {
             }
             (last, horizon, tries) = (0, latest, 0)
         }
-    }
-
-    /// It may be one of former times, so it is followed all the same.
-    private func warnOfUnknownInbox(_ places: Places) {
-        guard let inbox, let names = places.settings?.inboxes.map(\.name), !names.contains(inbox) else { return }
-        let meant = likelyMeaning(of: inbox, among: names).map { "did you mean \"\($0)\"?" }
-        let others = names.isEmpty ? "there is none" : "there are \(names.joined(separator: ", "))"
-        printRemark("no inbox \(shown(inbox)) is configured; \(meant ?? others)", asJSON: output.json)
     }
 
     /// Shows the last ones; the number of the newest of all.

@@ -53,6 +53,15 @@ struct Places {
         catalogue = state?.appending("catalogue.sqlite") ?? settings.catalogue
     }
 
+    /// Says so where `inbox` is none of the configured ones: a mistake, or one of former times, whose photos are there
+    /// still, so no failure.
+    func remarkOnUnknown(inbox: String?, asJSON: Bool) {
+        guard let inbox, let names = settings?.inboxes.map(\.name), !names.contains(inbox) else { return }
+        let meant = likelyMeaning(of: inbox, among: names).map { "; did you mean \"\($0)\"?" }
+        let others = names.isEmpty ? ", nor any other" : ", only \(names.joined(separator: ", "))"
+        printRemark("no inbox \(shown(inbox)) is configured\(meant ?? others)", asJSON: asJSON)
+    }
+
     /// Where the daemon is reached although its configuration has mistakes by now: it has read a better one.
     static func runtime(despiteMistakes options: PlaceOptions) throws(CommandFailure) -> BytePath {
         do throws(CommandFailure) { return try Places(options).runtime } catch {

@@ -102,7 +102,9 @@ struct SearchCommand: ParsableCommand {
         (query.takenFrom, query.takenUntil, query.inbox) = (from, until, inbox)
         (query.outcome, query.limit) = (outcome, limit)
         let now = Int64(time(nil))
-        let hits = try Records(try Places(places)).ask { [query] (catalogue) throws(CatalogueError) in
+        let places = try Places(places)
+        places.remarkOnUnknown(inbox: inbox, asJSON: output.json)
+        let hits = try Records(places).ask { [query] (catalogue) throws(CatalogueError) in
             try catalogue.search(query)
         }
         if output.json {

@@ -74,6 +74,7 @@ struct SheetCommand: ParsableCommand {
         let target = SheetFile(file.path, replaces: force)
         do throws(SystemCallError) { try target.check() } catch { throw Self.failure(error, file.path) }
         let places = try Places(places)
+        places.remarkOnUnknown(inbox: inbox, asJSON: output.json)
         let now = Int64(time(nil))
         let moment = since.flatMap { SinceText($0)?.moment(now: now) }.map { FileTime(seconds: $0, nanoseconds: 0) }
         let records = try Records(places)

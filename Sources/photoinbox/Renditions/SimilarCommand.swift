@@ -51,7 +51,9 @@ struct SimilarCommand: ParsableCommand {
     }
 
     func run() throws {
-        let records = try Records(try Places(places))
+        let places = try Places(places)
+        places.remarkOnUnknown(inbox: inbox, asJSON: output.json)
+        let records = try Records(places)
         let all = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.likenesses(inbox: inbox) }
         let groups = SimilarIndex(all.map(\.likeness), distance: distance).groups
         let listed = try groups.prefix(limit).map { group in try members(group.map { all[$0] }, records) }
