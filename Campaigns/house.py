@@ -12,6 +12,7 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
 import time
@@ -120,8 +121,10 @@ def sidecar(seed):
 def raw_and_jpeg(seed):
     """A RAW, its JPEG of the same second, and a sidecar: ending → content."""
     numbers = random.Random(f"raw {seed}")
-    # A reader of TIFF goes where it is led, which is nowhere near the end.
-    raw = (FIXTURES / "mosaic.nef").read_bytes() + numbers.randbytes(12_000)
+    # Its sensor's data are the last in it, and made longer.
+    raw, length = (FIXTURES / "mosaic.nef").read_bytes(), struct.pack("<HHI", 0x117, 4, 1)
+    at = raw.index(length) + len(length)
+    raw = raw[:at] + struct.pack("<I", struct.unpack_from("<I", raw, at)[0] + 12_000) + raw[at + 4:] + numbers.randbytes(12_000)
     return {".NEF": raw, ".JPG": jpeg(f"beside {seed}"), ".xmp": sidecar(seed)}
 
 

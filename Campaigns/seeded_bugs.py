@@ -7,7 +7,7 @@ usage: Campaigns/seeded_bugs.py [--bug NAME]... [--list] [--tree DIRECTORY] [--b
   --bug         only these
   --list        prints the table and checks that each can still be put in
   --tree        the copy (.build/campaigns/seeded; made if it is missing, and built anew for each fault)
-  --build       what builds photoinboxd in it (swift build --product photoinboxd), run there without a shell
+  --build       what builds a product in it (swift build --product), run there without a shell; the product follows
   --programs    a directory in which the built programs are kept, and found again by a later run (none)
   --build-only  keeps them, and tries none yet
   --power       those, too, that only a power cut shows (needs root, loop devices and Campaigns/power.py)
@@ -55,6 +55,17 @@ def life(*names):
 
 
 POWER = "power.py --cycles 150 --seed 1"
+CUTS = "writers.py --rounds 0 --cuts 6000 --seed 1"
+
+
+def places(kinds, acts):
+    """Random worlds of these kinds, with these acts alone, until the first violation."""
+    return ("places.py --worlds 60 --acts 1800 --seed 1 --jobs 4 --shrink-for 0"
+            + "".join(f" --only-kind {kind}" for kind in kinds.split()) + "".join(f" --only-act {act}" for act in acts.split()))
+
+
+REMOVAL = "Filing/Removal/Removal.swift"
+GUARD = "Inbox/Pipeline/LibraryGuard.swift"
 FILING = "Inbox/Pipeline/InboxWorker+Filing.swift"
 MOVES = "Inbox/Pipeline/InboxWorker+SettingAside.swift"
 RECOVERY = "Filing/Recovery.swift"
@@ -65,28 +76,32 @@ BUGS = [
           "{ () throws(SystemCallError) in }")], (POWER,), True),
     Bug("no-directory-sync", "the library's directory is not synced after the copy has its name",
         [("Filing/StagedFile+Naming.swift",
-          "try filing(.syncDestination, .destination, plan.path) { () throws(SystemCallError) in try directory.sync() }",
-          "")], (POWER,), True),
+          "            try directory.syncDirectory()\n", "            _ = directory.raw\n")], (POWER,), True),
     Bug("no-catalogue-sync", "the catalogue commits without waiting for the disk",
         [("Catalogue/Catalogue.swift", 'PRAGMA synchronous = FULL")', 'PRAGMA synchronous = OFF")'),
          ("Catalogue/Catalogue.swift", "== 2 else", "== 0 else")], (POWER,), True),
     # Between copy and row it would do no harm: the intent says where the copy is, and the copy is synced.
     Bug("early-unlink", "the source is removed before there is a copy",
-        [(FILING, "        let placed: [PlacedFile]\n", "        _ = remove(members, work)\n"
-          "        let placed: [PlacedFile]\n")], (kill("lone"),)),
+        [(FILING, "        let placed: [PlacedFile]\n",
+          "        for member in members {\n            let source = member.hashed.member.source\n"
+          "            _ = try? source.remove(token: member.plan.token, by: DiscardOrder(request: 0), probe: probe)\n"
+          "        }\n        let placed: [PlacedFile]\n")], (kill("lone"),)),
     Bug("replacing-rename", "a rename replaces what has the name",
         [("CLinux/files.c", "new_name, RENAME_NOREPLACE)", "new_name, 0)")], (life("names"),)),
     Bug("unequal-adopted", "a name that is taken counts as the same photo",
         [("Filing/StagedFile+Naming.swift",
-          "guard try holds(name, in: directory, hash: plan.hash, size: size, work, .nameCopy) else { continue }",
-          "_ = size")], (life("collision"),)),
+          "guard let equal = try equalFile(under: name, work) else { continue }",
+          "guard let equal = try? FileStatus(of: name, in: directory) else { continue }")], (life("collision"),)),
     Bug("no-verify", "the copy is not compared with the source",
         [("Filing/StagedFile.swift", "guard read == HashedContent(hash: plan.hash, size: source.identity.size) else {",
           "guard read.size <= source.identity.size else {")], (errno("LIE", "lone", "across", faults=12),)),
     Bug("no-reread", "a duplicate is set aside without a look at the library's copy",
         [("Inbox/Pipeline/InboxWorker+Sets.swift", "if stored.photo.library == places.library,", "if true {\n"
-          "                        known.append((hashed, stored))\n                        continue\n"
-          "                    }\n                    if stored.photo.library == places.library,")], (life("gone"),)),
+          "                        known.append((hashed, stored, try FileStatus(of: library.descriptor)))\n"
+          "                        continue\n"
+          "                    }\n                    if stored.photo.library == places.library,"),
+         (MOVES, "duplicateOf: known.id, seeing: [.recorded(copy)], work)", "duplicateOf: known.id, work)"),
+         (MOVES, "let copy = libraryCopy(", "_ = libraryCopy(")], (life("gone"),)),
     Bug("writer-ignored", "a file that somebody writes to is taken",
         [("Filing/WriterProbe.swift", "case .refusedForWriter: .writerOpen", "case .refusedForWriter: .noWriter"),
          ("DirectoryWatch/Work/WriterGuess.swift", "return file.askForReadLease() == .refusedForWriter",
@@ -100,24 +115,24 @@ BUGS = [
           ".map { StoredMove(id: try $0.value(\"id\"), move: try MoveRecord($0)) }.filter { _ in false }")],
         (kill("duplicate"),)),
     Bug("aside-forgotten", "recovery does not give a source its name back",
-        [(RECOVERY, "        try restore(aside, to: source.name, in: directory, .recover, source)\n",
-          "        if aside != aside { try restore(aside, to: source.name, in: directory, .recover, source) }\n")],
+        [(RECOVERY, "        try restore(aside, to: path.name, in: directory, .recover, path)\n",
+          "        if aside != aside { try restore(aside, to: path.name, in: directory, .recover, path) }\n")],
         (kill("lone"),)),
     Bug("temporary-forgotten", "recovery leaves a named temporary",
-        [(RECOVERY, "do { try directory.remove(FileNames.temporary(token)) } catch {",
-          "do { if path.isEmpty { try directory.remove(FileNames.temporary(token)) } } catch {")], (kill("names"),)),
+        [(RECOVERY, "do { try removeUnfinished(FileNames.temporary(token), in: directory) } catch {",
+          "do { if path.isEmpty { try removeUnfinished(FileNames.temporary(token), in: directory) } } catch {")], (kill("names"),)),
     Bug("recovery-deletes", "recovery takes the source of an unfinished filing away",
         [(RECOVERY, "guard let path = try findCopy(of: pending, in: library, work) else { return .undone }",
           "guard let path = try findCopy(of: pending, in: library, work) else {\n"
           "                if let parent = try openParent(of: pending.source, in: inbox, .source) {\n"
-          "                    try? parent.remove(pending.source.name)\n                }\n"
+          "                    try? parent.unlink(pending.source.name)\n                }\n"
           "                return .undone\n            }")], (kill("lone"),)),
     Bug("intent-stays", "an intent is not closed",
         [("Catalogue/Catalogue+Filing.swift", "for id in ids { try db.execute(sql: \"DELETE FROM intent WHERE id = ?\","
           " arguments: [id]) }", "_ = ids")], (life("lone"),)),
     Bug("copy-mode-moves", "mode = copy removes the source",
-        [(FILING, "            spec.removesSources\n            ? remove(members, work)",
-          "            !spec.name.isEmpty\n            ? remove(members, work)")], (life("copy"),)),
+        [(FILING, "            spec.removesSources\n            ? remove(members, placed, work)",
+          "            !spec.name.isEmpty\n            ? remove(members, placed, work)")], (life("copy"),)),
     Bug("kept-forgotten", "a source that stays is not remembered",
         [("Catalogue/Catalogue+Filing.swift", "            try remember(source, db)\n", "")], (kill("copy"), kill("kept"))),
     Bug("row-missing", "a duplicate's outcome is not recorded",
@@ -150,7 +165,7 @@ BUGS = [
         [("Catalogue/CatalogueError.swift", "case .SQLITE_IOERR: .inputOutput", "case .SQLITE_IOERR: .corrupt")],
         (errno("EIO", "history", faults=250),)),
     Bug("half-written-stays", "what a crash left half-written in the state directory stays there",
-        [("Inbox/Daemon/RuntimeFile.swift", "try? parent.remove(entry.name) }", "_ = entry }")], (kill("lone"),)),
+        [("Inbox/Daemon/RuntimeFile.swift", "try? parent.unlink(entry.name) }", "_ = entry }")], (kill("lone"),)),
     Bug("look-given-up", "a name that could not be looked at is never looked at again",
         [("DirectoryWatch/Core/TreeCore+Looks.swift", "roots[Int(table[directory].root)].failed.insert(directory)",
           "break")], (errno("ESTALE", "lone", "burst", faults=300) + " --once",)),
@@ -161,7 +176,69 @@ BUGS = [
     Bug("kept-as-opened", "what cannot be moved away is remembered as it was before its name was given back",
         [(MOVES, "kept = try source.identityWhenKept()", "kept = source.identity")],
         (errno("EROFS", "across", faults=100) + " --once",)),
+    # What is taken for something else: each critical and high row of a red team's report, and some more.
+    Bug("former-library", "import --move removes photos of a former library unseen",
+        [("Importing/ImportKnowledge.swift", "            stored.photo.library == library, let root = try? openDirectory(library),\n"
+          "            (try? plan.requireLibrary(root)) != nil,\n",
+          "            library != stored.photo.sourcePath, let root = try? openDirectory(stored.photo.library),\n"),
+         ("Importing/ImportKnowledge.swift", "                requirePlace: plan.requireLibrary)", "                requirePlace: { _ in })"),
+         (REMOVAL, "        for copy in copies {\n            switch copy {", "        for copy in copies.prefix(0) {\n            switch copy {")],
+        (places("plain disks", "drop another-library import-former"),)),
+    Bug("itself-adopted", "the library's file is taken for a copy of itself, and places may be nested",
+        [("Settings/Settings+Check.swift", "        return realOverlaps(probing: false).map(\\.sentence)", "        return []"),
+         (REMOVAL, "        for copy in copies {\n            switch copy {", "        for copy in copies.prefix(0) {\n            switch copy {"),
+         (MOVES, "if found.device == source.status.device, found.identity.inode", "if found.device != found.device, found.identity.inode"),
+         ("Filing/StagedFile+Naming.swift", "if equal.device == source.status.device, equal", "if equal.device != equal.device, equal"),
+         ("Settings/Settings+Check.swift", "    private mutating func checkRealPlaces() {", "    private mutating func checkRealPlaces() {\n        if settings.inboxes.count < 1_000 { return }")],
+        (places("nested", "drop"),)),
+    Bug("known-unlooked", "a record alone counts as filed already",
+        [("Importing/ImportKnowledge.swift", "            let status = try? FileStatus(of: stored.photo.libraryPath, beneath: root), status.kind == .regular,\n"
+          "            status.identity.size == stored.photo.size\n", "            (try? FileStatus(of: root)) != nil\n")],
+        (places("plain", "drop library-emptied import-card card"),)),
+    Bug("swapped-disk", "another disk in the library's place is taken for it",
+        [(GUARD, "        guard held * 2 >= last.count else {", "        guard held * 2 >= 0 else {")], (places("disks", "drop disks-swapped mend"),)),
+    Bug("holes", "what was never written counts as zeros after a moment",
+        [("Filing/Examination.swift", "        return hasHoles\n", "        return false\n"),
+         ("Filing/Examination.swift", "        (hasHoles, unwritten) = try judge(holes, of: source, areHoles: true)",
+          "        _ = try judge(holes, of: source, areHoles: true)")], (CUTS,)),
+    Bug("rw2", "Panasonic's sensor data are not looked for",
+        [("PhotoModel/Formats/TIFFFile.swift", "        if container == .rw2, let start", "        if container == .rw2, size == 0, let start")],
+        (CUTS,)),
+    Bug("trailer-whole", "bytes of an unknown kind behind a JPEG are whole",
+        [("PhotoModel/Formats/Trailers.swift", 'case .unknown: .lacking(reason: "\\(evidence), wherever they end")',
+          "case .unknown: .whole(evidence: evidence)")], (CUTS,)),
+    Bug("multi-picture", "pictures behind the first are not looked for",
+        [("PhotoModel/Formats/Trailers.swift", "if let lack = try lackOfMultiPicture(walk) { return .lacking(reason: lack) }",
+          "_ = try lackOfMultiPicture(walk)")], (CUTS,)),
+    Bug("last-in-trash", "a discarded duplicate is deleted without a look at its photo",
+        [("Inbox/Pipeline/InboxWorker+RequestsLater.swift", "if discarded?.outcome.outcome.outcome == .quarantined {",
+          "if discarded?.outcome.outcome.outcome != .filed {")], (places("plain", "drop library-emptied discard"),)),
+    Bug("catalogue-removed", "a catalogue that is not at its path is written to",
+        [("Catalogue/Catalogue+Standing.swift", "        guard let known = standing.withLock({ $0 }) else { return nil }\n        let found",
+          "        guard let known = standing.withLock({ $0 }), known.log == known.log, path.isEmpty else { return nil }\n        let found")],
+        (places("plain", "drop catalogue-lost"),)),
+    Bug("empty-catalogue", "a catalogue that is gone at the start begins empty",
+        [("Catalogue/Catalogue.swift", "if isLost, !isThere { try", "if isLost, isThere { try")], (places("plain", "drop catalogue-lost restart"),)),
+    Bug("no-place-lock", "two daemons work in one library",
+        [("Inbox/Pipeline/PlaceLock.swift", "if flock(file.raw, LOCK_EX | LOCK_NB) == 0 { return 0 }",
+          "if flock(file.raw, LOCK_SH | LOCK_NB) == 0 { return 0 }")], (places("plain", "drop second-daemon"),)),
+    Bug("repair-strikes", "verify --repair strikes all where the library is not there",
+        [(GUARD, "        guard held * 2 >= last.count else {", "        guard held * 2 >= 0 else {"),
+         ("photoinbox/Maintain/MeantLibrary.swift", "        guard let catalogue else { return }", "        guard let catalogue, catalogue.path.isEmpty else { return }")],
+        (places("plain", "drop library-moved repair rebuild"),)),
+    Bug("idle-unseen", "an idle daemon does not look at its library",
+        [("Inbox/Daemon/LibraryWatch.swift", "            look(at: library.path)\n", "            _ = library.path\n")],
+        (places("plain", "drop library-moved"),)),
+    Bug("places-made", "a directory whose disk is away is made",
+        [(GUARD, "            guard identity.isOnFileSystem(of: known) else {", "            guard identity.inode > 0 else {"),
+         (GUARD, "            if standing != path, identity", "            if standing != standing, identity")], (places("disks", "drop place-unmounted mend restart kill"),)),
+    Bug("inner-mount", "what was mounted within the library is not missed",
+        [(GUARD, "if isKnown { throw PlaceAway", "if isKnown, path.isEmpty { throw PlaceAway")], (places("disks", "drop inner-unmounted mend"),)),
 ]
+
+
+# What a campaign runs beside the daemon.
+BESIDE = {"places.py": ("photoinbox",), "writers.py": ("filing-probe",)}
 
 
 def seed(bug, tree):
@@ -199,29 +276,35 @@ def run(command, log, seconds):
 
 def try_bug(bug, options, tree, logs):
     """(what caught it or why not, whether it is caught)"""
-    program = options.programs / bug.name if options.programs else tree / ".build/debug/photoinboxd"
+    built = tree / ".build/debug"
+    program = (options.programs / bug.name if options.programs else built) / "photoinboxd"
+    products = {"photoinboxd"} | {name for line in bug.catch for name in BESIDE.get(line.split()[0], ())}
     if not options.programs or not program.exists():
         restore(tree)
         if reason := seed(bug, tree):
             return f"cannot be put in: {reason}", False
-        build = subprocess.run(options.build, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-        if build.returncode:
-            (logs / f"{bug.name}.build").write_bytes(build.stdout)
-            errors = re.findall(r"error: .*", build.stdout.decode(errors="replace"))
-            return f"does not build: {errors[0] if errors else 'see the log'}", False
-        if options.programs:
-            shutil.copy(tree / ".build/debug/photoinboxd", program)
+        for product in sorted(products):
+            build = subprocess.run([*options.build, product], cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   check=False)
+            if build.returncode:
+                (logs / f"{bug.name}.build").write_bytes(build.stdout)
+                errors = re.findall(r"error: .*", build.stdout.decode(errors="replace"))
+                return f"does not build: {errors[0] if errors else 'see the log'}", False
+            if options.programs:
+                program.parent.mkdir(exist_ok=True)
+                shutil.copy(built / product, program.with_name(product))
     if options.build_only:
         return "built", True
     for line in bug.catch:
         words = line.split()
         began = time.monotonic()
-        flag = "--program" if words[0] == "power.py" else "--daemon"
+        flag = "--program" if words[0] in ("power.py", "writers.py") else "--daemon"
         status = run([sys.executable, str(HERE / words[0]), *words[1:], flag, str(program)],
                      logs / f"{bug.name}.log", 1200)
         text = (logs / f"{bug.name}.log").read_text(errors="replace")
         if status == 1 and "Traceback" not in text:
-            name = {"kill_at_every_syscall.py": "every kill", "each_errno.py": "errno", "power.py": "power cut"}[words[0]]
+            name = {"kill_at_every_syscall.py": "every kill", "each_errno.py": "errno", "power.py": "power cut",
+                    "places.py": "places", "writers.py": "cuts"}[words[0]]
             if "--at 1000000" in line:
                 name = "the checker alone"
             said = re.search(r"^VIOLATION .*\n +(.*)", text, re.MULTILINE)
@@ -236,7 +319,7 @@ def main():
     parser.add_argument("--bug", action="append")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--tree", type=pathlib.Path, default=ROOT / ".build/campaigns/seeded")
-    parser.add_argument("--build", type=shlex.split, default=["swift", "build", "--product", "photoinboxd"])
+    parser.add_argument("--build", type=shlex.split, default=["swift", "build", "--product"])
     parser.add_argument("--power", action="store_true")
     parser.add_argument("--programs", type=pathlib.Path)
     parser.add_argument("--build-only", action="store_true")

@@ -1,16 +1,20 @@
 #!/usr/bin/python3
 """Slow and hostile writers: every way in which programs bring files into a folder, each with its pauses. No file may be
-taken before it has its final bytes, and none may be left lying.
+taken before it has its final bytes, and none may be left lying. Then those who never come back: pictures of all formats
+that were cut, of which none may be filed before patience that lost pixels, pages or trailers.
 
-usage: Campaigns/writers.py [--rounds N] [--style NAME]… [--view NAME]… [--seed N] [--program FILE]
+usage: Campaigns/writers.py [--rounds N] [--style NAME]… [--view NAME]… [--cuts N] [--pictures N] [--seed N]
+                            [--program FILE]
 
-  --rounds  how often each style comes, in each view, with other sizes and pauses (20)
+  --rounds  how often each style comes, in each view, with other sizes and pauses (20); 0 for the cuts alone
   --style   one of those below; all by default
   --view    root     the daemon may ask for leases on every file
             foreign  it runs as an ordinary user without CAP_LEASE, and the files are another user's: no writer can be
                      seen (needs root)
             overlay  the inbox is an overlay, where a granted lease proves nothing (needs root)
-  --seed    of the first round (1)
+  --cuts    so many cuts, through the proof of filing itself, and some of them through the daemon (40,000); 0 for none
+  --pictures  so many different pictures are cut (330)
+  --seed    of the first round, and of the pictures (1)
 
 Quiet windows are cut to 2 s here, and pauses are measured by them: a style pauses for longer than the window wherever
 writer or structure can be seen, and for less where both are weak, since then nothing but time tells.
@@ -26,6 +30,7 @@ import threading
 import time
 
 import checker
+import cuts
 import jobs
 from storm import House, Violation, enter_private_mounts, exif, find_program, jpeg, judge, mount, require_root, scratch
 
@@ -386,10 +391,23 @@ def main():
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--style", action="append", choices=[style.__name__ for style in STYLES])
     parser.add_argument("--view", action="append", choices=VIEWS)
+    parser.add_argument("--cuts", type=int, default=40_000)
+    parser.add_argument("--pictures", type=int, default=330)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--program")
     options = parser.parse_args()
     options.program = find_program(options.program)
+    if options.rounds:
+        write(options)
+    if options.cuts:
+        try:
+            cuts.run(options.cuts, options.pictures, options.seed, options.program)
+        except Violation as violation:
+            sys.exit(f"VIOLATION (cuts, --seed {options.seed}):\n  {violation}")
+
+
+def write(options):
+    """The slow and hostile writers."""
     views = options.view or list(VIEWS)
     if os.geteuid() != 0:
         if set(views) != {"root"}:
