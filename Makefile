@@ -24,7 +24,8 @@ release := .build/release
 
 .PHONY: help deps test-deps build release test test-release tsan lint format config man bench campaign-overflow \
     campaign-kill campaign-random-kill campaign-errno campaign-power campaign-full-disk campaign-race \
-    campaign-writers campaign-imports campaign-mutants campaign-service campaign-seeded-bugs run deb install uninstall clean
+    campaign-writers campaign-imports campaign-places campaign-mutants campaign-service campaign-seeded-bugs run deb \
+    install uninstall clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | sort | column -t -s "$$(printf '\t')"
@@ -120,11 +121,15 @@ campaign-full-disk: release ## small disks filled and freed under load, as root:
 campaign-race: release ## names, links and directories swapped while photos are filed, as root: SWAPS (100,000), SEED
 	Campaigns/race.py $(SWAPS:%=--swaps %) $(SEED:%=--seed %)
 
-campaign-writers: release ## slow and hostile writers of every style: ROUNDS (20), SEED
-	Campaigns/writers.py $(ROUNDS:%=--rounds %) $(SEED:%=--seed %)
+campaign-writers: release ## slow and hostile writers of every style, and pictures that were cut: ROUNDS (20), CUTS (40,000), SEED
+	swift build -c release --static-swift-stdlib --product filing-probe
+	Campaigns/writers.py $(ROUNDS:%=--rounds %) $(CUTS:%=--cuts %) $(SEED:%=--seed %)
 
 campaign-imports: release ## imports cancelled at random moments and begun again: CANCELLATIONS (100), SEED
 	Campaigns/cancelled_imports.py $(CANCELLATIONS:%=--cancellations %) $(SEED:%=--seed %)
+
+campaign-places: release ## random worlds of disks and mounts, random acts of people, as root: WORLDS, ACTS, SEED
+	Campaigns/places.py $(WORLDS:%=--worlds %) $(ACTS:%=--acts %) $(SEED:%=--seed %)
 
 campaign-mutants: release ## mutants of pictures, through decoders and the daemon: MUTANTS (100,000), PICTURES, SEED
 	Campaigns/mutants.py $(MUTANTS:%=--mutants %) $(PICTURES:%=--pictures %) $(SEED:%=--seed %)

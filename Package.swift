@@ -149,7 +149,7 @@ let package = Package(
         tests("SystemdTests", ["Systemd", "systemd-probe", logging], exclude: ["Scripts"]),
         tests("PhotoModelTests", ["PhotoModel"]),
         .executableTarget(
-            name: "filing-probe", dependencies: ["Catalogue", "FileValues", "Filing", "LinuxKernel"],
+            name: "filing-probe", dependencies: ["Catalogue", "FileValues", "Filing", "LinuxKernel", "PhotoModel"],
             path: "Tests/FilingTests/Program", swiftSettings: swiftSettings),
         tests("FilingTests", ["Catalogue", "Filing", "PhotoModel", "filing-probe"], exclude: ["Program"]),
         .executableTarget(
@@ -181,7 +181,7 @@ let package = Package(
             ]),
         tests("ManualTests", ["Inbox", "Systemd", "manual", "photoinbox", "photoinboxd"]),
         tests("ExamplesTests", ["watch-things"]),
-        tests("CampaignTests", ["photoinboxd"]),
+        tests("CampaignTests", ["filing-probe", "photoinboxd"]),
         tests("ServiceTests", [], exclude: ["Scripts"]),
     ] + faces,
     cxxLanguageStandard: .cxx17

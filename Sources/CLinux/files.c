@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -25,7 +26,8 @@ int64_t clinux_copy_range(int source, int destination, uint64_t offset, uint64_t
     off64_t from = (off64_t)offset, to = (off64_t)offset;
     return copy_file_range(source, &from, destination, &to, (size_t)length, 0);
 }
-int64_t clinux_first_hole(int fd) { return lseek(fd, 0, SEEK_HOLE); }
+int64_t clinux_next_hole(int fd, uint64_t from) { return lseek(fd, (off_t)from, SEEK_HOLE); }
+int64_t clinux_next_data(int fd, uint64_t from) { return lseek(fd, (off_t)from, SEEK_DATA); }
 int clinux_file_system(int fd, struct clinux_file_system *out) {
     struct statfs status;
     if (fstatfs(fd, &status) != 0) return -1;
@@ -35,6 +37,28 @@ int clinux_file_system(int fd, struct clinux_file_system *out) {
     if (__builtin_mul_overflow((uint64_t)status.f_bavail, (uint64_t)status.f_bsize, &out->available))
         out->available = UINT64_MAX;
     return 0;
+}
+
+/* linux/fs.h of Linux 6.9. */
+struct file_system_uuid { uint8_t length, uuid[16]; };
+#define GET_FILE_SYSTEM_UUID _IOR(0x15, 0, struct file_system_uuid)
+
+int clinux_file_system_uuid(int fd, uint8_t uuid[16]) {
+    struct file_system_uuid found = {0};
+    if (ioctl(fd, GET_FILE_SYSTEM_UUID, &found) != 0) return -1;
+    memcpy(uuid, found.uuid, sizeof found.uuid);
+    return found.length;
+}
+
+#ifndef STATX_MNT_ID_UNIQUE
+#define STATX_MNT_ID_UNIQUE 0x00004000U
+#endif
+
+int clinux_mount_number(int fd, uint64_t *number) {
+    struct statx status;
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID_UNIQUE, &status) != 0) return -1;
+    *number = status.stx_mnt_id;
+    return (status.stx_mask & STATX_MNT_ID_UNIQUE) != 0;
 }
 
 int clinux_o_path(void) { return O_PATH; }
@@ -50,6 +74,7 @@ int clinux_memory_file(const char *name) {
 }
 int clinux_seal(int fd) { return fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE); }
 int clinux_start_writing(int fd) { return sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); }
+int clinux_sync_file_system(int fd) { return syncfs(fd); }
 int clinux_set_attribute(int fd, const char *name, const void *value, uint64_t length) {
     return fsetxattr(fd, name, value, (size_t)length, 0);
 }

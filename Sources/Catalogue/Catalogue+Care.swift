@@ -67,6 +67,17 @@ extension Catalogue {
                 arguments: [photo.library.data, photo.libraryPath.data, id])
             return .moved(id, from: path)
         }
+        // Struck when its file was gone: with the file its record is back, with all that it says.
+        if let id = try Int64.fetchOne(
+            db,
+            sql: """
+                SELECT id FROM photo WHERE sha256 = ? AND library = ? AND library_path = ? AND superseded_at IS NOT NULL
+                AND superseded_by IS NULL AND undone_by IS NULL ORDER BY id DESC LIMIT 1
+                """, arguments: [hash, photo.library.data, photo.libraryPath.data])
+        {
+            try db.execute(sql: "UPDATE photo SET superseded_at = NULL WHERE id = ?", arguments: [id])
+            return .adopted(id)
+        }
         var columns = photo.columns
         columns["filed_at"] = time.nanosecondsSince1970
         columns["source_kept"] = false
@@ -127,8 +138,8 @@ extension Catalogue {
         }
     }
 
-    /// Takes photos whose files are gone off the list of what the library holds. Their rows stay, as history; the same
-    /// content is filed anew when it comes again.
+    /// Takes photos whose files are gone off the list of what the library holds. Their rows stay, as history, and
+    /// ``adopt(_:missing:at:)`` brings a row back with its file; the same content is filed anew when it comes again.
     package func strike(_ photos: some Sequence<Int64>, at time: FileTime) throws(CatalogueError) {
         try write("striking photos that are missing") { db in
             for id in photos {
@@ -137,6 +148,28 @@ extension Catalogue {
                     arguments: [time.nanosecondsSince1970, id])
             }
         }
+    }
+
+    /// Copies from another catalogue, which is closed, what cannot be read from the library: titles, keywords, ratings and
+    /// places of photos, and which directories its places are. What this one has stays. Returns for how many photos.
+    package func takeOver(from other: BytePath) throws(CatalogueError) -> Int {
+        let operation = "taking titles and keywords over"
+        do {
+            return try writeWithoutTransaction { db in
+                try db.execute(
+                    sql: "ATTACH DATABASE ? AS old", arguments: [String(decoding: other.bytes, as: UTF8.self)])
+                defer { try? db.execute(sql: "DETACH DATABASE old") }
+                // Catalogues of older versions have no such table.
+                try? db.execute(sql: "INSERT OR IGNORE INTO library SELECT * FROM old.library")
+                try db.execute(
+                    sql: """
+                        INSERT INTO description (sha256, title, keywords, rating, taken, place)
+                        SELECT sha256, title, keywords, rating, taken, place FROM old.description WHERE true
+                        ON CONFLICT (sha256) DO NOTHING
+                        """)
+                return db.changesCount
+            }
+        } catch { throw CatalogueError(error, operation) }
     }
 
     // MARK: - What must be finished before anything is filed
@@ -157,10 +190,28 @@ extension Catalogue {
         }
     }
 
+    /// Whether photos were found in the library when none was recorded, and not all of them may be recorded yet.
+    package func isIncomplete() throws(CatalogueError) -> Bool {
+        try read("reading what is to be finished") { db in
+            try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM pending_task WHERE name = 'adopt')") ?? false
+        }
+    }
+
+    /// Remembers that.
+    package func setIncomplete(_ isIncomplete: Bool, at time: FileTime) throws(CatalogueError) {
+        try write("recording whether the catalogue has the library's photos") { db in
+            try db.execute(
+                sql: isIncomplete
+                    ? "INSERT OR IGNORE INTO pending_task (name, since) VALUES ('adopt', :now)"
+                    : "DELETE FROM pending_task WHERE name = 'adopt' AND since <= :now",
+                arguments: ["now": time.nanosecondsSince1970])
+        }
+    }
+
     /// All of the library's photos are in the catalogue.
     package func endRebuilding() throws(CatalogueError) {
         try write("recording that the catalogue is whole") { db in
-            try db.execute(sql: "DELETE FROM pending_task WHERE name = 'rebuild'")
+            try db.execute(sql: "DELETE FROM pending_task WHERE name IN ('rebuild', 'adopt')")
         }
     }
 }

@@ -81,8 +81,8 @@ extension CatalogueError {
     fileprivate var isRefusal: Bool {
         switch code {
         case .alreadyRecorded, .pathTaken, .beingFiled, .noSuchIntent: true
-        case .missing, .newerSchema, .olderSchema, .diskFull, .corrupt, .readOnly, .permission, .busy, .inputOutput,
-            .other:
+        case .missing, .newerSchema, .olderSchema, .diskFull, .corrupt, .replaced, .readOnly, .permission, .busy,
+            .inputOutput, .other:
             false
         }
     }

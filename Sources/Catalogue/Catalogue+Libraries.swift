@@ -2,13 +2,13 @@ package import FileValues
 import Foundation
 import GRDB
 
-/// The directory that a library was when something was last filed into it.
+/// The directory that a library, or a place beside it, was when something was last put into it.
 package struct KnownLibrary: Hashable, Sendable {
     /// As configured.
     package let path: BytePath
     /// `f_type` of its file system; see statfs(2).
     package let fileSystemType: Int64
-    /// `f_fsid` of its file system.
+    /// What its file system is called wherever it is mounted, from its UUID; 0 where it has none.
     package let fileSystem: UInt64
     /// The directory's inode.
     package let inode: UInt64
@@ -33,6 +33,13 @@ extension Catalogue {
         }
     }
 
+    /// The paths of all libraries, and places beside or within them, of which something is remembered.
+    package func knownPlaces() throws(CatalogueError) -> [BytePath] {
+        try read("reading what places are") { db in
+            try Row.fetchAll(db, sql: "SELECT path FROM library").map { try $0.path("path") }
+        }
+    }
+
     /// Remembers which directory a library is, in place of what it was.
     package func remember(_ library: KnownLibrary, at time: FileTime) throws(CatalogueError) {
         try write("recording what the library is") { db in
@@ -43,6 +50,22 @@ extension Catalogue {
                     library.path.data, library.fileSystemType, Int64(bitPattern: library.fileSystem),
                     Int64(bitPattern: library.inode), time.nanosecondsSince1970,
                 ])
+        }
+    }
+
+    /// How many photos are recorded in each library.
+    package func photosByLibrary() throws(CatalogueError) -> [BytePath: Int] {
+        try read("counting the photos of each library") { db in
+            let rows = try Row.fetchAll(
+                db, sql: "SELECT library, count(*) AS n FROM photo WHERE superseded_at IS NULL GROUP BY library")
+            return Dictionary(try rows.map { (try $0.path("library"), try $0.value("n")) }) { $0 + $1 }
+        }
+    }
+
+    /// Forgets which directory lay at `path`.
+    package func forgetLibrary(at path: BytePath) throws(CatalogueError) {
+        try write("forgetting what a place is") { db in
+            try db.execute(sql: "DELETE FROM library WHERE path = ?", arguments: [path.data])
         }
     }
 

@@ -3,19 +3,20 @@ import LinuxKernel
 import SystemPackage
 
 extension Catalogue {
-    /// Renames a damaged catalogue with its log files to `PATH.damaged-SECONDS`, over nothing, durably; the new path.
-    static func moveAside(_ path: String, now: FileTime) throws(CatalogueError) -> String {
-        let operation = "setting aside the damaged catalogue \(path)"
+    /// Renames a catalogue with its log files to `PATH.WHY-SECONDS`, over nothing, durably; the new path.
+    static func moveAside(_ path: String, as why: String, now: FileTime) throws(CatalogueError) -> String {
+        let operation = "setting aside the catalogue \(path)"
         do throws(SystemCallError) {
             let whole = BytePath(path)
             let directory = try openDirectory(whole.parent.isEmpty ? "." : whole.parent)
             for attempt in 0..<100 {
-                let ending = ".damaged-\(now.seconds)" + (attempt == 0 ? "" : "-\(attempt + 1)")
+                let ending = ".\(why)-\(now.seconds)" + (attempt == 0 ? "" : "-\(attempt + 1)")
                 // The file itself first: a crash in between leaves its log alone, which SQLite removes with the new
                 // file. The other way round the damaged file could open as an older, whole one.
                 do { try directory.rename(whole.name, to: directory, as: whole.name.addingSuffix(ending)) } catch {
                     if error.code == .fileExists { continue }
-                    throw error
+                    // Its logs alone.
+                    if error.code != .noSuchFileOrDirectory { throw error }
                 }
                 for suffix in ["-wal", "-shm"] {
                     // NAME.damaged-1-wal: so the log is found together with the set-aside file.

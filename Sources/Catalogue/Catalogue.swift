@@ -21,7 +21,9 @@ package final class Catalogue: Sendable {
 
     private let isWriter: Bool
     /// The connection; nil after it was given up.
-    private let connection: Locked<DatabaseQueue?>
+    let connection: Locked<DatabaseQueue?>
+    /// The file that is open.
+    let standing = Locked<Standing?>(nil)
 
     /// A damaged catalogue file, moved out of the way.
     package struct SetAside: Hashable, Sendable {
@@ -36,12 +38,22 @@ package final class Catalogue: Sendable {
     ///
     /// A damaged file is set aside and a new one begun, which is to be made whole from the library
     /// (``isRebuilding()``); the caller sees to that and reports it. A file of a newer version is refused and left
-    /// alone; of one of an older version a copy is kept beside it, `NAME.before-N`.
-    package static func openForWriting(_ path: String, now: FileTime) throws(CatalogueError) -> Catalogue {
+    /// alone; of one of an older version a copy is kept beside it, `NAME.before-N`. A missing one is to be made whole
+    /// from the library, too, if there was one: `isLost` says so.
+    package static func openForWriting(
+        _ path: String, now: FileTime, isLost: Bool = false
+    ) throws(CatalogueError) -> Catalogue {
+        // Its logs, and all that is made beside it, are where the file is, not where a link to it is.
+        let path = String(decoding: linkedPath(BytePath(path)).bytes, as: UTF8.self)
+        // An empty file is no more of a catalogue than none.
+        let isThere =
+            try finishRestoring(path) && (try? FileStatus(at: BytePath(path), followingLinks: true))?.identity.size != 0
         do {
-            return try Catalogue(writing: path, setAside: nil)
+            let catalogue = try Catalogue(writing: path, setAside: nil)
+            if isLost, !isThere { try catalogue.beginRebuilding(at: now) }
+            return catalogue
         } catch  where error.code == .corrupt {
-            let aside = try moveAside(path, now: now)
+            let aside = try moveAside(path, as: "damaged", now: now)
             let catalogue = try Catalogue(writing: path, setAside: SetAside(path: aside, reason: error.message))
             try catalogue.beginRebuilding(at: now)
             return catalogue
@@ -78,7 +90,7 @@ package final class Catalogue: Sendable {
             let file = BytePath(path)
             let directory = try openDirectory(file.parent.isEmpty ? "." : file.parent)
             try directory.openBeneath(file.name, .read).sync()
-            for suffix in ["-wal", "-shm"] { try? directory.remove(file.name.addingSuffix(suffix)) }
+            for suffix in ["-wal", "-shm"] { try? directory.unlink(file.name.addingSuffix(suffix)) }
             try directory.sync()
         } catch { throw CatalogueError(error, operation) }
     }
@@ -100,6 +112,7 @@ package final class Catalogue: Sendable {
             }
             try Self.keepBackup(of: database, at: path)
             try Schema.migrator.migrate(database)
+            noteStanding()
         } catch {
             throw CatalogueError(error, operation)
         }
@@ -140,7 +153,7 @@ package final class Catalogue: Sendable {
         let backup = BytePath("\(path).before-\(before + 1)")
         let directory = try openDirectory(backup.parent.isEmpty ? "." : backup.parent)
         // One that is there is of an attempt that failed half-way, or of a version that was gone back to.
-        try? directory.remove(backup.name)
+        try? directory.unlink(backup.name)
         try database.writeWithoutTransaction { db in
             try db.execute(sql: "VACUUM INTO ?", arguments: [String(decoding: backup.bytes, as: UTF8.self)])
         }
@@ -149,7 +162,7 @@ package final class Catalogue: Sendable {
     }
 
     /// A connection that writes, durably.
-    private static func connect(_ path: String, _ operation: String) throws -> DatabaseQueue {
+    static func connect(_ path: String, _ operation: String) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.label = "photo-inbox.catalogue"
         configuration.journalMode = .wal
@@ -191,6 +204,7 @@ package final class Catalogue: Sendable {
             if let connection { return connection }
             let another = try Self.connect(path, operation)
             connection = another
+            noteStanding()
             return another
         }
     }
@@ -200,10 +214,21 @@ package final class Catalogue: Sendable {
         do { return try database(operation).read(body) } catch { throw CatalogueError(error, operation) }
     }
 
+    /// Runs `body`, whose statements are transactions of their own.
+    func writeWithoutTransaction<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        try database("writing to the catalogue").writeWithoutTransaction(body)
+    }
+
     /// Runs `body` in one write transaction, rolled back if it throws.
     func write<Value>(_ operation: String, _ body: (Database) throws -> Value) throws(CatalogueError) -> Value {
         let failure: CatalogueError
-        do { return try database(operation).write(body) } catch { failure = CatalogueError(error, operation) }
+        try requireStanding(operation)
+        do {
+            let value = try database(operation).write(body)
+            // Recorded in a file that is not there any more is not recorded.
+            try requireStanding(operation)
+            return value
+        } catch { failure = CatalogueError(error, operation) }
         // Where SQLite may not open one of its files for writing at that moment, it opens it for reading and says so
         // for ever after. Only another connection asks again, and only when the last one is closed.
         guard isWriter, failure.code == .readOnly else { throw failure }

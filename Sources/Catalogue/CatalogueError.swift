@@ -14,6 +14,8 @@ package struct CatalogueError: Error, Hashable, Sendable {
         case diskFull
         /// The file is not a database any more, or contradicts itself.
         case corrupt
+        /// The open file was removed from its path, or another lies there: what was recorded last may not be kept.
+        case replaced
         case readOnly
         case permission
         /// Another process kept it locked for longer than the timeout.
@@ -68,7 +70,8 @@ package struct CatalogueError: Error, Hashable, Sendable {
     package var leavesNothing: Bool {
         switch code {
         case .alreadyRecorded, .pathTaken, .beingFiled, .noSuchIntent, .busy: true
-        case .missing, .newerSchema, .olderSchema, .diskFull, .corrupt, .readOnly, .permission, .inputOutput, .other:
+        case .missing, .newerSchema, .olderSchema, .diskFull, .corrupt, .replaced, .readOnly, .permission, .inputOutput,
+            .other:
             false
         }
     }
@@ -76,7 +79,7 @@ package struct CatalogueError: Error, Hashable, Sendable {
     /// Whether the same operation may succeed later without anybody touching the catalogue itself.
     package var isTransient: Bool {
         switch code {
-        case .diskFull, .readOnly, .permission, .busy, .inputOutput, .beingFiled: true
+        case .diskFull, .replaced, .readOnly, .permission, .busy, .inputOutput, .beingFiled: true
         case .missing, .newerSchema, .olderSchema, .corrupt, .alreadyRecorded, .pathTaken, .noSuchIntent, .other: false
         }
     }

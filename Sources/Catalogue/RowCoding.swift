@@ -119,7 +119,8 @@ extension StoredPhoto {
             id: try row.value("id"), setID: try row.optional("set_id"), filedAt: try row.time("filed_at"),
             sourceKept: try row.value("source_kept"),
             supersededAt: superseded.map { FileTime(nanosecondsSince1970: $0) },
-            undoneBy: try row.optional("undone_by"), photo: try PhotoRecord(row))
+            supersededBy: try row.optional("superseded_by"), undoneBy: try row.optional("undone_by"),
+            photo: try PhotoRecord(row))
     }
 }
 

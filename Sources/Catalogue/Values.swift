@@ -120,11 +120,17 @@ package struct StoredPhoto: Hashable, Sendable {
     package let filedAt: FileTime
     /// Whether the source stayed in its inbox, by policy or because it could not be removed.
     package let sourceKept: Bool
-    /// When another row took its place, because the library's copy was missing or damaged.
+    /// When it left the list of what the library holds: another row took its place, because the library's copy was missing
+    /// or damaged, or it was taken back, or struck.
     package let supersededAt: FileTime?
+    /// The row that took its place.
+    package var supersededBy: Int64?
     /// The request that took it back out of the library, if it was that.
     package var undoneBy: Int64?
     package let photo: PhotoRecord
+
+    /// Whether its record was struck, since its file was nowhere.
+    package var wasStruck: Bool { supersededAt != nil && supersededBy == nil && undoneBy == nil }
 }
 
 /// A filing under way: written before the first byte is copied, gone when the source is.

@@ -43,28 +43,46 @@ struct HashedContent: Hashable {
 /// What reading a file through has shown.
 package struct SourceContent: Hashable, Sendable {
     package let hash: ContentHash
-    /// Whether 4096 bytes of it in a row are zeros, or nearly as many: room that was made before there were bytes for it, maybe.
-    package let hasEmptyBlocks: Bool
+    /// Where 4096 bytes of it in a row, or nearly as many, are zeros: room that was made before there were bytes for it,
+    /// maybe. The first ones, in order, in whole pieces of 512 bytes.
+    package let emptyBlocks: [Range<UInt64>]
+
+    /// Zeros are looked for in pieces of so many bytes, almost each of which is decided by its first eight.
+    static let pieceSize: UInt64 = 512
 }
 
 /// Looks for a page's worth of zeros, wherever it begins: room that some program made and has not come to fill need not
 /// begin where a page does, as it is the bytes around it that are there.
 private struct ZeroRun {
-    /// Zeros are looked for in pieces of so many bytes, almost each of which is decided by its first eight.
-    private static let piece = 512
+    private static let piece = Int(SourceContent.pieceSize)
     /// So many whole pieces are in every run of 4096 zeros.
     private static let most = 7
+    /// More are not kept.
+    private static let mostRuns = 1_024
 
     private var pieces = 0
-    /// Whether there was one.
-    private(set) var isLong = false
+    /// Whether the run that goes on is the last of ``runs``.
+    private var isKept = false
+    private var position: UInt64 = 0
+    private(set) var runs: [Range<UInt64>] = []
 
     /// `buffer` follows on the one before. A short read shifts the pieces of the rest, which costs a run at most.
     mutating func look(at buffer: UnsafeRawBufferPointer) {
-        for start in stride(from: 0, through: buffer.count - Self.piece, by: Self.piece) where !isLong {
-            pieces = isZero(buffer, from: start) ? pieces + 1 : 0
-            isLong = pieces >= Self.most
+        for start in stride(from: 0, through: buffer.count - Self.piece, by: Self.piece) {
+            guard isZero(buffer, from: start) else {
+                (pieces, isKept) = (0, false)
+                continue
+            }
+            pieces += 1
+            let end = position + UInt64(start + Self.piece)
+            if pieces == Self.most, runs.count < Self.mostRuns {
+                runs.append((end - UInt64(pieces * Self.piece))..<end)
+                isKept = true
+            } else if pieces > Self.most, isKept {
+                runs[runs.count - 1] = runs[runs.count - 1].lowerBound..<end
+            }
         }
+        position += UInt64(buffer.count)
     }
 
     private func isZero(_ buffer: UnsafeRawBufferPointer, from start: Int) -> Bool {
@@ -112,7 +130,7 @@ extension SourceFile {
         try read(work).hash
     }
 
-    /// The same, and whether there are blocks of zeros.
+    /// The same, and where there are blocks of zeros.
     package func read(_ work: FileWork = FileWork()) throws(FilingError) -> SourceContent {
         work.willEnter(.hashSource)
         var zeros = ZeroRun()
@@ -125,6 +143,6 @@ extension SourceFile {
             throw FilingError(.hashSource, .source, .sourceChanged("its size"), path: path)
         }
         try requireUnchanged(.hashSource)
-        return SourceContent(hash: result.hash, hasEmptyBlocks: zeros.isLong)
+        return SourceContent(hash: result.hash, emptyBlocks: zeros.runs)
     }
 }

@@ -1,5 +1,5 @@
 package import FileValues
-import LinuxKernel
+package import LinuxKernel
 import SystemPackage
 
 extension DestinationRoot {
@@ -10,10 +10,17 @@ extension DestinationRoot {
     package func holds(
         _ path: BytePath, hash: ContentHash, size: UInt64, work: FileWork = FileWork()
     ) throws(FilingError) -> Bool {
+        try file(path, hash: hash, size: size, work: work) != nil
+    }
+
+    /// The status of that file; nil where ``holds(_:hash:size:work:)`` is false.
+    package func file(
+        _ path: BytePath, hash: ContentHash, size: UInt64, work: FileWork = FileWork()
+    ) throws(FilingError) -> FileStatus? {
         let parent: OwnedDescriptor
         do { parent = try descriptor.openDirectoryBeneath(path.parent) } catch {
             switch error.code {
-            case .noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels: return false
+            case .noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels: return nil
             default: throw FilingError(.verifyCopy, .destination, .system(error), path: path)
             }
         }

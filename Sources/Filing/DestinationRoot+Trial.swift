@@ -20,7 +20,7 @@ extension DestinationRoot {
         }
         let name = FileNames.temporary(FileNames.makeToken())
         let file = try descriptor.openBeneath(name, [.readWrite, .createNew], mode: 0o600)
-        try descriptor.remove(name)
+        try removeUnfinished(name, in: descriptor)
         return file
     }
 

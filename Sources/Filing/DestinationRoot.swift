@@ -1,5 +1,6 @@
 package import FileValues
 package import LinuxKernel
+import PhotoModel
 import SystemPackage
 
 /// What filed files and new directories are given. nil leaves what the system gives.
@@ -38,6 +39,8 @@ package struct PlacementMeans: OptionSet, Hashable, Sendable {
     /// linkat and unlinkat, for named temporaries.
     package static let link = PlacementMeans(rawValue: 16)
 
+    /// Those that give a file its final name.
+    static let naming: PlacementMeans = [.renameNoReplace, .link]
     package static let all: PlacementMeans = [.anonymousTemporary, .clone, .copyRange, .renameNoReplace, .link]
 }
 
@@ -53,6 +56,8 @@ package final class DestinationRoot {
     package let attributes: FiledAttributes
     /// What its file system can, as far as known.
     package internal(set) var means: PlacementMeans
+    /// How its file system was found to treat names; nil if it was not tried.
+    package private(set) var trial: FileSystemTrial?
 
     /// Directories that were synced into their parents since this root was opened. One that another program removes
     /// and makes again under the same inode number meanwhile is not told apart.
@@ -73,6 +78,23 @@ package final class DestinationRoot {
         self.means = means
         descriptor = try LinuxKernel.openDirectory(path)
     }
+
+    /// Whether the file system takes the two for one name.
+    package func isOneName(_ first: BytePath, _ second: BytePath) -> Bool {
+        if first == second { return true }
+        return trial?.foldsCase == true && SetKey.folded(first.bytes) == SetKey.folded(second.bytes)
+    }
+
+    /// Uses only what was found when the file system was tried.
+    package func adopt(_ trial: FileSystemTrial) {
+        self.trial = trial
+        means.subtract(PlacementMeans.naming.subtracting(trial.means))
+        // A file without a name gets one by a link.
+        if !trial.means.contains(.link) { means.remove(.anonymousTemporary) }
+    }
+
+    /// `name` as this file system can store it.
+    package func fitting(_ name: BytePath) -> BytePath { trial?.fitting(name) ?? name }
 
     /// Opens the directory `path` below the root, makes what is missing on the way, and sees to it that each
     /// directory on the way is durable in its parent: one that was found may have been made just before a crash.
@@ -101,13 +123,13 @@ package final class DestinationRoot {
                 try child.setOwner(user: attributes.user, group: attributes.group)
             }
             try child.setMode(attributes.directoryMode)
-            try child.sync()
+            try child.syncDirectory()
         }
         let status = try FileStatus(of: child)
         let entry = DirectoryEntry(
             device: status.device, parent: try FileStatus(of: parent).identity.inode, child: status.identity.inode)
         if isNew || !durable.contains(entry) {
-            try parent.sync()
+            try parent.syncDirectory()
             durable.insert(entry)
         }
         return child

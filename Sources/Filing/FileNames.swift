@@ -12,6 +12,16 @@ package enum FileNames {
     /// The source's name between its last look and its removal. It ends like other unfinished names too.
     package static func aside(_ token: String) -> BytePath { BytePath("\(prefix)\(token).aside.part") }
 
+    /// The copy with this number in the hidden directory of an import.
+    static func copy(_ number: Int) -> BytePath { BytePath("\(number).part") }
+
+    /// Whether `name` is that of such a copy.
+    static func isCopyNumber(_ name: BytePath) -> Bool {
+        let digits = name.bytes.dropLast(5)
+        return name.bytes.suffix(5).elementsEqual(".part".utf8) && !digits.isEmpty
+            && digits.allSatisfy { (0x30...0x39).contains($0) }
+    }
+
     /// Whether `name` is one of ours.
     package static func isOurs(_ name: BytePath) -> Bool { name.bytes.starts(with: Array(prefix.utf8)) }
 

@@ -16,6 +16,8 @@ package struct FilingError: Error, Hashable, Sendable {
         case copyDiffers
         /// The library's file system can name a file neither by linkat nor by renameat2 without replacing.
         case cannotNameSafely(SystemCallError)
+        /// The file was to be removed, and its bytes were not seen in another one.
+        case noOtherCopy(CopyDoubt)
         /// A thousand names like it are taken.
         case noFreeName
         /// Less is free in the destination than is to be left so.
@@ -30,7 +32,7 @@ package struct FilingError: Error, Hashable, Sendable {
     /// What kind of failure, for the problem table: one row per kind and side.
     package enum Kind: String, Hashable, Sendable {
         case noSpace, readOnly, inputOutput, permission, exhausted, gone, busy
-        case sourceChanged, damagedCopy, refusedSource, unsuitableFileSystem, stopped, other
+        case sourceChanged, damagedCopy, noOtherCopy, refusedSource, unsuitableFileSystem, stopped, other
     }
 
     /// What was being done.
@@ -67,6 +69,7 @@ package struct FilingError: Error, Hashable, Sendable {
         case .copyDiffers: .damagedCopy
         case .cannotNameSafely: .unsuitableFileSystem
         case .noFreeName: .other
+        case .noOtherCopy: .noOtherCopy
         case .tooLittleLeft: .noSpace
         case .stopped: .stopped
         case .system(let error): Kind(error.code)
@@ -77,7 +80,7 @@ package struct FilingError: Error, Hashable, Sendable {
     package var isTransient: Bool {
         switch kind {
         case .noSpace, .readOnly, .inputOutput, .permission, .exhausted, .gone, .busy, .sourceChanged, .damagedCopy,
-            .stopped:
+            .noOtherCopy, .stopped:
             true
         case .refusedSource, .unsuitableFileSystem, .other: false
         }
@@ -120,6 +123,7 @@ extension FilingError.Cause: CustomStringConvertible {
         case .cannotNameSafely(let error):
             "this file system can neither link nor rename without replacing (\(error.call): \(error.code))"
         case .noFreeName: "no free name is left for it"
+        case .noOtherCopy(let doubt): doubt.description
         case .tooLittleLeft(let free): "only \(free) bytes are free there, less than min-free"
         case .stopped: "stopped on request"
         }

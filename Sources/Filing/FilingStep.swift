@@ -16,6 +16,7 @@ package enum FilingStep: String, Hashable, Sendable, CaseIterable {
     case record
     case setSourceAside
     case checkSourceAgain
+    case seeCopy
     case removeSource
     case syncSource
     /// Moving to quarantine or duplicates instead of filing.
@@ -40,6 +41,7 @@ package enum FilingStep: String, Hashable, Sendable, CaseIterable {
         case .record: "recording"
         case .setSourceAside: "setting the source aside"
         case .checkSourceAgain: "looking at the source once more"
+        case .seeCopy: "opening the copy by its path"
         case .removeSource: "removing the source"
         case .syncSource: "syncing the inbox directory"
         case .move: "moving"

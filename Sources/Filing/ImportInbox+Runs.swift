@@ -29,7 +29,7 @@ extension ImportInbox {
             // Held before others may open it. Nil where another run has found it empty, and removed it, just now.
             guard let hold = hold(name) else { continue }
             try dress(hold.descriptor, isDirectory: true)
-            try root.sync()
+            try root.syncDirectory()
             return (name, hold)
         }
         throw SystemCallError("mkdirat", .fileExists)

@@ -50,7 +50,7 @@ package final class ImportInbox: Sendable {
     /// nothing is left.
     package func close() {
         if let entries = try? workDirectory.descriptor.entries() {
-            for entry in entries { try? workDirectory.descriptor.remove(entry.name) }
+            Self.removeCopies(entries, in: workDirectory.descriptor)
         }
         Self.removeDirectory(workName, in: root)
         removeEmptyRuns()
@@ -63,8 +63,15 @@ package final class ImportInbox: Sendable {
             // Locked: its run lives. Not to be opened: another user's, who removes it himself.
             guard let directory = try? root.openDirectoryBeneath(entry.name) else { continue }
             guard flock(directory.raw, LOCK_EX | LOCK_NB) == 0 else { continue }
-            if let files = try? directory.entries() { for file in files { try? directory.remove(file.name) } }
+            if let files = try? directory.entries() { removeCopies(files, in: directory) }
             removeDirectory(entry.name, in: root)
+        }
+    }
+
+    /// Anything else that somebody put into the hidden directory stays there.
+    private static func removeCopies(_ entries: [DirectoryEntry], in directory: borrowing OwnedDescriptor) {
+        for entry in entries where FileNames.isCopyNumber(entry.name) {
+            try? removeUnfinished(entry.name, in: directory)
         }
     }
 
@@ -80,14 +87,14 @@ package final class ImportInbox: Sendable {
             number += 1
             return number
         }
-        let name = BytePath("\(number).part")
+        let name = FileNames.copy(number)
         return (
             name, SharedFile(try workDirectory.descriptor.openBeneath(name, [.readWrite, .createNew], mode: 0o600))
         )
     }
 
     /// Lets a copy go.
-    package func discard(_ name: BytePath) { try? workDirectory.descriptor.remove(name) }
+    package func discard(_ name: BytePath) { try? removeUnfinished(name, in: workDirectory.descriptor) }
 
     /// What a file that comes here is given: whoever may put files into the inbox may take them out of it again, which
     /// the daemon has to. Bits of the mode beyond those are the source's, and mean nothing on a card.
@@ -108,8 +115,8 @@ package final class ImportInbox: Sendable {
                 try current.makeDirectory(name, mode: 0o700)
                 let made = try current.openDirectoryBeneath(name)
                 try dress(made, isDirectory: true)
-                try made.sync()
-                try current.sync()
+                try made.syncDirectory()
+                try current.syncDirectory()
                 current = made
             } catch {
                 guard error.code == .fileExists else { throw error }
@@ -127,7 +134,7 @@ package final class ImportInbox: Sendable {
         for attempt in 0..<1000 {
             let candidate = FileNames.candidate(name, attempt: attempt)
             do throws(SystemCallError) {
-                try move(copy, to: directory, as: candidate)
+                try workDirectory.descriptor.giveName(candidate, in: directory, to: copy)
                 return candidate
             } catch {
                 last = error
@@ -135,22 +142,6 @@ package final class ImportInbox: Sendable {
             }
         }
         throw last
-    }
-
-    private func move(
-        _ copy: BytePath, to directory: borrowing OwnedDescriptor, as name: BytePath
-    ) throws(SystemCallError) {
-        do { try workDirectory.descriptor.rename(copy, to: directory, as: name) } catch {
-            guard [.invalidArgument, .noFunction, .notSupported].contains(error.code) else { throw error }
-            // A file system that can't promise not to replace: this run's directory is nobody else's.
-            if (try? FileStatus(of: name, in: directory)) != nil {
-                throw SystemCallError("renameat", .fileExists, path: name)
-            }
-            let (from, to) = (workDirectory.descriptor.raw, directory.raw)
-            try systemCall("renameat", path: name) {
-                copy.withCString { old in name.withCString { renameat(from, old, to, $0) } }
-            }
-        }
     }
 }
 

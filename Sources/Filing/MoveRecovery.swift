@@ -44,44 +44,40 @@ extension Recovery {
         work.willEnter(.recover)
         try removeTemporary(move.token, beside: move.destination, in: root)
         try bringBack(move.source, move.token, in: inbox)
+        // A copy that was being taken back.
+        try bringBack(move.destination, move.token, in: root.descriptor, .destination)
         let hasArrived = try root.holds(move.destination, hash: move.hash, size: move.identity.size, work: work)
-        let isThere = try isThere(move, in: inbox, work)
-        switch (isThere, hasArrived) {
-        case (true, false): return .undone
-        case (true, true):
+        switch (try standing(move, in: inbox, work), hasArrived) {
+        case (_?, false): return .undone
+        case (let source?, true):
             // Copied, and the source not removed yet: its own place is the inbox, and its bytes were just read there.
-            try removeCopy(move, in: root)
+            _ = try root.takeBack(
+                move.destination, token: move.token, hash: move.hash, seeing: source, probe: probe, work: work)
             return .undone
-        case (false, true):
+        case (nil, true):
             try sync(parentOf: move.destination, in: root.descriptor, .destination)
             try sync(parentOf: move.source, in: inbox, .source)
             return .moved
-        case (false, false): return .vanished
+        case (nil, false): return .vanished
         }
     }
 
-    /// Whether the source stands in its inbox, with the content that it had.
-    private func isThere(
+    /// The source, if it stands in its inbox with the content that it had.
+    private func standing(
         _ move: PendingMove, in inbox: borrowing OwnedDescriptor, _ work: FileWork
-    ) throws(FilingError) -> Bool {
+    ) throws(FilingError) -> SourceFile? {
         do throws(FilingError) {
             let source = try SourceFile(move.source, beneath: inbox)
-            guard source.identity.hasSameContent(as: move.identity) else { return false }
-            return try source.hash(work) == move.hash
+            guard source.identity.hasSameContent(as: move.identity), try source.hash(work) == move.hash else {
+                return nil
+            }
+            return source
         } catch {
             switch error.cause {
             case .refused(.leased): throw error
-            case .refused: return false
+            case .refused: return nil
             default: throw error
             }
-        }
-    }
-
-    private func removeCopy(_ move: PendingMove, in root: DestinationRoot) throws(FilingError) {
-        guard let directory = try openParent(of: move.destination, in: root.descriptor, .destination) else { return }
-        try filing(.recover, .destination, move.destination) { () throws(SystemCallError) in
-            try directory.remove(move.destination.name)
-            try directory.sync()
         }
     }
 
@@ -89,7 +85,7 @@ extension Recovery {
         parentOf path: BytePath, in root: borrowing OwnedDescriptor, _ side: FilingError.Side
     ) throws(FilingError) {
         guard let directory = try openParent(of: path, in: root, side) else { return }
-        try filing(.recover, side, path) { () throws(SystemCallError) in try directory.sync() }
+        try filing(.recover, side, path) { () throws(SystemCallError) in try directory.syncDirectory() }
     }
 }
 
@@ -100,6 +96,7 @@ extension DestinationRoot {
         like name: BytePath, in directory: BytePath, butNot taken: Set<BytePath>
     ) throws(FilingError) -> BytePath {
         let parent = try openDirectory(directory)
+        let name = fitting(name)
         for attempt in 0..<StagedFile.attempts {
             let candidate = FileNames.candidate(name, attempt: attempt)
             if taken.contains(candidate) { continue }

@@ -14,20 +14,59 @@ package func place(
     let placed = try staged.giveName(work: work)
     do { try staged.syncDirectory(work: work) } catch {
         // A second sync could succeed without what the first one lost, so the copy is made anew another time.
-        try? withdraw(placed, from: root)
+        _ = try? root.takeBack(
+            placed, token: plan.token, hash: plan.hash, seeing: source, probe: WriterProbe(), work: work)
         throw error
     }
     return placed
 }
 
-/// Takes back what ``place(_:by:in:work:)`` put there, if it is still the same file: for a filing that could not be
-/// recorded. A file that was there before stays.
-package func withdraw(_ placed: PlacedFile, from root: DestinationRoot) throws(FilingError) {
-    guard let inode = placed.inode else { return }
-    try filing(.nameCopy, .destination, placed.path) { () throws(SystemCallError) in
-        let directory = try root.descriptor.openDirectoryBeneath(placed.path.parent)
-        guard try FileStatus(of: placed.path.name, in: directory).identity.inode == inode else { return }
-        try directory.remove(placed.path.name)
-        try directory.sync()
+extension DestinationRoot {
+    /// Takes back what ``place(_:by:in:work:)`` put there, for a filing that could not be recorded: removes it if it is
+    /// still the same file and `source` is seen standing, unchanged. False if it stays. A file that was there before stays.
+    package func takeBack(
+        _ placed: PlacedFile, token: String, hash: ContentHash, seeing source: SourceFile, probe: WriterProbe,
+        work: FileWork = FileWork()
+    ) throws(FilingError) -> Bool {
+        if placed.wasThere { return true }
+        return try takeBack(
+            placed.path, like: placed.status, token: token, hash: hash, seeing: source, probe: probe, work: work)
     }
+
+    /// The same for the file at `path`; with `status`, only if it is still that one.
+    func takeBack(
+        _ path: BytePath, like status: FileStatus? = nil, token: String, hash: ContentHash, seeing source: SourceFile,
+        probe: WriterProbe, work: FileWork
+    ) throws(FilingError) -> Bool {
+        let copy: SourceFile
+        do { copy = try SourceFile(path, beneath: descriptor) } catch {
+            // Gone, or not what was put there.
+            if case .refused(let refusal) = error.cause, refusal != .leased { return true }
+            throw error
+        }
+        if let status {
+            if copy.identity.inode != status.identity.inode || copy.status.device != status.device { return true }
+        } else {
+            // What is found by its path alone may be somebody else's file.
+            guard copy.identity.size == source.identity.size, try copy.hash(work) == hash else { return true }
+        }
+        do throws(FilingError) {
+            switch try copy.remove(
+                token: token, hash: hash, seeing: [.source(source, hash)], probe: probe, work: work)
+            {
+            case .removed: return true
+            case .kept(let error):
+                if case .noOtherCopy = error.cause { return false }
+                throw error.onDestination
+            }
+        } catch {
+            if case .noOtherCopy = error.cause { return false }
+            throw error.onDestination
+        }
+    }
+}
+
+extension FilingError {
+    /// The same error of a file in a destination.
+    fileprivate var onDestination: FilingError { FilingError(step, .destination, cause, path: path) }
 }

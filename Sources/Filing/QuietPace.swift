@@ -34,6 +34,7 @@ package struct QuietPace: Hashable, Sendable {
 extension QuietWindows {
     /// The same for an inbox whose writers pause so.
     package func adapted(to pace: QuietPace) -> QuietWindows {
-        QuietWindows(local: pace.window(local), remote: pace.window(remote), writerRetry: writerRetry)
+        QuietWindows(
+            local: pace.window(local), remote: pace.window(remote), writerRetry: writerRetry, patience: patience)
     }
 }

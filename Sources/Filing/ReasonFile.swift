@@ -60,7 +60,7 @@ package func writeReason(
     work.willEnter(.writeReason)
     let directory = try root.openDirectory(path.parent)
     if again {
-        do { try directory.remove(FileNames.reason(for: path.name, attempt: 0)) } catch {
+        do { try directory.unlink(FileNames.reason(for: path.name, attempt: 0)) } catch {
             if error.code != .noSuchFileOrDirectory {
                 throw FilingError(.writeReason, .destination, .system(error), path: path)
             }
@@ -77,9 +77,9 @@ package func writeReason(
             try file.setMode((root.attributes.mode ?? 0o644) & 0o666)
             try file.write(Array(note.text.utf8), at: 0)
             try file.sync()
-            try directory.sync()
+            try directory.syncDirectory()
         } catch {
-            try? directory.remove(name)
+            try? directory.unlink(name)
             throw FilingError(.writeReason, .destination, .system(error), path: path)
         }
         return path.parent.appending(name)
@@ -98,5 +98,5 @@ package func removeReason(besides path: BytePath, in root: borrowing OwnedDescri
     var beginning = [UInt8](repeating: 0, count: 256)
     let count = (try? beginning.withUnsafeMutableBytes { try note.read(into: $0, at: 0) }) ?? 0
     guard beginning.prefix(count).starts(with: Array("what  ".utf8)) else { return }
-    try? directory.remove(name)
+    try? directory.unlink(name)
 }

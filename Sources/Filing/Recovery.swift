@@ -53,9 +53,16 @@ package enum Recovered: Hashable, Sendable {
 
 /// Finishes or undoes what a crash interrupted. Runs on the file queue before anything else is filed.
 package struct Recovery: Sendable {
-    private let probe: WriterProbe
+    let probe: WriterProbe
+    /// See ``RecordedCopy/requirePlace``; of the library.
+    let requirePlace: @Sendable (borrowing OwnedDescriptor) throws -> Void
 
-    package init(probe: WriterProbe) { self.probe = probe }
+    package init(
+        probe: WriterProbe, requirePlace: @escaping @Sendable (borrowing OwnedDescriptor) throws -> Void = { _ in }
+    ) {
+        self.probe = probe
+        self.requirePlace = requirePlace
+    }
 
     /// Looks at what is left of `pending` and completes or removes it. Throws where a later try could do better; the
     /// intent then stays.
@@ -65,44 +72,43 @@ package struct Recovery: Sendable {
     ) throws(FilingError) -> Recovered {
         work.willEnter(.recover)
         try removeTemporary(pending.token, beside: pending.destination, in: library)
+        // A copy that was being taken back.
+        try bringBack(pending.destination, pending.token, in: library.descriptor, .destination)
         guard pending.isRecorded else {
             try bringBack(pending.source, pending.token, in: inbox)
             guard let path = try findCopy(of: pending, in: library, work) else { return .undone }
             return .placed(path)
         }
-        guard try isWhole(pending, in: library, work) else {
-            try bringBack(pending.source, pending.token, in: inbox)
-            return .copyDamaged
-        }
         // Under its own name again, so that one way of removing serves all cases.
         try bringBack(pending.source, pending.token, in: inbox)
-        return try removeSource(of: pending, in: inbox, work)
+        guard let copy = try wholeCopy(of: pending, in: library, work) else { return .copyDamaged }
+        return try removeSource(of: pending, in: inbox, seeing: copy, work)
     }
 
     func removeTemporary(
         _ token: String, beside path: BytePath, in root: DestinationRoot
     ) throws(FilingError) {
         guard let directory = try openParent(of: path, in: root.descriptor, .destination) else { return }
-        do { try directory.remove(FileNames.temporary(token)) } catch {
+        do { try removeUnfinished(FileNames.temporary(token), in: directory) } catch {
             // The usual case: the temporary had no name.
             if error.code == .noSuchFileOrDirectory { return }
             throw FilingError(.recover, .destination, .system(error), path: path)
         }
-        try filing(.recover, .destination, path) { () throws(SystemCallError) in try directory.sync() }
+        try filing(.recover, .destination, path) { () throws(SystemCallError) in try directory.syncDirectory() }
     }
 
     /// Whatever stands under the aside name gets its old name back: it may be another file than the one that was filed.
-    func bringBack(
-        _ source: BytePath, _ token: String, in inbox: borrowing OwnedDescriptor
+    package func bringBack(
+        _ path: BytePath, _ token: String, in root: borrowing OwnedDescriptor, _ side: FilingError.Side = .source
     ) throws(FilingError) {
         let aside = FileNames.aside(token)
-        guard let directory = try openParent(of: source, in: inbox, .source) else { return }
+        guard let directory = try openParent(of: path, in: root, side) else { return }
         do { _ = try FileStatus(of: aside, in: directory) } catch {
             if error.code == .noSuchFileOrDirectory { return }
-            throw FilingError(.recover, .source, .system(error), path: source)
+            throw FilingError(.recover, side, .system(error), path: path)
         }
-        try restore(aside, to: source.name, in: directory, .recover, source)
-        try filing(.recover, .source, source) { () throws(SystemCallError) in try directory.sync() }
+        try restore(aside, to: path.name, in: directory, .recover, path)
+        try filing(.recover, side, path) { () throws(SystemCallError) in try directory.syncDirectory() }
     }
 
     /// How many free names in a row end the search: names that were taken when the copy got its own may be free now.
@@ -124,11 +130,11 @@ package struct Recovery: Sendable {
             }
             free = 0
             let size = pending.identity.size
-            if try holds(name, in: directory, hash: pending.hash, size: size, work, .recover) {
+            if try holds(name, in: directory, hash: pending.hash, size: size, work, .recover) != nil {
                 // Opened once more through the root, which sees to the directories above.
                 let parent = try library.openDirectory(pending.destination.parent)
                 try filing(.recover, .destination, pending.destination) { () throws(SystemCallError) in
-                    try parent.sync()
+                    try parent.syncDirectory()
                 }
                 return pending.destination.parent.appending(name)
             }
@@ -136,18 +142,21 @@ package struct Recovery: Sendable {
         return nil
     }
 
-    private func isWhole(
-        _ pending: PendingFiling, in library: DestinationRoot, _ work: FileWork
-    ) throws(FilingError) -> Bool {
-        guard let directory = try openParent(of: pending.destination, in: library.descriptor, .destination) else {
-            return false
-        }
-        return try holds(
-            pending.destination.name, in: directory, hash: pending.hash, size: pending.identity.size, work, .recover)
+    private func wholeCopy(
+        of pending: PendingFiling, in library: DestinationRoot, _ work: FileWork
+    ) throws(FilingError) -> RecordedCopy? {
+        guard let directory = try openParent(of: pending.destination, in: library.descriptor, .destination),
+            let status = try holds(
+                pending.destination.name, in: directory, hash: pending.hash, size: pending.identity.size, work, .recover
+            )
+        else { return nil }
+        return RecordedCopy(
+            root: library.path, path: pending.destination, hash: pending.hash, size: pending.identity.size,
+            lastRead: status, requirePlace: requirePlace)
     }
 
     private func removeSource(
-        of pending: PendingFiling, in inbox: borrowing OwnedDescriptor, _ work: FileWork
+        of pending: PendingFiling, in inbox: borrowing OwnedDescriptor, seeing copy: RecordedCopy, _ work: FileWork
     ) throws(FilingError) -> Recovered {
         let source: SourceFile
         do { source = try SourceFile(pending.source, beneath: inbox) } catch {
@@ -156,7 +165,7 @@ package struct Recovery: Sendable {
                 // It may have been unlinked just before the crash, and that not yet be durable.
                 if let directory = try openParent(of: pending.source, in: inbox, .source) {
                     try filing(.recover, .source, pending.source) { () throws(SystemCallError) in
-                        try directory.sync()
+                        try directory.syncDirectory()
                     }
                 }
                 return .finished
@@ -169,7 +178,9 @@ package struct Recovery: Sendable {
             return .sourceReplaced
         }
         // Changed or opened since it was read: the next try compares again, and tells.
-        switch try source.remove(token: pending.token, probe: probe, work: work) {
+        switch try source.remove(
+            token: pending.token, hash: pending.hash, seeing: [.recorded(copy)], probe: probe, work: work)
+        {
         case .removed: return .finished
         case .kept(let reason): return .sourceKept(reason)
         }

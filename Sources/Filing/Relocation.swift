@@ -13,35 +13,63 @@ package enum Relocation: Hashable, Sendable {
 extension SourceFile {
     /// Moves the file, unchanged, into `subdirectory` of `root`: by a rename that replaces nothing where both lie on one
     /// mount, else by a verified copy and a removal. It gets `newName`, its own by default; a taken name gets a suffix, or
-    /// is ``FilingError/Cause/noFreeName`` if it must be `only`. Durable when it returns; what an error or a crash leaves
-    /// is for ``Recovery``, which needs to know `token` and `only`.
+    /// is ``FilingError/Cause/noFreeName`` if it must be `only`. It goes only while its bytes are in every one of `copies`
+    /// as well. Durable when it returns; what an error or a crash leaves is for ``Recovery``, which needs to know `token`
+    /// and `only`.
     package func move(
         to root: DestinationRoot, subdirectory: BytePath = "", as newName: BytePath? = nil, only: BytePath? = nil,
-        token: String = FileNames.makeToken(), probe: WriterProbe, work: FileWork = FileWork()
+        token: String = FileNames.makeToken(), seeing copies: [OtherCopy] = [], probe: WriterProbe,
+        work: FileWork = FileWork()
     ) throws(FilingError) -> Relocation {
-        let wanted = newName ?? name
+        let wanted = root.fitting(newName ?? name)
         work.willEnter(.openDestination)
         let destination = try root.openDirectory(subdirectory)
         work.willEnter(.move)
         try requireUnchanged(.move)
-        if let moved = try rename(to: destination, as: wanted, only) {
+        switch try rename(to: destination, as: wanted, only, token, copies, probe, work) {
+        case .renamed(let moved):
             work.willEnter(.syncDestination)
-            try filing(.syncDestination, .destination, path) { () throws(SystemCallError) in try destination.sync() }
+            try filing(.syncDestination, .destination, path) { () throws(SystemCallError) in
+                try destination.syncDirectory()
+            }
             work.willEnter(.syncSource)
             try syncDirectory()
             return .moved(subdirectory.appending(moved))
+        case .kept(let reason): return .kept(reason)
+        case .refused:
+            // A name that was set aside meanwhile has another time of change.
+            return try reopened().copyAndRemove(to: root, subdirectory, wanted, only, token, copies, probe, work)
         }
-        return try copyAndRemove(to: root, subdirectory, wanted, only, token, probe, work)
     }
 
-    /// The name it got; nil if a rename can't do it.
+    private enum Renaming {
+        case renamed(BytePath)
+        case kept(FilingError)
+        /// A rename can't do it.
+        case refused
+    }
+
     private func rename(
-        to destination: borrowing OwnedDescriptor, as wanted: BytePath, _ only: BytePath?
-    ) throws(FilingError) -> BytePath? {
+        to destination: borrowing OwnedDescriptor, as wanted: BytePath, _ only: BytePath?, _ token: String,
+        _ copies: [OtherCopy], _ probe: WriterProbe, _ work: FileWork
+    ) throws(FilingError) -> Renaming {
+        let there = try filing(.move, .destination, path) { () throws(SystemCallError) in
+            try FileStatus(of: destination)
+        }
+        if there.device != status.device { return .refused }
         for attempt in 0..<(only == nil ? StagedFile.attempts : 1) {
             let candidate = only ?? FileNames.candidate(wanted, attempt: attempt)
-            do {
-                try directory.rename(name, to: destination, as: candidate)
+            do throws(FilingError) {
+                if copies.isEmpty {
+                    do { try directory.rename(name, to: destination, as: candidate) } catch {
+                        throw FilingError(.move, .either, .system(error), path: path)
+                    }
+                } else if case .kept(let reason) = try move(
+                    to: destination, as: candidate, token: token, seeing: copies, probe: probe, work: work)
+                {
+                    if case .noOtherCopy = reason.cause { return .kept(reason) }
+                    return .refused
+                }
             } catch {
                 switch error.code {
                 case .fileExists: continue
@@ -50,12 +78,12 @@ extension SourceFile {
                 // Other mounts, or no such rename; and with permissions only the copy tells which side refuses.
                 case .improperLink, .invalidArgument, .noFunction, .notSupported, .permissionDenied, .notPermitted,
                     .readOnlyFileSystem:
-                    return nil
-                default: throw FilingError(.move, .either, .system(error), path: path)
+                    return .refused
+                default: throw error
                 }
             }
             try requireArrived(candidate, in: destination)
-            return candidate
+            return .renamed(candidate)
         }
         throw FilingError(.move, .destination, .noFreeName, path: path)
     }
@@ -80,7 +108,7 @@ extension SourceFile {
 
     private func copyAndRemove(
         to root: DestinationRoot, _ subdirectory: BytePath, _ wanted: BytePath, _ only: BytePath?, _ token: String,
-        _ probe: WriterProbe, _ work: FileWork
+        _ copies: [OtherCopy], _ probe: WriterProbe, _ work: FileWork
     ) throws(FilingError) -> Relocation {
         let hash = try hash(work)
         let plan = PlacementPlan(
@@ -89,7 +117,11 @@ extension SourceFile {
         var kept: Relocation?
         let failure: FilingError
         do {
-            switch try remove(token: token, hash: hash, probe: probe, work: work) {
+            let copy = RecordedCopy(
+                root: root.path, path: placed.path, hash: hash, size: identity.size, lastRead: placed.status)
+            switch try remove(
+                token: token, hash: hash, seeing: [.recorded(copy)] + copies, probe: probe, work: work)
+            {
             case .removed: return .moved(placed.path)
             case .kept(let reason):
                 kept = .kept(reason)
@@ -97,13 +129,7 @@ extension SourceFile {
             }
         } catch { failure = error }
         // One file, one place: the copy goes again, if it is ours and the source is certainly there.
-        if !placed.wasThere, (try? requireStanding(.move)) != nil {
-            let parent = try root.openDirectory(subdirectory)
-            try filing(.move, .destination, placed.path) { () throws(SystemCallError) in
-                try parent.remove(placed.path.name)
-                try parent.sync()
-            }
-        }
+        _ = try root.takeBack(placed, token: token, hash: hash, seeing: self, probe: probe, work: work)
         // Whatever was thrown may have left the source under its aside name: that is no file that stays.
         if let kept { return kept }
         throw failure

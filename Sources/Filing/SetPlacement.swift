@@ -64,7 +64,7 @@ private final class SetPlacement {
                     if error.code == .noSuchFileOrDirectory { continue }
                     throw FilingError(.nameCopy, .destination, .system(error), path: file.plan.path)
                 }
-                isFree = try file.isEqual(to: name, work)
+                isFree = try file.equalFile(under: name, work) != nil
             }
             if isFree { return attempt }
         }
@@ -91,24 +91,18 @@ private final class SetPlacement {
     private func name(_ index: Int, _ attempt: Int) throws(FilingError) -> PlacedFile? {
         let file = staged[index]
         let name = file.plan.candidate(attempt)
-        let path = file.plan.directory.appending(name)
         work.willEnter(.nameCopy)
-        let inode = try filing(.nameCopy, .destination, path) { () throws(SystemCallError) in
-            try FileStatus(of: file.content).identity.inode
-        }
         switch try file.tryName(name) {
-        case .named:
-            file.temporaryName = nil
-            return PlacedFile(path: path, wasThere: false, method: file.method, inode: inode)
+        case .named: return try file.named(name)
         case .anonymousRefused:
             // Known only now that this file system makes anonymous files but can't name them.
             root.means.remove(.anonymousTemporary)
             staged[index] = try StagedFile.stage(file.plan, from: file.source, in: root, work: work)
             return try self.name(index, attempt)
         case .taken:
-            guard try file.isEqual(to: name, work) else { return nil }
-            try file.discardTemporary()
-            return PlacedFile(path: path, wasThere: true, method: nil, inode: nil)
+            return try file.equalFile(under: name, work).map { equal throws(FilingError) in
+                try file.found(equal, under: name)
+            }
         }
     }
 
@@ -122,14 +116,11 @@ private final class SetPlacement {
 
     /// Best effort: what cannot be taken back now, recovery finds by its intent.
     private func takeBack() {
-        for file in placed { try? withdraw(file, from: root) }
+        for (file, staged) in zip(placed, staged) {
+            _ = try? root.takeBack(
+                file, token: staged.plan.token, hash: staged.plan.hash, seeing: staged.source, probe: WriterProbe(),
+                work: work)
+        }
         placed = []
-    }
-}
-
-extension StagedFile {
-    /// Whether the file under `name` has this copy's content.
-    fileprivate func isEqual(to name: BytePath, _ work: FileWork) throws(FilingError) -> Bool {
-        try holds(name, in: directory, hash: plan.hash, size: source.identity.size, work, .nameCopy)
     }
 }

@@ -63,9 +63,16 @@ package final class SourceFile: Sendable {
 
     /// Opens `path` beneath `root`; throws ``FilingError/Cause/refused(_:)`` for whatever is not a regular file with
     /// one name.
-    package init(_ path: BytePath, beneath root: borrowing OwnedDescriptor) throws(FilingError) {
+    package convenience init(_ path: BytePath, beneath root: borrowing OwnedDescriptor) throws(FilingError) {
+        let parent: OwnedDescriptor
+        do { parent = try root.openDirectoryBeneath(path.parent) } catch { throw FilingError(opening: path, error) }
+        try self.init(path, in: parent)
+    }
+
+    /// The same for the name of `path` in `parent`.
+    private init(_ path: BytePath, in parent: consuming OwnedDescriptor) throws(FilingError) {
         self.path = path
-        do { directory = try root.openDirectoryBeneath(path.parent) } catch { throw FilingError(opening: path, error) }
+        directory = parent
         let opened = try Self.open(path, in: directory)
         status = opened.status
         content = opened.content
@@ -103,6 +110,18 @@ package final class SourceFile: Sendable {
         throw FilingError(.openSource, .source, .sourceChanged("while it was opened"), path: path)
     }
 
+    /// The same file, opened again by its name, with the status that it has now. Throws
+    /// ``FilingError/Cause/sourceChanged(_:)`` unless its content is as it was.
+    func reopened() throws(FilingError) -> SourceFile {
+        let parent: OwnedDescriptor
+        do { parent = try directory.openDirectoryBeneath("") } catch { throw FilingError(opening: path, error) }
+        let again = try SourceFile(path, in: parent)
+        guard again.status.device == status.device, again.identity.hasSameContent(as: identity) else {
+            throw FilingError(.checkSourceAgain, .source, .sourceChanged("it was written to"), path: path)
+        }
+        return again
+    }
+
     /// Throws ``FilingError/Cause/sourceChanged(_:)`` unless the name still leads to this file and nothing about it
     /// has changed since it was opened.
     package func requireUnchanged(_ step: FilingStep) throws(FilingError) {
@@ -131,17 +150,6 @@ package final class SourceFile: Sendable {
             throw FilingError(.checkSourceAgain, .source, .sourceChanged("it was written to"), path: path)
         }
         return now
-    }
-
-    /// The same, but its attributes may have changed, and its name for a while: whether its content stands under its
-    /// own name.
-    package func requireStanding(_ step: FilingStep) throws(FilingError) {
-        let named = try filing(step, .source, path) { () throws(SystemCallError) in
-            try FileStatus(of: name, in: directory)
-        }
-        guard named.device == status.device, named.identity.hasSameContent(as: identity) else {
-            throw FilingError(step, .source, .sourceChanged("its name leads to another file"), path: path)
-        }
     }
 
     private func require(_ now: FileStatus, _ step: FilingStep) throws(FilingError) {

@@ -1,5 +1,5 @@
 package import FileValues
-import LinuxKernel
+package import LinuxKernel
 import SystemPackage
 
 /// A file that stands under its final name.
@@ -10,8 +10,8 @@ package struct PlacedFile: Hashable, Sendable {
     package let wasThere: Bool
     /// How the bytes were brought over; nil if they were there.
     package let method: CopyMethod?
-    /// The inode of a copy that was made; nil if it was there.
-    let inode: UInt64?
+    /// Its status under that name, when its content had been read again.
+    package let status: FileStatus
 }
 
 extension StagedFile {
@@ -21,35 +21,62 @@ extension StagedFile {
     /// The name is durable only after ``syncDirectory(work:)``.
     package func giveName(work: FileWork = FileWork()) throws(FilingError) -> PlacedFile {
         work.willEnter(.nameCopy)
-        let inode = try filing(.nameCopy, .destination, plan.path) { () throws(SystemCallError) in
-            try FileStatus(of: content).identity.inode
-        }
         for attempt in 0..<(plan.isExact ? 1 : Self.attempts) {
             let name = plan.candidate(attempt)
-            let path = plan.directory.appending(name)
             switch try tryName(name) {
-            case .named:
-                temporaryName = nil
-                return PlacedFile(path: path, wasThere: false, method: method, inode: inode)
+            case .named: return try named(name)
             case .anonymousRefused:
                 // Known only now that this file system makes anonymous files but can't name them.
                 root.means.remove(.anonymousTemporary)
                 let again = try StagedFile.stage(plan, from: source, in: root, work: work)
                 return try again.giveName(work: work)
             case .taken:
-                let size = source.identity.size
-                guard try holds(name, in: directory, hash: plan.hash, size: size, work, .nameCopy) else { continue }
-                try discardTemporary()
-                return PlacedFile(path: path, wasThere: true, method: nil, inode: nil)
+                guard let equal = try equalFile(under: name, work) else { continue }
+                return try found(equal, under: name)
             }
         }
         throw FilingError(.nameCopy, .destination, .noFreeName, path: plan.path)
     }
 
+    /// The copy has `name` now.
+    func named(_ name: BytePath) throws(FilingError) -> PlacedFile {
+        temporaryName = nil
+        let status = try filing(.nameCopy, .destination, plan.path) { () throws(SystemCallError) in
+            do throws(SystemCallError) { return try FileStatus(of: content) } catch {
+                // FUSE loses an open file with its first name. What it says of the new one is believed by nobody.
+                guard error.code == .staleNFSFileHandle else { throw error }
+                return try FileStatus(of: name, in: directory)
+            }
+        }
+        return PlacedFile(path: plan.directory.appending(name), wasThere: false, method: method, status: status)
+    }
+
+    /// An equal file has `name` already; the copy is not needed.
+    func found(_ equal: FileStatus, under name: BytePath) throws(FilingError) -> PlacedFile {
+        try discardTemporary()
+        return PlacedFile(path: plan.directory.appending(name), wasThere: true, method: nil, status: equal)
+    }
+
+    /// The file under `name`, if it has the content of this copy. Throws if it is the source itself, which another path
+    /// leads to: that is no copy.
+    func equalFile(under name: BytePath, _ work: FileWork) throws(FilingError) -> FileStatus? {
+        let size = source.identity.size
+        guard let equal = try holds(name, in: directory, hash: plan.hash, size: size, work, .nameCopy) else {
+            return nil
+        }
+        if equal.device == source.status.device, equal.identity.inode == source.identity.inode {
+            let path = plan.directory.appending(name)
+            throw FilingError(.nameCopy, .either, .noOtherCopy(.sameFile(path)), path: source.path)
+        }
+        return equal
+    }
+
     /// Makes the new name durable.
     package func syncDirectory(work: FileWork = FileWork()) throws(FilingError) {
         work.willEnter(.syncDestination)
-        try filing(.syncDestination, .destination, plan.path) { () throws(SystemCallError) in try directory.sync() }
+        try filing(.syncDestination, .destination, plan.path) { () throws(SystemCallError) in
+            try directory.syncDirectory()
+        }
     }
 
     static let attempts = 1_000
@@ -60,29 +87,23 @@ extension StagedFile {
     func tryName(_ name: BytePath) throws(FilingError) -> Naming {
         guard let temporaryName else { return try linkAnonymous(as: name) }
         var refusal: SystemCallError?
+        // A server refuses a second name that is taken; the flag of a rename may be looked at in a cache alone.
+        if root.means.contains(.link) {
+            do {
+                if try directory.giveSecondName(name, in: directory, to: temporaryName) { return .named }
+                root.means.remove(.link)
+            } catch { if error.code == .fileExists { return .taken } else { throw failed(error, name) } }
+        }
         if root.means.contains(.renameNoReplace) {
             do {
                 try directory.rename(temporaryName, to: directory, as: name)
                 return .named
-            } catch  where error.code == .fileExists {
-                return .taken
-            } catch  where [.invalidArgument, .noFunction, .notSupported].contains(error.code) {
+            } catch {
+                if error.code == .fileExists { return .taken }
+                guard error.isRefusal else { throw failed(error, name) }
                 root.means.remove(.renameNoReplace)
                 refusal = error
-            } catch { throw failed(error, name) }
-        }
-        if root.means.contains(.link) {
-            do { try directory.link(temporaryName, as: name) } catch  where error.code == .fileExists {
-                return .taken
-            } catch  where [.notPermitted, .noFunction, .notSupported].contains(error.code) {
-                throw FilingError(.nameCopy, .destination, .cannotNameSafely(error), path: plan.path)
-            } catch { throw failed(error, name) }
-            do { try directory.remove(temporaryName) } catch {
-                // Two names now, and that of the photo is the one to go: another try then finds nothing in its way.
-                try? directory.remove(name)
-                throw failed(error, temporaryName)
             }
-            return .named
         }
         let reason = refusal ?? SystemCallError("renameat2", .notSupported, path: name)
         throw FilingError(.nameCopy, .destination, .cannotNameSafely(reason), path: plan.path)
@@ -105,7 +126,7 @@ extension StagedFile {
 
     func discardTemporary() throws(FilingError) {
         guard let temporaryName else { return }
-        do { try directory.remove(temporaryName) } catch { throw failed(error, temporaryName) }
+        do { try removeUnfinished(temporaryName, in: directory) } catch { throw failed(error, temporaryName) }
         self.temporaryName = nil
     }
 
@@ -117,37 +138,39 @@ extension StagedFile {
 /// Whether `name` in `directory` is a regular file with this content. If so it is synced before the answer, since
 /// whoever put it there may not have.
 ///
-/// False if it is missing, of another kind or size, or damaged beyond reading; throws where a later try could give
-/// another answer.
+/// Its status; nil if it is missing, of another kind or size, or damaged beyond reading. Throws where a later try could
+/// give another answer.
 func holds(
     _ name: BytePath, in directory: borrowing OwnedDescriptor, hash: ContentHash, size: UInt64, _ work: FileWork,
     _ step: FilingStep
-) throws(FilingError) -> Bool {
+) throws(FilingError) -> FileStatus? {
     do {
         let file = try openRegular(name, size: size, in: directory, step)
-        guard let file else { return false }
+        guard let file else { return nil }
+        let status = try filing(step, .destination, name) { () throws(SystemCallError) in try FileStatus(of: file) }
         file.dropCachedPages()
         let read = try hashContent(of: file, expectedSize: size, work: work, step, .destination, path: name)
-        guard read == HashedContent(hash: hash, size: size) else { return false }
+        guard read == HashedContent(hash: hash, size: size) else { return nil }
         try filing(step, .destination, name) { () throws(SystemCallError) in try file.sync() }
-        return true
+        return status
     } catch {
         switch error.kind {
         // A name that leads to nothing that we can read is not ours; of a photo that was filed, that is no answer.
         case .gone, .permission, .other:
-            if step == .nameCopy || isMissing(error.code) { return false } else { throw error }
+            if step == .nameCopy || isMissing(error.code) { return nil } else { throw error }
         // Reading a damaged file; a sync that failed must not be taken for one.
-        case .inputOutput where error.code == .ioError && !error.isSync: return false
+        case .inputOutput where error.code == .ioError && !error.isSync: return nil
         default: throw error
         }
     }
 }
 
-private func isMissing(_ code: Errno?) -> Bool {
+func isMissing(_ code: Errno?) -> Bool {
     [.noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels].contains(code)
 }
 
-private func openRegular(
+/// The file `name`, open, if it is a regular one of this size.
+func openRegular(
     _ name: BytePath, size: UInt64, in directory: borrowing OwnedDescriptor, _ step: FilingStep
 ) throws(FilingError) -> OwnedDescriptor? {
     do throws(SystemCallError) {

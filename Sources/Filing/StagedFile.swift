@@ -85,7 +85,7 @@ package final class StagedFile {
 
     deinit {
         // Nothing to be done about an error here: the name stands in the intent row, and recovery removes it.
-        if let temporaryName { try? directory.remove(temporaryName) }
+        if let temporaryName { try? removeUnfinished(temporaryName, in: directory) }
     }
 
     private func setAttributes() throws(FilingError) {

@@ -1,3 +1,4 @@
+package import FileValues
 import Glibc
 package import LinuxKernel
 package import SystemPackage
@@ -20,6 +21,8 @@ package enum WriterDoubt: Hashable, Sendable, CustomStringConvertible {
     case otherOwner
     /// A lease was granted, but this file system grants it in spite of some writers.
     case fileSystem(FileSystemKind)
+    /// A lease was granted, but the file lies in this directory, which an NFS server of this machine exports.
+    case exported(BytePath)
     /// The kernel refused for another reason.
     case refused(Errno)
 
@@ -29,6 +32,7 @@ package enum WriterDoubt: Hashable, Sendable, CustomStringConvertible {
         case .signalNotBlocked: "leases are off: SIGIO is not blocked"
         case .otherOwner: "it belongs to another user, and CAP_LEASE is missing"
         case .fileSystem(let kind): "\(kind.name) can't say who writes"
+        case .exported(let root): "\(root) is exported by NFS, whose clients write unseen"
         case .refused(let code): "no lease: \(code)"
         }
     }
@@ -39,9 +43,14 @@ package enum WriterDoubt: Hashable, Sendable, CustomStringConvertible {
 /// A value; safe on any thread. See fcntl(2), F_SETLEASE.
 package struct WriterProbe: Sendable {
     private let isSafe: Bool
+    private let exports: ExportedTrees
 
-    /// Looks once whether SIGIO can't end this process; make it after `main` blocked that signal.
-    package init() { isSafe = isSignalHarmless(SIGIO) }
+    /// Looks once whether SIGIO can't end this process; make it after `main` blocked that signal. What lies in `exports` may
+    /// have writers of which no lease tells.
+    package init(exports: ExportedTrees = .system) {
+        isSafe = isSignalHarmless(SIGIO)
+        self.exports = exports
+    }
 
     /// Whether `source` has a writer now.
     package func probe(_ source: SourceFile) -> WriterVerdict {
@@ -49,7 +58,9 @@ package struct WriterProbe: Sendable {
         let kind: FileSystemKind
         do { kind = try FileSystemStatus(of: source.content).kind } catch { return .cannotTell(.refused(error.code)) }
         if kind.leases == .nothing { return .cannotTell(.fileSystem(kind)) }
-        return Self.verdict(on: source.content.askForReadLease(), kind: kind)
+        let verdict = Self.verdict(on: source.content.askForReadLease(), kind: kind)
+        if verdict != .writerOpen, let root = exports.root(of: source.directory) { return .cannotTell(.exported(root)) }
+        return verdict
     }
 
     /// What an answer means on such a file system. Pure.

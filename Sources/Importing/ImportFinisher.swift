@@ -35,6 +35,7 @@ final class ImportFinisher: Sendable {
     private let root: OwnedDescriptor
     private let inbox: ImportInbox
     private let memory: ImportMemory?
+    private let knowledge: ImportKnowledge
     private let date: String
     private let state = Locked(State())
     private let something = DispatchSemaphore(value: 0)
@@ -44,11 +45,13 @@ final class ImportFinisher: Sendable {
 
     /// `date` names the directory of a new run: 2026-11-22.
     init(
-        _ plan: ImportPlan, root: consuming OwnedDescriptor, inbox: ImportInbox, memory: ImportMemory?, date: String
+        _ plan: ImportPlan, root: consuming OwnedDescriptor, inbox: ImportInbox, knowledge: ImportKnowledge,
+        memory: ImportMemory?, date: String
     ) throws(SystemCallError) {
         self.plan = plan
         self.root = root
         self.inbox = inbox
+        self.knowledge = knowledge
         self.memory = memory
         self.date = date
         // Not its first value: libdispatch traps where a semaphore goes with less than that.
@@ -183,7 +186,7 @@ final class ImportFinisher: Sendable {
                         fresh.append((copy, path.appending(name)))
                     } catch { fail(copy, ImportTrouble(error, "the inbox").reason) }
                 }
-                try directory.sync()
+                try directory.syncDirectory()
                 placed += fresh
                 // Where its name was taken: what waits there by that name is another file.
                 let others = fresh.filter { copy, path in path.name != copy.source.name }
@@ -231,7 +234,8 @@ final class ImportFinisher: Sendable {
         for (copy, path) in placed {
             var finding = ImportFinding(.copied, copy.source.path, size: copy.source.size, path.escaped)
             if plan.removes {
-                finding.kept = ImportRemoval.remove(copy.source, hash: copy.hash, root: root) { [self] in isAbandoned }
+                let removal = ImportRemoval(knowledge: knowledge) { [self] in isAbandoned }
+                finding.kept = removal.remove(copy.source, copy.line(as: path).1, .waiting(path), root: root)
                 if finding.kept == nil { finding.source = .removed }
             }
             state.withLock { $0.findings.append(finding) }

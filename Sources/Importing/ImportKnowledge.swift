@@ -4,8 +4,8 @@ import Filing
 import LinuxKernel
 import SystemPackage
 
-/// What is known of files before they are copied: by earlier runs, the inbox and the catalogue.
-final class ImportKnowledge {
+/// What is known of files before they are copied: by earlier runs, the inbox and the catalogue. Any thread.
+final class ImportKnowledge: Sendable {
     /// What makes a copy needless.
     enum Answer {
         case known(StoredPhoto)
@@ -17,17 +17,13 @@ final class ImportKnowledge {
     private let plan: ImportPlan
     private let inbox: OwnedDescriptor
     private let catalogue: Catalogue?
-    private let memory: ImportMemory?
     private let sizes: SizeFilter
 
-    init(
-        _ plan: ImportPlan, inbox: consuming OwnedDescriptor, catalogue: Catalogue?, memory: ImportMemory?
-    ) throws(CatalogueError) {
+    init(_ plan: ImportPlan, inbox: consuming OwnedDescriptor, catalogue: Catalogue?) throws(CatalogueError) {
         self.plan = plan
         self.inbox = inbox
         self.catalogue = catalogue
-        self.memory = memory
-        let sizes = SizeFilter()
+        var sizes = SizeFilter()
         try catalogue?.eachPhotoSize { sizes.insert($0) }
         self.sizes = sizes
     }
@@ -36,7 +32,7 @@ final class ImportKnowledge {
     func answer(_ entry: ImportMemory.Entry, _ status: FileStatus) throws(CatalogueError) -> Answer? {
         // Twice, since it may be filed between the two looks.
         for _ in 0..<2 {
-            if let photo = try catalogue?.photo(withHash: entry.hash.bytes) { return .known(photo) }
+            if let photo = try filed(entry.hash) { return .known(photo) }
             // A copy has the time that the file had then: FAT shows it rounded once it was mounted anew.
             if let lying = try? FileStatus(of: entry.destination, beneath: inbox), lying.kind == .regular,
                 lying.identity.size == status.identity.size,
@@ -58,41 +54,32 @@ final class ImportKnowledge {
         return .decided("\(last.outcome.rawValue): \(last.reason)", at: last.destination)
     }
 
-    /// Whether a photo of this size is filed, so that the hash must be known before anything is copied.
+    /// Whether a photo of this size is recorded, so that the hash must be known before anything is copied.
     func mayBeFiled(size: UInt64) -> Bool { sizes.mayContain(size) }
 
-    /// The photo with this content, if it is filed.
+    /// The photo with this content, if it is recorded in the configured library and a file of its size is there. A record
+    /// alone is no copy: the library may be another one now, or have lost the file.
     func filed(_ hash: ContentHash) throws(CatalogueError) -> StoredPhoto? {
-        try catalogue?.photo(withHash: hash.bytes)
+        guard let library = plan.library, let stored = try catalogue?.photo(withHash: hash.bytes),
+            stored.photo.library == library, let root = try? openDirectory(library),
+            (try? plan.requireLibrary(root)) != nil,
+            let status = try? FileStatus(of: stored.photo.libraryPath, beneath: root), status.kind == .regular,
+            status.identity.size == stored.photo.size
+        else { return nil }
+        return stored
     }
 
-    /// Whether what makes a copy needless is there, whole and durable, so that the source may go. Reads it.
-    func stands(_ answer: Answer, _ hash: ContentHash, size: UInt64, _ copier: ImportCopier) throws -> Bool {
-        guard let (file, directory) = try? place(of: answer), (try? file.descriptor.sync()) != nil,
-            // A run that was killed right after it named a copy may have left the name where a power cut takes it.
-            (try? directory.descriptor.sync()) != nil
-        else { return false }
-        file.descriptor.dropCachedPages()
-        do {
-            let read = try copier.read(file.descriptor, size: size, "the copy") { _, _ throws(SystemCallError) in }
-            return read == hash
-        } catch is ImportTrouble { return false }
-    }
-
-    private func place(of answer: Answer) throws(SystemCallError) -> (SharedFile, SharedFile) {
+    /// Where the copy is that makes another needless; nil if it is nowhere.
+    func copy(of answer: Answer, _ hash: ContentHash, size: UInt64) -> RecordedCopy? {
         switch answer {
-        case .known(let photo): try open(photo.photo.libraryPath, beneath: try openDirectory(photo.photo.library))
-        case .waiting(let path): try open(path, beneath: inbox)
-        case .decided(_, let path?): try open(path.name, beneath: try openDirectory(path.parent))
-        case .decided(_, nil): throw SystemCallError("open", .noSuchFileOrDirectory)
+        case .known(let photo):
+            RecordedCopy(
+                root: photo.photo.library, path: photo.photo.libraryPath, hash: hash, size: size,
+                requirePlace: plan.requireLibrary)
+        case .waiting(let path): RecordedCopy(root: plan.inboxPath, path: path, hash: hash, size: size)
+        case .decided(_, let path?): RecordedCopy(root: path.parent, path: path.name, hash: hash, size: size)
+        case .decided(_, nil): nil
         }
-    }
-
-    private func open(
-        _ path: BytePath, beneath root: borrowing OwnedDescriptor
-    ) throws(SystemCallError) -> (SharedFile, SharedFile) {
-        let directory = SharedFile(try root.openDirectoryBeneath(path.parent))
-        return (SharedFile(try directory.descriptor.openBeneath(path.name, [.read, .nonBlocking])), directory)
     }
 }
 
@@ -106,11 +93,11 @@ extension FileTime {
 }
 
 /// Which sizes have occurred, in a megabyte, whatever their number; says yes too often, never too seldom.
-final class SizeFilter {
+struct SizeFilter {
     private static let bits = 1 << 23
     private var words = [UInt64](repeating: 0, count: bits / 64)
 
-    func insert(_ size: UInt64) {
+    mutating func insert(_ size: UInt64) {
         let bit = Self.bit(of: size)
         words[bit >> 6] |= 1 << UInt64(bit & 63)
     }

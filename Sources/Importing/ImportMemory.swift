@@ -124,11 +124,11 @@ package final class ImportMemory: Sendable {
         return Self.parse(bytes[..<end])
     }
 
-    /// The name that a file of `directory` had before it was set aside under `token`, by ``ImportRemoval/token(for:)``.
-    func name(setAsideAs token: String, in directory: BytePath) -> BytePath? {
+    /// The name that a file of `directory` had before it was set aside with `mark`, by ``ImportRemoval/mark(for:)``.
+    func name(setAsideAs mark: String, in directory: BytePath) -> BytePath? {
         for start in state.withLock({ Set($0.lines.values) }) {
             guard let (key, _) = line(at: start) else { continue }
-            if key.path.parent == directory, ImportRemoval.token(for: key.path) == token { return key.path.name }
+            if key.path.parent == directory, ImportRemoval.mark(for: key.path) == mark { return key.path.name }
         }
         return nil
     }

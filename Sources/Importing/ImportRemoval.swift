@@ -1,59 +1,101 @@
 import FileValues
 import Filing
+import Glibc
 import LinuxKernel
 import SystemPackage
 
-/// Takes files out of the source, once what they hold is durable elsewhere.
+/// Removes files from the source while their bytes are seen in a copy; see
+/// ``SourceFile/remove(token:hash:seeing:probe:work:syncing:timesTellEverything:)``.
 ///
-/// As filing does it: the name is set aside, looked at once more, and only then removed; see ``SourceFile/remove(token:hash:probe:work:syncing:timesTellEverything:)``.
-/// The name that it has in between is made from its path, so that the next run gives a file back what a killed one
-/// left so.
-enum ImportRemoval {
-    /// What stands in the name of a file that is set aside.
-    static func token(for path: BytePath) -> String {
-        var hasher = ContentHasher()
-        path.bytes.withUnsafeBytes { hasher.update($0) }
-        return "import-" + hasher.hash().description.prefix(32)
+/// The name that a file has in between begins with a mark that is made from its path, so that the next run gives a file
+/// its name back that a killed one had set aside.
+struct ImportRemoval {
+    let knowledge: ImportKnowledge
+    let shouldStop: () -> Bool
+
+    /// How often a copy is looked for while the daemon moves it elsewhere, and how long to wait in between, in
+    /// microseconds: a move takes a few milliseconds, and the thread is the import's own.
+    private static let attempts = 50
+    private static let pause: UInt32 = 20_000
+
+    /// Removes a file that is still as `source` was opened, while its bytes are in the copy that `answer` names, or in the one
+    /// that the daemon made of that; nil if it is gone now, else why it is not. The caller keeps `source` open: on FAT the
+    /// number of a file that nobody has open may be given to another.
+    func remove(
+        _ source: OpenSource, _ line: ImportMemory.Entry, _ answer: ImportKnowledge.Answer,
+        root: borrowing OwnedDescriptor
+    ) -> String? {
+        var answer = answer
+        var reason = "its copy is missing"
+        for _ in 0..<Self.attempts where !shouldStop() {
+            if let copy = knowledge.copy(of: answer, line.hash, size: source.size) {
+                do throws(FilingError) {
+                    try remove(source, line.hash, seeing: copy, root)
+                    return nil
+                } catch {
+                    reason = Self.words(error)
+                    guard case .noOtherCopy(.missing) = error.cause else { return reason }
+                }
+            }
+            usleep(Self.pause)
+            guard let next = try? knowledge.answer(line, source.status) else { break }
+            answer = next
+        }
+        return reason
     }
 
-    /// Removes a file that is still as `source` was opened; nil if it is gone now, else why it is not. Whoever calls
-    /// keeps `source` open: on FAT the number of a file that nobody has open may be given to another.
-    static func remove(
-        _ source: OpenSource, hash: ContentHash, root: borrowing OwnedDescriptor, shouldStop: @escaping () -> Bool
-    ) -> String? {
-        do throws(FilingError) {
-            let file = try SourceFile(source.path, beneath: root)
-            guard file.status.device == source.status.device, file.identity == source.status.identity else {
-                return "it changed meanwhile"
-            }
-            let removal = try file.remove(
-                token: token(for: source.path), hash: hash, probe: WriterProbe(),
-                work: FileWork(shouldStop: shouldStop))
-            switch removal {
-            case .removed: return nil
-            case .kept(let error): return "it could not be removed: \(error.cause)"
-            }
-        } catch { return "it could not be removed: \(error.cause)" }
+    private func remove(
+        _ source: OpenSource, _ hash: ContentHash, seeing copy: RecordedCopy, _ root: borrowing OwnedDescriptor
+    ) throws(FilingError) {
+        // Before the file is set aside, which a card's users may see.
+        guard copy.mayStand else {
+            throw FilingError(.seeCopy, .destination, .noOtherCopy(.missing(copy.path)), path: source.path)
+        }
+        let file = try SourceFile(source.path, beneath: root)
+        guard file.status.device == source.status.device, file.identity == source.status.identity else {
+            throw FilingError(.checkSourceAgain, .source, .sourceChanged("it changed meanwhile"), path: source.path)
+        }
+        let removal = try file.remove(
+            token: "\(Self.mark(for: source.path))-\(FileNames.makeToken())", hash: hash, seeing: [.recorded(copy)],
+            probe: WriterProbe(), work: FileWork(shouldStop: shouldStop))
+        if case .kept(let error) = removal { throw error }
+    }
+
+    private static func words(_ error: FilingError) -> String {
+        if case .noOtherCopy(let doubt) = error.cause { return doubt.description }
+        return "it could not be removed: \(error.cause)"
+    }
+
+    // MARK: - After a crash
+
+    private static let prefix = "import-"
+    /// Hexadecimal digits of the path's hash: with 128 random bits after them they fit into a token.
+    private static let digits = 24
+
+    /// How the name begins of a file that is set aside.
+    static func mark(for path: BytePath) -> String {
+        var hasher = ContentHasher()
+        path.bytes.withUnsafeBytes { hasher.update($0) }
+        return prefix + hasher.hash().description.prefix(digits)
     }
 
     /// Gives the file that lies as `entry` in `directory` the name back that it had before a killed run set it aside.
     static func restore(
         _ entry: BytePath, in directory: OpenDirectory, _ memory: ImportMemory?
     ) -> BytePath? {
-        guard let token = token(of: entry), let memory,
-            let name = memory.name(setAsideAs: token, in: directory.path)
+        guard let mark = mark(of: entry), let memory, let name = memory.name(setAsideAs: mark, in: directory.path)
         else { return nil }
         do throws(SystemCallError) {
-            try directory.descriptor.rename(entry, to: directory.descriptor, as: name)
+            try directory.descriptor.giveName(name, to: entry)
             return name
         } catch { return nil }
     }
 
-    /// Whether a killed import left a file under this name.
-    static func token(of name: BytePath) -> String? {
-        let (prefix, suffix) = (Array((FileNames.prefix + "import-").utf8), Array(".aside.part".utf8))
+    /// The mark in the name of a file that a killed import left; nil in other names.
+    static func mark(of name: BytePath) -> String? {
+        let (prefix, suffix) = (Array((FileNames.prefix + prefix).utf8), Array(".aside.part".utf8))
         guard name.bytes.starts(with: prefix), name.bytes.suffix(suffix.count).elementsEqual(suffix) else { return nil }
         let token = name.bytes.dropFirst(FileNames.prefix.utf8.count).dropLast(suffix.count)
-        return String(decoding: token, as: UTF8.self)
+        return String(decoding: token.prefix(Self.prefix.utf8.count + digits), as: UTF8.self)
     }
 }

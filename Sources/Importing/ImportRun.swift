@@ -50,7 +50,7 @@ package final class ImportRun {
             let inboxRoot = try openDirectory(plan.inboxPath)
             let status = try FileStatus(of: inboxRoot)
             inbox = plan.isDry ? nil : try ImportInbox(plan.inboxPath, minFree: plan.minFree)
-            knowledge = try ImportKnowledge(plan, inbox: inboxRoot, catalogue: catalogue, memory: memory)
+            knowledge = try ImportKnowledge(plan, inbox: inboxRoot, catalogue: catalogue)
             survey = ImportSurvey(try plan.openSource(), inbox: status)
         } catch let error as SystemCallError { throw ImportFailure.system(error) } catch let error as CatalogueError {
             throw ImportFailure.catalogue("\(error)")
@@ -67,13 +67,15 @@ package final class ImportRun {
         do throws(SystemCallError) {
             if let inbox {
                 finisher = try ImportFinisher(
-                    plan, root: try plan.openSource(), inbox: inbox, memory: memory, date: date)
+                    plan, root: try plan.openSource(), inbox: inbox, knowledge: knowledge, memory: memory,
+                    date: date)
             } else {
                 finisher = nil
             }
         } catch { throw ImportFailure.system(error) }
         do {
-            let walk = ImportWalk(plan, root: root, inbox: inbox, knowledge: knowledge, memory: memory) {
+            let removal = ImportRemoval(knowledge: knowledge, shouldStop: control.shouldAbandon)
+            let walk = ImportWalk(plan, root: root, inbox: inbox, removal: removal, memory: memory) {
                 [control] in control.shouldAbandon()
             }
             try all(directories, walk, finisher)

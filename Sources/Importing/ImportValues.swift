@@ -18,6 +18,10 @@ package struct ImportPlan: Sendable {
     package var removes: Bool
     /// Whether nothing is to be done, only said.
     package var isDry: Bool
+    /// The configured library; nil if none is known, so that nothing counts as filed.
+    package var library: BytePath?
+    /// Throws unless the open directory is that library.
+    package var requireLibrary: @Sendable (borrowing OwnedDescriptor) throws -> Void
     /// Why the daemon would leave a file alone that lies at this path of the inbox; nil if it would not.
     package var exclusion: @Sendable (BytePath) -> String?
 
@@ -28,7 +32,9 @@ package struct ImportPlan: Sendable {
 
     package init(
         source: BytePath, root: SharedFile? = nil, inbox: String, inboxPath: BytePath, minFree: UInt64 = 0,
-        removes: Bool = false, isDry: Bool = false, exclusion: @escaping @Sendable (BytePath) -> String? = { _ in nil }
+        removes: Bool = false, isDry: Bool = false, library: BytePath?,
+        requireLibrary: @escaping @Sendable (borrowing OwnedDescriptor) throws -> Void,
+        exclusion: @escaping @Sendable (BytePath) -> String? = { _ in nil }
     ) {
         self.source = source
         self.root = root
@@ -37,6 +43,8 @@ package struct ImportPlan: Sendable {
         self.minFree = minFree
         self.removes = removes
         self.isDry = isDry
+        self.library = library
+        self.requireLibrary = requireLibrary
         self.exclusion = exclusion
     }
 }
@@ -47,7 +55,7 @@ package struct ImportFinding: Hashable, Sendable {
     package enum What: String, CaseIterable, Hashable, Sendable {
         /// Its verified copy lies in the inbox (or would, in a dry run).
         case copied
-        /// Its content is in the library.
+        /// Its content is recorded in the configured library and its file is there.
         case known
         /// An earlier run copied it, and the daemon has not filed it yet.
         case waiting

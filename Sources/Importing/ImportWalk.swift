@@ -1,7 +1,6 @@
 import Catalogue
 import FileValues
 import Filing
-import Glibc
 import LinuxKernel
 import PhotoModel
 import SystemPackage
@@ -21,21 +20,21 @@ final class ImportWalk {
     private let knowledge: ImportKnowledge
     private let memory: ImportMemory?
     private let copier: ImportCopier
-    private let shouldAbandon: () -> Bool
+    private let removal: ImportRemoval
     /// Files that are read ahead while others are worked on: this set's first, and the next one's.
     private var ahead: [OpenSource] = []
 
     /// `inbox` is nil in a dry run.
     init(
-        _ plan: ImportPlan, root: SharedFile, inbox: ImportInbox?, knowledge: ImportKnowledge, memory: ImportMemory?,
+        _ plan: ImportPlan, root: SharedFile, inbox: ImportInbox?, removal: ImportRemoval, memory: ImportMemory?,
         shouldAbandon: @escaping () -> Bool
     ) {
         self.plan = plan
         self.root = root
         self.inbox = inbox
-        self.knowledge = knowledge
+        self.removal = removal
+        knowledge = removal.knowledge
         self.memory = memory
-        self.shouldAbandon = shouldAbandon
         copier = ImportCopier(shouldAbandon: shouldAbandon)
     }
 
@@ -62,7 +61,7 @@ final class ImportWalk {
         at entry: SourceEntry, in directory: OpenDirectory, withNewPhoto: Bool, told: (UInt64) -> Void
     ) throws -> Result {
         var entry = entry
-        if ImportRemoval.token(of: entry.name) != nil, plan.removes, inbox != nil,
+        if ImportRemoval.mark(of: entry.name) != nil, plan.removes, inbox != nil,
             let name = ImportRemoval.restore(entry.name, in: directory, memory)
         {
             entry = SourceEntry(
@@ -115,7 +114,7 @@ final class ImportWalk {
                     return .finding(finding(answer, path, source.size))
                 }
             } else if try readAgain(source, line, answer, told) {
-                return .finding(isMove ? try removed(answer, line, source) : finding(answer, path, source.size))
+                return .finding(isMove ? try removed(answer, line.hash, source) : finding(answer, path, source.size))
             }
         }
         if !entry.hasPhotoName, try !mayBePhoto(source) {
@@ -194,48 +193,24 @@ final class ImportWalk {
         }
     }
 
-    /// The same for what was remembered. Its copy may be taken up by the daemon just while it is read, and is then looked
-    /// for where it went.
     private func removed(
-        _ answer: ImportKnowledge.Answer, _ line: ImportMemory.Entry, _ source: OpenSource
-    ) throws -> ImportFinding {
-        var answer = answer
-        for _ in 0..<Self.looks where !shouldAbandon() {
-            if try knowledge.stands(answer, line.hash, size: source.size, copier) {
-                return try removed(answer, line.hash, source, wasRead: true)
-            }
-            usleep(Self.pause)
-            guard let next = try knowledge.answer(line, source.status) else { break }
-            answer = next
-        }
-        return try removed(answer, line.hash, source)
-    }
-
-    /// How often a copy that goes elsewhere is looked for, and how long to wait in between, in microseconds: a move takes
-    /// a few milliseconds, and this thread is the import's own.
-    private static let looks = 50
-    private static let pause: UInt32 = 20_000
-
-    private func removed(
-        _ answer: ImportKnowledge.Answer, _ hash: ContentHash, _ source: OpenSource, wasRead: Bool = false
+        _ answer: ImportKnowledge.Answer, _ hash: ContentHash, _ source: OpenSource
     ) throws -> ImportFinding {
         var finding = finding(answer, source.path, source.size)
-        guard try wasRead || knowledge.stands(answer, hash, size: source.size, copier) else {
-            finding.kept = "its copy could not be read again as it was"
-            return finding
-        }
         // By this line the next run finds the name again that it has, should this one be killed while it is set aside.
         let key = ImportMemory.Key(source.path, source.status)
-        if let memory, !memory.holds(key) {
-            let sample = try copier.sample(source)
-            do throws(SystemCallError) {
-                let line = ImportMemory.Entry(
-                    hash: hash, sample: sample, modified: source.status.identity.modified, read: FileTime.now.seconds,
-                    destination: source.path)
-                try memory.add([(key, line)])
-            } catch { throw ImportTrouble(error, "what is remembered") }
+        var line = memory?.entry(key)
+        if line == nil || memory?.holds(key) != true {
+            let made = ImportMemory.Entry(
+                hash: hash, sample: try copier.sample(source), modified: source.status.identity.modified,
+                read: FileTime.now.seconds, destination: line?.destination ?? source.path)
+            do throws(SystemCallError) { try memory?.add([(key, made)]) } catch {
+                throw ImportTrouble(error, "what is remembered")
+            }
+            line = made
         }
-        finding.kept = ImportRemoval.remove(source, hash: hash, root: root.descriptor, shouldStop: shouldAbandon)
+        guard let line else { return finding }
+        finding.kept = removal.remove(source, line, answer, root: root.descriptor)
         if finding.kept == nil { finding.source = .removed }
         return finding
     }

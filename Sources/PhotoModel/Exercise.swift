@@ -8,6 +8,11 @@ package func exerciseReader(_ bytes: [UInt8]) {
     guard let report = try? PhotoReader.read(&source, name: name) else {
         preconditionFailure("reading from memory cannot fail")
     }
+    let pixels = (try? PhotoReader.pixelRanges(of: &source, name: name)) ?? []
+    precondition(pixels.allSatisfy { $0.bytes.upperBound <= source.size && !$0.bytes.isEmpty })
+    if let checked = pixels.first(where: { $0.rule == .checked }) {
+        _ = try? PhotoReader.isSound(checked, of: &source)
+    }
     let decision = CaptureDateDecision(
         recorded: report.dates, name: name, modified: FileTime(seconds: Int64(bytes.count) - 500, nanoseconds: 0),
         now: FileTime(seconds: 4_000_000_000, nanoseconds: 0), zone: { _ in 3_600 })

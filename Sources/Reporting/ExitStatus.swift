@@ -8,10 +8,10 @@ package enum ExitStatus: Int32, CaseIterable, Hashable, Sendable {
     /// Done, but something is left: photos are deferred, or a warning is shown. Never 1, which shells use.
     case someLeft = 3
     case noMatch = 4
-    /// Filing is stopped.
+    /// Filing is stopped, or would have to be: what lies at the library's path is not the library.
     case stopped = 5
     case usage = 64
-    /// The daemon is not running.
+    /// The daemon, the library or the catalogue is not there.
     case unavailable = 69
     case busy = 75
     case permission = 77

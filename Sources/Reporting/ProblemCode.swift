@@ -47,6 +47,7 @@ package enum ProblemCode: String, CaseIterable, Hashable, Comparable, Sendable {
     case inboxPaused = "PI-210"
     case cardIncomplete = "PI-211"
     case downloadsWait = "PI-212"
+    case inboxTaken = "PI-213"
 
     case photosDeferred = "PI-310"
     case photosQuarantined = "PI-311"
@@ -58,11 +59,18 @@ package enum ProblemCode: String, CaseIterable, Hashable, Comparable, Sendable {
     case libraryStalled = "PI-405"
     case libraryReplaced = "PI-406"
     case libraryDamaged = "PI-407"
+    case placeTaken = "PI-408"
+    case photosElsewhere = "PI-409"
+    case placesNested = "PI-410"
+    case photosUnrecorded = "PI-411"
+    case placeAway = "PI-412"
+    case libraryUnsuitable = "PI-413"
 
     case catalogueFull = "PI-501"
     case catalogueDamaged = "PI-502"
     case catalogueNewer = "PI-503"
     case catalogueRebuilding = "PI-504"
+    case catalogueReplaced = "PI-505"
 
     package static func < (left: ProblemCode, right: ProblemCode) -> Bool { left.rawValue < right.rawValue }
 }

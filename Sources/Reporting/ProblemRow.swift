@@ -53,14 +53,15 @@ extension ProblemCode {
             .noWatchInstance:
             daemonRow
         case .inboxPolled, .watchLimit, .inboxMissing, .inboxGone, .directoryUnreadable, .inboxStalled, .sourceKept,
-            .eventsMissed, .inboxPaused, .cardIncomplete, .downloadsWait:
+            .eventsMissed, .inboxPaused, .cardIncomplete, .downloadsWait, .inboxTaken:
             inboxRow
         case .marksRefused, .decoderUnavailable, .decoderUnconfined: daemonRow
         case .photosDeferred, .photosQuarantined: photoRow
         case .libraryMissing, .libraryFull, .libraryReadOnly, .libraryFailing, .libraryStalled,
-            .libraryReplaced, .libraryDamaged:
+            .libraryReplaced, .libraryDamaged, .placeTaken, .photosElsewhere, .placesNested, .photosUnrecorded,
+            .placeAway, .libraryUnsuitable:
             libraryRow
-        case .catalogueFull, .catalogueDamaged, .catalogueNewer, .catalogueRebuilding: catalogueRow
+        case .catalogueFull, .catalogueDamaged, .catalogueNewer, .catalogueRebuilding, .catalogueReplaced: catalogueRow
         }
     }
 }

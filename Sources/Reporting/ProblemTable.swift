@@ -7,9 +7,11 @@ private let everythingStopped: [ProblemRow.Cause] = [
     .init(code: .libraryMissing, scope: .everywhere), .init(code: .libraryFull, scope: .everywhere),
     .init(code: .libraryReadOnly, scope: .everywhere), .init(code: .libraryFailing, scope: .everywhere),
     .init(code: .libraryStalled, scope: .everywhere), .init(code: .libraryReplaced, scope: .everywhere),
+    .init(code: .placesNested, scope: .everywhere), .init(code: .libraryUnsuitable, scope: .everywhere),
+    .init(code: .placeTaken, scope: .everywhere),
     .init(code: .catalogueFull, scope: .everywhere),
     .init(code: .catalogueDamaged, scope: .everywhere), .init(code: .catalogueNewer, scope: .everywhere),
-    .init(code: .catalogueRebuilding, scope: .everywhere),
+    .init(code: .catalogueRebuilding, scope: .everywhere), .init(code: .catalogueReplaced, scope: .everywhere),
 ]
 private let inboxAway: [ProblemRow.Cause] = [
     .init(code: .inboxMissing, scope: .sameSubject), .init(code: .inboxGone, scope: .sameSubject),
@@ -147,6 +149,11 @@ extension ProblemCode {
                 .warning, title: "inbox {inbox} has not answered for {age}: {path}",
                 effect: "its photos wait; other inboxes continue",
                 action: "look at the disk or the network behind it; it goes on by itself", hiddenBy: inboxAway)
+        case .inboxTaken:
+            ProblemRow(
+                .warning, title: "another daemon uses inbox {inbox}, {path}: {reason}",
+                effect: "photos there wait for it; other inboxes continue",
+                action: "stop one of the two, or give it an inbox of its own", see: manual)
         case .sourceKept:
             ProblemRow(
                 .warning, title: "{count|photo|photos} of {inbox} filed, but not removed there: {reason}",
@@ -187,6 +194,13 @@ extension ProblemCode {
             ProblemRow(
                 .stopped, title: "library cannot be written to: {path}: {reason}", effect: waiting,
                 action: "make {path'} writable for the user of photoinboxd; filing resumes by itself", see: manual)
+        case .libraryUnsuitable:
+            ProblemRow(
+                .stopped, title: "the library's file system cannot create names safely: {path}: {reason}",
+                effect: waiting,
+                action:
+                    "move the library to a file system with hard links (ext4, XFS, btrfs), or mount this one otherwise",
+                see: manual)
         case .libraryFailing:
             ProblemRow(
                 .stopped, title: "library disk fails: {path}: {reason}", effect: waiting,
@@ -203,12 +217,45 @@ extension ProblemCode {
                     mount the library at {path'}; it is found by itself. If what lies there is to be the library from \
                     now on: stop photoinboxd, then photoinboxd --accept-library
                     """, see: manual)
+        case .placesNested:
+            ProblemRow(
+                .stopped, title: "two directories of the configuration overlap: {reason}", effect: waiting,
+                action: """
+                    unmount one of them, or give each a directory of its own in the configuration; filing resumes by \
+                    itself
+                    """, see: manual)
         case .libraryDamaged:
             ProblemRow(
                 .warning,
                 title: "{count|filed photo is|filed photos are} missing or damaged in the library: {name}: {reason}",
                 effect: "what lies there is not what was filed; other photos continue",
                 action: "copy it back from a backup. If it was removed on purpose: photoinbox verify --repair",
+                see: manual, hiddenBy: everythingStopped)
+        case .placeTaken:
+            ProblemRow(
+                .stopped, title: "another daemon uses the library {path}: {reason}", effect: waiting,
+                action: "stop one of the two, or give it directories of its own; filing resumes by itself", see: manual)
+        case .photosElsewhere:
+            ProblemRow(
+                .warning,
+                title: "{count|recorded photo is|recorded photos are} in {path}, which is not the configured library",
+                effect: "they are not verified, and are filed again when they arrive again",
+                action: """
+                    photoinbox import {path'} brings them into the library of now; or set library to {path'} again
+                    """, see: manual)
+        case .placeAway:
+            ProblemRow(
+                .warning, title: "{path} is not available: {reason}",
+                effect: "files for it wait where they are; filing continues",
+                action: """
+                    mount it; it is found by itself. If it is to be what lies there from now on: stop photoinboxd, \
+                    then photoinboxd --accept-library
+                    """, see: manual)
+        case .photosUnrecorded:
+            ProblemRow(
+                .warning, title: "the library holds photos that are not in the catalogue: {name} in {path}",
+                effect: "they stay where they are, and are filed again when they arrive again",
+                action: "photoinbox adopt {path'}",
                 see: manual, hiddenBy: everythingStopped)
         default:
             ProblemRow(
@@ -228,6 +275,10 @@ extension ProblemCode {
             ProblemRow(
                 .stopped, title: "catalogue is being made anew from the library, since it was lost: {path}",
                 effect: waiting, action: "none needed: filing goes on when it is whole", see: manual)
+        case .catalogueReplaced:
+            ProblemRow(
+                .stopped, title: "catalogue was removed or replaced while it was open: {path}: {reason}",
+                effect: waiting, action: "none needed: it is written anew beside what is there", see: manual)
         case .catalogueNewer:
             ProblemRow(
                 .stopped, title: "catalogue was written by a newer photoinboxd: {path}", effect: waiting,

@@ -1,6 +1,6 @@
 package import FileValues
 import Glibc
-import LinuxKernel
+package import LinuxKernel
 
 /// What a check of the configuration asks of the file system; a test gives its own answers.
 package protocol FileSystemFacts {
@@ -14,6 +14,10 @@ package protocol FileSystemFacts {
     func hasUser(_ name: String) -> Bool
     /// Whether the system knows a group of this name or number.
     func hasGroup(_ name: String) -> Bool
+    /// What is mounted where.
+    func mounts() -> MountTable
+    /// Whether two directories meet whose mounts do not show it: a file that is made in one is looked for in the other.
+    func probe(_ first: BytePath, _ second: BytePath) -> PlaceMeeting.Relation?
 }
 
 /// What stands at a path.
@@ -37,31 +41,31 @@ package struct DirectoryFacts: Hashable, Sendable {
     package var isReadable: Bool
     /// Whether this process may add and remove names.
     package var isWritable: Bool
-    /// Device and inode: the same for one directory under several names.
-    package var device: UInt64
-    package var inode: UInt64
     /// Without links; nil if it could not be told.
     package var realPath: BytePath?
+    /// Nil if it could not be told.
+    package var place: KernelPlace?
 
-    package init(isReadable: Bool, isWritable: Bool, device: UInt64, inode: UInt64, realPath: BytePath?) {
+    package init(isReadable: Bool, isWritable: Bool, realPath: BytePath?, place: KernelPlace?) {
         self.isReadable = isReadable
         self.isWritable = isWritable
-        self.device = device
-        self.inode = inode
         self.realPath = realPath
+        self.place = place
     }
 }
 
 /// The answers of this machine, for this process's effective user. Blocks on the file system. See stat(2),
 /// faccessat(2), realpath(3).
 package struct LocalFileSystem: FileSystemFacts {
-    /// Longer than a disk takes to spin up, in seconds.
-    private static let patience = 15.0
+    /// How long an inbox may take to answer, in seconds.
+    private let patience: Double
 
-    package init() {}
+    /// By default longer than a disk takes to spin up.
+    package init(patience: Double = 15) { self.patience = patience }
 
     package func inbox(at path: BytePath) -> FileSystemEntry {
-        askAside(named: "check", patience: Self.patience) { entry(at: path) } ?? .unreachable("no answer for 15 s")
+        askAside(named: "check", patience: patience) { entry(at: path) }
+            ?? .unreachable("no answer for \(Int(patience)) s")
     }
 
     /// What says that the way is good, and what is at its end does not work at the moment.
@@ -80,7 +84,7 @@ package struct LocalFileSystem: FileSystemFacts {
             return .directory(
                 DirectoryFacts(
                     isReadable: mayAccess(path, R_OK | X_OK), isWritable: mayAccess(path, W_OK | X_OK),
-                    device: UInt64(status.st_dev), inode: UInt64(status.st_ino), realPath: realPath(of: path)))
+                    realPath: realPath(of: path), place: try? KernelPlace(at: path)))
         case S_IFIFO: return .fifo
         case S_IFREG: return .file(isExecutable: mayAccess(path, X_OK))
         default: return .other
@@ -93,6 +97,32 @@ package struct LocalFileSystem: FileSystemFacts {
             try checkTrusted(place, owners: owners, isProgram: isProgram)
             return nil
         } catch { return error.description }
+    }
+
+    package func mounts() -> MountTable { (try? MountTable.ofProcess()) ?? MountTable([]) }
+
+    package func probe(_ first: BytePath, _ second: BytePath) -> PlaceMeeting.Relation? {
+        if let relation = probe(first, in: second) { return relation }
+        return probe(second, in: first).map { relation in
+            switch relation {
+            case .firstInSecond: .secondInFirst
+            case .secondInFirst: .firstInSecond
+            case .same, .shared: relation
+            }
+        }
+    }
+
+    /// The same, with a file in `first` alone: nothing is made in `second`.
+    package func probe(_ first: BytePath, in second: BytePath) -> PlaceMeeting.Relation? {
+        let found: PlaceMeeting.Relation?? = askAside(named: "probe", patience: patience) {
+            switch PlaceProbe(first)?.find(around: second) {
+            case .there: .same
+            case .above: .secondInFirst
+            case .inside: .firstInSecond
+            case nil: nil
+            }
+        }
+        return found ?? nil
     }
 
     package func hasUser(_ name: String) -> Bool { getpwnam(name) != nil || UInt32(name).map { $0 != .max } ?? false }

@@ -171,7 +171,7 @@ extension Settings {
             .inbox, "patience", .span(least: .seconds(0), most: .seconds(30 * 86_400)), fallback: .text("10m"),
             example: "\"10m\"",
             "How long after its last change an incomplete file may stay so. Then it is set aside, in quarantine, with "
-                + "the reason beside it."),
+                + "the reason beside it; one that lacks only what viewers do without is filed."),
         key(
             .inbox, "exclude", .globs, fallback: .array([]), example: "[\"*.tmp\", \"@eaDir\"]",
             "Files to leave alone. A pattern without a slash matches any name along the path; one with a slash is "

@@ -1,4 +1,5 @@
 import FileValues
+import LinuxKernel
 
 extension Settings {
     /// What stands between this configuration and a running daemon: directories that are missing, or may not be
@@ -7,6 +8,14 @@ extension Settings {
         var check = SettingsCheck(settings: self, facts: facts)
         check.run()
         return check.issues
+    }
+
+    /// Directories that meet now although they must not, a sentence each, naming both and how they meet: what was found
+    /// apart when the configuration was read, and mounts have joined since. Makes no file; waits for the library's file
+    /// system, and for an inbox two seconds.
+    package func nestings(seenBy facts: some FileSystemFacts = LocalFileSystem(patience: 2)) -> [String] {
+        var check = SettingsCheck(settings: self, facts: facts)
+        return check.nestings()
     }
 
     /// What is said about `key`, as the check's messages show it.
@@ -26,6 +35,16 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
     }
 
     mutating func run() {
+        checkDirectories()
+        checkRealPlaces()
+        for descriptor in settings.descriptors { checkFIFO(descriptor) }
+        for hook in settings.hooks { checkHook(hook) }
+        checkMetrics()
+        let known = issues.enumerated()
+        issues = known.sorted { (order($0.element), $0.offset) < (order($1.element), $1.offset) }.map(\.element)
+    }
+
+    private mutating func checkDirectories() {
         if let library = settings.library {
             checkDirectory(library.path, .library, key: "library", isMade: false, mustBeWritable: true)
             checkDirectory(library.quarantine, .quarantine, key: "quarantine", isMade: true, mustBeWritable: true)
@@ -34,7 +53,10 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
             for (path, role, key) in [
                 (library.returned, NamedPlace.Role.returned, "returned"), (library.trash, .trash, "trash"),
             ] {
-                if case .missing = facts.entry(at: path) { continue }
+                if case .missing = facts.entry(at: path) {
+                    foresee(path, role, key: key)
+                    continue
+                }
                 checkDirectory(path, role, key: key, isMade: true, mustBeWritable: false)
             }
             if let owner = library.owner, !facts.hasUser(owner) { report("no such user", key: "filing.owner") }
@@ -58,12 +80,6 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
                     key: key, severity: .warning)
             }
         }
-        checkRealPlaces()
-        for descriptor in settings.descriptors { checkFIFO(descriptor) }
-        for hook in settings.hooks { checkHook(hook) }
-        checkMetrics()
-        let known = issues.enumerated()
-        issues = known.sorted { (order($0.element), $0.offset) < (order($1.element), $1.offset) }.map(\.element)
     }
 
     private mutating func checkDirectory(
@@ -79,7 +95,7 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
             }
             found.append((place(path, role, key: key), directory))
         case .missing:
-            if isMade, canBeMade(path) { return }
+            if isMade, foresee(path, role, key: key) { return }
             report("no such directory; make it (mkdir -p \(path)), or correct the path" + hint(of: path), key: key)
         case .unreachable(let reason):
             guard isInbox else { return report("cannot be looked at: \(reason)", key: key) }
@@ -97,12 +113,18 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
         return isHome ? "; for the installed service, see HOME DIRECTORIES in photoinboxd(8)" : ""
     }
 
-    /// Whether the nearest directory above `path` that is there may be written to.
-    private func canBeMade(_ path: BytePath) -> Bool {
+    /// Where a directory will be that is made later; whether it can be, since the nearest one above it may be written to.
+    @discardableResult
+    private mutating func foresee(_ path: BytePath, _ role: NamedPlace.Role, key: String) -> Bool {
         var above = path.parent
         while !above.isEmpty {
             switch facts.entry(at: above) {
-            case .directory(let directory): return directory.isWritable
+            case .directory(var directory):
+                let way = path.relative(to: above) ?? ""
+                directory.realPath = directory.realPath?.appending(way)
+                directory.place = directory.place?.foreseen(way)
+                found.append((place(path, role, key: key), directory))
+                return directory.isWritable
             case .missing where above != "/": above = above.parent
             default: return false
             }
@@ -112,29 +134,45 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
 
     /// The rules of the paths, once more for what they really are: links and mounts may join what names keep apart.
     private mutating func checkRealPlaces() {
-        let real = found.map { entry in
-            var place = entry.place
-            place.path = entry.facts.realPath ?? place.path
-            return place
-        }
-        let byName = Set(Overlap.all(among: found.map(\.place)).map(\.message))
-        for overlap in Overlap.all(among: real) where !byName.contains(overlap.message) {
+        for overlap in realOverlaps(probing: true) {
             issues.append(
-                SettingsIssue(
-                    "with links resolved, " + overlap.message, statement: overlap.blamed.statement,
-                    origin: overlap.blamed.origin))
+                SettingsIssue(overlap.message, statement: overlap.blamed.statement, origin: overlap.blamed.origin))
         }
-        for (index, first) in found.enumerated() {
-            for second in found[(index + 1)...]
-            where first.facts.device == second.facts.device && first.facts.inode == second.facts.inode
-                && first.facts.realPath != second.facts.realPath && (first.place.isInbox || second.place.isInbox)
-            {
-                issues.append(
-                    SettingsIssue(
-                        "this is the same directory as \(first.place.name), \(first.place.path), mounted twice",
-                        statement: second.place.assignment.statement, origin: second.place.assignment.origin))
+    }
+
+    /// Those that the names do not show, which were reported when they were read.
+    private func realOverlaps(probing: Bool) -> [Overlap] {
+        let mounts = facts.mounts()
+        let there = found.reduce(into: [NamedPlace.Role: DirectoryFacts]()) { $0[$1.place.role] = $1.facts }
+        return Overlap.all(among: found.map(\.place)) { first, second in
+            guard Overlap.relation(of: first.path, second.path) == nil, let one = there[first.role],
+                let other = there[second.role]
+            else { return nil }
+            let real = (one.realPath ?? first.path, other.realPath ?? second.path)
+            if let relation = Overlap.relation(of: real.0, real.1) {
+                return Overlap.Meeting(relation: relation, how: "without links they are", places: real)
             }
+            guard let one = one.place, let other = other.place else { return nil }
+            if let meeting = mounts.meeting(of: one, other) {
+                return Overlap.Meeting(
+                    relation: meeting.relation, how: "both lie in \(meeting.fileSystem), as",
+                    places: (meeting.first, meeting.second))
+            }
+            // What lies beside the library shares its file system as a rule; and each probe is a walk over a network.
+            let isWorthIt = probing && [first, second].allSatisfy { $0.role == .library || $0.isInbox }
+            guard isWorthIt, mounts.mayBeTwins(one, other), let relation = facts.probe(first.path, second.path) else {
+                return nil
+            }
+            return Overlap.Meeting(
+                relation: relation, how: "a file made in one was seen in the other, though they are mounts of their own"
+            )
         }
+    }
+
+    /// What of the configuration's directories meets now, a sentence each.
+    mutating func nestings() -> [String] {
+        checkDirectories()
+        return realOverlaps(probing: false).map(\.sentence)
     }
 
     /// Photos are filed without it, too.

@@ -42,10 +42,9 @@ package struct Settings: Hashable, Sendable {
     /// The hook of this name.
     package func hook(named name: String) -> HookSettings? { hooks.first { $0.name == name } }
 
-    /// Directories that the daemon makes if they are absent, parents before children.
-    package var directoriesToMake: [BytePath] {
-        [library?.quarantine, library?.duplicates, state, runtime].compactMap(\.self)
-    }
+    /// Directories that the daemon makes at its start if they are absent, parents before children. Those for photos are
+    /// made when they are first needed, since their disk may not be mounted.
+    package var directoriesToMake: [BytePath] { [state, runtime] }
 }
 
 /// Where photos are filed and how they are kept.

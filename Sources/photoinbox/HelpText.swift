@@ -71,9 +71,9 @@ struct HelpText {
           2   time ran out (watch)
           3   done, but something is left, or not well
           4   nothing matches
-          5   filing is stopped
+          5   filing is stopped, or what lies at the library's path is not the library
           64  wrong usage
-          69  what it takes is not there: the daemon, the catalogue, a program
+          69  what it takes is not there: the daemon, the library, the catalogue, a program
           75  busy: try again
           77  no permission
           78  the configuration is wrong

@@ -28,9 +28,24 @@ struct DiskAndWriterTests {
         .enabled(if: canMount && Campaign.compiler != nil, "skipped: needs root, to mount, Python and a C compiler"))
     func race() async throws { try await Campaign.run("race.py", "--swaps", "1000", "--houses", "2") }
 
+    @Test(
+        "Random worlds of disks and mounts, with random acts of people; without root those that need no mount",
+        .enabled(if: Campaign.python != nil && (!isRoot || canMount), "skipped: needs Python, and of root mounts"))
+    func places() async throws {
+        try await Campaign.run(
+            "places.py", "--worlds", "24", "--acts", "240", "--seed", "23", "--only-kind", "plain", "--shrink-for", "5")
+    }
+
     @Test("Writers of every style", .enabled(if: Campaign.python != nil, Campaign.withoutPython))
     func writers() async throws {
         let views = Self.canMount ? ["--view", "root", "--view", "foreign"] : ["--view", "root"]
-        try await Campaign.run(["writers.py", "--rounds", "1"] + views)
+        try await Campaign.run(["writers.py", "--rounds", "1", "--cuts", "0"] + views)
+    }
+
+    @Test(
+        "Pictures that were cut are not taken for whole ones",
+        .enabled(if: Campaign.python != nil, Campaign.withoutPython))
+    func cuts() async throws {
+        try await Campaign.run("writers.py", "--rounds", "0", "--cuts", "2000", "--pictures", "80")
     }
 }

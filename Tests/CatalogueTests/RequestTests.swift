@@ -21,7 +21,9 @@ struct RequestTests {
 
     @Test("An undo ends the photo in the same transaction, and its content can be filed anew")
     func undo() throws {
-        let catalogue = try Place().open()
+        let place = try Place()
+        defer { withExtendedLifetime(place) {} }
+        let catalogue = try place.open()
         let filed = try catalogue.file(1)
         let wanted = request(.undo, outcome: filed.outcome, photo: filed.photo, move(1))
         let id = try catalogue.recordRequest(wanted, step: .begun)
@@ -48,7 +50,9 @@ struct RequestTests {
     }
 
     @Test func anUndoThatCameToNothingLeavesThePhotoFiled() throws {
-        let catalogue = try Place().open()
+        let place = try Place()
+        defer { withExtendedLifetime(place) {} }
+        let catalogue = try place.open()
         let filed = try catalogue.file(1)
         let id = try catalogue.recordRequest(
             request(.undo, outcome: filed.outcome, photo: filed.photo, move(1)), step: .begun)
@@ -60,7 +64,9 @@ struct RequestTests {
 
     @Test("What was released as it is is known by inbox, size and content, from its beginning on")
     func asIs() throws {
-        let catalogue = try Place().open()
+        let place = try Place()
+        defer { withExtendedLifetime(place) {} }
+        let catalogue = try place.open()
         #expect(try !catalogue.hasReleaseAsIs(inbox: "card", size: 4_000_000))
         let id = try catalogue.recordRequest(request(.release, outcome: nil, isAsIs: true, move(1)), step: .begun)
         #expect(try catalogue.hasReleaseAsIs(inbox: "card", size: 4_000_000))
@@ -73,7 +79,9 @@ struct RequestTests {
     }
 
     @Test func discardedFilesAreListedUntilTheyExpire() throws {
-        let catalogue = try Place().open()
+        let place = try Place()
+        defer { withExtendedLifetime(place) {} }
+        let catalogue = try place.open()
         let id = try catalogue.recordRequest(request(.discard, outcome: nil, move(3)), step: .begun)
         #expect(try catalogue.discarded(inbox: "card").isEmpty)
         try catalogue.endRequest(id, at: noon, move: move(3))
@@ -85,7 +93,9 @@ struct RequestTests {
     }
 
     @Test func aRequestThatMovesNothing() throws {
-        let catalogue = try Place().open()
+        let place = try Place()
+        defer { withExtendedLifetime(place) {} }
+        let catalogue = try place.open()
         let id = try catalogue.recordRequest(request(.pause, outcome: nil), step: .done)
         let stored = try #require(try catalogue.recentRequests(limit: 5).first)
         #expect(stored.id == id && stored.request.move == nil && stored.endedAt == noon && stored.step == .done)

@@ -22,7 +22,9 @@ struct SetRowsTests {
     }
 
     @Test func aSetIsFoundByAnyOfItsKeys() throws {
-        let catalogue = try Place().open()
+        let place = try Place()
+        defer { withExtendedLifetime(place) {} }
+        let catalogue = try place.open()
         var short = member(2, "raw")
         short.photo.part.shortKey = Array("cut".utf8)
         let ids = try file(catalogue, [member(1, "picture", content: "X"), short])
@@ -39,7 +41,9 @@ struct SetRowsTests {
     }
 
     @Test func whatComesLateJoins() throws {
-        let catalogue = try Place().open()
+        let place = try Place()
+        defer { withExtendedLifetime(place) {} }
+        let catalogue = try place.open()
         let first = try file(catalogue, [member(1, "picture")])
         #expect(try catalogue.photo(id: first[0])?.setID == nil, "alone")
         let late = try file(catalogue, [member(2, "sidecar")], .joining(photo: first[0]))
@@ -50,7 +54,9 @@ struct SetRowsTests {
     }
 
     @Test func sidecarsOfTheSameBytesAreMany() throws {
-        let catalogue = try Place().open()
+        let place = try Place()
+        defer { withExtendedLifetime(place) {} }
+        let catalogue = try place.open()
         var one = member(1, "sidecar")
         var other = member(2, "sidecar", key: "card/b")
         (one.photo.sha256, other.photo.sha256) = (photo(9).sha256, photo(9).sha256)
@@ -66,7 +72,9 @@ struct SetRowsTests {
     }
 
     @Test func intentsKeepWhatRecoveryNeeds() throws {
-        let catalogue = try Place().open()
+        let place = try Place()
+        defer { withExtendedLifetime(place) {} }
+        let catalogue = try place.open()
         var new = member(1, "sidecar", content: "X")
         (new.joins, new.numberAfter) = (7, 5)
         _ = try catalogue.beginIntents([new])
@@ -76,7 +84,9 @@ struct SetRowsTests {
 
     @Test("Photos that were filed before sets were known are found by where they lay")
     func olderRows() throws {
-        let catalogue = try Place().open()
+        let place = try Place()
+        defer { withExtendedLifetime(place) {} }
+        let catalogue = try place.open()
         let old = try catalogue.file(1)
         let query = SetQuery(inbox: "card", keys: [[1]], paths: [photo(1).sourcePath, "x"])
         #expect(try catalogue.filedSet(query).map(\.id) == [old.photo])
@@ -84,7 +94,9 @@ struct SetRowsTests {
 
     @Test("Several changes share one transaction, and a refused one leaves the others alone")
     func together() throws {
-        let catalogue = try Place().open()
+        let place = try Place()
+        defer { withExtendedLifetime(place) {} }
+        let catalogue = try place.open()
         try catalogue.file(1)
         let results = try catalogue.perform([
             .begin([intent(2)]), .begin([intent(1)]), .begin([intent(3), intent(2)]), .close([99], kept: []),

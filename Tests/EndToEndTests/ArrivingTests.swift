@@ -49,10 +49,10 @@ extension EndToEnd {
                 "--set", "filing.layout=by {camera}/{year}/{name}", "--set", "filing.dates=recorded")
             try house.drop(try Photos.named("exif.jpg"), as: "sure.jpg")
             try house.drop(try Photos.named("plain.png"), as: "no date.png")
-            try house.drop(try Photos.named("plain.png") + Data("2".utf8), as: "IMG_20190304_120000.png")
+            try house.drop(try Photos.named("plain.jpg"), as: "IMG_20190304_120000.jpg")
             try await daemon.lines(holding: [
                 "filed inbox/sure.jpg as by ", "filed inbox/no date.png as undated/no date.png",
-                "filed inbox/IMG_20190304_120000.png as by unknown-camera/2019/IMG_20190304_120000.png",
+                "filed inbox/IMG_20190304_120000.jpg as by unknown-camera/2019/IMG_20190304_120000.jpg",
             ])
             try await daemon.stop()
         }
@@ -74,7 +74,7 @@ extension EndToEnd {
                 running: ["/usr/bin/unshare", "-m", "--propagation", "private", "/bin/sh", "-c", script])
             let daemon = try await house.start("--mode", "copy")
             let mounted = "/proc/\(daemon.pid)/root\(house.path("mounted"))"
-            let photo = try Photos.named("rocket.jpg") + Data(repeating: 7, count: 1 << 20)
+            let photo = try Photos.large(1, bytes: 1 << 20)
             try write(photo, to: "\(mounted)/inbox/a.jpg")
             try await daemon.line(holding: "filed inbox/a.jpg")
             let place = "\(mounted)/library/\(try #require(house.files(in: "\(mounted)/library").keys.first))"

@@ -130,6 +130,16 @@ extension EndToEnd {
                 daemon, house,
                 "umount media/EOS; mv stage/photos stage/real; ln -s real stage/DCIM; mount --bind stage media/EOS")
             try await daemon.line(holding: "media/EOS is no card")
+            // A disk of ours: a part of it is mounted in an inbox.
+            try await inside(
+                daemon, house,
+                """
+                umount media/EOS; rm stage/DCIM; cp -a card/DCIM stage; mkdir stage/ours inbox/ours
+                mount --bind stage/ours inbox/ours; mount --bind stage media/EOS
+                """)
+            try await daemon.line(holding: "media/EOS is no card")
+            try await inside(
+                daemon, house, "umount inbox/ours; rm -r stage/DCIM stage/ours inbox/ours; ln -s real stage/DCIM")
             // A card, but not below one of the places; and a part of a file system that is no mount of the whole.
             try await inside(
                 daemon, house,

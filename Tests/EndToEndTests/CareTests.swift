@@ -15,6 +15,10 @@ extension EndToEnd {
 
         /// Runs `photoinbox` on the house's state.
         private func ask(_ house: House, _ arguments: String...) async throws -> Answer {
+            try await ask(house, arguments)
+        }
+
+        private func ask(_ house: House, _ arguments: [String]) async throws -> Answer {
             let out = house.path(".\(UUID()).out")
             let words = ([BuiltPrograms.path("photoinbox")] + arguments + ["--state", house.path("st")])
             let program = try RunningProgram(
@@ -134,6 +138,229 @@ extension EndToEnd {
             try await again.line(holding: "duplicate inbox/again.jpg")
             try await again.stop()
         }
+
+        @Test(
+            "A library that is not there, or is another one, is neither verified nor repaired nor made the catalogue of"
+        )
+        func replaced() async throws {
+            let (house, _) = try await filled()
+            let away = "\(house.outside)/away"
+            let commands = [
+                ["verify"], ["verify", "--repair", "--yes"], ["adopt", house.library], ["thumbs"],
+                ["rebuild", "--yes", "--library", house.library],
+            ]
+            try move(house.library, to: away)
+            for command in commands {
+                let answer = try await ask(house, command)
+                #expect(answer.status == 69 && answer.output.contains("is not there"), "\(command) \(answer)")
+            }
+            try makeDirectory(house.library)
+            for command in commands {
+                let answer = try await ask(house, command)
+                #expect(answer.status == 5 && answer.output.contains("is not the library"), "\(command) \(answer)")
+            }
+            // Something in it makes it no more the library.
+            try write(try Photos.unique(9), to: "\(house.library)/own.jpg")
+            #expect(try await ask(house, "verify", "--repair", "--yes").status == 5)
+            try move(house.library, to: "\(house.outside)/other")
+            try move(away, to: house.library)
+            let answer = try await ask(house, "verify")
+            #expect(answer.status == 0 && answer.output.contains("4 photos"), "\(answer)")
+        }
+
+        @Test("A library that was emptied in its place is not repaired")
+        func emptied() async throws {
+            let (house, places) = try await filled()
+            for place in places { unlink(place) }
+            let config = ["--repair", "--yes"]
+            // By the marks, or by its being empty where its identity is known.
+            #expect(try await ask(house, ["verify"] + config).status == 5)
+            #expect(try await ask(house, "list").output.contains("3.jpg"))
+        }
+
+        @Test("More than a few records are struck only on demand, and come back with their files")
+        func struck() async throws {
+            let (house, places) = try await filled()
+            let kept = try places.map { try Data(contentsOf: URL(filePath: $0)) }
+            for place in places[..<2] { unlink(place) }
+            var answer = try await ask(house, "verify", "--repair", "--dry-run")
+            #expect(answer.status == 3 && answer.output.contains("would set  0 photos recorded, 0 moved, 2 struck"))
+            answer = try await ask(house, "verify", "--repair")
+            #expect(
+                answer.status == 3 && answer.output.contains("0 struck")
+                    && answer.output.contains("2 photos are nowhere, and no record was struck"), "\(answer)")
+            answer = try await ask(house, "verify")
+            #expect(answer.output.contains("2 missing"))
+            answer = try await ask(house, "verify", "--repair", "--yes")
+            #expect(
+                answer.status == 0 && answer.output.contains("2 struck")
+                    && answer.output.contains("photoinbox adopt \(house.library)"), "\(answer)")
+            #expect(try await ask(house, "verify").output.contains("2 photos"))
+            #expect(try await ask(house, "show", "photo:1").output.contains("its record was struck"))
+            for (place, data) in zip(places, kept).prefix(2) { try write(data, to: place) }
+            answer = try await ask(house, "adopt", house.library)
+            #expect(answer.status == 0 && answer.output.contains("2 photos"), "\(answer)")
+            answer = try await ask(house, "show", "photo:1")
+            #expect(!answer.output.contains("struck") && answer.output.contains("inbox/0.jpg"), "\(answer)")
+        }
+
+        @Test("On a terminal the question is asked, and anything but yes is no")
+        func asked() async throws {
+            let (house, places) = try await filled()
+            for place in places[..<2] { unlink(place) }
+            for (answer, status) in [("\r", Int32(3)), ("n\r", 3), ("y\r", 0)] {
+                let terminal = try PseudoTerminal(
+                    [BuiltPrograms.path("photoinbox"), "verify", "--repair", "--state", house.path("st")], columns: 200)
+                try await terminal.wait(
+                    for: "2 of 4 photos are nowhere in \(house.library). Strike their records? [y/N]")
+                terminal.type(answer)
+                #expect(try await terminal.ending() == .status(status))
+            }
+            #expect(try await ask(house, "verify").output.contains("2 photos"))
+        }
+
+        @Test("Ctrl-C ends the question, and nothing is struck")
+        func askedAndInterrupted() async throws {
+            let (house, places) = try await filled()
+            for place in places[..<2] { unlink(place) }
+            let terminal = try PseudoTerminal(
+                [BuiltPrograms.path("photoinbox"), "verify", "--repair", "--state", house.path("st")], columns: 200)
+            try await terminal.wait(for: "[y/N]")
+            terminal.type("\u{3}")
+            #expect(try await terminal.ending() == .signal(SIGINT))
+            #expect(try await ask(house, "verify").output.contains("2 missing"))
+        }
+
+        @Test("Records of another library are left as they are, and a remark says that it was not verified")
+        func otherLibrary() async throws {
+            let house = try House()
+            func configuration(_ library: String) -> String {
+                "library = \"@\(library)\"\nstate = \"@st\"\n[inbox.inbox]\npath = \"@inbox\"\n"
+            }
+            try makeDirectory(house.path("old"))
+            for (number, library) in ["old", "library"].enumerated() {
+                let daemon = try await house.start(configuration: configuration(library))
+                try house.drop(try Photos.unique(number), as: "\(number).jpg")
+                try await daemon.line(holding: "filed inbox/\(number).jpg")
+                try await daemon.stop()
+            }
+            func verify(_ more: String...) async throws -> (RunningProgram.Ending, [String]) {
+                let program = try RunningProgram(
+                    [BuiltPrograms.path("photoinbox"), "verify", "--config", house.path("photoinbox.toml")] + more)
+                return (try await program.ending(within: 60), program.lines)
+            }
+            #expect(try await verify().0 == .status(0))
+            try move(house.path("old"), to: house.path("drawer"))
+            try unlinked("\(house.library)/\(Photos.day)/1.jpg")
+            try write(try Photos.unique(7), to: "\(house.library)/own.jpg")
+            for flags in [[], ["--repair"]] {
+                let (ending, lines) = try await verify("--restart", flags.first ?? "--rate=1G")
+                #expect(ending == .status(3))
+                #expect(lines.contains { $0.contains("not verified") && $0.contains(house.path("old")) }, "\(lines)")
+            }
+            let answer = try await ask(house, "list")
+            #expect(answer.output.contains("0.jpg") && answer.output.contains("own.jpg"), "\(answer)")
+            #expect(!answer.output.contains("1.jpg"))
+            let named = try await verify("--library", house.path("old"))
+            #expect(named.0 == .status(69), "\(named)")
+        }
+
+        @Test("A catalogue is not replaced by one that has far fewer photos, unless somebody says so")
+        func fewer() async throws {
+            let (house, places) = try await filled()
+            for place in places[..<2] { unlink(place) }
+            let rebuild = ["rebuild", "--library", house.library]
+            var answer = try await ask(house, rebuild + ["--dry-run"])
+            #expect(answer.status == 0 && answer.output.contains("would record  2 photos"), "\(answer)")
+            answer = try await ask(house, rebuild)
+            #expect(answer.status == 3 && answer.output.contains("the old catalogue 4 photos"), "\(answer)")
+            #expect(try await ask(house, "verify").output.contains("2 missing"), "the old one is in use")
+            #expect(!house.files(in: house.path("st")).keys.contains { $0.contains("rebuilding") })
+            // The library by another path is known by the one that is recorded.
+            symlink(house.library, house.path("link"))
+            answer = try await ask(house, "rebuild", "--dry-run", "--library", house.path("link"))
+            #expect(answer.output.contains("would record  2 photos"), "\(answer)")
+            try move(house.library, to: "\(house.outside)/away")
+            try makeDirectory(house.library)
+            #expect(try await ask(house, "rebuild", "--library", house.path("link")).status == 5)
+            rmdir(house.library)
+            try move("\(house.outside)/away", to: house.library)
+            answer = try await ask(house, rebuild + ["--yes"])
+            #expect(answer.status == 0 && answer.output.contains("2 photos"), "\(answer)")
+            #expect(try await ask(house, "verify").output.contains("2 photos"))
+        }
+
+        @Test("The log of a catalogue that was removed is not taken for the new one's")
+        func logAlone() async throws {
+            let (house, _) = try await filled()
+            let catalogue = house.path("st/catalogue.sqlite")
+            let daemon = try await house.start()
+            try house.drop(try Photos.unique(8), as: "8.jpg")
+            try await daemon.line(holding: "filed inbox/8.jpg")
+            daemon.signal(SIGKILL)
+            _ = try await daemon.ending()
+            try unlinked(catalogue)
+            #expect(!(try Data(contentsOf: URL(filePath: "\(catalogue)-wal"))).isEmpty)
+            let answer = try await ask(house, "rebuild", "--library", house.library)
+            #expect(answer.status == 0 && answer.output.contains("5 photos"), "\(answer)")
+            #expect(house.files(in: house.path("st")).keys.contains { $0.hasSuffix("-wal") && $0.contains("before") })
+            #expect(try await ask(house, "verify").output.contains("5 photos"))
+        }
+
+        @Test("Titles and keywords are in the new catalogue, too")
+        func descriptions() async throws {
+            let (house, _) = try await filled()
+            try write(Data("path,title\n\(Photos.day)/2.jpg,Harbour\n".utf8), to: house.path("table.csv"))
+            #expect(try await ask(house, "import-csv", house.path("table.csv")).status == 0)
+            let answer = try await ask(house, "rebuild", "--library", house.library)
+            #expect(
+                answer.status == 0 && answer.output.contains("titles, keywords, ratings or places of 1 photo"),
+                "\(answer)")
+            #expect(try await ask(house, "search", "harbour").output.contains("2.jpg"))
+        }
+
+        @Test(
+            "What root rebuilds belongs to the daemon's user, and the daemon goes on",
+            .enabled(if: isRoot && canBeOrdinary, "skipped: needs root, and another user who can run the daemon"))
+        func byRoot() async throws {
+            let house = try House(running: EndToEnd.asNobody)
+            for path in [house.root, house.inbox, house.library] { chown(path, 65534, 65534) }
+            func drop(_ number: Int, as name: String) throws {
+                let aside = "\(house.outside)/\(name)"
+                try write(try Photos.unique(number), to: aside)
+                chown(aside, 65534, 65534)
+                try move(aside, to: "\(house.inbox)/\(name)")
+            }
+            var daemon = try await house.start()
+            try drop(1, as: "1.jpg")
+            try await daemon.line(holding: "filed inbox/1.jpg")
+            try await daemon.stop()
+            let catalogue = house.path("st/catalogue.sqlite")
+            func owners() -> [String: [UInt32]] {
+                var found: [String: [UInt32]] = [:]
+                for name in house.files(in: house.path("st")).keys {
+                    var status = stat()
+                    stat(house.path("st/\(name)"), &status)
+                    found[name] = [status.st_uid, status.st_gid]
+                }
+                return found
+            }
+            chmod(catalogue, 0o600)
+            for isThere in [true, false] {
+                if !isThere { for ending in ["", "-wal", "-shm"] { unlink(catalogue + ending) } }
+                let answer = try await ask(house, "rebuild", "--library", house.library)
+                #expect(answer.status == 0 && answer.output.contains("1 photo"), "\(answer)")
+                #expect(owners().values.allSatisfy { $0 == [65534, 65534] }, "\(owners())")
+                var status = stat()
+                #expect(stat(catalogue, &status) == 0 && status.st_mode & 0o777 == (isThere ? 0o600 : 0o640))
+            }
+            daemon = try await house.start()
+            try drop(1, as: "again.jpg")
+            try await daemon.line(holding: "duplicate inbox/again.jpg")
+            try await daemon.stop()
+        }
+
+        private func unlinked(_ path: String) throws { try #require(unlink(path) == 0) }
 
         @Test("A damaged catalogue is set aside, and made anew from the library before anything is filed")
         func damaged() async throws {

@@ -72,6 +72,119 @@ extension EndToEnd {
             #expect(inside.lines.contains { $0.contains(":4:8: ") && $0.contains("library") }, "\(inside.lines)")
         }
 
+        @Test(
+            "Mounts that join inbox and library are found by --check and at the start, and named",
+            .enabled(if: canMount, withoutMounts),
+            arguments: [
+                ("mkdir -p $root/library/2024; mount --bind $root/library/2024 $root/inbox", "lies inside the library"),
+                (
+                    "mkdir -p $root/data/library; mount --bind $root/data $root/inbox; "
+                        + "mount --bind $root/data/library $root/library", "contains the library"
+                ),
+                ("mkdir -p $root/inbox/deep; mount --bind $root/inbox/deep $root/library", "contains the library"),
+                ("mount --bind $root/library $root/inbox", "is also the library"),
+                (
+                    "mount -t tmpfs t $root/outside; cd $root/outside; mkdir up work low; "
+                        + "mount -t overlay -o lowerdir=low,upperdir=up,workdir=work o $root/inbox; "
+                        + "mount --bind up $root/library", "is also the library"
+                ),
+                (
+                    "mkdir -p $root/outside/both $root/inbox/x $root/library/x; "
+                        + "mount --bind $root/outside/both $root/inbox/x; "
+                        + "mount --bind $root/outside/both $root/library/x", "has files in common with the library"
+                ),
+            ])
+        func nesting(mount: String, relation: String) async throws {
+            let house = try MountedHouse(mount: "set -e; \(mount)").house
+            try house.configure(Self.good)
+            for flags in [["--check"], []] {
+                let daemon = try house.launch(["--config", house.path("photoinbox.toml")] + flags)
+                #expect(try await daemon.ending() == .status(78))
+                #expect(
+                    daemon.lines.count == 1 && daemon.lines[0].contains("photoinbox.toml:4:8: ")
+                        && daemon.lines[0].contains("this inbox \(relation), \(house.library)"), "\(daemon.lines)")
+            }
+            house.expectNoTemporaries()
+        }
+
+        @Test(
+            "A directory that is spelled otherwise is the same where case does not count",
+            .enabled(if: canMountFAT, withoutFAT))
+        func spelled() async throws {
+            let house = try MountedHouse(
+                mount: """
+                    set -e; truncate -s 8M $root/disk; mkfs.vfat $root/disk >/dev/null; mount -o loop $root/disk $root/outside
+                    mkdir -p $root/outside/Photos/in
+                    """
+            ).house
+            try house.configure(
+                """
+                library = "@outside/Photos"
+                state = "@st"
+                [inbox.inbox]
+                path = "@outside/PHOTOS/in"
+                """)
+            let daemon = try house.launch(["--config", house.path("photoinbox.toml"), "--check"])
+            #expect(try await daemon.ending() == .status(78))
+            #expect(daemon.lines.contains { $0.contains("this inbox lies inside the library") }, "\(daemon.lines)")
+        }
+
+        @Test("A library that is covered in the inbox by another mount is apart", .enabled(if: canMount, withoutMounts))
+        func covered() async throws {
+            let house = try MountedHouse(
+                mount: """
+                    set -e; mkdir -p $root/data/library; mount --bind $root/data $root/inbox;
+                    mount --bind $root/data/library $root/library; mount -t tmpfs t $root/inbox/library
+                    """
+            ).house
+            try house.configure(Self.good)
+            let daemon = try house.launch(["--config", house.path("photoinbox.toml"), "--check"])
+            #expect(try await daemon.ending() == .status(0), "\(daemon.lines)")
+        }
+
+        @Test(
+            "A mount that joins them while the daemon runs stops filing, until it is gone",
+            .enabled(if: canMount, withoutMounts))
+        func joinedLater() async throws {
+            let house = try MountedHouse(mount: "true").house
+            let daemon = try await house.start()
+            try house.drop(try Photos.unique(0), as: "first.jpg")
+            try await daemon.line(holding: "filed inbox/first.jpg")
+            try makeDirectory("\(house.inbox)/deep")
+            try MountedHouse.run("/bin/mount", "--bind", house.library, "\(house.inbox)/deep", beside: daemon)
+            try await daemon.line(holding: "PI-410")
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            let state = try await house.state(of: daemon)
+            // A file that was in work when the mount came may be told as one of the library's own (PI-207).
+            #expect(state.problems.map(\.code).filter { $0 != "PI-207" } == ["PI-410"])
+            #expect(state.program.status.hasPrefix("FILING STOPPED: PI-410"), "\(state.program.status)")
+            #expect(state.problems.first?.what.contains("inbox inbox, \(house.inbox), contains the library") == true)
+            #expect(house.files(in: house.library).count == 1, "the library's photo stays where it is")
+            try MountedHouse.run("/bin/umount", "\(house.inbox)/deep", beside: daemon)
+            try await daemon.lines(holding: ["filed inbox/a.jpg", "PI-410 is over"])
+            #expect(house.files(in: house.library).count == 2)
+            try await daemon.stop()
+        }
+
+        @Test(
+            "A new configuration parts what a mount has joined; the old one is not taken again",
+            .enabled(if: canMount, withoutMounts))
+        func parted() async throws {
+            let house = try MountedHouse(mount: "true").house
+            try makeDirectory(house.path("second"))
+            let both = Self.good + "\n[inbox.second]\npath = \"@second\"\n"
+            let daemon = try await house.start(configuration: both)
+            try MountedHouse.run("/bin/mount", "--bind", house.library, house.path("second"), beside: daemon)
+            try await daemon.line(holding: "PI-410", "inbox second")
+            daemon.signal(SIGHUP)
+            try await daemon.line(holding: "photoinbox.toml:6:8: ", "this inbox is also the library")
+            try house.configure(Self.good)
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            daemon.signal(SIGHUP)
+            try await daemon.lines(holding: ["PI-410 is over", "filed inbox/a.jpg"])
+            try await daemon.stop()
+        }
+
         @Test("--check of a good one says so and ends with 0")
         func check() async throws {
             let house = try House()

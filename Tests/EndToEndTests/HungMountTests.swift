@@ -27,6 +27,27 @@ extension EndToEnd {
             path = "@inbox"
             """
 
+        @Test("A library that does not answer is reported though no photo comes, and holds up nothing")
+        func hungLibrary() async throws {
+            let house = try House(running: ["/usr/bin/unshare", "-m", "--propagation", "private"])
+            let daemon = try await house.start()
+            let server = try mount(on: house.library, noting: house.path("server"), beside: daemon)
+            var isServed = true
+            // Once only: its number may be somebody else's by then.
+            defer { if isServed { kill(server, SIGKILL) } }
+            try await daemon.line(holding: "PI-405", "library has not answered", within: 60)
+            let state = try await house.state(of: daemon)
+            #expect(state.problems.map(\.code) == ["PI-405"])
+            #expect(state.subsystems.filter { $0.stuckSeconds != nil }.map(\.name) == ["library"], "the others turn")
+            kill(server, SIGKILL)
+            isServed = false
+            try await daemon.line(holding: "PI-405 is over", within: 60)
+            try await beside(daemon, ["/bin/umount", house.library])
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try await daemon.line(holding: "filed inbox/a.jpg", within: 90)
+            try await daemon.stop()
+        }
+
         @Test("Told as stalled, with its step; the others go on; over when the server is gone and the place is free")
         func hung() async throws {
             let house = try House(running: ["/usr/bin/unshare", "-m", "--propagation", "private"])

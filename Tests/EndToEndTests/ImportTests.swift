@@ -114,7 +114,9 @@ extension EndToEnd {
             #expect(photos(of: house.path("card")) == card)
             // A copy in the library that is damaged lets nothing be removed.
             let place = try #require(house.files(in: house.library).keys.first { $0.hasSuffix(".JPG") })
-            try Data("other bytes".utf8).write(to: URL(filePath: "\(house.library)/\(place)"))
+            var damaged = try #require(house.files(in: house.library)[place])
+            damaged[damaged.count / 2] ^= 1
+            try damaged.write(to: URL(filePath: "\(house.library)/\(place)"))
             let kept = try await run(house, "--move")
             #expect(kept.status == 3 && kept.count("removed") == 7, "\(kept.output)")
             #expect(photos(of: house.path("card")).count == 1)
@@ -284,6 +286,38 @@ extension EndToEnd {
             #expect(try await run(house, card: house.path("nowhere")).status == 1)
             #expect(try await run(house, "--inbox", "phones").status == 64)
             #expect(house.files(in: house.inbox).isEmpty)
+        }
+
+        @Test(
+            "The library by another mount, whole or in part or around it, is refused, and nothing of it is removed",
+            .enabled(if: canMount, withoutMounts), arguments: ["library", "library/2024", "."])
+        func mountedLibrary(what: String) async throws {
+            let house = try house()
+            try makeDirectory("\(house.library)/2024")
+            try makeDirectory(house.path("mnt"))
+            try write(try Photos.unique(1), to: "\(house.library)/2024/a.JPG")
+            let answer = try await run(
+                house, "--move",
+                before: [
+                    "/usr/bin/unshare", "-m", "--propagation", "private", "/bin/sh", "-c",
+                    "mount --bind \"$0\" \"$1\" && shift && exec \"$@\"", house.path(what), house.path("mnt"),
+                ], card: house.path("mnt"))
+            #expect(answer.status == 64 && answer.output.contains("both lie in"), "\(answer)")
+            #expect(house.files(in: house.library).count == 1)
+        }
+
+        @Test("A former library is no place of ours: photos may be brought over from there")
+        func formerLibrary() async throws {
+            let house = try house()
+            try makeDirectory(house.path("old"))
+            let daemon = try await house.start(
+                configuration: Self.configuration.replacingOccurrences(of: "@library", with: "@old"))
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try await daemon.line(holding: "filed inbox/a.jpg")
+            #expect(try await run(house, "--dry-run", card: house.path("old")).status == 64)
+            try await daemon.stop()
+            try house.configure(Self.configuration)
+            #expect(try await run(house, "--dry-run", card: house.path("old")).status == 0)
         }
     }
 

@@ -25,9 +25,10 @@ extension EndToEnd {
             if isRestarted { try await daemon.stop() }
             try move(house.library, to: "\(house.outside)/library")
             try makeDirectory(house.library)
-            if isRestarted { daemon = try await house.start() }
+            // Seen at the start, or when the photo comes.
+            if isRestarted { daemon = try await house.start(telling: ["PI-406"]) }
             try house.drop(try Photos.unique(1), as: "a.jpg")
-            try await daemon.line(holding: "PI-406")
+            try await daemon.line(holding: isRestarted ? "deferred inbox/a.jpg" : "PI-406")
             let state = try await house.state(of: daemon)
             #expect(state.problems.map(\.code) == ["PI-406"])
             #expect(state.inHand.map(\.file) == ["a.jpg"])
@@ -41,6 +42,94 @@ extension EndToEnd {
             try await daemon.lines(holding: ["filed inbox/a.jpg", "PI-406 is over"])
             #expect(house.files(in: house.library).count == 2)
             #expect(house.files(in: "\(house.outside)/impostor").isEmpty)
+            try await daemon.stop()
+        }
+
+        @Test("An idle daemon sees that its library is gone, that another directory lies there, and that it is back")
+        func idle() async throws {
+            let house = try House()
+            let daemon = try await used(house)
+            try move(house.library, to: "\(house.outside)/library")
+            try await daemon.line(holding: "PI-401", within: 30)
+            #expect(try await house.state(of: daemon).program.status.hasPrefix("FILING STOPPED: PI-401"))
+            try makeDirectory(house.library)
+            try await daemon.lines(holding: ["PI-406", "PI-401 is over"], within: 30)
+            try move(house.library, to: "\(house.outside)/impostor")
+            try move("\(house.outside)/library", to: house.library)
+            try await daemon.line(holding: "PI-406 is over", within: 30)
+            #expect(try await house.state(of: daemon).problems.isEmpty)
+            #expect(house.files(in: house.inbox).isEmpty && house.files(in: house.library).count == 1)
+            try await daemon.stop()
+        }
+
+        @Test(
+            "An empty XFS disk with the number of the library's is not taken for it",
+            .enabled(
+                if: canMount && access("/dev/loop-control", W_OK) == 0 && access("/sbin/mkfs.xfs", X_OK) == 0,
+                "skipped: needs root, loop devices and mkfs.xfs"))
+        func emptyDisk() async throws {
+            let script = """
+                set -e; cd "$1"; truncate -s 320M image; losetup --find --show image > disk
+                mkfs.xfs -q -f "$(cat disk)"
+                """
+            let mounted = try MountedHouse(mount: "mount $(cat $root/disk) $root/library")
+            let house = mounted.house
+            try runProgram(["/bin/sh", "-c", "PATH=/usr/sbin:/sbin:$PATH; " + script, "sh", house.root])
+            defer { try? runProgram(["/bin/sh", "-c", "/sbin/losetup -d $(cat \(house.root)/disk)"]) }
+            try await used(house).stop()
+            try runProgram(["/bin/sh", "-c", "exec /sbin/mkfs.xfs -q -f $(cat \(house.root)/disk)"])
+            let daemon = try await house.start(telling: ["PI-406"])
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try await daemon.line(holding: "deferred", "a.jpg")
+            #expect(house.files(in: mounted.library(of: daemon)).isEmpty)
+            #expect(house.files(in: house.inbox).keys.sorted() == ["a.jpg"])
+            try await daemon.stop()
+        }
+
+        @Test(
+            "What lies where the quarantine's disk was mounted is no quarantine", .enabled(if: canMount, withoutMounts))
+        func quarantineAway() async throws {
+            let mounted = try MountedHouse(mount: "mkdir -p $root/q && mount -t tmpfs q $root/q")
+            let house = mounted.house
+            let daemon = try await house.start("--quarantine", house.path("q"), "--patience", "1s")
+            try house.drop(Data(), as: "empty.jpg")
+            try await daemon.line(holding: "quarantined inbox/empty.jpg")
+            let quarantine = "/proc/\(daemon.pid)/root\(house.path("q"))"
+            try makeDirectory(house.path("else"))
+            try MountedHouse.run("/bin/mount", "--bind", house.path("q"), house.path("else"), beside: daemon)
+            try MountedHouse.run("/bin/umount", "-l", house.path("q"), beside: daemon)
+            try await daemon.line(holding: "PI-412", within: 30)
+            try house.drop(Data(), as: "second.jpg")
+            try await daemon.line(holding: "deferred", "second.jpg", "is not available")
+            #expect(house.files(in: quarantine).isEmpty && house.files(in: house.inbox).count == 1)
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try await daemon.line(holding: "filed inbox/a.jpg")
+            try MountedHouse.run("/bin/mount", "--move", house.path("else"), house.path("q"), beside: daemon)
+            try await daemon.lines(holding: ["quarantined inbox/second.jpg", "PI-412 is over"], within: 120)
+            #expect(house.files(in: "\(quarantine)/inbox").keys.contains("empty.jpg"))
+            try await daemon.stop()
+        }
+
+        @Test(
+            "What lies where a disk within the library was mounted is not filed into",
+            .enabled(if: canMount, withoutMounts)
+        )
+        func innerMountAway() async throws {
+            let mounted = try MountedHouse(mount: "mkdir -p $root/library/2024 && mount -t tmpfs y $root/library/2024")
+            let house = mounted.house
+            let daemon = try await house.start()
+            try house.drop(try Photos.unique(0), as: "first.jpg")
+            try await daemon.line(holding: "filed inbox/first.jpg")
+            let library = mounted.library(of: daemon)
+            try makeDirectory(house.path("else"))
+            try MountedHouse.run("/bin/mount", "--bind", "\(house.library)/2024", house.path("else"), beside: daemon)
+            try MountedHouse.run("/bin/umount", "-l", "\(house.library)/2024", beside: daemon)
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try await daemon.lines(holding: ["deferred inbox/a.jpg", "PI-412"])
+            #expect(house.files(in: library).isEmpty && house.files(in: house.inbox).count == 1)
+            try MountedHouse.run("/bin/mount", "--move", house.path("else"), "\(house.library)/2024", beside: daemon)
+            try await daemon.lines(holding: ["filed inbox/a.jpg", "PI-412 is over"], within: 120)
+            #expect(house.files(in: library).count == 2)
             try await daemon.stop()
         }
 

@@ -18,9 +18,15 @@ enum Photos {
         return photo.prefix(2) + [0xFF, 0xFE, UInt8(length >> 8), UInt8(length & 0xFF)] + comment + photo.dropFirst(2)
     }
 
-    /// The same, made larger by `megabytes` of what follows its end, which cameras do too.
-    static func large(_ number: Int, megabytes: Int) throws -> Data {
-        try unique(number) + Data(repeating: UInt8(truncatingIfNeeded: number), count: megabytes << 20)
+    /// The same, made larger by at least `megabytes` of comments.
+    static func large(_ number: Int, megabytes: Int) throws -> Data { try large(number, bytes: megabytes << 20) }
+
+    /// The same, made larger by at least so many bytes.
+    static func large(_ number: Int, bytes: Int) throws -> Data {
+        let photo = try unique(number)
+        let comment = [0xFF, 0xFE, 0xFF, 0xFF] + Data(repeating: 0x55, count: 65_533)
+        let comments = Data(Array(repeating: comment, count: bytes / comment.count + 1).joined())
+        return photo.prefix(2) + comments + photo.dropFirst(2)
     }
 
     /// Where photos with the fixtures' EXIF date go.

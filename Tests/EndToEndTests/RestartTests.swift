@@ -156,7 +156,7 @@ extension EndToEnd {
             try await daemon.line(holding: "filed inbox/a.jpg")
             try await daemon.stop()
             for suffix in ["", "-wal", "-shm"] { unlink(house.path("st/catalogue.sqlite\(suffix)")) }
-            daemon = try await house.start("--mode", "copy", telling: ["filed inbox/a.jpg"])
+            daemon = try await house.start("--mode", "copy", telling: ["duplicate inbox/a.jpg"])
             #expect(daemon.count(of: "the catalogue is older than they are") == 1)
             #expect(house.files(in: house.library).count == 1)
             try await daemon.stop()

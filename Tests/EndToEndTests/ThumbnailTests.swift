@@ -68,6 +68,26 @@ extension EndToEnd {
             #expect(!pictures(of: house).keys.contains { $0.hasSuffix(".part") })
         }
 
+        @Test(
+            "Thumbnails that root makes belong to the state directory's user",
+            .enabled(if: isRoot, "skipped: needs root, to give files away"))
+        func byRoot() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: Self.configuration("enabled = \"no\""))
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try await daemon.line(holding: "filed inbox/a.jpg")
+            try await daemon.stop()
+            chown(house.path("st"), 65534, 65533)
+            #expect(try await ask(house, "thumbs").status == 0)
+            #expect(!pictures(of: house).isEmpty)
+            let names = pictures(of: house).keys
+            for name in names.flatMap({ [$0, String($0.prefix(2)), "."] }) {
+                var status = stat()
+                #expect(stat(house.path("st/thumbnails/\(name)"), &status) == 0)
+                #expect(status.st_uid == 65534 && status.st_gid == 65533, "\(name)")
+            }
+        }
+
         @Test("What was filed before gets its own afterwards, once")
         func backfill() async throws {
             let house = try House()

@@ -61,7 +61,7 @@ extension EndToEnd {
             let daemon = try await house.start()
             let library = mounted.library(of: daemon)
             try write(Data(repeating: 1, count: 900 << 10), to: "\(library)/filler")
-            let photo = try Photos.unique(1) + Data(repeating: 0, count: 400 << 10)
+            let photo = try Photos.large(1, bytes: 400 << 10)
             try house.drop(photo, as: "a.jpg")
             try await daemon.line(holding: "PI-402")
             #expect(house.files(in: house.inbox) == ["a.jpg": photo])

@@ -11,15 +11,17 @@ private let identity = FileIdentity(
     inode: 1, size: 100, modified: FileTime(seconds: 1, nanoseconds: 0), changed: FileTime(seconds: 1, nanoseconds: 0))
 
 private func examined(
-    _ writer: WriterVerdict, _ completeness: Completeness, holes: Bool = false
+    _ writer: WriterVerdict, _ completeness: Completeness, holes: Bool = false, zeros: Bool = false,
+    unwritten: Range<UInt64>? = nil
 ) -> Examination {
     Examination(
         identity: identity, writer: writer, report: PhotoReport(format: .jpeg, completeness: completeness),
-        hasHoles: holes)
+        hasHoles: holes, hasEmptyBlocks: zeros, unwritten: unwritten)
 }
 
 private let whole = Completeness.whole(evidence: "ends with its end marker")
 private let weak = Completeness.weak(reason: "its offsets are the only end")
+private let lacking = Completeness.lacking(reason: "its film is not there")
 private let blind = WriterVerdict.cannotTell(.otherOwner)
 
 @Suite("Complete is no writer and whole structure; quiet only where one is weak")
@@ -44,7 +46,6 @@ struct ExaminationTests {
         "Each weakness asks for quiet, and quiet ends it",
         arguments: [
             examined(blind, whole), examined(.noWriter, weak), examined(blind, weak),
-            examined(.noWriter, whole, holes: true),
         ])
     func quiet(examination: Examination) {
         guard case .wait(_, .seconds(2)) = decide(examination, after: .seconds(3)) else {
@@ -58,11 +59,69 @@ struct ExaminationTests {
         #expect(evidence.hasSuffix("unchanged for 5.0 seconds"))
     }
 
-    @Test func networkMountsWaitLonger() {
-        let examination = examined(.cannotTell(.fileSystem(FileSystemKind(magic: 0x6969))), whole)
+    @Test(
+        "Network mounts, exported directories, and blocks of zeros ask for more",
+        arguments: [
+            examined(.cannotTell(.fileSystem(FileSystemKind(magic: 0x6969))), whole),
+            examined(.cannotTell(.exported("/srv/photos")), whole), examined(.noWriter, whole, zeros: true),
+        ])
+    func longerQuiet(examination: Examination) {
         guard case .wait(_, .seconds(10)) = decide(examination, after: .seconds(20)) else {
             Issue.record("did not wait for thirty seconds")
             return
+        }
+        guard case .complete = decide(examination, after: .seconds(30)) else {
+            Issue.record("not complete after its window")
+            return
+        }
+    }
+
+    @Test(
+        "What is missing, or may never have been written, is filed when patience is over, and not before",
+        arguments: [examined(.noWriter, lacking), examined(blind, lacking), examined(.noWriter, whole, holes: true)])
+    func patience(examination: Examination) {
+        guard case .lacking(let reason) = decide(examination, after: .seconds(599)) else {
+            Issue.record("\(decide(examination, after: .seconds(599)))")
+            return
+        }
+        #expect(reason.hasSuffix("it is filed once it was unchanged for 600.0 seconds"))
+        guard case .complete(let evidence) = decide(examination, after: .seconds(600)) else {
+            Issue.record("not complete after patience")
+            return
+        }
+        #expect(evidence.hasSuffix("unchanged for 600.0 seconds"))
+    }
+
+    @Test(
+        "What is missing was never written where the times were set a minute or more after the last write",
+        arguments: [(59, false), (60, true), (Int64.max, true)])
+    func timesWereSet(later: Int64, isFiled: Bool) {
+        let (changed, _) = Int64(1).addingReportingOverflow(later)
+        let identity = FileIdentity(
+            inode: 1, size: 100, modified: FileTime(seconds: 1, nanoseconds: 0),
+            changed: FileTime(seconds: later == .max ? .max : changed, nanoseconds: 0))
+        let examination = Examination(
+            identity: identity, writer: .noWriter, report: PhotoReport(format: .jpeg, completeness: lacking))
+        func proof(_ quiet: Duration) -> Proof {
+            examination.decide(QuietCheck(identity, at: start), windows: QuietWindows(), at: start + quiet)
+        }
+        guard case .wait = proof(.seconds(4)) else {
+            Issue.record("no quiet time was asked for: \(proof(.seconds(4)))")
+            return
+        }
+        if case .complete = proof(.seconds(5)) { #expect(isFiled) } else { #expect(!isFiled) }
+    }
+
+    @Test("Pixels that nobody wrote are never complete, however long it is quiet")
+    func unwritten() {
+        for examination in [
+            examined(.noWriter, whole, holes: true, unwritten: 4_096..<8_192),
+            examined(.noWriter, weak, zeros: true, unwritten: 4_096..<8_192),
+        ] {
+            #expect(
+                decide(examination, after: .seconds(10_000))
+                    == .incomplete(
+                        reason: "nothing was written to its bytes 4,096 to 8,191, where pixels should be"))
         }
     }
 
@@ -112,9 +171,11 @@ struct ExaminationTests {
         let stage = try Stage()
         try stage.drop("a.jpg", someBytes(100_000))
         let file = try stage.inbox.openBeneath("a.jpg", .readWrite)
-        #expect(try !file.hasHoles(size: 100_000))
+        #expect(try file.holes(size: 100_000).isEmpty)
         #expect(ftruncate(file.raw, 1_000_000) == 0)
-        #expect(try file.hasHoles(size: 1_000_000))
+        #expect(try file.holes(size: 1_000_000) == [102_400..<1_000_000])
+        try file.write([1], at: 600_000)
+        #expect(try file.holes(size: 1_000_000).count == 2)
         #expect(try Examination(of: stage.source("a.jpg"), probe: stage.probe).hasHoles)
     }
 }
@@ -170,17 +231,20 @@ struct EmptyBlockTests {
         var bytes = someBytes(2 << 20)
         bytes.replaceSubrange(place..<(place + 4096), with: Array(repeating: 0, count: 4096))
         try stage.drop("a.jpg", bytes)
-        #expect(try stage.source("a.jpg").read().hasEmptyBlocks)
+        let blocks = try stage.source("a.jpg").read().emptyBlocks
+        #expect(blocks.count == 1)
+        let found = try #require(blocks.first)
+        // Whole pieces of 512 bytes; what is beside them may be zero, too.
+        #expect(found.lowerBound + 512 > place && found.upperBound < place + 4096 + 512 && found.count >= 7 * 512)
         bytes[place + 2048] = 1
         try stage.drop("b.jpg", bytes)
         let content = try stage.source("b.jpg").read()
-        #expect(!content.hasEmptyBlocks)
+        #expect(content.emptyBlocks.isEmpty)
         #expect(try content.hash == stage.source("b.jpg").hash())
     }
 
     @Test func itAsksForQuiet() {
-        var examination = examined(.noWriter, whole)
-        examination.hasEmptyBlocks = true
+        let examination = examined(.noWriter, whole, zeros: true)
         let check = QuietCheck(identity, at: start)
         guard case .wait(let reason, _) = examination.decide(check, windows: QuietWindows(), at: start) else {
             Issue.record("it did not wait")
@@ -189,7 +253,7 @@ struct EmptyBlockTests {
         #expect(reason.hasPrefix("whole blocks of it are zeros"))
         guard
             case .complete(let evidence) = examination.decide(
-                check, windows: QuietWindows(), at: start + .seconds(5))
+                check, windows: QuietWindows(), at: start + .seconds(30))
         else {
             Issue.record("it waited for ever")
             return
@@ -197,3 +261,6 @@ struct EmptyBlockTests {
         #expect(evidence.contains("with blocks of zeros, unchanged for"))
     }
 }
+
+/// How a part of a photo came to be zeros.
+enum Zeros: CaseIterable { case hole, written }

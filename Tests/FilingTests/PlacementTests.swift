@@ -56,7 +56,8 @@ struct PlacementTests {
             taken[placed.path] = someBytes(seed: seed)
             // The same again finds its copy, whatever suffix that has.
             #expect(try place(source, by: stage.plan(source), in: library).wasThere)
-            #expect(try source.remove(token: "t", probe: stage.probe) == .removed)
+            #expect(
+                try source.remove(token: "t", seeing: stage.copy(placed, of: source), probe: stage.probe) == .removed)
         }
         #expect(Set(taken.keys) == ["2026/11/a.jpg", "2026/11/a-2.jpg", "2026/11/a-3.jpg"])
         #expect(try stage.files("library") == taken)
@@ -70,8 +71,9 @@ struct PlacementTests {
         for seed in UInt8(1)...2 {
             try stage.drop(hostileName, someBytes(seed: seed))
             let source = try stage.source(hostileName)
-            _ = try place(source, by: stage.plan(source), in: library)
-            #expect(try source.remove(token: "t", probe: stage.probe) == .removed)
+            let placed = try place(source, by: stage.plan(source), in: library)
+            #expect(
+                try source.remove(token: "t", seeing: stage.copy(placed, of: source), probe: stage.probe) == .removed)
         }
         let placed = try stage.files("library")
         #expect(Set(placed.values) == [someBytes(seed: 1), someBytes(seed: 2)])
@@ -177,23 +179,31 @@ struct PlacementTests {
         #expect(try stage.files("library").isEmpty)
     }
 
-    @Test("What was placed can be withdrawn, what was there or is another file now can't")
-    func withdrawing() throws {
+    @Test("What was placed can be taken back; what was there, or is another file now, or has no source stays")
+    func takingBack() throws {
         let stage = try Stage()
         let library = try stage.library()
         try stage.drop("a.jpg", someBytes())
         let source = try stage.source("a.jpg")
         let placed = try place(source, by: stage.plan(source), in: library)
-        try withdraw(try place(source, by: stage.plan(source), in: library), from: library)
+        let hash = try source.hash()
+        func takeBack(_ placed: PlacedFile) throws -> Bool {
+            try library.takeBack(placed, token: "t", hash: hash, seeing: source, probe: stage.probe)
+        }
+        #expect(try takeBack(try place(source, by: stage.plan(source), in: library)))
         #expect(try stage.files("library").count == 1)
         let directory = try library.openDirectory("2026/11")
         try directory.rename("a.jpg", to: directory, as: "b.jpg")
         try directory.openBeneath("a.jpg", [.write, .createNew]).write([7], at: 0)
-        try withdraw(placed, from: library)
+        #expect(try takeBack(placed))
         #expect(try stage.files("library").count == 2)
-        try directory.remove("a.jpg")
+        try directory.unlink("a.jpg")
         try directory.rename("b.jpg", to: directory, as: "a.jpg")
-        try withdraw(placed, from: library)
+        try stage.inbox.rename("a.jpg", to: stage.inbox, as: "moved.jpg")
+        #expect(try !takeBack(placed), "without its source it is the only copy")
+        #expect(try stage.files("library") == ["2026/11/a.jpg": someBytes()])
+        try stage.inbox.rename("moved.jpg", to: stage.inbox, as: "a.jpg")
+        #expect(try takeBack(placed))
         #expect(try stage.files("library").isEmpty)
     }
 

@@ -57,7 +57,7 @@ private struct Trial {
 struct CrashTests {
     static let steps: [FilingStep] = [
         .hashSource, .openDestination, .makeTemporary, .copy, .setAttributes, .syncCopy, .verifyCopy, .checkSource,
-        .nameCopy, .syncDestination, .record, .setSourceAside, .checkSourceAgain, .removeSource, .syncSource,
+        .nameCopy, .syncDestination, .record, .setSourceAside, .checkSourceAgain, .seeCopy, .removeSource, .syncSource,
     ]
 
     @Test("Killed at each step, recovered twice", arguments: steps, [[], ["--named"]])
@@ -85,6 +85,50 @@ struct CrashTests {
             if recorded { #expect(!library.isEmpty) }
             if !named { #expect(library.isEmpty) }
         }
+    }
+}
+
+@Suite("A file system that lacks a call", .enabled(if: canTrace, "skipped: strace is missing or may not trace"))
+struct LackingTests {
+    private func file(_ stage: Stage, _ injection: [String], _ options: [String] = []) throws {
+        let log = stage.path("log")
+        try runProgram(
+            [try #require(strace), "-f", "-o", log] + injection + [program, "file", stage.scratch.path, "a.jpg"]
+                + options)
+    }
+
+    private let noFlags = ["-e", "inject=renameat2:error=EINVAL"]
+
+    @Test("Without RENAME_NOREPLACE the source is set aside all the same")
+    func plainRename() throws {
+        let trial = Trial()
+        let stage = try trial.prepared()
+        try file(stage, noFlags)
+        try trial.check(stage)
+        #expect(try stage.files("inbox").isEmpty)
+    }
+
+    @Test("Nor is a save lost there that comes after the last look")
+    func savedMeanwhile() throws {
+        let stage = try Trial().prepared()
+        #expect(throws: ProgramFailed.self) {
+            try file(stage, noFlags, ["--save-at", FilingStep.checkSourceAgain.rawValue])
+        }
+        var saved = Trial().bytes
+        saved[0] = 7
+        #expect(try stage.files("inbox") == ["a.jpg": saved])
+    }
+
+    @Test("A directory without fsync is synced with its file system")
+    func noDirectorySync() throws {
+        let trial = Trial()
+        let stage = try trial.prepared()
+        let paths = ["library", "library/2026", "library/2026/11", "inbox"].flatMap { ["-P", stage.path($0)] }
+        try file(stage, paths + ["-e", "inject=fsync:error=EINVAL"])
+        try trial.check(stage)
+        #expect(try stage.files("inbox").isEmpty)
+        let log = try content(of: openDirectory(stage.scratch.bytePath).openBeneath("log", .read))
+        #expect(String(decoding: log, as: UTF8.self).contains("syncfs"))
     }
 }
 
@@ -117,10 +161,13 @@ struct OrderTests {
         expectNext("time") { $0.contains("utimensat") }
         expectNext("sync of the copy") { $0.contains("fsync") && $0.contains("library/2026/11/") }
         expectNext("cache dropped") { $0.contains("POSIX_FADV_DONTNEED") }
-        expectNext("name") { $0.contains(options.isEmpty ? "linkat" : "renameat2") && $0.contains("\"a.jpg\"") }
+        expectNext("name") { $0.contains("linkat") && $0.contains("\"a.jpg\"") }
         expectNext("sync of the directory") { $0.contains("fsync") && $0.contains("library/2026/11>") }
         expectNext("commit") { $0.contains("fdatasync") && $0.contains("catalogue.db-wal") }
         expectNext("source aside") { $0.contains("renameat2") && $0.contains(".aside.part") }
+        expectNext("copy opened by its path") { line in
+            line.contains("openat") && line.contains("library/2026/11>") && line.contains("\"a.jpg\"")
+        }
         expectNext("source removed") { $0.contains("unlinkat") && $0.contains(".aside.part") }
         expectNext("sync of the inbox") { $0.contains("fsync") && $0.contains("/inbox>") }
         // Nothing of the source goes before its row is durable.

@@ -73,7 +73,7 @@ struct RecoveryTests {
         let directory = try library.openDirectory("2026/11")
         try directory.openBeneath("a.jpg", [.write, .createNew]).write([7], at: 0)
         #expect(try place(source, by: plan, in: library).path == "2026/11/a-2.jpg")
-        try directory.remove("a.jpg")
+        try directory.unlink("a.jpg")
         let found = try recover(pending(source, hash: plan.hash, recorded: false), stage, library)
         #expect(found == .placed("2026/11/a-2.jpg"))
         #expect(try stage.files("inbox").count == 1)

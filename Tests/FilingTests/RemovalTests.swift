@@ -20,7 +20,8 @@ struct RemovalTests {
     @Test func removesAndLeavesNothing() throws {
         let stage = try Stage()
         try stage.drop("a.jpg", someBytes())
-        #expect(try stage.source("a.jpg").remove(token: "t", probe: stage.probe) == .removed)
+        let source = try stage.source("a.jpg")
+        #expect(try source.remove(token: "t", seeing: stage.copies(of: source), probe: stage.probe) == .removed)
         #expect(try names(in: stage.inbox).isEmpty)
     }
 
@@ -31,7 +32,8 @@ struct RemovalTests {
         let source = try stage.source("a.jpg")
         try stage.drop("b.jpg", [7])
         #expect(rename(stage.path("inbox/b.jpg"), stage.path("inbox/a.jpg")) == 0)
-        #expect(try changed { try source.remove(token: "t", probe: stage.probe) } != nil)
+        #expect(
+            try changed { try source.remove(token: "t", seeing: stage.copies(of: source), probe: stage.probe) } != nil)
         #expect(try stage.files("inbox") == ["a.jpg": [7]])
     }
 
@@ -42,7 +44,10 @@ struct RemovalTests {
         let source = try stage.source("a.jpg")
         let writer = try stage.inbox.openBeneath("a.jpg", .write)
         let work = FileWork(willEnter: { if $0 == .checkSourceAgain { try? writer.write([7], at: 10_000) } })
-        #expect(try changed { try source.remove(token: "t", probe: stage.probe, work: work) } == "it was written to")
+        #expect(
+            try changed {
+                try source.remove(token: "t", seeing: stage.copies(of: source), probe: stage.probe, work: work)
+            } == "it was written to")
         #expect(try stage.files("inbox") == ["a.jpg": someBytes() + [7]])
     }
 
@@ -57,7 +62,10 @@ struct RemovalTests {
             try? writer.write([7], at: 10_000)
             try? stage.drop("a.jpg", [8])
         })
-        #expect(try changed { try source.remove(token: "t", probe: stage.probe, work: work) } != nil)
+        #expect(
+            try changed {
+                try source.remove(token: "t", seeing: stage.copies(of: source), probe: stage.probe, work: work)
+            } != nil)
         #expect(try stage.files("inbox") == ["a.jpg": [8], "a-2.jpg": someBytes() + [7]])
     }
 
@@ -67,7 +75,8 @@ struct RemovalTests {
         try stage.drop("a.jpg", someBytes())
         let source = try stage.source("a.jpg")
         let work = FileWork(willEnter: { if $0 == .removeSource { try? stage.drop("a.jpg", [8]) } })
-        #expect(try source.remove(token: "t", probe: stage.probe, work: work) == .removed)
+        #expect(
+            try source.remove(token: "t", seeing: stage.copies(of: source), probe: stage.probe, work: work) == .removed)
         #expect(try stage.files("inbox") == ["a.jpg": [8]])
     }
 
@@ -84,7 +93,9 @@ struct RemovalTests {
             try? file.setModified(source.identity.modified)
         })
         let failed = try changed {
-            try source.remove(token: "t", hash: hash, probe: stage.probe, work: work, timesTellEverything: false)
+            try source.remove(
+                token: "t", hash: hash, seeing: stage.copies(of: source), probe: stage.probe, work: work,
+                timesTellEverything: false)
         }
         #expect(failed == "its bytes are others")
         var bytes = someBytes()
@@ -93,7 +104,9 @@ struct RemovalTests {
         // What was not written to goes, read again or not.
         let again = try stage.source("a.jpg")
         #expect(
-            try again.remove(token: "t", hash: again.hash(), probe: stage.probe, timesTellEverything: false) == .removed
+            try again.remove(
+                token: "t", hash: again.hash(), seeing: stage.copies(of: again), probe: stage.probe,
+                timesTellEverything: false) == .removed
         )
     }
 
@@ -114,7 +127,10 @@ struct RemovalTests {
         let elsewhere = try Stage()
         let placed = try place(source, by: stage.plan(source), in: elsewhere.library())
         try mounted.remount("ro")
-        guard case .kept(let reason) = try source.remove(token: "t", probe: stage.probe) else {
+        guard
+            case .kept(let reason) = try source.remove(
+                token: "t", seeing: elsewhere.copy(placed, of: source), probe: stage.probe)
+        else {
             Issue.record("removed from a read-only file system")
             return
         }
@@ -134,7 +150,9 @@ struct RemovalTests {
         try stage.drop("a.jpg", someBytes())
         #expect(chmod(stage.path("inbox"), 0o555) == 0)
         let source = try stage.source("a.jpg")
-        guard case .kept(let reason) = try source.remove(token: "t", probe: stage.probe) else {
+        guard
+            case .kept(let reason) = try source.remove(token: "t", seeing: stage.copies(of: source), probe: stage.probe)
+        else {
             Issue.record("removed without permission")
             return
         }
@@ -145,6 +163,144 @@ struct RemovalTests {
         }
         #expect(try stage.files("quarantine").isEmpty)
         #expect(chmod(stage.path("inbox"), 0o755) == 0)
+    }
+}
+
+@Suite("A file goes only while its bytes are seen in another file")
+struct OtherCopyTests {
+    private func doubt(_ body: () throws -> Removal) throws -> CopyDoubt? {
+        do {
+            guard case .kept(let error) = try body(), case .noOtherCopy(let doubt) = error.cause else { return nil }
+            return doubt
+        } catch let error as FilingError {
+            guard case .noOtherCopy(let doubt) = error.cause else { throw error }
+            return doubt
+        }
+    }
+
+    /// A photo in the inbox, and the record of a copy of it in the library.
+    private func photo(_ stage: Stage, copy: [UInt8]?) throws -> (SourceFile, [OtherCopy]) {
+        try stage.drop("a.jpg", someBytes())
+        let source = try stage.source("a.jpg")
+        if let copy {
+            try openDirectory(BytePath(stage.path("library"))).openBeneath("a.jpg", [.write, .createNew], mode: 0o640)
+                .write(copy, at: 0)
+        }
+        let (root, hash) = (BytePath(stage.path("library")), try source.hash())
+        return (source, [.recorded(RecordedCopy(root: root, path: "a.jpg", hash: hash, size: source.identity.size))])
+    }
+
+    @Test("A copy that is missing, cut short or damaged keeps the source", arguments: [nil, 9_999, 10_000])
+    func badCopy(size: Int?) throws {
+        let stage = try Stage()
+        let (source, copies) = try photo(stage, copy: size.map { someBytes($0, seed: 2) })
+        let expected: CopyDoubt = size == 10_000 ? .differs("a.jpg") : .missing("a.jpg")
+        #expect(try doubt { try source.remove(token: "t", seeing: copies, probe: stage.probe) } == expected)
+        #expect(try stage.files("inbox") == ["a.jpg": someBytes()])
+    }
+
+    @Test("All copies that are named must be there")
+    func oneOfTwo() throws {
+        let stage = try Stage()
+        let (source, copies) = try photo(stage, copy: nil)
+        let both = try stage.copies(of: source) + copies
+        #expect(try doubt { try source.remove(token: "t", seeing: both, probe: stage.probe) } == .missing("a.jpg"))
+        #expect(try stage.files("inbox") == ["a.jpg": someBytes()])
+    }
+
+    @Test("A copy that is gone once the source is set aside was the source, and both stay")
+    func copyVanishes() throws {
+        let stage = try Stage()
+        let (source, copies) = try photo(stage, copy: someBytes())
+        let work = FileWork(willEnter: { if $0 == .seeCopy { _ = unlink(stage.path("library/a.jpg")) } })
+        #expect(
+            try doubt { try source.remove(token: "t", seeing: copies, probe: stage.probe, work: work) }
+                == .missing("a.jpg"))
+        #expect(try stage.files("inbox") == ["a.jpg": someBytes()])
+    }
+
+    @Test("The library's own file is no copy of itself", arguments: [true, false])
+    func itself(inPlace: Bool) throws {
+        let stage = try Stage()
+        let (_, copies) = try photo(stage, copy: someBytes())
+        // As if the inbox were the library, by the same directory or by a link to it.
+        if !inPlace { #expect(symlink(stage.path("library"), stage.path("alias")) == 0) }
+        let root = try openDirectory(BytePath(stage.path(inPlace ? "library" : "alias")))
+        let source = try SourceFile("a.jpg", beneath: root)
+        let kept = try doubt { try source.remove(token: "t", seeing: copies, probe: stage.probe) }
+        #expect(kept == .sameFile("a.jpg"))
+        #expect(throws: Never.self) {
+            let again = try SourceFile("a.jpg", beneath: root)
+            let moved = try again.move(to: stage.quarantine(), token: "t2", seeing: copies, probe: stage.probe)
+            guard case .kept = moved else {
+                Issue.record("a file was taken for a duplicate of itself: \(moved)")
+                return
+            }
+        }
+        #expect(try stage.files("library") == ["a.jpg": someBytes()])
+        #expect(try stage.files("quarantine").isEmpty)
+    }
+
+    @Test("Nor where another file system gives it another number", .enabled(if: isRoot, "skipped: needs root to mount"))
+    func itselfThroughAnOverlay() throws {
+        let mounted = try MountedScratch(size: "8m")
+        let stage = try Stage(below: mounted.scratch.path)
+        let (_, copies) = try photo(stage, copy: someBytes())
+        for name in ["lower", "work", "merged"] { #expect(mkdir(stage.path(name), 0o755) == 0) }
+        let options = "lowerdir=\(stage.path("lower")),upperdir=\(stage.path("library")),workdir=\(stage.path("work"))"
+        try runProgram(["/bin/mount", "-t", "overlay", "-o", options, "overlay", stage.path("merged")])
+        defer { try? runProgram(["/bin/umount", "-l", stage.path("merged")]) }
+        let source = try SourceFile("a.jpg", beneath: openDirectory(BytePath(stage.path("merged"))))
+        let there = try FileStatus(at: BytePath(stage.path("library/a.jpg")))
+        #expect(there.device != source.status.device)
+        let kept = try doubt { try source.remove(token: "t", seeing: copies, probe: stage.probe) }
+        #expect(kept == .sameFile("a.jpg"))
+        #expect(try stage.files("library") == ["a.jpg": someBytes()])
+    }
+
+    @Test("A copy in another place than the one that is meant does not count")
+    func otherPlace() throws {
+        struct Other: Error, CustomStringConvertible { let description = "another disk" }
+        let stage = try Stage()
+        let (source, _) = try photo(stage, copy: someBytes())
+        let copy = RecordedCopy(
+            root: BytePath(stage.path("library")), path: "a.jpg", hash: try source.hash(), size: source.identity.size
+        ) { _ in throw Other() }
+        let kept = try doubt { try source.remove(token: "t", seeing: [.recorded(copy)], probe: stage.probe) }
+        #expect(kept == .otherPlace("another disk"))
+        #expect(try stage.files("inbox") == ["a.jpg": someBytes()])
+    }
+
+    @Test("A copy that was written to since it was read is read again")
+    func writtenToSince() throws {
+        let stage = try Stage()
+        try stage.drop("a.jpg", someBytes())
+        let source = try stage.source("a.jpg")
+        let placed = try place(source, by: stage.plan(source), in: stage.library())
+        try openDirectory(BytePath(stage.path("library/2026/11"))).openBeneath("a.jpg", .write).write([7], at: 50)
+        let copies = try stage.copy(placed, of: source)
+        let kept = try doubt { try source.remove(token: "t", seeing: copies, probe: stage.probe) }
+        #expect(kept == .differs("2026/11/a.jpg"))
+        #expect(try stage.files("inbox") == ["a.jpg": someBytes()])
+    }
+
+    @Test("What lies under the wanted name is not adopted if it is the source")
+    func notAdopted() throws {
+        let stage = try Stage()
+        let library = try stage.library()
+        try library.openDirectory("2026/11").openBeneath("a.jpg", [.write, .createNew]).write(someBytes(), at: 0)
+        let source = try SourceFile("2026/11/a.jpg", beneath: library.descriptor)
+        #expect(throws: FilingError.self) { try place(source, by: stage.plan(source), in: library) }
+        #expect(try stage.files("library") == ["2026/11/a.jpg": someBytes()])
+    }
+
+    @Test("On a person's word it goes without a copy")
+    func discarded() throws {
+        let stage = try Stage()
+        try stage.drop("a.jpg", someBytes())
+        let source = try stage.source("a.jpg")
+        #expect(try source.remove(token: "t", by: DiscardOrder(request: 1), probe: stage.probe) == .removed)
+        #expect(try stage.files("inbox").isEmpty)
     }
 }
 

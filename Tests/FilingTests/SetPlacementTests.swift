@@ -107,16 +107,19 @@ struct SetPlacementTests {
         }
         #expect(unlink(stage.path("inbox/a.jpg")) == 0)
         try stage.inbox.openBeneath("a.nef", .write).write([7], at: 0)
-        #expect(try !recovery.sourceStands(of: pending(0), inbox: stage.inbox))
-        #expect(try !recovery.sourceStands(of: pending(1), inbox: stage.inbox), "other bytes")
-        #expect(try recovery.sourceStands(of: pending(2), inbox: stage.inbox))
+        func takeBack(_ index: Int) throws -> Bool {
+            try recovery.takeBack(pending(index), at: placed[index].path, inbox: stage.inbox, in: library)
+        }
+        #expect(try !takeBack(0))
+        #expect(try !takeBack(1), "other bytes")
+        #expect(try stage.files("library").count == 3)
         for _ in 0..<2 {
-            try recovery.takeBack(pending(2), at: placed[2].path, in: library)
+            #expect(try takeBack(2))
             #expect(try stage.files("library").keys.sorted() == ["2026/11/a.jpg", "2026/11/a.nef"])
         }
         // What is not its copy is somebody else's.
         try stage.library().openDirectory("2026/11").openBeneath("a.nef.xmp", [.write, .createNew]).write([9], at: 0)
-        try recovery.takeBack(pending(2), at: placed[2].path, in: library)
+        _ = try takeBack(2)
         #expect(try stage.files("library").count == 3)
     }
 

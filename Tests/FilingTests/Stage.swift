@@ -43,6 +43,26 @@ final class Stage {
         PlacementPlan(directory: directory, name: source.name, hash: try source.hash())
     }
 
+    private var copiesMade = 0
+
+    /// A copy of `source` elsewhere, as recorded: what permits its removal.
+    func copies(of source: SourceFile) throws -> [OtherCopy] {
+        copiesMade += 1
+        let root = BytePath(path("copies-\(copiesMade)"))
+        try systemCall("mkdir") { root.withCString { mkdir($0, 0o755) } }
+        let bytes = try content(of: source.content)
+        try openDirectory(root).openBeneath(source.name, [.write, .createNew], mode: 0o640).write(bytes, at: 0)
+        let hash = try source.hash()
+        return [.recorded(RecordedCopy(root: root, path: source.name, hash: hash, size: UInt64(bytes.count)))]
+    }
+
+    /// The copy that was placed in the library, likewise.
+    func copy(_ placed: PlacedFile, of source: SourceFile) throws -> [OtherCopy] {
+        let root = BytePath(path("library"))
+        let (hash, size) = (try source.hash(), source.identity.size)
+        return [.recorded(RecordedCopy(root: root, path: placed.path, hash: hash, size: size, lastRead: placed.status))]
+    }
+
     /// Every file below `directory`, by its relative path, with its content.
     func files(_ directory: String) throws -> [BytePath: [UInt8]] {
         try tree(openDirectory(BytePath(path(directory))), "")

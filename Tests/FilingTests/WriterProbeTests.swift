@@ -89,6 +89,36 @@ struct WriterProbeTests {
         }
     }
 
+    @Test("In what an NFS server exports a granted lease says nothing, and a refused one still tells a writer")
+    func exported() async {
+        await #expect(processExitsWith: .success) {
+            signal(SIGIO, SIG_IGN)
+            let stage = try Stage()
+            try systemCall("mkdir") { mkdir(stage.path("inbox/a b"), 0o755) }
+            try stage.drop("a b/c.jpg", someBytes())
+            let list = stage.path("etab")
+            let table =
+                "# Version 1.1\n" + stage.path("elsewhere") + "\t*(ro)\n" + stage.path("inbox/a\\040b") + "\t*(rw)\n"
+            let file = fopen(list, "w")
+            fputs(table, file)
+            fclose(file)
+            let probe = WriterProbe(exports: ExportedTrees(lists: [BytePath(list), "/nowhere/exports"]))
+            let source = try stage.source("a b/c.jpg")
+            guard probe.probe(source) == .cannotTell(.exported(BytePath(stage.path("inbox/a b")))) else {
+                throw Unexpected()
+            }
+            if leasesDecide {
+                let writer = try stage.inbox.openBeneath("a b/c.jpg", .readWrite)
+                guard probe.probe(source) == .writerOpen else { throw Unexpected() }
+                try writer.close()
+            }
+            // Beside it, everything is as ever.
+            try stage.drop("d.jpg", someBytes())
+            let beside = try stage.source("d.jpg")
+            guard probe.probe(beside) == stage.probe.probe(beside) else { throw Unexpected() }
+        }
+    }
+
     @Test func whoWritesCanBeFound() throws {
         let stage = try Stage()
         try stage.drop("a.jpg", [1])

@@ -99,6 +99,13 @@ struct StorageTroubleTests {
         withExtendedLifetime(scratch) {}
     }
 
+    /// A photo with so many bytes of comments.
+    private func largePhoto(_ size: Int) throws -> [UInt8] {
+        let photo = try WorkerHouse.content("exif.jpg")
+        let comment: [UInt8] = [0xFF, 0xFE, 0xFF, 0xFF] + [UInt8](repeating: 0x55, count: 65_533)
+        return Array(photo[..<2] + Array(repeating: comment, count: size / 65_536).joined() + photo[2...])
+    }
+
     @Test(
         "A photo that waits for room shows itself when there is some; once it is gone, a trial does",
         .enabled(if: canMount, withoutMounts), .timeLimit(.minutes(1)))
@@ -108,7 +115,7 @@ struct StorageTroubleTests {
         await troubled.pipeline.start { _, _ in }
         // Room for a trial, and not for the photo.
         try troubled.fill(leaving: 5 << 18)
-        let photo = try WorkerHouse.content("exif.jpg") + [UInt8](repeating: 0, count: 3 << 19)
+        let photo = try largePhoto(3 << 19)
         let path = "\(scratch.path)/inbox/a.jpg"
         try Data(photo).write(to: URL(filePath: path))
         let key = ArrivalKey(inbox: "card", path: "a.jpg")
@@ -136,7 +143,7 @@ struct StorageTroubleTests {
         await troubled.pipeline.start { _, _ in }
         try troubled.fill(leaving: 1 << 18)
         let large = ArrivalKey(inbox: "card", path: "large.jpg")
-        let photo = try WorkerHouse.content("exif.jpg") + [UInt8](repeating: 0, count: 1 << 20)
+        let photo = try largePhoto(1 << 20)
         try Data(photo).write(to: URL(filePath: "\(scratch.path)/inbox/large.jpg"))
         await troubled.pipeline.look(at: large, as: nil)
         _ = await troubled.log.line(holding: "PI-402")
@@ -160,6 +167,9 @@ struct StorageTroubleTests {
     func cause() async throws {
         let scratch = try ScratchDirectory()
         let troubled = try TroubledHouse(scratch.path, small: "library")
+        // With the library in use, a failure comes after the intent.
+        try troubled.house.drop(["first.jpg": "plain.jpg"])
+        #expect(await troubled.house.file(["first.jpg"]).map(\.verdict) == [.ended(.filed)])
         try troubled.house.drop(["a.jpg": "exif.jpg"])
         try runProgram(["/bin/mount", "-o", "remount,ro", "\(scratch.path)/library"])
         for _ in 1...3 {

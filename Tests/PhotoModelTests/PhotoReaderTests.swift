@@ -90,11 +90,12 @@ struct PhotoReaderTests {
 
     private func digits(_ text: String) -> String { text.filter { $0.isNumber } }
 
-    @Test("Every fixture is whole, but for RAW, whose structure proves no end", arguments: Fixtures.names)
+    @Test("Every fixture is whole, but for TIFF and RAW, whose structure proves no end", arguments: Fixtures.names)
     func completeness(name: String) throws {
         let report = try report(try Fixtures.bytes(name), name: name)
-        let family = try #require(report.format?.family)
-        #expect(report.completeness.code == (family == .raw ? "weak" : "whole"), "\(report.completeness)")
+        let format = try #require(report.format)
+        let isOpen = format.family == .raw || format == .tiff
+        #expect(report.completeness.code == (isOpen ? "weak" : "whole"), "\(report.completeness)")
         #expect(report.format?.agrees(withExtension: BytePath(name).lowercasedExtension) == true)
     }
 
@@ -117,21 +118,40 @@ struct PhotoReaderTests {
         #expect(try report(try Fixtures.bytes("samsung.jpg")).trailers.map(\.kind) == [.samsung])
         let plain = try Fixtures.bytes("plain.jpg")
         let odd = try report(plain + Array("anything at all that no one knows".utf8))
-        #expect(odd.completeness.isWhole)
+        #expect(odd.completeness.code == "lacking")
         #expect(odd.trailers == [Trailer(kind: .unknown, offset: UInt64(plain.count), length: 33)])
-        // A few bytes may be the start of more.
+        // Zeros are padding, or the start of more.
         #expect(try report(plain + [0, 0, 0]).completeness.code == "weak")
-        #expect(try report(plain + [UInt8](repeating: 0, count: 5_000)).completeness.isWhole)
     }
 
-    @Test func promisedPartsThatAreMissingMakeItWeak() throws {
-        // An editor that drops the further picture often leaves its index behind; only quiet time can tell.
+    @Test(
+        "Nothing tells where bytes end that no format knows",
+        arguments: ["plain.png", "animated.gif", "plain.webp", "plain.jpg", "exif.heic"])
+    func unknownTrailers(name: String) throws {
+        let whole = try Fixtures.bytes(name)
+        let trailer = someBytes(50_000)
+        for length in [2, 11, 12, 13, 1_000, 50_000] where length > 8 || name != "exif.heic" {
+            #expect(try report(whole + trailer.prefix(length)).completeness.code == "lacking", "\(length)")
+        }
+        #expect(try report(whole + [UInt8](repeating: 0, count: 5_000)).completeness.code == "weak")
+    }
+
+    @Test func promisedPartsThatAreMissingAskForPatience() throws {
+        // An editor that drops the further picture often leaves its index behind; only patience can tell.
         let pictures = try Fixtures.bytes("multi-picture.jpg")
         let plain = try Fixtures.bytes("plain.jpg")
-        #expect(try report(Array(pictures.dropLast(plain.count))).completeness.code == "weak")
+        #expect(try report(Array(pictures.dropLast(plain.count))).completeness.code == "lacking")
         let motion = try Fixtures.bytes("motion.jpg")
         let film = try Fixtures.bytes("faststart.mp4")
-        #expect(try report(Array(motion.dropLast(film.count))).completeness.code == "weak")
+        #expect(try report(Array(motion.dropLast(film.count))).completeness.code == "lacking")
+        // The second picture itself is cut.
+        #expect(try report(Array(pictures.dropLast(5))).completeness.code == "cut-short")
+        // An index that an editor left behind leads into the picture that it made longer.
+        let place = try #require(pictures.indices.first { pictures[$0...].starts(with: Array("MPF\0".utf8)) })
+        var stale = Array(pictures.dropLast(plain.count + 2))
+        stale += [UInt8](repeating: 0x55, count: 300) + [0xFF, 0xD9]
+        #expect(place < stale.count)
+        #expect(try report(stale).completeness.code == "lacking")
     }
 
     @Test(

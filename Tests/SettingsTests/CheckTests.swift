@@ -1,5 +1,6 @@
 import FileValues
 import Glibc
+import LinuxKernel
 import TestSupport
 import Testing
 
@@ -16,8 +17,10 @@ private struct FakeFileSystem: FileSystemFacts {
     static func directory(_ inode: Int, _ path: BytePath?, readable: Bool = true, writable: Bool = true)
         -> FileSystemEntry
     {
-        .directory(
-            DirectoryFacts(isReadable: readable, isWritable: writable, device: 1, inode: UInt64(inode), realPath: path))
+        let mark = KernelPlace.Mark(device: 1, inode: UInt64(inode))
+        let place = path.map { KernelPlace(mount: 1, path: $0, marks: [mark]) }
+        return .directory(
+            DirectoryFacts(isReadable: readable, isWritable: writable, realPath: path, place: place))
     }
 
     func entry(at path: BytePath) -> FileSystemEntry { entries[path] ?? .missing }
@@ -27,6 +30,10 @@ private struct FakeFileSystem: FileSystemFacts {
     func objection(to path: BytePath, owners: Set<UInt32>, isProgram: Bool) -> String? { objections[path] }
     func hasUser(_ name: String) -> Bool { name == "ana" }
     func hasGroup(_ name: String) -> Bool { name == "photos" }
+    var mountLines = ["1 0 8:1 / / rw - ext4 /dev/a rw"]
+    func mounts() -> MountTable { MountTable(parsing: Array(mountLines.joined(separator: "\n").utf8)) }
+    var probed: PlaceMeeting.Relation?
+    func probe(_ first: BytePath, _ second: BytePath) -> PlaceMeeting.Relation? { probed }
 }
 
 struct CheckTests {
@@ -133,14 +140,94 @@ struct CheckTests {
             ])
         #expect(
             try Self.issues(linked).first
-                == "/x.toml:3:8: path = \"/in\": with links resolved, this inbox lies inside the library, /p/library "
-                + "(/x.toml:1); give each a directory of its own")
+                == "/x.toml:3:8: path = \"/in\": this inbox lies inside the library, /p/library (/x.toml:1): "
+                + "without links they are /p/library/2024 and /p/library; give each a directory of its own")
         let mounted = FakeFileSystem(
             directories: ["/p", "/p/library"],
             more: ["/in": FakeFileSystem.directory(1, "/in"), "/bin/hook": .file(isExecutable: true)])
         #expect(
             try Self.issues(mounted).first
-                == "/x.toml:3:8: path = \"/in\": this is the same directory as the library, /p/library, mounted twice")
+                == "/x.toml:3:8: path = \"/in\": this inbox is also the library, /p/library (/x.toml:1): "
+                + "both lie in ext4 8:1, as /in and /p/library; give each a directory of its own")
+    }
+
+    @Test("Mounts that join two directories are found, also while the daemon runs; what is legal by name stays legal")
+    func nesting() throws {
+        func directory(_ inode: UInt64, _ mount: Int, _ path: BytePath) -> FileSystemEntry {
+            .directory(
+                DirectoryFacts(
+                    isReadable: true, isWritable: true, realPath: path,
+                    place: KernelPlace(mount: mount, path: path, marks: [.init(device: 1, inode: inode)])))
+        }
+        var facts = FakeFileSystem(
+            directories: ["/p"],
+            more: [
+                "/p/library": directory(7, 2, "/p/library"), "/in": directory(8, 3, "/in"),
+                "/bin/hook": .file(isExecutable: true),
+            ])
+        facts.mountLines += ["2 1 8:2 /data/library /p/library rw - ext4 /dev/b rw"]
+        let inbox = "3 1 8:2 /data /in rw - ext4 /dev/b rw"
+        facts.mountLines.append(inbox)
+        let evidence = "both lie in ext4 8:2, as /data and /data/library"
+        #expect(
+            try Self.issues(facts).first
+                == "/x.toml:3:8: path = \"/in\": this inbox contains the library, /p/library (/x.toml:1): \(evidence); "
+                + "give each a directory of its own")
+        let configuration = try settings(Self.text, at: "/x.toml")
+        #expect(
+            configuration.nestings(seenBy: facts)
+                == ["inbox card, /in, contains the library, /p/library: \(evidence)"])
+        facts.mountLines[2] = "3 1 8:2 /data/in /in rw - ext4 /dev/b rw"
+        #expect(configuration.nestings(seenBy: facts).isEmpty)
+        // The quarantine is not made yet, and will lie in the inbox.
+        facts.mountLines[2] = "3 1 8:1 /p /in rw - ext4 /dev/a rw"
+        #expect(
+            configuration.nestings(seenBy: facts).contains(
+                "inbox card, /in, contains the quarantine, /p/quarantine: both lie in ext4 8:1, as /p and /p/quarantine"
+            ))
+        // An inbox below the state directory harms nobody.
+        facts.entries["/p/state"] = directory(9, 1, "/p/state")
+        facts.mountLines[2] = "3 1 8:1 /p/state/in /in rw - ext4 /dev/a rw"
+        #expect(configuration.nestings(seenBy: facts).isEmpty)
+    }
+
+    @Test("Where each mount has a file system of its own, a file tells; not while the daemon runs")
+    func probed() throws {
+        var facts = FakeFileSystem(
+            directories: ["/p"],
+            more: [
+                "/p/library": FakeFileSystem.directory(7, "/p/library"), "/bin/hook": .file(isExecutable: true),
+                "/in": .directory(
+                    DirectoryFacts(
+                        isReadable: true, isWritable: true, realPath: "/in", place: KernelPlace(mount: 2, path: "/in"))),
+            ])
+        facts.mountLines.append("2 1 0:50 / /in rw - nfs4 s:/a rw")
+        #expect(try Self.issues(facts) == ["/x.toml:5:9: owner = \"bob\": no such user"])
+        facts.probed = .firstInSecond
+        #expect(
+            try Self.issues(facts).first
+                == "/x.toml:3:8: path = \"/in\": this inbox contains the library, /p/library (/x.toml:1): a file made in "
+                + "one was seen in the other, though they are mounts of their own; give each a directory of its own")
+        #expect(try settings(Self.text, at: "/x.toml").nestings(seenBy: facts).isEmpty)
+    }
+
+    @Test("A file that is made in a directory is found where the same directory is, and nothing is left of it")
+    func realProbe() throws {
+        let scratch = try ScratchDirectory()
+        for name in ["a", "a/in", "b"] { #expect(mkdir(scratch.appending(name), 0o755) == 0) }
+        let facts = LocalFileSystem()
+        func probe(_ first: String, _ second: String) -> PlaceMeeting.Relation? {
+            facts.probe(BytePath(scratch.appending(first)), BytePath(scratch.appending(second)))
+        }
+        #expect(mkdir(scratch.appending("a/in/deep"), 0o755) == 0)
+        #expect(probe("a", "a/in/deep") == .secondInFirst && probe("a/in/deep", "a") == .firstInSecond)
+        #expect(
+            facts.probe(BytePath(scratch.appending("a")), in: BytePath(scratch.appending("a/in"))) == .secondInFirst)
+        #expect(rmdir(scratch.appending("a/in/deep")) == 0)
+        #expect(probe("a", "a") == .same && probe("a", "b") == nil)
+        #expect(probe("a", "a/in") == .secondInFirst && probe("a/in", "a") == .firstInSecond)
+        #expect(try openDirectory(BytePath(scratch.appending("a"))).entries().map(\.name) == ["in"])
+        #expect(try openDirectory(BytePath(scratch.appending("a/in"))).entries().isEmpty)
     }
 
     @Test func theRealFileSystemAnswers() throws {
@@ -154,7 +241,7 @@ struct CheckTests {
         guard case .directory(let direct) = facts.entry(at: path),
             case .directory(let linked) = facts.entry(at: path.appending("link"))
         else { throw SettingsError(issues: []) }
-        #expect(direct.inode == linked.inode && direct.device == linked.device)
+        #expect(direct.place?.marks == linked.place?.marks && direct.place?.path == linked.realPath)
         #expect(direct.isReadable && direct.isWritable)
         #expect(linked.realPath == direct.realPath)
         #expect(facts.entry(at: "/bin/sh") == .file(isExecutable: true))

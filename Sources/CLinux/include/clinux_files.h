@@ -9,10 +9,17 @@ int clinux_release_lease(int fd);                                               
 int clinux_clone_file(int destination, int source);                             /* ioctl_ficlone(2) */
 int clinux_rename_noreplace(int from, const char *old_name, int to, const char *new_name);   /* renameat2(2) */
 int64_t clinux_copy_range(int source, int destination, uint64_t offset, uint64_t length);  /* copy_file_range(2) */
-int64_t clinux_first_hole(int fd);                                              /* lseek(2), SEEK_HOLE from 0 */
+int64_t clinux_next_hole(int fd, uint64_t from);                                /* lseek(2), SEEK_HOLE */
+int64_t clinux_next_data(int fd, uint64_t from);                                /* lseek(2), SEEK_DATA */
 int clinux_start_writing(int fd);              /* sync_file_range(2), SYNC_FILE_RANGE_WRITE, the whole file */
+int clinux_sync_file_system(int fd);           /* syncfs(2) */
 struct clinux_file_system { uint32_t magic; uint64_t identifier; uint64_t available; };
 int clinux_file_system(int fd, struct clinux_file_system *out);                 /* fstatfs(2) */
+/* ioctl FS_IOC_GETFSUUID (Linux 6.9): fills `uuid` and returns its length, at most 16. */
+int clinux_file_system_uuid(int fd, uint8_t uuid[16]);
+/* statx(2), STATX_MNT_ID_UNIQUE (Linux 6.8): the number of the mount, which is given to no other until the next boot;
+   1, or 0 where the kernel has none. */
+int clinux_mount_number(int fd, uint64_t *number);
 int clinux_o_tmpfile(void);                                                     /* O_TMPFILE */
 int clinux_o_path(void);                                                        /* O_PATH */
 /* memfd_create(2), closed on exec, not executable where the kernel knows that. */

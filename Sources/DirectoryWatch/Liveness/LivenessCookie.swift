@@ -72,7 +72,7 @@ final class LivenessCookie: Sendable {
             state.onQueue { state in
                 if let watch = state.watch { instance.removeWatch(watch) }
                 state = State(hasEnded: true)
-                if let parent = try? openDirectory(directory) { try? parent.remove(Self.name) }
+                if let parent = try? openDirectory(directory) { try? parent.unlink(Self.name) }
             }
         }
     }

@@ -63,14 +63,14 @@ public struct WatchMemoryFile: Hashable, Sendable {
         let directory = try directory()
         // What lies there is left from a crash of somebody who had our number.
         let temporary = path.name.addingSuffix(".\(getpid()).part")
-        try? directory.remove(temporary)
+        try? directory.unlink(temporary)
         let file = try directory.openBeneath(temporary, [.write, .createNew], mode: 0o600)
         do throws(SystemCallError) {
             try file.write(bytes, at: 0)
             try file.sync()
             try directory.rename(temporary, replacing: path.name)
         } catch {
-            try? directory.remove(temporary)
+            try? directory.unlink(temporary)
             throw error
         }
         try directory.sync()
@@ -78,7 +78,7 @@ public struct WatchMemoryFile: Hashable, Sendable {
 
     /// Takes it away; no harm if it is not there. The next watch is told everything.
     public func remove() throws(WatchMemoryError) {
-        do throws(SystemCallError) { try directory().remove(path.name) } catch {
+        do throws(SystemCallError) { try directory().unlink(path.name) } catch {
             if error.code != .noSuchFileOrDirectory { throw WatchMemoryError(.system(error)) }
         }
     }

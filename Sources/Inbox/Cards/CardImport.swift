@@ -53,9 +53,10 @@ struct CardImport: Sendable {
         let root = try openDirectory(mount.place)
         // Unmounted meanwhile, or something mounted over it: that has its own turn.
         guard try Mount.identifier(of: root) == mount.identifier else { return [] }
-        for place in plan.ours {
-            guard let real = try? realPath(place) else { continue }
-            if real.isInside(mount.place) || mount.place.isInside(real) { return [] }
+        let (mounts, place) = (try MountTable.ofProcess(), try KernelPlace(of: root))
+        for other in plan.ours {
+            guard let own = try? KernelPlace(at: other) else { continue }
+            if mounts.meeting(of: own, place) != nil { return [] }
         }
         var found: [(BytePath, SharedFile)] = []
         for path in plan.settings.directories {
@@ -79,9 +80,12 @@ struct CardImport: Sendable {
         let inbox = plan.inbox
         let inboxPath: BytePath
         do throws(SystemCallError) { inboxPath = try realPath(inbox.path) } catch { throw ImportFailure.system(error) }
+        let (library, libraryGuard) = (plan.library, LibraryGuard(catalogue))
         let what = ImportPlan(
             source: mount.place.appending(path), root: root, inbox: inbox.name, inboxPath: inboxPath,
-            minFree: plan.minFree, exclusion: { path in inbox.exclusion(of: path).map { "excluded: \($0)" } })
+            minFree: plan.minFree, library: library,
+            requireLibrary: { root in if let library { try libraryGuard.check(root, at: library) } },
+            exclusion: { path in inbox.exclusion(of: path).map { "excluded: \($0)" } })
         let memory = try ImportMemoryPlace.open(state: plan.state, what)
         // This thread's alone: the closures are called on it, and end with the run.
         let sum = CardSum(counts: outcome.counts, before: before)

@@ -6,6 +6,7 @@ import Settings
 struct CardPlan: Hashable, Sendable {
     let settings: CardSettings
     let inbox: InboxSettings
+    let library: BytePath?
     let minFree: UInt64
     let state: BytePath
     let catalogue: BytePath
@@ -18,6 +19,7 @@ struct CardPlan: Hashable, Sendable {
         else { return nil }
         settings = all.cards
         self.inbox = inbox
+        library = all.library?.path
         minFree = all.library?.minFree ?? 0
         state = all.state
         catalogue = all.catalogue

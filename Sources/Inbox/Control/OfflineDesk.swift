@@ -42,7 +42,7 @@ package enum OfflineDesk {
         let done = DispatchSemaphore(value: 0)
         TaskQueue.start {
             do {
-                let answer = try await answer(request, settings)
+                let answer = try await answer(request, settings, isLost: lock.hadCatalogue)
                 result.withLock { $0 = .success(answer) }
             } catch { result.withLock { $0 = .failure(error) } }
             done.signal()
@@ -54,9 +54,11 @@ package enum OfflineDesk {
         }
     }
 
-    private static func answer(_ request: ControlRequest, _ settings: Settings) async throws -> ControlAnswer {
+    private static func answer(
+        _ request: ControlRequest, _ settings: Settings, isLost: Bool
+    ) async throws -> ControlAnswer {
         let catalogue = try Catalogue.openForWriting(
-            String(decoding: settings.catalogue.bytes, as: UTF8.self), now: Moment.now.wall)
+            String(decoding: settings.catalogue.bytes, as: UTF8.self), now: Moment.now.wall, isLost: isLost)
         try allowGroupToRead(settings.catalogue)
         let writer = CatalogueWriter(
             catalogue,

@@ -93,7 +93,7 @@ package actor PauseKeeper {
     private func write(_ bytes: [UInt8]) throws(SystemCallError) {
         let parent = try openDirectory(directory)
         let temporary = Self.name.addingSuffix(".part")
-        try? parent.remove(temporary)
+        try? parent.unlink(temporary)
         let file = try parent.openBeneath(temporary, [.write, .createNew], mode: 0o640)
         do throws(SystemCallError) {
             try file.setMode(0o640)
@@ -102,7 +102,7 @@ package actor PauseKeeper {
             try parent.rename(temporary, replacing: Self.name)
             try parent.sync()
         } catch {
-            try? parent.remove(temporary)
+            try? parent.unlink(temporary)
             throw error
         }
     }

@@ -54,6 +54,8 @@ package actor Daemon {
     private let watchdog: Watchdog
     private nonisolated let metrics: MetricsWriter
     private nonisolated let auditor: LibraryAuditor
+    private nonisolated let libraryWatch: LibraryWatch
+    private nonisolated let isKeeping = Locked(false)
     private nonisolated let thumbnails: ThumbnailDesk
     private let catalogue: Catalogue
     private nonisolated let libraryGuard: LibraryGuard
@@ -95,7 +97,9 @@ package actor Daemon {
         RuntimeFile.removeHalfWritten([RuntimeFile.state.name, RuntimeFile.pid.name], in: runtime)
         RuntimeFile.removeHalfWritten([SettledFiles.name], in: launch.settings.state)
         catalogue = try Catalogue.openForWriting(
-            String(decoding: launch.settings.catalogue.bytes, as: UTF8.self), now: Moment.now.wall)
+            String(decoding: launch.settings.catalogue.bytes, as: UTF8.self), now: Moment.now.wall,
+            isLost: lock.hadCatalogue)
+        lock.noteCatalogue()
         libraryGuard = LibraryGuard(catalogue)
         try allowGroupToRead(launch.settings.catalogue)
         let queue = MonitorQueue(label: "photo-inbox.daemon")
@@ -121,6 +125,7 @@ package actor Daemon {
         clients = Subsystem(name: "clients", queue: MonitorQueue(label: "photo-inbox.clients"), isVital: false)
         let pauses = try PauseKeeper(in: launch.settings.state, queue: settled.subsystem.queue)
         problems = ProblemDesk(log: launch.log)
+        libraryWatch = LibraryWatch(libraryGuard, catalogue: writer, problems: problems)
         state = LiveState(
             version: launch.version, settings: launch.settings, configuration: launch.options.effectiveFile,
             sink: launch.sink, problems: problems, pauses: pauses,
@@ -128,6 +133,7 @@ package actor Daemon {
                 Subsystem(name: "daemon", queue: queue, isVital: true),
                 Subsystem(name: "signals", queue: signalQueue, isVital: true),
                 Subsystem(name: "control", queue: controlQueue, isVital: true), catalogueSubsystem, auditSubsystem,
+                libraryWatch.subsystem,
                 Subsystem(name: "hooks", queue: hookQueue, isVital: false), settled.subsystem,
                 clients, thumbnailSubsystem, metricsSubsystem, cardSubsystem, linkSubsystem,
             ])
@@ -142,7 +148,8 @@ package actor Daemon {
         writer.whenOutcomesAreRecorded { [hooks] in hooks.wake() }
         auditor = LibraryAuditor(
             catalogue: catalogue, libraryGuard: libraryGuard, subsystem: auditSubsystem, log: launch.log,
-            problems: problems, measures: state.measures)
+            problems: problems, measures: state.measures,
+            remember: { [writer] found in try? await writer.remember(found) })
         thumbnails = ThumbnailDesk(
             catalogue: catalogue, subsystem: thumbnailSubsystem, log: launch.log, problems: problems)
         state.describePictures { [thumbnails] in thumbnails.describe() }
@@ -189,8 +196,12 @@ package actor Daemon {
         watchdog.start()
         machine = MachineWatch(
             queue: controlQueue, log: log,
-            onMounts: { [auditor, state, cards] table in
+            onMounts: { [auditor, libraryWatch, state, cards, generation] table in
+                libraryWatch.lookSoon(at: state.settings.library)
                 auditor.lookSoon(at: state.settings.library)
+                libraryWatch.lookForNesting(in: state.settings) {
+                    await generation.withLock { $0 }?.pipeline.admissionChanged()
+                }
                 cards.mounted(table)
             },
             onClock: { [generation] in generation.withLock { $0 }?.clockChanged() })
@@ -255,6 +266,7 @@ package actor Daemon {
             hooks.run(name, asked: asker)
         case .reconcile:
             generation.withLock { $0 }?.reconcile()
+            libraryWatch.lookSoon(at: state.settings.library, inFull: true)
             auditor.lookSoon(at: state.settings.library)
         case .audit: TaskQueue.start { await self.auditor.audit(self.state.settings.library) }
         case .verifySlice: TaskQueue.start { await self.auditor.verifySlice(self.state.settings.library) }
@@ -272,6 +284,8 @@ package actor Daemon {
 
     func run(_ settings: Settings, after remains: Generation.Remains) async throws {
         for directory in settings.directoriesToMake { try makeDirectory(directory) }
+        libraryGuard.locks.release(
+            allBut: Set(settings.inboxes.map(\.path) + [settings.library?.path].compactMap { $0 }))
         var prepare: (@Sendable () async -> Void)?
         if try catalogue.isRebuilding() {
             prepare = { [auditor] in await auditor.rebuild(settings.library) }
@@ -281,6 +295,10 @@ package actor Daemon {
             Generation.Surroundings(
                 catalogue: writer, libraryGuard: libraryGuard, settled: settled, state: state, listener: listener(),
                 control: controlQueue, prepare: prepare,
+                lookAround: { [weak self, libraryWatch] library in
+                    libraryWatch.lookSoon(at: library)
+                    self?.keepCatalogueSoon()
+                },
                 act: { [weak self] action, asker in self?.asked(action, by: asker) },
                 complain: { [log] text in log.logger.warning("\(text)") }))
         generation.withLock { $0 = next }
@@ -291,10 +309,38 @@ package actor Daemon {
         await links.adopt(settings)
         await next.start()
         problems.paused(state)
+        libraryWatch.lookSoon(at: settings.library, inFull: true)
+        // Where they met, the new configuration may have parted them.
+        if problems.mayBeNested { libraryWatch.lookForNesting(in: settings) { await next.pipeline.admissionChanged() } }
         auditor.lookSoon(at: settings.library)
         cards.adopt(settings)
         await thumbnails.adopt(settings)
         metrics.adopt(settings.metrics)
+    }
+
+    /// Has the catalogue written anew if its file was removed or replaced; from any thread, waits for nobody.
+    private nonisolated func keepCatalogueSoon() {
+        let isNew = isKeeping.withLock { isKeeping in
+            defer { isKeeping = true }
+            return !isKeeping
+        }
+        guard isNew else { return }
+        TaskQueue.start {
+            await self.keepCatalogue()
+            self.isKeeping.withLock { $0 = false }
+        }
+    }
+
+    private nonisolated func keepCatalogue() async {
+        guard let loss = await writer.loss() else { return }
+        problems.symptom(.catalogue(failure: loss))
+        do throws(CatalogueError) {
+            let aside = try await writer.restore()
+            let found = aside.map { "; what lay there is \(escapeForDisplay($0.utf8)) now" } ?? ""
+            log.logger.warning(
+                "catalogue: \(loss.message); it was still open and is written to \(catalogue.path) again\(found)")
+            problems.symptom(.catalogue(failure: nil))
+        } catch { problems.symptom(.catalogue(failure: error)) }
     }
 
     private func listener() -> Pipeline.Listener {
@@ -335,11 +381,12 @@ package actor Daemon {
         let hooksEnd = hooks.end(hurrying: signals.isSecondStop())
         await cards.stop()
         let linksEnd = links.end(hurrying: signals.isSecondStop())
-        if let socket { try? openDirectory(socket.parent).remove(socket.name) }
+        if let socket { try? openDirectory(socket.parent).unlink(socket.name) }
         await control?.stop()
         if let last = generation.withLock({ $0 }) { _ = await last.stop(hurrying: signals.isSecondStop()) }
         generation.withLock { $0 = nil }
         await auditor.finished()
+        await libraryWatch.stop()
         await thumbnails.stop()
         await hooksEnd()
         await linksEnd()
@@ -348,6 +395,7 @@ package actor Daemon {
         await machine?.stop()
         RuntimeFile.pid.remove(from: runtime)
         await signals.stop()
+        await keepCatalogue()
         do { try catalogue.close() } catch { log.logger.warning("closing the catalogue: \(error), continuing") }
         let left = MonitorRegistry.shared.descriptions().map { "\($0.kind) \"\($0.label)\"" }
         if !left.isEmpty { log.logger.error("monitors left alive: \(left.joined(separator: ", "))") }

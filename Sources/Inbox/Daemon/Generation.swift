@@ -20,6 +20,8 @@ final class Generation: Sendable {
         let control: MonitorQueue
         /// What must be done before anything is filed, if there is such.
         let prepare: (@Sendable () async -> Void)?
+        /// Looks whether what is filed into stands; from any thread, waits for nobody.
+        let lookAround: @Sendable (LibrarySettings?) -> Void
         let act: @Sendable (Action, _ askedBy: String) -> Void
         let complain: @Sendable (String) -> Void
     }
@@ -68,7 +70,9 @@ final class Generation: Sendable {
         do {
             let pipeline = try Pipeline(
                 workers: workers, subsystem: subsystem, book: remains.book, listener: surroundings.listener,
-                isPaused: { [pauses = surroundings.state.pauses] name in pauses.pause(of: name) != nil })
+                isPaused: { [state = surroundings.state] name in
+                    state.problems.mayBeNested || state.pauses.pause(of: name) != nil
+                })
             made.append { pipeline.abandon() }
             let watch = try DirectoryWatch(
                 label: "inboxes", queue: watchQueue, roots: roots, memory: remains.memory, tick: nil,
@@ -111,8 +115,13 @@ final class Generation: Sendable {
             LiveState.Parts(
                 settings: settings, watch: watch, pipeline: pipeline,
                 inboxSubsystems: [subsystem, watchSubsystem] + scans + workers.map { $0.subsystem },
-                tick: { [weak self, watchQueue, watch, pipeline, settled = surroundings.settled, problems] in
-                    self?.expireTrashWhenDue()
+                tick: {
+                    [
+                        weak self, watchQueue, watch, pipeline, settled = surroundings.settled, problems,
+                        look = surroundings.lookAround
+                    ] in
+                    look(settings.library)
+                    if !problems.mayBeNested { self?.expireTrashWhenDue() }
                     pipeline.tick(doubting: problems.doubt)
                     watchQueue.async {
                         watch.tick()
@@ -204,6 +213,9 @@ final class Generation: Sendable {
                 let done = await self.pipeline.perform(inbox.name) { await $0.expireTrash(now: now) }
                 self.trashDue.withLock { $0 = min($0, done?.next ?? now.seconds) }
                 for path in done?.deleted ?? [] { self.surroundings.state.problems.log.expired(path) }
+                for kept in done?.kept ?? [] {
+                    self.surroundings.complain("\(kept.path.escaped) stays in the trash: \(kept.reason)")
+                }
             }
         }
     }

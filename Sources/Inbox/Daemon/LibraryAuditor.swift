@@ -20,6 +20,7 @@ actor LibraryAuditor {
     private let log: InboxLog
     private let problems: ProblemDesk
     private let measures: MeasureBoard
+    private let remember: @Sendable (KnownLibrary) async -> Void
     /// Photos below this number come next; nil begins at the newest.
     private var cursor: Int64?
     private nonisolated let stopping = Locked(false)
@@ -29,7 +30,7 @@ actor LibraryAuditor {
 
     init(
         catalogue: Catalogue, libraryGuard: LibraryGuard, subsystem: Subsystem, log: InboxLog, problems: ProblemDesk,
-        measures: MeasureBoard
+        measures: MeasureBoard, remember: @escaping @Sendable (KnownLibrary) async -> Void
     ) {
         self.catalogue = catalogue
         self.libraryGuard = libraryGuard
@@ -37,6 +38,7 @@ actor LibraryAuditor {
         self.log = log
         self.problems = problems
         self.measures = measures
+        self.remember = remember
         executor = QueueExecutor(queue: subsystem.queue)
     }
 
@@ -46,7 +48,7 @@ actor LibraryAuditor {
     /// Returns when nothing is under way.
     func finished() {}
 
-    /// Looks at free space and quarantine, once, however often it is asked before it begins. From any thread; nobody
+    /// Looks at quarantine and its like, once, however often it is asked before it begins. From any thread; nobody
     /// waits for it.
     nonisolated func lookSoon(at library: LibrarySettings?) {
         let isNew = isLookWaiting.withLock { isWaiting in
@@ -60,13 +62,20 @@ actor LibraryAuditor {
         }
     }
 
-    /// Free space and quarantine: what status tells.
+    /// Quarantine, and whether it and its like are on their file systems: what status tells.
     private func look(at library: LibrarySettings?) {
         guard let library else { return }
         subsystem.enter("looking at \(library.path.escaped)")
         defer { subsystem.idle() }
-        if let root = try? openDirectory(library.path), let status = try? FileSystemStatus(of: root) {
-            problems.free(status.available, at: library.path)
+        for path in library.besides {
+            do {
+                if let found = try libraryGuard.checkPlace(path, toBeMadeBeside: nil) {
+                    TaskQueue.start { [remember] in await remember(found) }
+                }
+                problems.place(path, away: nil)
+            } catch let away as LibraryGuard.PlaceAway {
+                problems.place(path, away: away.reason)
+            } catch { continue }
         }
         let (count, last) = Self.quarantined(below: library.quarantine)
         problems.quarantine(holds: count, last: last)
@@ -167,6 +176,7 @@ actor LibraryAuditor {
         subsystem.enter("making the catalogue anew from \(library.escaped)")
         defer { subsystem.idle() }
         let tree = try LibraryTree(library)
+        try libraryGuard.check(tree.root, at: library)
         let work = FileWork(shouldStop: { [stopping] in stopping.withLock { $0 } })
         let summary = try LibraryAdoption(of: tree, into: catalogue, work: work).run { _ in
         } tell: { [log] finding in

@@ -31,6 +31,11 @@ extension ProblemDesk {
             set(
                 .inboxMissing, subject: inbox,
                 reason.map { _ in [.inbox: .text(inbox), .path: .path(desk.withLock { $0.path(of: inbox) })] })
+            // It can be opened again.
+            if reason == nil { set(.inboxTaken, subject: inbox, nil) }
+        case .inboxTaken(let inbox, let reason):
+            let path = desk.withLock { $0.path(of: inbox) }
+            set(.inboxTaken, subject: inbox, [.inbox: .text(inbox), .path: .path(path), .reason: .text(reason)])
         }
     }
 
@@ -49,22 +54,44 @@ extension ProblemDesk {
         case .readOnly: rows[.libraryReadOnly] = common.merging([.reason: .text("it is read-only")]) { $1 }
         case .inputOutput: rows[.libraryFailing] = common.merging([.reason: .text("input/output error")]) { $1 }
         case .missing: rows[.libraryMissing] = common
+        case .taken(let reason): rows[.placeTaken] = common.merging([.reason: .text(reason)]) { $1 }
         case .replaced(let reason): rows[.libraryReplaced] = common.merging([.reason: .text(reason)]) { $1 }
+        case .unsuitable(let reason): rows[.libraryUnsuitable] = common.merging([.reason: .text(reason)]) { $1 }
         case .other(let reason): rows[.libraryReadOnly] = common.merging([.reason: .text(reason)]) { $1 }
         }
         desk.withLock { $0.doubt.set(.library, failure != nil) }
-        for code in [ProblemCode.libraryFull, .libraryReadOnly, .libraryFailing, .libraryMissing, .libraryReplaced] {
-            set(code, rows[code])
-        }
+        for code in [
+            ProblemCode.libraryFull, .libraryReadOnly, .libraryFailing, .libraryMissing, .libraryReplaced, .placeTaken,
+            .libraryUnsuitable,
+        ] { set(code, rows[code]) }
+    }
+
+    /// Whether the library stands at its path (nil), as was seen without writing there.
+    func librarySeen(_ failure: LibraryFailure?) {
+        if let failure { return library(failure) }
+        for code in [ProblemCode.libraryMissing, .libraryReplaced, .placeTaken] { set(code, nil) }
+    }
+
+    /// What is recorded in another library, or nowhere.
+    func counted(_ census: LibraryGuard.Census, at library: BytePath) {
+        set(.photosElsewhere, census.elsewhere.map { [.path: .path($0.library), .count: .count($0.photos)] })
+        set(.photosUnrecorded, census.unrecorded.map { [.path: .path(library), .name: .path($0)] })
+    }
+
+    /// A place beside the library is on its file system (nil), or away.
+    func place(_ path: BytePath, away reason: String?) {
+        set(.placeAway, subject: path.escaped, reason.map { [.path: .path(path), .reason: .text($0)] })
     }
 
     private func catalogue(_ error: CatalogueError?) {
         var full: [ProblemParameter: ProblemValue]?
         var damaged: [ProblemParameter: ProblemValue]?
+        var replaced: [ProblemParameter: ProblemValue]?
         if let error {
             let path = desk.withLock { $0.settings?.catalogue ?? "" }
             let common: [ProblemParameter: ProblemValue] = [.path: .path(path), .count: .count(waitingCount())]
             switch error.code {
+            case .replaced: replaced = common.merging([.reason: .text(error.message)]) { $1 }
             case .diskFull:
                 full = common.merging([.free: .bytes(0), .needed: .bytes(200 << 20)]) { $1 }
             // Transient, or of one photo alone: it says nothing of the rest.
@@ -75,6 +102,7 @@ extension ProblemDesk {
         desk.withLock { $0.doubt.set(.catalogue, error?.mayHeal ?? false) }
         set(.catalogueFull, full)
         set(.catalogueDamaged, damaged)
+        set(.catalogueReplaced, replaced)
     }
 
     /// Of all photos that the audit has looked at, these are not in the library as they were filed.
@@ -157,6 +185,10 @@ extension ProblemDesk {
                 (code, subject) = (.inboxStalled, inbox)
                 parameters[.inbox] = .text(inbox)
                 parameters[.path] = .path(desk.withLock { $0.path(of: inbox) })
+            } else if name == LibraryWatch.name {
+                (code, subject) = (.libraryStalled, "")
+                parameters[.path] = .path(desk.withLock { $0.settings?.library?.path ?? "" })
+                parameters[.count] = .count(waitingCount())
             }
             // Raising anew with another age each tick would tell nothing new.
             let isKnown = desk.withLock { $0.board.all.contains { $0.code == code && $0.subject == subject } }
@@ -229,6 +261,18 @@ extension ProblemDesk {
     /// Files in quarantine, and the last of them.
     func quarantine(holds count: Int, last: BytePath?) {
         set(.photosQuarantined, count == 0 ? nil : [.count: .count(count), .path: .path(last ?? "")])
+    }
+
+    /// Somebody begins to look whether directories meet; nothing more is taken until ``nested(_:)``.
+    func looksForNesting() { desk.withLock { $0.nestingLooks += 1 } }
+
+    /// Directories that meet by mounts, a sentence each; while there are any, nothing is filed.
+    func nested(_ sentences: [String]) {
+        desk.withLock { desk in
+            desk.isNested = !sentences.isEmpty
+            desk.nestingLooks -= 1
+        }
+        set(.placesNested, sentences.first.map { [.reason: .text($0), .count: .count(waitingCount())] })
     }
 
     /// Which inboxes are paused, and what waits there.

@@ -33,6 +33,9 @@ package final class ProblemDesk: Sendable {
         var doubt: StorageDoubt = []
         /// Problems that are on the board but not old enough to be shown, or not told yet.
         var told: Set<String> = []
+        /// Whether directories of the configuration meet by mounts, and how many looks at that are under way.
+        var isNested = false
+        var nestingLooks = 0
         var settings: Settings?
     }
 
@@ -101,6 +104,10 @@ package final class ProblemDesk: Sendable {
     var damagedCount: Int {
         desk.withLock { desk in desk.damaged.values.reduce(into: Set<BytePath>()) { $0.formUnion($1.keys) }.count }
     }
+
+    /// Whether nothing may be taken out of any inbox: directories meet that must not, or mounts have changed and nobody
+    /// has looked yet.
+    var mayBeNested: Bool { desk.withLock { $0.isNested || $0.nestingLooks > 0 } }
 
     func free(_ bytes: UInt64, at path: BytePath) { desk.withLock { $0.freeBytes[path] = bytes } }
 

@@ -25,31 +25,32 @@ struct RuntimeFile: Sendable {
         guard let parent = try? openDirectory(directory), let entries = try? parent.entries() else { return }
         let beginnings = names.map { $0.bytes + [UInt8(ascii: ".")] }
         for entry in entries where entry.name.bytes.suffix(5) == ArraySlice(".part".utf8) {
-            if beginnings.contains(where: { entry.name.bytes.starts(with: $0) }) { try? parent.remove(entry.name) }
+            if beginnings.contains(where: { entry.name.bytes.starts(with: $0) }) { try? parent.unlink(entry.name) }
         }
     }
 
     /// Takes it away; it is no harm if it is not there.
     func remove(from directory: BytePath) {
         guard let parent = try? openDirectory(directory) else { return }
-        try? parent.remove(name)
+        try? parent.unlink(name)
     }
 }
 
 extension OwnedDescriptor {
     /// Puts `bytes` under `name` in this directory, in place of what was there: a reader sees one or the other, whole. By
-    /// default for the owner to change and the group to read, whatever the umask says. Nothing is synced.
+    /// default for the directory's owner to change and its group to read, whatever the umask says. Nothing is synced.
     borrowing func put(_ bytes: [UInt8], as name: BytePath, mode: mode_t = 0o640) throws(SystemCallError) {
         // The same name for whoever makes the same one; what a crash left goes first.
         let temporary = name.addingSuffix(".\(getpid()).part")
-        try? remove(temporary)
+        try? unlink(temporary)
         let file = try openBeneath(temporary, [.write, .createNew], mode: mode)
         do throws(SystemCallError) {
             try file.setMode(mode)
+            try file.giveToOwner(of: self)
             try file.write(bytes, at: 0)
             try rename(temporary, replacing: name)
         } catch {
-            try? remove(temporary)
+            try? unlink(temporary)
             throw error
         }
     }

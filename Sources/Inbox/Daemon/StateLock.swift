@@ -16,6 +16,8 @@ package final class StateLock: Sendable {
     }
 
     private let file: OwnedDescriptor
+    /// Whether a catalogue was opened here before: where there is none now, it was lost.
+    let hadCatalogue: Bool
 
     /// Takes the lock of the state directory `directory`, without waiting. Throws ``Taken``, or what the system says.
     package init(_ directory: BytePath) throws {
@@ -27,5 +29,9 @@ package final class StateLock: Sendable {
         do { try systemCall("flock", path: path) { flock(raw, LOCK_EX | LOCK_NB) } } catch {
             throw error.code == .wouldBlock ? Taken(path: path) as any Error : error
         }
+        hadCatalogue = try FileStatus(of: file).identity.size > 0
     }
+
+    /// Remembers that there is a catalogue. That it cannot be is no reason not to file.
+    func noteCatalogue() { if !hadCatalogue { try? file.write(Array("a catalogue was made\n".utf8), at: 0) } }
 }

@@ -49,8 +49,8 @@ package struct LibraryAdoption {
     private let missing: Set<Int64>
     private let work: FileWork
 
-    /// `catalogue` takes them, nil for a dry run, in which what `known` has is left out. `missing` are photos whose files were found to be missing: a file with their content gets their row. `work` is
-    /// asked whether to stop.
+    /// `catalogue` takes them, nil for a dry run, in which what `known` has is left out. `missing` are photos whose files
+    /// were found to be missing: a file with their content gets their row. `work` is asked whether to stop.
     package init(
         of tree: LibraryTree, into catalogue: Catalogue?, comparingWith known: Catalogue, missing: Set<Int64> = [],
         work: FileWork = FileWork()
@@ -127,12 +127,20 @@ package struct LibraryAdoption {
             adopting: path, of: tree.path, file, report, sidecar, date: date.chosen, hash: hash)
     }
 
+    /// What would become of a photo in a dry run; of two with the same bytes each is told as new.
+    private func foreseen(_ photo: PhotoRecord) throws -> Adoption {
+        if let there = try known.photo(library: photo.library, path: photo.libraryPath) { return .differs(there.id) }
+        guard let same = try known.photo(withHash: photo.sha256) else { return .adopted(0) }
+        if missing.contains(same.id) { return .moved(same.id, from: same.photo.libraryPath) }
+        return photo.part.isSidecar ? .adopted(0) : .sameContent(as: same.id, path: same.photo.libraryPath)
+    }
+
     private func record(
         _ waiting: inout [PhotoRecord], _ summary: inout Summary, _ tell: (Finding) throws -> Void
     ) throws {
         guard !waiting.isEmpty else { return }
         let results =
-            try catalogue?.adopt(waiting, missing: missing, at: Moment.now.wall) ?? waiting.map { _ in .adopted(0) }
+            try catalogue?.adopt(waiting, missing: missing, at: Moment.now.wall) ?? waiting.map(foreseen)
         for (photo, result) in zip(waiting, results) {
             switch result {
             case .adopted:

@@ -1,6 +1,7 @@
 package import FileValues
 import Filing
 package import LinuxKernel
+import PhotoModel
 
 /// The files of a library, as they lie there. Reads only; confined to whoever made it.
 package final class LibraryTree {
@@ -48,6 +49,35 @@ package final class LibraryTree {
             }
         }
     }
+
+    /// The first photo of a bounded look that is not recorded, neither by its path nor, read entirely, by its content; nil
+    /// if there is none.
+    func firstPhoto(
+        isRecorded: (BytePath) throws -> Bool, hasRecord: (ContentHash) throws -> Bool
+    ) throws -> BytePath? {
+        var left = (files: 2_000, opened: 50)
+        do {
+            try walk { path in
+                left.files -= 1
+                if NameRules.decide(path) == .take, try !isRecorded(path),
+                    let file = try? SourceFile(path, beneath: root)
+                {
+                    left.opened -= 1
+                    var bytes = DescriptorByteSource(file)
+                    if (try? PhotoReader.read(&bytes, name: path.name))?.format != nil,
+                        try !hasRecord(try file.hash(FileWork()))
+                    {
+                        throw Ended(photo: path)
+                    }
+                }
+                if left.files == 0 || left.opened == 0 { throw Ended(photo: nil) }
+            } unreadable: { _, _ in
+            }
+        } catch let ended as Ended { return ended.photo }
+        return nil
+    }
+
+    private struct Ended: Error { let photo: BytePath? }
 
     private func kind(of entry: DirectoryEntry, at path: BytePath) -> FileKind {
         guard entry.kind == .unknown else { return entry.kind }

@@ -79,15 +79,17 @@ package struct LibraryVerification {
         }
     }
 
-    /// The photos whose files are not there, by their directory entries alone.
-    package func missing() throws -> Set<Int64> {
+    /// The photos whose files are not there, by their directory entries alone, and how many there should be.
+    package func missing() throws -> (photos: Set<Int64>, recorded: Int) {
         var missing: Set<Int64> = []
+        var recorded = 0
         var last: Int64 = 0
         while true {
             let photos = try catalogue.photos(after: last, limit: Self.page)
-            guard let end = photos.last else { return missing }
-            for stored in photos where stored.photo.library == library && isMissing(stored.photo.libraryPath) {
-                missing.insert(stored.id)
+            guard let end = photos.last else { return (missing, recorded) }
+            for stored in photos where stored.photo.library == library {
+                recorded += 1
+                if isMissing(stored.photo.libraryPath) { missing.insert(stored.id) }
             }
             last = end.id
         }

@@ -68,7 +68,7 @@ enum LinkEnd {
                 try file.sync()
                 try directory.sync()
             } catch {
-                try? directory.remove(candidate)
+                try? directory.unlink(candidate)
                 throw error
             }
             return path.parent.appending(candidate)

@@ -23,7 +23,7 @@ struct LinkStore: Sendable {
     func save(_ ledger: LinkLedger) throws(SystemCallError) {
         let directory = try directory()
         let temporary = Self.ledger.addingSuffix(".part")
-        try? directory.remove(temporary)
+        try? directory.unlink(temporary)
         let file = try directory.openBeneath(temporary, [.write, .createNew])
         try file.write(ledger.json, at: 0)
         try file.sync()
@@ -43,7 +43,7 @@ struct LinkStore: Sendable {
 
     func begin(_ operation: Int64, _ progress: LinkProgress) throws(SystemCallError) {
         let directory = try directory()
-        try? directory.remove(name(operation))
+        try? directory.unlink(name(operation))
         let file = try directory.openBeneath(name(operation), [.write, .createNew])
         try file.write(progress.head, at: 0)
         try file.sync()
@@ -56,7 +56,7 @@ struct LinkStore: Sendable {
         try file.sync()
     }
 
-    func remove(_ operation: Int64) { try? directory().remove(name(operation)) }
+    func remove(_ operation: Int64) { try? directory().unlink(name(operation)) }
 
     /// Removes what is of none of these, and with nil the ledger as well.
     func removeAll(but operations: [Int64]?) {
@@ -64,7 +64,7 @@ struct LinkStore: Sendable {
             let entries = try? directory.entries()
         else { return }
         let kept = operations.map { Set($0.map { name($0) }).union([Self.ledger]) } ?? []
-        for entry in entries where !kept.contains(entry.name) { try? directory.remove(entry.name) }
+        for entry in entries where !kept.contains(entry.name) { try? directory.unlink(entry.name) }
     }
 
     private func name(_ operation: Int64) -> BytePath { BytePath("\(operation).progress") }

@@ -112,6 +112,6 @@ final class MetricsWriter: Sendable {
     private func remove(_ path: BytePath) {
         subsystem.enter("removing \(path.escaped)")
         defer { subsystem.idle() }
-        try? openDirectory(path.parent).remove(path.name)
+        try? openDirectory(path.parent).unlink(path.name)
     }
 }

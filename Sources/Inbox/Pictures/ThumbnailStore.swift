@@ -54,7 +54,7 @@ package struct ThumbnailStore: Hashable, Sendable {
         let name = Self.name(of: hash, ".txt")
         if let failure { return try put(Array("\(failure)\n".utf8), named: name, in: Self.place(of: hash)) }
         guard let directory = try? openDirectory(root.appending(Self.place(of: hash))) else { return }
-        try? directory.remove(name)
+        try? directory.unlink(name)
     }
 
     /// Up to which photo of the catalogue all was tried with these settings; 0 if that is not known.
@@ -77,6 +77,8 @@ package struct ThumbnailStore: Hashable, Sendable {
     private func put(_ bytes: [UInt8], named name: BytePath, in place: BytePath) throws(SystemCallError) {
         let state = try openDirectory(root.parent)
         let directory = try state.makeDirectoriesBeneath(BytePath("thumbnails").appending(place), mode: 0o750)
+        try openDirectory(root).giveToOwner(of: state)
+        try directory.giveToOwner(of: state)
         try directory.put(bytes, as: name)
     }
 

@@ -89,6 +89,13 @@ extension CatalogueWriter {
         }
     }
 
+    /// The request that took a photo back out of the library.
+    func undo(ofPhoto id: Int64) throws(CatalogueError) -> StoredRequest? {
+        try perform("reading requests") { () throws(CatalogueError) in
+            try catalogue.requests(ofPhoto: id).first { $0.request.what == .undo && $0.step == .done }
+        }
+    }
+
     /// What lies in the trash for an inbox, oldest first.
     func discarded(inbox: String) throws(CatalogueError) -> [StoredRequest] {
         try perform("reading requests") { () throws(CatalogueError) in try catalogue.discarded(inbox: inbox) }

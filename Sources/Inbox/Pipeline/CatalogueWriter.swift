@@ -330,6 +330,18 @@ actor CatalogueWriter {
         }
     }
 
+    /// Whether the open file is not at its path any more.
+    func loss() -> CatalogueError? {
+        subsystem.enter("looking at its file")
+        defer { subsystem.idle() }
+        return catalogue.loss()
+    }
+
+    /// Writes it to its path again; where what lay there is now, if anything did.
+    func restore() throws(CatalogueError) -> String? {
+        try perform("writing it anew") { () throws(CatalogueError) in try catalogue.restore(at: Moment.now.wall) }
+    }
+
     /// Remembers which directory a library is.
     func remember(_ library: KnownLibrary) throws(CatalogueError) {
         try perform("recording what the library is") { () throws(CatalogueError) in

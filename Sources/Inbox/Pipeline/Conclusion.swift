@@ -56,13 +56,15 @@ package enum Symptom: Hashable, Sendable {
     case damaged(BytePath, reason: String)
     /// The inbox's directory cannot be opened, or can again (nil).
     case inboxUnreadable(inbox: String, reason: String?)
+    /// Another daemon works in the inbox.
+    case inboxTaken(inbox: String, reason: String)
 
     /// Of what it says that it refuses.
     var refusal: StorageDoubt {
         switch self {
         case .library(let failure): failure != nil ? .library : []
         case .catalogue(let failure): failure != nil ? .catalogue : []
-        case .sourceKept, .damaged, .inboxUnreadable: []
+        case .sourceKept, .damaged, .inboxUnreadable, .inboxTaken: []
         }
     }
 
@@ -71,7 +73,7 @@ package enum Symptom: Hashable, Sendable {
         switch self {
         case .library(nil): .library
         case .catalogue(nil): .catalogue
-        case .library, .catalogue, .sourceKept, .damaged, .inboxUnreadable: []
+        case .library, .catalogue, .sourceKept, .damaged, .inboxUnreadable, .inboxTaken: []
         }
     }
 
@@ -89,5 +91,9 @@ package enum LibraryFailure: Hashable, Sendable {
     case full, readOnly, inputOutput, missing
     /// Another directory lies at its path; says how that was seen.
     case replaced(String)
+    /// Another daemon works there; says which.
+    case taken(String)
+    /// Its file system cannot give a file a name without risk to another; says which call failed.
+    case unsuitable(String)
     case other(String)
 }

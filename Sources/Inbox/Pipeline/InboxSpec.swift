@@ -33,8 +33,9 @@ package struct InboxSpec: Sendable {
         // A file that a scan found while it was open is told no second time when its writer closes it without another
         // write, so it is asked for again soon.
         quiet = QuietWindows(
-            local: settings.quiet.duration, remote: max(settings.quiet.duration, .seconds(30)), writerRetry: .seconds(5)
-        )
+            local: settings.quiet.duration, remote: max(settings.quiet.duration, .seconds(30)),
+            writerRetry: .seconds(5),
+            patience: settings.patience.duration)
         patience = settings.patience.duration
     }
 }

@@ -93,7 +93,7 @@ extension InboxWorker {
         var content: SourceContent?
         if case .complete = proof {
             let read = try source.read(work)
-            examination.hasEmptyBlocks = read.hasEmptyBlocks
+            try examination.note(read.emptyBlocks, of: source)
             proof = examination.decide(quiet, windows: windows, at: now)
             content = read
         }
@@ -106,6 +106,7 @@ extension InboxWorker {
             return .ready(member, hasSet: standing.hasSet)
         case .wait(let reason, let wait):
             conclusion = Conclusion(.settle(reason: reason, seconds: wait / .seconds(1)))
+        case .lacking(let reason): conclusion = Conclusion(.defer(reason: reason))
         case .incomplete(let reason) where sidecar != nil, .damaged(let reason) where sidecar != nil,
             .notAPhoto(let reason) where sidecar != nil:
             // Nobody needs to be called for a sidecar that never gets whole: it is let go where it is.

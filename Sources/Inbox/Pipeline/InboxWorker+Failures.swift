@@ -21,6 +21,12 @@ extension InboxWorker {
     /// A step failed: the source is where it was, what was ours is gone. Whose fault it was decides what is told.
     func conclusion(of error: FilingError, _ arrival: Arrival) -> Conclusion {
         if case .refused(let refusal) = error.cause { return refused(arrival, refusal) }
+        if case .noOtherCopy(.sameFile) = error.cause {
+            // A library that is reached through its inbox: to move or remove this file would take it out of the library.
+            var conclusion = leave(arrival, "\(error.cause)")
+            conclusion.symptoms = [.sourceKept(inbox: spec.name, reason: "\(error.cause)")]
+            return conclusion
+        }
         if case .sourceChanged(let how) = error.cause { return postponed("it changed while it was read: \(how)") }
         // Whatever was open may be what went away; it is opened anew at the next try.
         forgetRoots()
@@ -55,6 +61,7 @@ extension InboxWorker {
         case .noSpace: return .full
         case .readOnly: return .readOnly
         case .inputOutput, .damagedCopy: return .inputOutput
+        case .unsuitableFileSystem: return .unsuitable("\(error.cause)")
         case .gone where error.step == .openDestination && error.path == places.library: return .missing
         default: return error.side == .destination ? .other("\(error)") : nil
         }

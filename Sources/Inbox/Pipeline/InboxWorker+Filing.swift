@@ -16,7 +16,10 @@ extension InboxWorker {
         _ done: inout [ArrivalKey: Conclusion]
     ) async throws {
         let members = try await plan(wanted, beside: filed, library, work, &done)
-        guard !members.isEmpty else { return }
+        guard let directory = members.first?.plan.directory else { return }
+        for found in try libraryGuard.checkMounts(toward: directory, in: library.descriptor, of: library.path) {
+            remember(found)
+        }
         let anchor = filed.first { !$0.photo.part.isSidecar }?.id
         for member in members { underWay.updateValue(nil, forKey: member.plan.token) }
         defer { for member in members { underWay[member.plan.token] = nil } }
@@ -46,8 +49,15 @@ extension InboxWorker {
         } catch {
             // Unrecorded, they must not stay: the next try would find its name taken by nobody's photo. The sources are
             // whole.
-            do { for file in placed { try withdraw(file, from: library) } } catch let failure {
-                // Then the intents stay, so that recovery finds the copies.
+            do {
+                for (file, member) in zip(placed, members) {
+                    let isTakenBack = try library.takeBack(
+                        file, token: member.plan.token, hash: member.plan.hash, seeing: member.hashed.member.source,
+                        probe: probe, work: work)
+                    guard isTakenBack else { throw error }
+                }
+            } catch let failure {
+                // Then the intents stay, so that recovery finds the copies. One whose source is gone is recorded by it.
                 owe(failure)
                 throw failure
             }
@@ -57,7 +67,7 @@ extension InboxWorker {
         // From here on they are filed, whatever becomes of their sources.
         let kept =
             spec.removesSources
-            ? remove(members, work) : members.map { .kept("mode = \"copy\"", $0.hashed.member.source.identity) }
+            ? remove(members, placed, work) : members.map { .kept("mode = \"copy\"", $0.hashed.member.source.identity) }
         let late = await close(intents, recorded, kept)
 
         for (index, one) in members.enumerated() {
@@ -138,23 +148,23 @@ extension InboxWorker {
             if member.role.isSidecar {
                 let same = filed.first { $0.photo.isSame(as: hashed) }
                 if let same,
-                    try library.holds(
+                    let found = try library.file(
                         same.photo.libraryPath, hash: hashed.hash, size: member.source.identity.size, work: work)
                 {
-                    done[member.key] = try await setAsideDuplicate(
-                        member.arrival, member.source, hashed.hash, of: KnownPhoto(same), work)
+                    done[member.key] = try await setAsideDuplicate(hashed, of: same, found, work)
                     continue
                 }
                 name = naming.name(sidecar: member.name)
             } else {
                 name = naming.name(photo: member.name)
             }
-            guard !planned.contains(where: { $0.plan.name == name.name }) else {
+            guard !planned.contains(where: { library.isOneName($0.plan.name, library.fitting(name.name)) }) else {
                 done[member.key] = later(member, "another of its set gets the same name")
                 continue
             }
             let plan = PlacementPlan(
-                directory: directory, name: name.name, hash: hashed.hash, numberAfter: name.stem)
+                directory: library.trial?.fitting(path: directory) ?? directory, name: library.fitting(name.name),
+                hash: hashed.hash, numberAfter: name.stem)
             planned.append(PlannedMember(hashed: hashed, plan: plan))
         }
         return planned
@@ -238,10 +248,12 @@ extension InboxWorker {
     }
 
     /// Removes the sources of what is filed; the directories are synced once, after the last.
-    private func remove(_ members: [PlannedMember], _ work: FileWork) -> [SourceEnd] {
+    private func remove(_ members: [PlannedMember], _ placed: [PlacedFile], _ work: FileWork) -> [SourceEnd] {
         var ends: [SourceEnd] = []
-        for member in members {
-            ends.append(remove(member.hashed.member.source, member.plan, work, syncing: members.count == 1))
+        for (member, file) in zip(members, placed) {
+            let source = member.hashed.member.source
+            let copy = libraryCopy(file.path, member.plan.hash, size: source.identity.size, lastRead: file.status)
+            ends.append(remove(source, member.plan, seeing: copy, work, syncing: members.count == 1))
         }
         guard members.count > 1 else { return ends }
         var synced: Set<BytePath> = []
@@ -257,9 +269,14 @@ extension InboxWorker {
         return ends
     }
 
-    private func remove(_ source: SourceFile, _ plan: PlacementPlan, _ work: FileWork, syncing: Bool) -> SourceEnd {
+    private func remove(
+        _ source: SourceFile, _ plan: PlacementPlan, seeing copy: RecordedCopy, _ work: FileWork, syncing: Bool
+    ) -> SourceEnd {
         do throws(FilingError) {
-            switch try source.remove(token: plan.token, hash: plan.hash, probe: probe, work: work, syncing: syncing) {
+            switch try source.remove(
+                token: plan.token, hash: plan.hash, seeing: [.recorded(copy)], probe: probe, work: work,
+                syncing: syncing)
+            {
             case .removed: return .removed
             case .kept(let error):
                 return .kept("it cannot be removed: \(error)", try source.identityWhenKept())

@@ -44,6 +44,9 @@ extension InboxWorker {
         }
     }
 
+    /// What recovers filings.
+    private var recovery: Recovery { Recovery(probe: probe, requirePlace: requireLibrary) }
+
     private func isUnderWay(_ token: String) -> Bool { underWay.keys.contains(token) }
 
     /// What failed is a symptom, and owed.
@@ -68,7 +71,7 @@ extension InboxWorker {
                 symptoms += try await recover(intent)
                 continue
             }
-            switch try Recovery(probe: probe).recover(pending, inbox: inbox.descriptor, library: library) {
+            switch try recovery.recover(pending, inbox: inbox.descriptor, library: library) {
             case .placed(let path): found.append((intent, path))
             case .undone, .finished, .sourceKept, .sourceReplaced, .copyDamaged: undone.append(intent)
             }
@@ -95,8 +98,7 @@ extension InboxWorker {
             guard let pending = PendingFiling(intent) else { continue }
             if try await catalogue.isRecorded(intent.photo, at: path) {
                 undone.append(intent)
-            } else if try Recovery(probe: probe).sourceStands(of: pending, inbox: inbox.descriptor) {
-                try Recovery(probe: probe).takeBack(pending, at: path, in: library)
+            } else if try recovery.takeBack(pending, at: path, inbox: inbox.descriptor, in: library) {
                 undone.append(intent)
             } else {
                 // The only copy there is: it stays, and is recorded by itself.
@@ -122,7 +124,7 @@ extension InboxWorker {
                 try await catalogue.close(recovered: intent, kept: "mode = \"copy\"")
                 return []
             }
-            switch try Recovery(probe: probe).recover(pending, inbox: inbox.descriptor, library: library) {
+            switch try recovery.recover(pending, inbox: inbox.descriptor, library: library) {
             case .placed(let found):
                 guard try await record(intent, pending, at: found, inbox.descriptor, library) else {
                     try await catalogue.close(recovered: intent, kept: nil)
@@ -143,6 +145,7 @@ extension InboxWorker {
                 return [.sourceKept(inbox: spec.name, reason: "\(error)")]
             case .copyDamaged:
                 try await catalogue.close(recovered: intent, kept: nil)
+                toLookAt.withLock { $0.append(intent.photo.sourcePath) }
                 return [.damaged(path, reason: "missing or damaged after a crash; its source is still in the inbox")]
             }
         }
@@ -168,10 +171,7 @@ extension InboxWorker {
             switch error.code {
             case .alreadyRecorded(let photo):
                 if try await catalogue.isRecorded(intent.photo, at: path) { return true }
-                if try Recovery(probe: probe).sourceStands(of: pending, inbox: inbox) {
-                    try Recovery(probe: probe).takeBack(pending, at: path, in: library)
-                    return false
-                }
+                if try recovery.takeBack(pending, at: path, inbox: inbox, in: library) { return false }
                 // The only copy there may be: it stays, as that photo.
                 other = photo
             case .pathTaken(let photo): other = photo

@@ -44,7 +44,7 @@ extension InboxWorker {
     func releaseAsIs(of source: SourceFile, _ proof: Proof, _ work: FileWork) async throws -> String? {
         switch proof {
         case .complete, .wait: return nil
-        case .incomplete, .damaged, .notAPhoto: break
+        case .lacking, .incomplete, .damaged, .notAPhoto: break
         }
         let size = source.identity.size
         guard try await catalogue.hasReleaseAsIs(inbox: spec.name, size: size) else { return nil }
@@ -55,7 +55,8 @@ extension InboxWorker {
     /// What lies at `path` of the inbox now; what was ignored there before may be looked at again. Nil if nothing does.
     func rescan(_ path: BytePath) async throws -> FileStatus? {
         let status: FileStatus
-        do throws(SystemCallError) { status = try FileStatus(of: path, beneath: try openInbox().descriptor) } catch {
+        let inbox = try openInbox()
+        do throws(SystemCallError) { status = try FileStatus(of: path, beneath: inbox.descriptor) } catch {
             if [.noSuchFileOrDirectory, .notDirectory].contains(error.code) { return nil }
             throw error
         }
@@ -63,50 +64,88 @@ extension InboxWorker {
         return status
     }
 
-    /// Deletes what has lain in the trash for long enough, if it is what was put there. Gives back what was deleted, and
-    /// when the next is due, in seconds since 1970.
-    func expireTrash(now: FileTime) async -> (deleted: [BytePath], next: Int64) {
+    /// What emptying the trash came to.
+    struct TrashExpiry {
+        var deleted: [BytePath] = []
+        /// Discarded duplicates that stay, since the photos that they duplicate were not seen.
+        var kept: [(path: BytePath, reason: String)] = []
+        /// When the next is due, in seconds since 1970.
+        var next = Int64.max
+    }
+
+    /// Deletes what has lain in the trash for long enough, if it is what was put there, and, of a duplicate, if the
+    /// photo that it duplicates is seen in the library.
+    func expireTrash(now: FileTime) async -> TrashExpiry {
         subsystem.enter("emptying the trash of \(spec.name)")
         defer { subsystem.idle() }
         // What fails is tried again in an hour.
-        guard let requests = try? await catalogue.discarded(inbox: spec.name) else { return ([], now.seconds + 3_600) }
+        guard let requests = try? await catalogue.discarded(inbox: spec.name) else {
+            return TrashExpiry(next: now.seconds + 3_600)
+        }
         let time = places.trashTime.duration.components.seconds
-        var next = Int64.max
-        var deleted: [BytePath] = []
+        var expiry = TrashExpiry()
         for stored in requests {
             let due = (stored.endedAt?.seconds ?? now.seconds) + time
             guard due <= now.seconds, let move = stored.request.move else {
-                next = min(next, due)
+                expiry.next = min(expiry.next, due)
                 continue
             }
+            let path = move.destinationRoot.appending(move.destinationPath)
             do {
-                let note = try delete(move)
-                if note == nil { deleted.append(move.destinationRoot.appending(move.destinationPath)) }
+                let note = try await delete(move, stored)
+                if note == nil { expiry.deleted.append(path) }
                 try await catalogue.expire(stored.id, note: note)
             } catch {
-                next = min(next, now.seconds + 3_600)
+                expiry.next = min(expiry.next, now.seconds + 3_600)
+                if let error = error as? FilingError, case .noOtherCopy(let doubt) = error.cause {
+                    expiry.kept.append((path, "\(doubt)"))
+                }
             }
         }
-        return (deleted, next)
+        return expiry
     }
 
     /// Why it was not deleted, if it was not.
-    private func delete(_ move: RequestedMove) throws -> String? {
+    private func delete(_ move: RequestedMove, _ stored: StoredRequest) async throws -> String? {
+        // Without its disk, nothing is known of it.
+        let root = try openDirectory(move.destinationRoot)
+        try Recovery(probe: probe).bringBack(move.destinationPath, move.token, in: root)
         let file: SourceFile
-        do throws(FilingError) {
-            let root: OwnedDescriptor
-            do throws(SystemCallError) { root = try openDirectory(move.destinationRoot) } catch {
-                throw FilingError(.openSource, .source, .system(error), path: move.destinationPath)
-            }
-            file = try SourceFile(move.destinationPath, beneath: root)
-        } catch {
-            if case .refused(let refusal) = error.cause { return "not deleted: \(refusal)" }
+        do throws(FilingError) { file = try SourceFile(move.destinationPath, beneath: root) } catch {
+            if case .refused(let refusal) = error.cause, refusal != .leased { return "not deleted: \(refusal)" }
             throw error
         }
-        guard file.identity.hasSameContent(as: move.identity) else { return "not deleted: another file lies there" }
-        switch try file.remove(token: move.token, probe: probe) {
+        guard file.identity.hasSameContent(as: move.identity), let hash = ContentHash(move.sha256) else {
+            return "not deleted: another file lies there"
+        }
+        let removal: Removal
+        var discarded: OperationFacts?
+        if let operation = stored.request.outcomeID { discarded = try await catalogue.facts(of: operation) }
+        if discarded?.outcome.outcome.outcome == .quarantined {
+            removal = try file.remove(
+                token: move.token, hash: hash, by: DiscardOrder(request: stored.id), probe: probe)
+        } else {
+            removal = try file.remove(
+                token: move.token, hash: hash, seeing: [.recorded(try await copy(duplicatedBy: file, hash, stored))],
+                probe: probe)
+        }
+        switch removal {
         case .removed: return nil
         case .kept(let error): throw error
         }
+    }
+
+    /// Where the photo is that `file` duplicates: in the library, or where it was taken back to.
+    private func copy(
+        duplicatedBy file: SourceFile, _ hash: ContentHash, _ request: StoredRequest
+    ) async throws -> RecordedCopy {
+        if let stored = try await catalogue.photo(withHash: hash), stored.photo.library == places.library {
+            return libraryCopy(stored.photo.libraryPath, hash, size: file.identity.size)
+        }
+        if let photo = request.request.photoID, let move = try await catalogue.undo(ofPhoto: photo)?.request.move {
+            return RecordedCopy(
+                root: move.destinationRoot, path: move.destinationPath, hash: hash, size: file.identity.size)
+        }
+        throw FilingError(.seeCopy, .destination, .noOtherCopy(.unrecorded), path: file.path)
     }
 }

@@ -21,7 +21,7 @@ extension InboxWorker {
         _ members: [ReadyMember], looksForSet: Bool, _ work: FileWork, _ done: inout [ArrivalKey: Conclusion]
     ) async throws {
         var new: [HashedMember] = []
-        var known: [(HashedMember, StoredPhoto)] = []
+        var known: [(HashedMember, StoredPhoto, FileStatus)] = []
         let library = try root(places.library)
         for member in members {
             let hash = try member.hash ?? member.source.hash(work)
@@ -34,10 +34,10 @@ extension InboxWorker {
                 if let stored = try await catalogue.photo(withHash: hash), !stored.photo.part.isSidecar {
                     work.willEnter(.verifyCopy)
                     if stored.photo.library == places.library,
-                        try library.holds(
+                        let found = try library.file(
                             stored.photo.libraryPath, hash: hash, size: member.source.identity.size, work: work)
                     {
-                        known.append((hashed, stored))
+                        known.append((hashed, stored, found))
                         continue
                     }
                     // The library's copy is missing or damaged: the photo is filed again, and that is told.
@@ -56,10 +56,8 @@ extension InboxWorker {
             try await file(new, beside: set, library, work, &done)
         }
         // After the rest: if that fails, they are asked again, and nothing was torn apart.
-        for (duplicate, stored) in known {
-            let member = duplicate.member
-            done[member.key] = try await setAsideDuplicate(
-                member.arrival, member.source, duplicate.hash, of: KnownPhoto(stored), work)
+        for (duplicate, stored, found) in known {
+            done[duplicate.member.key] = try await setAsideDuplicate(duplicate, of: stored, found, work)
         }
     }
 

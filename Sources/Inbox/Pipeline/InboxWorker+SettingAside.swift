@@ -6,10 +6,16 @@ import LinuxKernel
 /// Outcomes that move a file out of its inbox without filing it. A move is written down before it is made, so that a
 /// crash at any moment leaves one file with one row.
 extension InboxWorker {
-    /// The library has these bytes, as was seen by reading them again.
+    /// The library has these bytes, in the file `found`, which was read again.
     func setAsideDuplicate(
-        _ arrival: Arrival, _ source: SourceFile, _ hash: ContentHash, of known: KnownPhoto, _ work: FileWork
+        _ duplicate: HashedMember, of stored: StoredPhoto, _ found: FileStatus, _ work: FileWork
     ) async throws -> Conclusion {
+        let (arrival, source, hash) = (duplicate.member.arrival, duplicate.member.source, duplicate.hash)
+        let known = KnownPhoto(stored)
+        if found.device == source.status.device, found.identity.inode == source.identity.inode {
+            let same = CopyDoubt.sameFile(places.library.appending(known.path))
+            throw FilingError(.verifyCopy, .either, .noOtherCopy(same), path: source.path)
+        }
         var ended = EndedArrival(
             key: arrival.key, outcome: .duplicate,
             reason: "the same bytes as \(known.path.escaped), which was read again", ended: .now,
@@ -18,7 +24,9 @@ extension InboxWorker {
         ended.bytes = source.identity.size
         var kept: FileIdentity?
         if spec.removesSources {
-            kept = try await move(source, hash, to: places.duplicates, &ended, duplicateOf: known.id, work)
+            let copy = libraryCopy(known.path, hash, size: source.identity.size, lastRead: found)
+            kept = try await move(
+                source, hash, to: places.duplicates, &ended, duplicateOf: known.id, seeing: [.recorded(copy)], work)
         } else {
             kept = source.identity
             ended.operation = try await catalogue.record(ended, photo: known.id, sha256: hash, kept: kept)
@@ -48,7 +56,7 @@ extension InboxWorker {
     /// an error its row stays, and ``recover()`` finds out how far it came.
     private func move(
         _ source: SourceFile, _ hash: ContentHash, to place: BytePath, _ ended: inout EndedArrival,
-        duplicateOf photo: Int64?, _ work: FileWork
+        duplicateOf photo: Int64?, seeing copies: [OtherCopy] = [], _ work: FileWork
     ) async throws -> FileIdentity? {
         let subdirectory = BytePath(spec.name)
         while true {
@@ -68,7 +76,8 @@ extension InboxWorker {
             var kept: FileIdentity?
             do throws(FilingError) {
                 switch try source.move(
-                    to: root, subdirectory: subdirectory, only: name, token: token, probe: probe, work: work)
+                    to: root, subdirectory: subdirectory, only: name, token: token, seeing: copies, probe: probe,
+                    work: work)
                 {
                 case .moved(let path):
                     ended.destination = place.appending(path)

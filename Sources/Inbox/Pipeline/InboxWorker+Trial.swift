@@ -29,6 +29,10 @@ extension InboxWorker {
         switch error {
         case let failure as CatalogueError: return [.catalogue(failure: failure)]
         case let refusal as LibraryGuard.Refusal: return [.library(failure: .replaced("\(refusal)"))]
+        case is LibraryGuard.PlaceAway: return []
+        case let taken as PlaceLock.Taken:
+            if taken.path == places.library { return [.library(failure: .taken("\(taken)"))] }
+            return [.inboxTaken(inbox: spec.name, reason: "\(taken)")]
         case let error as FilingError:
             forgetRoots()
             return libraryFailure(error).map { [.library(failure: $0)] } ?? []

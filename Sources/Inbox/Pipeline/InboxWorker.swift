@@ -27,6 +27,8 @@ actor InboxWorker {
     /// Something is half done that nobody works on: a step of an earlier life, or of this one, failed. Told to the
     /// pipeline, which has ``recover()`` tried again.
     nonisolated let owed = Locked(OwedRecovery())
+    /// Sources of filings that recovery closed since their copies are lost: nothing tells of them again.
+    nonisolated let toLookAt = Locked<[BytePath]>([])
     /// One at a time: two could both find what one has finished.
     var isRecovering = false
     /// By their tokens, filings and moves that this life works on, which recovery must leave alone; with their plan, if
@@ -40,6 +42,8 @@ actor InboxWorker {
     private var isInboxAway = false
     // Opened when first needed and again after a failure, so that a root that comes back is found.
     private var roots: [BytePath: DestinationRoot] = [:]
+    /// What file systems were found to do, by the directory that was tried.
+    private var trials: [PlaceIdentity: FileSystemTrial] = [:]
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -77,6 +81,9 @@ actor InboxWorker {
             clock.end()
             subsystem.idle()
         }
+        // Other daemons stay away from the inbox as long. What fails here fails again where it is needed.
+        let inbox = try? openInbox()
+        defer { withExtendedLifetime(inbox) {} }
         // What has its outcome when a later step fails, keeps it.
         var done: [ArrivalKey: Conclusion] = [:]
         var late: [Symptom] = []
@@ -106,6 +113,10 @@ actor InboxWorker {
             return postponed(
                 "what lies at \(refusal.path) is not the library: \(refusal)",
                 [.library(failure: .replaced("\(refusal)"))])
+        case let away as LibraryGuard.PlaceAway: return postponed("\(away)")
+        case let taken as PlaceLock.Taken:
+            isInboxAway = isInboxAway || taken.path == spec.path
+            return postponed("\(taken)", symptoms(of: taken))
         case let error as CatalogueError:
             if case .beingFiled = error.code { return untilUndone() }
             return postponed("the catalogue refused: \(error)", [.catalogue(failure: error)])
@@ -122,22 +133,42 @@ actor InboxWorker {
     }
 
     /// The inbox's own directory, opened for one arrival: a card must be free to go when its photos are filed.
-    func openInbox() throws(SystemCallError) -> InboxRoot { try InboxRoot(spec.path) }
+    func openInbox() throws -> InboxRoot {
+        let directory = try openDirectory(spec.path)
+        let device = try FileStatus(of: directory).device
+        let staysMounted = [places.library, "/"].contains {
+            (try? FileStatus(at: $0, followingLinks: true))?.device == device
+        }
+        let lock = try libraryGuard.locks.hold(directory, at: spec.path, forGood: staysMounted)
+        return InboxRoot(directory, lock)
+    }
 
     /// The tree at `path` to put files into. Quarantine and duplicates are made when they are first needed; a library
     /// that is not there is never made, since its disk may just not be mounted.
     func root(_ path: BytePath) throws -> DestinationRoot {
         let root = try open(root: path)
         if path == places.library { try admit(root) }
+        if root.trial == nil { try tryNames(in: root) }
         return root
+    }
+
+    /// Finds out how the file system of `root` gives names, once for each mount.
+    private func tryNames(in root: DestinationRoot) throws {
+        let place: PlaceIdentity
+        do throws(SystemCallError) { place = try PlaceIdentity(of: root.descriptor) } catch {
+            throw FilingError(.openDestination, .destination, .system(error), path: root.path)
+        }
+        let trial = try trials[place] ?? FileSystemTrial(in: root.descriptor, path: root.path)
+        // Without the number of its mount it may be another disk the next time.
+        if place.mount != nil { trials[place] = trial }
+        root.adopt(trial)
     }
 
     /// Whether `library` is what it is taken for, and has room. Its identity is recorded when it is new, in good time:
     /// until then each start looks for what was filed last.
     private func admit(_ library: DestinationRoot) throws {
-        if let found = try libraryGuard.check(library.descriptor, at: library.path) {
-            TaskQueue.start { [catalogue] in try? await catalogue.remember(found) }
-        }
+        remember(try libraryGuard.check(library.descriptor, at: library.path))
+        try libraryGuard.hold(library.descriptor, at: library.path)
         guard places.minFree > 0 else { return }
         let free: UInt64
         do { free = try FileSystemStatus(of: library.descriptor).available } catch {
@@ -151,6 +182,7 @@ actor InboxWorker {
     private func open(root path: BytePath) throws -> DestinationRoot {
         if let known = roots[path], leads(path, to: known.descriptor) { return known }
         roots[path] = nil
+        if path != places.library { try checkPlace(path) }
         do throws(SystemCallError) {
             if path != places.library { try makeDirectory(path, mode: attributes.directoryMode) }
             let opened = try DestinationRoot(path, attributes: attributes)
@@ -161,12 +193,39 @@ actor InboxWorker {
         }
     }
 
+    private func checkPlace(_ path: BytePath) throws {
+        do { remember(try libraryGuard.checkPlace(path, toBeMadeBeside: places.library)) } catch let error
+            as SystemCallError
+        { throw FilingError(.openDestination, .destination, .system(error), path: path) }
+    }
+
+    func remember(_ found: KnownLibrary?) {
+        if let found { TaskQueue.start { [catalogue] in try? await catalogue.remember(found) } }
+    }
+
     /// Whether the directory that is open still stands where the configuration says: one that was moved away takes
     /// what is put into it along.
     private func leads(_ path: BytePath, to descriptor: borrowing OwnedDescriptor) -> Bool {
         guard let there = try? FileStatus(at: path, followingLinks: true), let open = try? FileStatus(of: descriptor)
         else { return false }
         return there.device == open.device && there.identity.inode == open.identity.inode
+    }
+
+    /// A copy in the library as recorded: what a removal asks to see, by its path and in the library that is configured.
+    func libraryCopy(
+        _ path: BytePath, _ hash: ContentHash, size: UInt64, lastRead: FileStatus? = nil
+    ) -> RecordedCopy {
+        RecordedCopy(
+            root: places.library, path: path, hash: hash, size: size, lastRead: lastRead, requirePlace: requireLibrary)
+    }
+
+    /// Throws ``LibraryGuard/Refusal`` unless the open directory is the configured library, and ``CatalogueError`` unless
+    /// the catalogue that records what is in it is at its path.
+    var requireLibrary: @Sendable (borrowing OwnedDescriptor) throws -> Void {
+        { [libraryGuard, places] root in
+            try libraryGuard.check(root, at: places.library)
+            try libraryGuard.requireCatalogue()
+        }
     }
 
     /// After an error: whatever was open may be what went away.
@@ -188,9 +247,13 @@ actor InboxWorker {
     }
 }
 
-/// An inbox's directory, held open by whoever works in it.
+/// An inbox's directory, held open by whoever works in it, and locked against other daemons.
 final class InboxRoot: Sendable {
     let descriptor: OwnedDescriptor
+    private let lock: PlaceLock
 
-    init(_ path: BytePath) throws(SystemCallError) { descriptor = try openDirectory(path) }
+    init(_ directory: consuming OwnedDescriptor, _ lock: PlaceLock) {
+        descriptor = directory
+        self.lock = lock
+    }
 }

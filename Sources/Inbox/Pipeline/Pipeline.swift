@@ -101,6 +101,7 @@ package actor Pipeline {
 
     private func recover(_ worker: InboxWorker) async {
         for symptom in await worker.recover() { listener.symptom(symptom) }
+        lookAgain(worker)
         // Without it nothing is expected, until something came again.
         histories[worker.spec.name] = try? await worker.catalogue.history(of: worker.spec.name)
         recovering.remove(worker.spec.name)
@@ -142,7 +143,10 @@ package actor Pipeline {
         let owing = workers.values.filter { $0.owed.withLock { $0.isDue(now: .now) } }
         guard !owing.isEmpty || !doubt.isEmpty else { return }
         TaskQueue.start { [listener] in
-            for worker in owing { for symptom in await worker.recover() { listener.symptom(symptom) } }
+            for worker in owing {
+                for symptom in await worker.recover() { listener.symptom(symptom) }
+                await self.lookAgain(worker)
+            }
             if !doubt.isEmpty { await self.tryOut(doubt) }
         }
     }
@@ -236,12 +240,26 @@ package actor Pipeline {
         }
     }
 
+    /// Takes on again what recovery has left in its inbox.
+    private func lookAgain(_ worker: InboxWorker) {
+        let paths = worker.toLookAt.withLock { paths in
+            defer { paths = [] }
+            return paths
+        }
+        guard !paths.isEmpty else { return }
+        book.withLock { book in
+            for path in paths { book.noticed(ArrivalKey(inbox: worker.spec.name, path: path), as: nil, now: .now) }
+        }
+        pump()
+    }
+
     private func work(on assignment: Assignment, with worker: InboxWorker) async {
         let inbox = worker.spec.name
         let keys = assignment.arrivals.map(\.key)
         let conclusions = await worker.process(assignment) { [book] step in
             book.withLock { book in for key in keys { book.reached(key, step: step, now: .now) } }
         }
+        defer { lookAgain(worker) }
         for (arrival, conclusion) in zip(assignment.arrivals, conclusions) { settle(arrival, conclusion) }
         running[inbox, default: 0] -= 1
         busy.end()

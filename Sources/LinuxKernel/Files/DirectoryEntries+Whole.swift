@@ -12,12 +12,19 @@ extension OwnedDescriptor {
 
     /// Gives the file `name` the name `other`, in place of what has that name now, at once. See renameat(2).
     public borrowing func rename(_ name: BytePath, replacing other: BytePath) throws(SystemCallError) {
+        try rename(name, to: self, replacing: other)
+    }
+
+    /// The same with `other` in `directory`.
+    public borrowing func rename(
+        _ name: BytePath, to directory: borrowing OwnedDescriptor, replacing other: BytePath
+    ) throws(SystemCallError) {
         guard name.isSafeBeneath, other.isSafeBeneath else {
             throw SystemCallError("renameat", .invalidArgument, path: name)
         }
-        let directory = raw
+        let (from, to) = (raw, directory.raw)
         try systemCall("renameat", path: name) {
-            name.withCString { from in other.withCString { renameat(directory, from, directory, $0) } }
+            name.withCString { old in other.withCString { renameat(from, old, to, $0) } }
         }
     }
 }

@@ -30,11 +30,18 @@ extension OwnedDescriptor {
 
     /// Gives the file `name` of this directory a second name in it; EEXIST if that is taken. See linkat(2).
     public borrowing func link(_ name: BytePath, as newName: BytePath) throws(SystemCallError) {
+        try link(name, in: self, as: newName)
+    }
+
+    /// The same with the second name in `directory`.
+    public borrowing func link(
+        _ name: BytePath, in directory: borrowing OwnedDescriptor, as newName: BytePath
+    ) throws(SystemCallError) {
         try requireSingleName(name, "linkat")
         try requireSingleName(newName, "linkat")
-        let directory = raw
+        let (from, to) = (raw, directory.raw)
         try systemCall("linkat", path: newName) {
-            name.withCString { old in newName.withCString { linkat(directory, old, directory, $0, 0) } }
+            name.withCString { old in newName.withCString { linkat(from, old, to, $0, 0) } }
         }
     }
 
@@ -52,7 +59,7 @@ extension OwnedDescriptor {
     }
 
     /// Removes the file `name`; ENOENT if there is none. See unlinkat(2).
-    public borrowing func remove(_ name: BytePath) throws(SystemCallError) {
+    public borrowing func unlink(_ name: BytePath) throws(SystemCallError) {
         try requireSingleName(name, "unlinkat")
         let directory = raw
         try systemCall("unlinkat", path: name) { name.withCString { unlinkat(directory, $0, 0) } }

@@ -47,6 +47,15 @@ extension OwnedDescriptor {
         guard fsync(raw) == 0 else { throw SystemCallError("fsync", Errno(rawValue: errno)) }
     }
 
+    /// Makes this directory's entries durable: by fsync(2), or by syncfs(2) where the file system has none for
+    /// directories (vboxsf, 9p). Never retried, as ``sync()``.
+    public borrowing func syncDirectory() throws(SystemCallError) {
+        do { try sync() } catch {
+            guard [.invalidArgument, .notSupported, .noFunction].contains(error.code) else { throw error }
+            guard clinux_sync_file_system(raw) == 0 else { throw SystemCallError("syncfs", Errno(rawValue: errno)) }
+        }
+    }
+
     /// Has the kernel begin to write what was changed, and does not wait for it: a sync that comes later finds less to
     /// do. Promises nothing, so what fails here is left to that sync. See sync_file_range(2).
     public borrowing func startWriting() { _ = clinux_start_writing(raw) }
@@ -83,16 +92,45 @@ extension OwnedDescriptor {
         _ = posix_fadvise(raw, 0, 0, POSIX_FADV_DONTNEED)
     }
 
-    /// Whether some part of the file has no data on the medium: a hole, or space set aside but not yet written (an
-    /// upload that preallocates). False also where the file system does not keep track. See lseek(2), SEEK_HOLE.
-    public borrowing func hasHoles(size: UInt64) throws(SystemCallError) -> Bool {
-        guard size > 0 else { return false }
+    /// The parts of the first `size` bytes that have no data on the medium: holes, or space set aside but not yet written
+    /// (an upload that preallocates). The first `most` of them, in order; none also where the file system does not keep
+    /// track. See lseek(2), SEEK_HOLE.
+    public borrowing func holes(size: UInt64, most: Int = 1_024) throws(SystemCallError) -> [Range<UInt64>] {
+        var holes: [Range<UInt64>] = []
+        var position: UInt64 = 0
+        while position < size, holes.count < most {
+            guard let start = try seek(from: position, clinux_next_hole), start < size else { break }
+            // Nothing but a hole up to the end of the file: ENXIO.
+            let end = min(size, try seek(from: start, clinux_next_data) ?? size)
+            guard end > start else { break }
+            holes.append(start..<end)
+            position = end
+        }
+        return holes
+    }
+
+    /// Nil for EINVAL, not supported here, and for ENXIO, nothing of the kind before the end, or the file was cut since its
+    /// size was taken: its identity tells that.
+    private borrowing func seek(
+        from offset: UInt64, _ call: (Int32, UInt64) -> Int64
+    ) throws(SystemCallError) -> UInt64? {
         let number = raw
         do {
-            return UInt64(try systemCall("lseek") { clinux_first_hole(number) }) < size
+            return UInt64(try systemCall("lseek") { call(number, offset) })
         } catch  where error.code == .invalidArgument || error.code == .noSuchAddressOrDevice {
-            // EINVAL: not supported here. ENXIO: cut to nothing since `size` was taken; its identity tells that.
-            return false
+            return nil
+        }
+    }
+
+    /// Gives this file to the owner and group of the directory that it lies in, where root has made it in somebody's:
+    /// else its owner could not change what is his. Does nothing for others than root.
+    package borrowing func giveToOwner(of directory: borrowing OwnedDescriptor) throws(SystemCallError) {
+        guard geteuid() == 0 else { return }
+        let (wanted, own) = (try FileStatus(of: directory), try FileStatus(of: self))
+        // Of a file with another name nobody knows whose that is.
+        guard own.kind == .directory || own.links == 1 else { return }
+        if (wanted.user, wanted.group) != (own.user, own.group) {
+            try setOwner(user: wanted.user, group: wanted.group)
         }
     }
 

@@ -22,6 +22,13 @@ public struct MountTable: Hashable, Sendable {
         self.init(parsing: try contents(ofKernelFile: descriptor, name: "mountinfo"))
     }
 
+    /// That of this process, as it is now.
+    public static func ofProcess() throws(SystemCallError) -> MountTable {
+        let path: BytePath = "/proc/self/mountinfo"
+        let file = try descriptorCall("open", path: path) { path.withCString { open($0, O_RDONLY | O_CLOEXEC) } }
+        return try MountTable(reading: file.raw)
+    }
+
     /// What is different in `later`.
     public func changes(to later: MountTable) -> MountChanges {
         var changes = MountChanges()

@@ -15,7 +15,7 @@ public func listen(
 ) throws(SystemCallError) -> OwnedDescriptor {
     let directory = try openDirectory(path.parent)
     let temporary = path.name.addingSuffix(".\(getpid()).part")
-    try? directory.remove(temporary)
+    try? directory.unlink(temporary)
     let socket = try descriptorCall("socket") { clinux_unix_stream() }
     let (raw, parent) = (socket.raw, directory.raw)
     try systemCall("fcntl") { fcntl(raw, F_SETFL, O_NONBLOCK) }
@@ -30,7 +30,7 @@ public func listen(
         try systemCall("listen", path: path) { Glibc.listen(raw, backlog) }
         try directory.rename(temporary, replacing: path.name)
     } catch {
-        try? directory.remove(temporary)
+        try? directory.unlink(temporary)
         throw error
     }
     return socket

@@ -1,7 +1,11 @@
 /// The boxes of an ISO base media file that matter here, found by one walk over its top level.
 struct BoxFile {
     var meta: Box?
+    /// A picture all in one box, as a low-overhead image file has it.
+    var hasMinimised = false
     var movie: Box?
+    /// The film of a motion photo.
+    var hasFilm = false
     var hasMediaData = false
     var hasFragments = false
     var hasFragmentIndex = false
@@ -21,11 +25,22 @@ extension SourceReader where Source: ~Copyable {
             file = try walkBoxes(format.name)
         case .refused(let reason): return .notAPhoto(reason: reason)
         }
-        switch report.format {
-        case .heic, .heif, .avif:
-            guard let meta = file.meta else { return .malformed(reason: "HEIF has no meta box: no picture in it") }
-            try readHEIF(meta: meta, into: &report)
-        default:
+        // Codecs come with brands of their own; that it is an image stands among the compatible ones.
+        if report.format == .mp4, file.movie == nil, file.meta != nil, brands.contains(FourCC("mif1").code) {
+            report.format = .heif
+        }
+        let isImage = [.heic, .heif, .avif].contains(report.format)
+        // A sequence of images may be a film and nothing else.
+        if isImage, file.meta != nil || file.hasMinimised || file.movie == nil {
+            guard file.meta != nil || file.hasMinimised else {
+                return .malformed(reason: "HEIF has no meta, mini or moov box: no picture in it")
+            }
+            var promisesFilm = false
+            if let meta = file.meta { try readHEIF(meta: meta, promisesFilm: &promisesFilm, into: &report) }
+            if promisesFilm, !file.hasFilm, file.movie == nil {
+                return .lacking(reason: "the film that its XMP speaks of is not there")
+            }
+        } else {
             guard let movie = file.movie else {
                 return .cutShort(
                     reason: "\(report.format?.name ?? "film") has no moov box in its \(byteCount(size)): "
@@ -66,6 +81,8 @@ extension SourceReader where Source: ~Copyable {
                 switch box.type {
                 case "meta": file.meta = file.meta ?? box
                 case "moov": file.movie = file.movie ?? box
+                case "mini": file.hasMinimised = true
+                case "mpvd": file.hasFilm = true
                 case "mdat": file.hasMediaData = true
                 case "moof": file.hasFragments = true
                 case "mfra": file.hasFragmentIndex = true
@@ -84,18 +101,23 @@ extension SourceReader where Source: ~Copyable {
         _ file: BoxFile, name: String, trailers: inout [Trailer]
     ) throws(WalkStop) -> Completeness {
         if let open = file.open {
-            return .weak(reason: "\(name)'s last box, \(open.type.text), runs to the end of the file, wherever that is")
-        }
-        guard file.end == size else {
-            let rest = size - file.end
-            let isPadding = try offsetOfNonzero(from: file.end, before: size) == size
-            trailers.append(Trailer(kind: isPadding ? .padding : .unknown, offset: file.end, length: rest))
-            return .weak(
-                reason: "\(name)'s boxes end at byte \(grouped(file.end)), followed by \(byteCount(rest)) of "
-                    + (isPadding ? "zeros" : "something else"))
+            let words = "\(name)'s last box, \(open.type.text), runs to the end of the file, wherever that is"
+            // Items have lengths of their own.
+            return file.meta == nil ? .lacking(reason: words) : .weak(reason: words)
         }
         if file.hasFragments, !file.hasFragmentIndex {
-            return .weak(reason: "\(name) is in fragments, and nothing marks the last one")
+            return .lacking(reason: "\(name) is in fragments, and nothing marks the last one")
+        }
+        guard file.end == size else {
+            // A box begins with zeros, and four of them end a QuickTime file.
+            if size - file.end < 4 {
+                return .lacking(
+                    reason:
+                        "\(name)'s boxes end at byte \(grouped(file.end)), and \(byteCount(size - file.end)) of another follow"
+                )
+            }
+            return try judgeRest(
+                from: file.end, "\(name)'s boxes end at byte \(grouped(file.end))", trailers: &trailers)
         }
         return .whole(evidence: "\(name)'s boxes end exactly at the end of the file")
     }
@@ -112,8 +134,8 @@ extension SourceReader where Source: ~Copyable {
         case "crx ": return .format(.cr3)
         case "qt  ": return .format(.mov)
         case "avif", "avis": return .format(.avif)
-        case "heic", "heix", "heim", "heis", "hevc", "hevx": return .format(.heic)
-        case "mif1", "mif2", "msf1":
+        case "heic", "heix", "heim", "heis", "hevc", "hevx", "hevm", "hevs": return .format(.heic)
+        case "mif1", "mif2", "mif3", "msf1", "miaf", "unif":
             let all = brands.map { FourCC(code: $0) }
             if all.contains("avif") || all.contains("avis") { return .format(.avif) }
             if all.contains("heic") || all.contains("heix") || all.contains("hevc") { return .format(.heic) }

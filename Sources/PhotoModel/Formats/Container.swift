@@ -52,7 +52,9 @@ enum Container: Equatable {
         }
         guard words[1] == FourCC("ftyp").code, words[0] >= 16, words.count >= 3 else { return nil }
         // The minor version stands between the major brand and the compatible ones.
-        let listed = words.prefix(Int(min(words[0], UInt32(headerSize))) / 4).dropFirst(4)
+        // Between them a low-overhead image file has the brand that tells its codec.
+        let listed = words.prefix(Int(min(words[0], UInt32(headerSize))) / 4).dropFirst(
+            words[2] == FourCC("mif3").code ? 3 : 4)
         return .boxes(brands: [words[2]] + listed)
     }
 }

@@ -38,7 +38,9 @@ extension SourceReader where Source: ~Copyable {
         guard let media = children.first(where: { $0.type == "mdia" }), let info = try child("minf", of: media),
             let table = try child("stbl", of: info)
         else { return }
-        for box in try boxes(from: table.body, to: table.end) where box.type == "stco" || box.type == "co64" {
+        let tables = try boxes(from: table.body, to: table.end)
+        if pixels != nil { try noteChunks(of: tables) }
+        for box in tables where box.type == "stco" || box.type == "co64" {
             let width = box.type == "stco" ? 4 : 8
             guard let count = try unsigned(at: box.body + 4, width: 4), count > 0 else { continue }
             // Chunks are in the order of the film, so the last one is the farthest in any file written in one go.
@@ -51,6 +53,49 @@ extension SourceReader where Source: ~Copyable {
                             + "\(grouped(offset)), the file ends at \(grouped(size))"))
             }
         }
+    }
+
+    /// Notes where a track's samples lie, if its codec leaves no room for runs of zeros: sound that is not compressed does,
+    /// and so do programs' own tracks. ISO/IEC 14496-12, 8.7.
+    private mutating func noteChunks(of tables: [Box]) throws(WalkStop) {
+        func box(_ types: FourCC...) -> Box? { tables.first { types.contains($0.type) } }
+        let codecs: [FourCC] = [
+            "avc1", "avc3", "hvc1", "hev1", "dvh1", "dvhe", "vvc1", "vvi1", "av01",
+        ]
+        guard let description = box("stsd"), let code = try unsigned(at: description.body + 12, width: 4),
+            codecs.contains(FourCC(code: UInt32(code))), let sizes = box("stsz"), let runs = box("stsc"),
+            let places = box("stco", "co64"), let common = try unsigned(at: sizes.body + 4, width: 4),
+            let samples = try unsigned(at: sizes.body + 8, width: 4)
+        else { return }
+        let starts = try column(of: places, from: 8, step: places.type == "stco" ? 4 : 8)
+        // Each run: its first chunk, samples in each chunk, and which description they have.
+        let firsts = try column(of: runs, from: 8, step: 12)
+        let counts = try column(of: runs, from: 12, step: 12)
+        var (run, sample): (Int, UInt64) = (0, 0)
+        for (index, start) in starts.enumerated() where start < size {
+            while run + 1 < firsts.count, firsts[run + 1] <= UInt64(index) + 1 { run += 1 }
+            guard run < counts.count else { return }
+            var length: UInt64 = 0
+            if common > 0 { length = min(common * counts[run], size) }
+            for _ in 0..<(common > 0 ? 0 : min(counts[run], samples - sample)) {
+                guard let one = try unsigned(at: sizes.body + 12 + 4 * sample, width: 4) else { return }
+                length += one
+                sample += 1
+            }
+            pixels?.note(start, start + min(length, size - start), .neverZeros)
+        }
+    }
+
+    /// The first numbers of the records of a table whose count stands before them; of 12 bytes, they begin with 4.
+    private mutating func column(of box: Box, from offset: UInt64, step: UInt64) throws(WalkStop) -> [UInt64] {
+        var values: [UInt64] = []
+        let count = try unsigned(at: box.body + 4, width: 4) ?? 0
+        for index in 0..<min(count, UInt64(PixelMap.most)) {
+            let place = box.body + offset + index * step
+            guard place + 4 <= box.end, let value = try unsigned(at: place, width: step == 8 ? 8 : 4) else { break }
+            values.append(value)
+        }
+        return values
     }
 
     /// Width and height are numbers of 16.16 bits; sound has none. The first track that has a size is the film's.

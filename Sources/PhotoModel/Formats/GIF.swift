@@ -15,8 +15,7 @@ extension SourceReader where Source: ~Copyable {
                 guard hasPicture else { return .malformed(reason: "GIF ends without a picture in it") }
                 let end = position + 1
                 if end < size {
-                    report.trailers.append(Trailer(kind: .unknown, offset: end, length: size - end))
-                    return .whole(evidence: "GIF has its trailer; then \(byteCount(size - end)) of unknown data")
+                    return try judgeRest(from: end, "GIF has its trailer", trailers: &report.trailers)
                 }
                 return .whole(evidence: "GIF ends with its trailer")
             case 0x21:
@@ -27,12 +26,16 @@ extension SourceReader where Source: ~Copyable {
                 // The colour table of this picture, then one byte with the code size.
                 let data = position + 10 + Self.colourTableSize(UInt8(packed)) + 1
                 guard let next = try endOfSubBlocks(from: data) else { return cutShort }
+                // A block of no bytes ends a picture, so there is no run of zeros in one.
+                pixels?.note(data, next, .neverZeros)
                 position = next
                 hasPicture = true
             case 0:
                 // Some writers leave padding between blocks, and an unwritten rest is all zero: the search for
                 // something else decides.
-                position = try offsetOfNonzero(from: position, before: size)
+                let next = try offsetOfNonzero(from: position, before: size)
+                pixels?.note(position, next, .neverZeros)
+                position = next
             default:
                 return .malformed(reason: "GIF has no block where one should be, at byte \(grouped(position))")
             }

@@ -1,7 +1,8 @@
 /// A HEIF file's items: what they are, where their bytes are, which properties they have. ISO/IEC 23008-12, 14496-12.
 extension SourceReader where Source: ~Copyable {
     /// Reads the items of `meta`; throws if the bytes of one lie beyond the end of the file.
-    mutating func readHEIF(meta: Box, into report: inout PhotoReport) throws(WalkStop) {
+    /// `promisesFilm` is set if XMP says that a motion photo's film is there as well.
+    mutating func readHEIF(meta: Box, promisesFilm: inout Bool, into report: inout PhotoReport) throws(WalkStop) {
         let children = try boxes(from: meta.body + min(4, meta.end - meta.body), to: meta.end)
         func child(_ type: FourCC) -> Box? { children.first { $0.type == type } }
         guard let locations = child("iloc") else {
@@ -10,7 +11,7 @@ extension SourceReader where Source: ~Copyable {
         let items = try child("iinf").map { box throws(WalkStop) in try itemTypes(box) } ?? [:]
         let primary = try child("pitm").flatMap { box throws(WalkStop) in try primaryItem(box) }
         let embedded = child("idat")
-        let places = try itemPlaces(locations, embedded: embedded, name: report.format?.name ?? "HEIF")
+        let places = try itemPlaces(locations, of: items, embedded: embedded, name: report.format?.name ?? "HEIF")
         if let primary, let properties = child("iprp") {
             try readProperties(properties, of: primary, into: &report)
         }
@@ -27,7 +28,9 @@ extension SourceReader where Source: ~Copyable {
                 try readExif(at: place.offset + 4 + skip, length: place.length - 4 - skip, into: &report)
             } else {
                 // XMP is the only packet of text that is looked for; any other has none of its names.
-                if let date = try xmpPacket(at: place.offset, length: place.length).date { report.record(date) }
+                let packet = try xmpPacket(at: place.offset, length: place.length)
+                if let date = packet.date { report.record(date) }
+                if packet.promisesFilm { promisesFilm = true }
             }
         }
         // Viewers of HEIF turn the picture by its own properties and leave EXIF's orientation alone.
@@ -62,7 +65,7 @@ extension SourceReader where Source: ~Copyable {
 
     /// Where each item's first extent is; throws if any extent of any item lies beyond the end of the file.
     private mutating func itemPlaces(
-        _ box: Box, embedded: Box?, name: String
+        _ box: Box, of items: [UInt64: FourCC], embedded: Box?, name: String
     ) throws(WalkStop) -> [UInt64: ItemPlace] {
         var fields = BoxFields(position: box.body, end: box.end)
         guard let version = try take(1, &fields), try take(3, &fields) != nil, version <= 2,
@@ -93,6 +96,10 @@ extension SourceReader where Source: ~Copyable {
                         .cutShort(
                             reason: "\(name) is cut short: item \(item) needs \(byteCount(length)) from byte "
                                 + "\(grouped(base &+ offset)), the file ends at \(grouped(size))"))
+                }
+                // Codecs whose bytes cannot be taken for a start code have no runs of zeros, and AV1 codes no such runs either.
+                if let type = items[item], ["hvc1", "avc1", "vvc1", "lhv1", "av01"].contains(type) {
+                    pixels?.note(place, end, .neverZeros)
                 }
                 if number == 0 { places[item] = ItemPlace(offset: place, length: length == 0 ? size - place : length) }
             }

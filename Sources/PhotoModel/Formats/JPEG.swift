@@ -8,6 +8,11 @@ struct JPEGWalk {
     var multiPicture: (place: UInt64, length: UInt64)?
     /// Whether XMP says that a film follows.
     var promisesFilm = false
+    /// What each Huffman table, by its class and number, makes of zero bits: the symbol of its shortest code. The first
+    /// code of a table has no other bits.
+    fileprivate var ofZeroBits: [UInt8: UInt8] = [:]
+    /// How pixels are coded: the frame's marker.
+    fileprivate var frame: UInt8 = 0xC0
 }
 
 extension SourceReader where Source: ~Copyable {
@@ -26,9 +31,13 @@ extension SourceReader where Source: ~Copyable {
         var position = start + 2
         var hasFrame = false
         var hasScan = false
+        var zerosMayBePixels = true
         while true {
             // Between segments there may be fill bytes, and some writers leave other bytes too; decoders skip both.
-            guard let marker = try offsetOfMarker(from: position) else { throw .found(cutShortJPEG) }
+            let marker = try offsetOfMarker(from: position)
+            if !zerosMayBePixels { pixels?.note(position, marker ?? size, .neverZeros) }
+            zerosMayBePixels = true
+            guard let marker else { throw .found(cutShortJPEG) }
             let code = UInt8(truncatingIfNeeded: try unsigned(at: marker + 1, width: 1) ?? 0)
             position = marker + 2
             switch code {
@@ -54,11 +63,15 @@ extension SourceReader where Source: ~Copyable {
             switch code {
             case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:
                 hasFrame = true
+                walk.frame = code
                 if walk.width == nil {
                     walk.height = try unsigned(at: position + 3, width: 2).map { UInt32($0) }
                     walk.width = try unsigned(at: position + 5, width: 2).map { UInt32($0) }
                 }
-            case 0xDA: hasScan = true
+            case 0xC4 where pixels != nil: try readHuffmanTables(from: position + 2, to: end, &walk)
+            case 0xDA:
+                hasScan = true
+                if pixels != nil { zerosMayBePixels = try mayHoldZeros(scan: position + 2, walk) }
             case 0xE1, 0xE2:
                 try readApplicationSegment(code, at: position + 2, length: length - 2, &walk, fields: &fields)
             default: break
@@ -81,6 +94,43 @@ extension SourceReader where Source: ~Copyable {
         } else if code == 0xE2, name.begins(with: "MPF\0"), walk.multiPicture == nil {
             walk.multiPicture = (place + 4, length - 4)
         }
+    }
+
+    /// Notes what zero bits mean in the tables of one segment. T.81, B.2.4.2.
+    private mutating func readHuffmanTables(from start: UInt64, to end: UInt64, _ walk: inout JPEGWalk) throws(WalkStop)
+    {
+        var position = start
+        while position + 17 <= end {
+            let head = try bytes(at: position, count: 18)
+            guard head.count >= 17 else { return }
+            let symbols = head[1...16].reduce(UInt64(0)) { $0 + UInt64($1) }
+            if symbols > 0, head.count == 18 { walk.ofZeroBits[head[0]] = head[17] }
+            position += 17 + symbols
+        }
+    }
+
+    /// Whether a run of zeros can be pixels in the scan whose header is at `place`: the even parts of a picture are, where
+    /// its tables give the shortest codes to "as before" and "nothing more in this block". The standard's own tables, and
+    /// most cameras', do not. T.81, B.2.3.
+    private mutating func mayHoldZeros(scan place: UInt64, _ walk: JPEGWalk) throws(WalkStop) -> Bool {
+        // Arithmetic coding has no codes to go by.
+        guard walk.frame <= 0xC7, let count = try unsigned(at: place, width: 1), (1...4).contains(count),
+            let first = try unsigned(at: place + 1 + 2 * count, width: 1),
+            let last = try unsigned(at: place + 2 + 2 * count, width: 1),
+            let bits = try unsigned(at: place + 3 + 2 * count, width: 1)
+        else { return true }
+        let isLossless = walk.frame & 3 == 3
+        for component in 0..<count {
+            guard let tables = try unsigned(at: place + 2 + 2 * component, width: 1) else { return true }
+            let (dc, ac) = (UInt8(tables >> 4), UInt8(tables & 15) | 0x10)
+            // A scan that refines what another began has the bits themselves.
+            let isRefined = bits >> 4 > 0 && !isLossless
+            if isLossless || first == 0, !isRefined, walk.ofZeroBits[dc] != 0 { return false }
+            if !isLossless, last > 0 {
+                guard let symbol = walk.ofZeroBits[ac], symbol & 15 == 0, symbol != 0xF0 else { return false }
+            }
+        }
+        return true
     }
 
     private var cutShortJPEG: Completeness { .cutShort(reason: "JPEG is cut short: \(byteCount(size)), no end marker") }

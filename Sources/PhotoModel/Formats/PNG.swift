@@ -43,12 +43,13 @@ extension SourceReader where Source: ~Copyable {
                 }
                 guard hasPixels else { return .malformed(reason: "PNG has no pixels: no IDAT chunk") }
                 if end < size {
-                    report.trailers.append(Trailer(kind: .unknown, offset: end, length: size - end))
-                    return .whole(
-                        evidence: "PNG has its IEND chunk; then \(byteCount(size - end)) of unknown data")
+                    return try judgeRest(from: end, "PNG has its IEND chunk", trailers: &report.trailers)
                 }
                 return .whole(evidence: "PNG ends with its IEND chunk")
-            case "IDAT": hasPixels = true
+            case "IDAT":
+                hasPixels = true
+                pixels?.note(position + 4, position + 8 + length, .checked)
+            case "fdAT": pixels?.note(position + 4, position + 8 + length, .checked)
             case "eXIf": try readExif(at: position + 8, length: length, into: &report)
             case "tIME": try readPNGTime(at: position + 8, length: length, into: &report)
             case "tEXt", "iTXt": try readPNGText(type, at: position + 8, length: length, into: &report)
@@ -63,7 +64,9 @@ extension SourceReader where Source: ~Copyable {
     private mutating func hasSoundCheck(at offset: UInt64, count: Int) throws(WalkStop) -> Bool {
         let content = try bytes(at: offset, count: count)
         let check = try unsigned(at: offset + UInt64(count), width: 4)
-        return check == UInt64(crc32(content))
+        var computed = CRC32()
+        computed.take(content)
+        return check == UInt64(computed.value)
     }
 
     /// The time of the last change: a year of two bytes, then month, day, hour, minute, second; in UTC.
@@ -100,12 +103,20 @@ extension SourceReader where Source: ~Copyable {
     }
 }
 
-/// The CRC-32 of ISO 3309 that PNG uses, bit by bit: it is only ever taken of a few bytes.
-func crc32(_ bytes: some Sequence<UInt8>) -> UInt32 {
-    var register: UInt32 = 0xFFFF_FFFF
-    for byte in bytes {
-        register ^= UInt32(byte)
-        for _ in 0..<8 { register = register & 1 == 1 ? register >> 1 ^ 0xEDB8_8320 : register >> 1 }
+/// The CRC-32 of ISO 3309 that PNG uses.
+struct CRC32 {
+    private static let table: [UInt32] = (0..<256).map { byte in
+        (0..<8).reduce(UInt32(byte)) { value, _ in value & 1 == 1 ? value >> 1 ^ 0xEDB8_8320 : value >> 1 }
     }
-    return ~register
+
+    private var register: UInt32 = 0xFFFF_FFFF
+
+    /// Of all that was taken so far.
+    var value: UInt32 { ~register }
+
+    /// Takes the bytes that follow.
+    mutating func take(_ bytes: [UInt8]) {
+        let table = Self.table
+        for byte in bytes { register = register >> 8 ^ table[Int(UInt8(truncatingIfNeeded: register) ^ byte)] }
+    }
 }

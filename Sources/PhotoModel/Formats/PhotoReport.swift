@@ -57,6 +57,9 @@ package enum Completeness: Equatable, Sendable {
     case malformed(reason: String)
     /// Nothing is wrong, but its structure cannot prove the end; only quiet time can.
     case weak(reason: String)
+    /// What is there can be shown, but something that it speaks of is not there, or nothing says how far it goes: only
+    /// patience can tell, and no short quiet.
+    case lacking(reason: String)
     /// It is no photo and no film.
     case notAPhoto(reason: String)
     /// It has no bytes.
@@ -65,7 +68,8 @@ package enum Completeness: Equatable, Sendable {
     /// The clause alone.
     package var words: String {
         switch self {
-        case .whole(let words), .cutShort(let words), .malformed(let words), .weak(let words), .notAPhoto(let words):
+        case .whole(let words), .cutShort(let words), .malformed(let words), .weak(let words), .lacking(let words),
+            .notAPhoto(let words):
             words
         case .empty: "0 bytes"
         }
@@ -78,6 +82,7 @@ package enum Completeness: Equatable, Sendable {
         case .cutShort: "cut-short"
         case .malformed: "malformed"
         case .weak: "weak"
+        case .lacking: "lacking"
         case .notAPhoto: "not-a-photo"
         case .empty: "empty"
         }
@@ -96,7 +101,7 @@ package struct Trailer: Equatable, Sendable {
         case samsung
         /// Zero bytes.
         case padding
-        /// Anything else: accepted, since viewers ignore it.
+        /// Anything else: viewers ignore it, and nothing tells where it ends.
         case unknown
     }
 

@@ -25,6 +25,12 @@ extension SourceReader where Source: ~Copyable {
             return .cutShort(
                 reason: "RAF is cut short: its \(what) ends at byte \(grouped(farthest)), the file at \(grouped(size))")
         }
+        if farthest < size / 2 {
+            return .lacking(
+                reason:
+                    "RAF has no end marker, and its \(what) ends at byte \(grouped(farthest)) of \(grouped(size)), far "
+                    + "before its end")
+        }
         return .weak(reason: "RAF has no end marker; its \(what) ends at byte \(grouped(farthest)) of \(grouped(size))")
     }
 

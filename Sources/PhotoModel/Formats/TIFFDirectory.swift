@@ -50,8 +50,10 @@ struct TIFFDirectory {
     let entries: [TIFFEntry]
     /// Where the next directory of the chain is, counted from the base; 0 for none.
     let next: UInt64
-    /// Where this directory ends, counted from the base.
+    /// Where its entries end and the pointer to the next directory begins, counted from the base.
     let end: UInt64
+    /// Whether that pointer is there. EXIF blocks are often cut right after the last entry.
+    let isClosed: Bool
 
     func entry(_ tag: UInt16) -> TIFFEntry? { entries.first { $0.tag == tag } }
 }
@@ -104,12 +106,31 @@ extension SourceReader where Source: ~Copyable {
                     tag: UInt16(tag), type: UInt16(type), count: number, valueOffset: value,
                     byteCount: overflow ? .max : bytes))
         }
-        // EXIF blocks are often cut right after the last entry, without the pointer to the next directory.
-        var next: UInt64 = 0
+        var next: UInt64?
         if let nextPlace = block.place(start + size, count: UInt64(word)) {
-            next = try unsigned(at: nextPlace, width: word, littleEndian: block.littleEndian) ?? 0
+            next = try unsigned(at: nextPlace, width: word, littleEndian: block.littleEndian)
         }
-        return TIFFDirectory(entries: entries, next: next, end: start + size)
+        return TIFFDirectory(entries: entries, next: next ?? 0, end: start + size, isClosed: next != nil)
+    }
+
+    /// Whether a directory may begin at `offset`, by its number of entries and the types of the first ones, as far as the
+    /// file goes: some programs leave the pointer to the next directory as their memory happened to be.
+    mutating func mayBeDirectory(of block: TIFFBlock, at offset: UInt64) throws(WalkStop) -> Bool {
+        let countWidth: UInt64 = block.isBig ? 8 : 2
+        guard let place = block.place(offset, count: countWidth),
+            let count = try unsigned(at: place, width: Int(countWidth), littleEndian: block.littleEndian),
+            (1...4_096).contains(count)
+        else { return false }
+        var last: UInt64 = 0
+        for index in 0..<min(count, 4) {
+            let entry = place + countWidth + index * (block.isBig ? 20 : 12)
+            guard let tag = try unsigned(at: entry, width: 2, littleEndian: block.littleEndian),
+                let type = try unsigned(at: entry + 2, width: 2, littleEndian: block.littleEndian)
+            else { break }
+            guard tag >= last, (1...13).contains(type) || (16...18).contains(type) else { return false }
+            last = tag
+        }
+        return true
     }
 
     /// The element `index` of an entry of whole numbers, or nil.

@@ -11,8 +11,20 @@ private struct TIFFSurvey {
     var largest: (width: UInt32, height: UInt32)?
     /// How many more strips and tiles are followed; more than any file has, so that time stays bounded.
     var partsLeft: UInt64 = 262_144
-    /// Whether everything was followed.
-    var isComplete = true
+    /// The farthest byte of a strip, a tile, or sensor data; nil if none was found.
+    var pixelEnd: UInt64?
+    /// Why what was found says nothing of where the file ends.
+    var lack: String?
+    /// A pointer to a next directory that leads beyond the end of the file.
+    var nextBeyondEnd: UInt64?
+
+    mutating func lacks(_ what: String) { lack = lack ?? what }
+
+    mutating func reachPixels(_ offset: UInt64, _ count: UInt64, _ what: @autoclosure () -> String) {
+        reach(offset, count, what())
+        let (end, overflow) = offset.addingReportingOverflow(count)
+        pixelEnd = max(pixelEnd ?? 0, overflow ? .max : end)
+    }
 
     mutating func reach(_ offset: UInt64, _ count: UInt64, _ what: @autoclosure () -> String) {
         let (end, overflow) = offset.addingReportingOverflow(count)
@@ -47,13 +59,31 @@ extension SourceReader where Source: ~Copyable {
                 reason: "\(name) is cut short: its \(survey.what) ends at byte \(grouped(survey.farthest)), "
                     + "the file at \(grouped(size))")
         }
-        guard survey.directories > 0, survey.hasPicture || report.format?.family == .raw else {
+        let isRAW = report.format?.family == .raw
+        guard survey.directories > 0, survey.hasPicture || isRAW else {
             return .malformed(reason: "\(name) has no picture in its \(survey.directories) directories")
         }
-        // A RAW format's private data may lie behind all that is known of, so its end proves nothing.
-        if report.format == .tiff, survey.isComplete, size - survey.farthest <= 1 {
-            return .whole(evidence: "TIFF ends exactly where its \(survey.what) ends")
+        if let next = survey.nextBeyondEnd {
+            let words =
+                "its directory \(survey.directories + 1) would begin at byte \(grouped(next)), the file ends at "
+                + grouped(size)
+            // Where there are bytes that nothing else points to, they are the beginning of what it would describe; far
+            // beyond them it is no pointer at all.
+            if size - survey.farthest > 1, next / 64 <= size {
+                return .cutShort(reason: "\(name) is cut short: \(words)")
+            }
+            survey.lacks(words)
         }
+        if isRAW {
+            if survey.pixelEnd == nil { survey.lacks("no data of a sensor were found in it") }
+            if survey.farthest < size / 2 {
+                survey.lacks(
+                    "all it points to lies before byte \(grouped(survey.farthest)) of \(grouped(size)), which is far before "
+                        + "its end")
+            }
+        }
+        if let lack = survey.lack { return .lacking(reason: "\(name) has no end marker, and \(lack)") }
+        // Pages can be added at any time, and a RAW format's private data may lie behind all that is known of.
         return .weak(
             reason: "\(name) has no end marker; all it points to lies before byte \(grouped(survey.farthest)) of "
                 + grouped(size))
@@ -63,28 +93,34 @@ extension SourceReader where Source: ~Copyable {
     private mutating func surveyDirectories(
         of block: TIFFBlock, _ container: Container, _ survey: inout TIFFSurvey, into report: inout PhotoReport
     ) throws(WalkStop) {
-        var waiting: [UInt64] = [block.firstDirectory]
+        let pointer: UInt64 = block.isBig ? 8 : 4
+        var waiting: [(offset: UInt64, isPage: Bool)] = [(block.firstDirectory, true)]
         var seen: Set<UInt64> = []
-        while let offset = waiting.popLast() {
+        while let (offset, isPage) = waiting.popLast() {
             guard seen.insert(offset).inserted else { continue }
-            guard survey.directories < 128 else {
-                survey.isComplete = false
-                return
-            }
+            guard survey.directories < 128 else { return }
             let what = "directory \(survey.directories + 1)"
+            if isPage, survey.directories > 0, try !mayBeDirectory(of: block, at: offset) {
+                if block.place(offset, count: 2) == nil {
+                    survey.nextBeyondEnd = offset
+                } else {
+                    survey.lacks("there is no directory at byte \(grouped(offset)), where a next one is said to be")
+                }
+                continue
+            }
             guard let directory = try directory(of: block, at: offset) else {
                 survey.reach(offset, 2, what)
                 // It begins inside the file and yet cannot be read: it goes on beyond the end, or is none.
                 if let count = try unsigned(at: offset, width: block.isBig ? 8 : 2, littleEndian: block.littleEndian) {
-                    let size = count.multipliedReportingOverflow(by: block.isBig ? 20 : 12)
-                    survey.reach(
-                        offset, size.overflow ? .max : size.partialValue, what)
-                    survey.isComplete = false
+                    let (entries, overflow) = count.multipliedReportingOverflow(by: block.isBig ? 20 : 12)
+                    let around: UInt64 = (block.isBig ? 8 : 2) + (isPage ? pointer : 0)
+                    survey.reach(offset, overflow || entries > size ? .max : around + entries, what)
                 }
                 continue
             }
             survey.directories += 1
-            survey.reach(0, directory.end, what)
+            survey.reach(0, directory.end + (isPage ? pointer : 0), what)
+            if !directory.isClosed { survey.lacks("its last directory lacks the pointer to a next one") }
             if survey.directories == 1 {
                 try readExif(main: directory, of: block, into: &report)
                 if let packet = directory.entry(0x02BC),
@@ -95,11 +131,13 @@ extension SourceReader where Source: ~Copyable {
                 }
             }
             try note(directory, of: block, container, &survey)
-            if directory.next != 0 { waiting.append(directory.next) }
+            if directory.next != 0 { waiting.append((directory.next, isPage)) }
             for tag: UInt16 in [0x014A, 0x8769, 0x8825] {
                 guard let entry = directory.entry(tag) else { continue }
                 for index in 0..<min(entry.count, 32) {
-                    if let pointer = try number(entry, index, in: block), pointer != 0 { waiting.append(pointer) }
+                    if let pointer = try number(entry, index, in: block), pointer != 0 {
+                        waiting.append((pointer, false))
+                    }
                 }
             }
         }
@@ -119,11 +157,20 @@ extension SourceReader where Source: ~Copyable {
             (0x0111, 0x0117, "strip"), (0x0144, 0x0145, "tile"), (0x0201, 0x0202, "preview"),
         ]
         for (places, lengths, what) in pairs {
-            guard let offsets = directory.entry(places), let counts = directory.entry(lengths) else { continue }
+            let isPreview = places == 0x0201
+            guard let offsets = directory.entry(places) else { continue }
+            guard let counts = directory.entry(lengths), isPreview || counts.count >= offsets.count else {
+                // Panasonic's newer cameras say where sensor data begin, and nothing of their length.
+                if !isPreview {
+                    survey.hasPicture = true
+                    survey.lacks("nothing says how long its \(what)s are")
+                }
+                continue
+            }
             survey.hasPicture = true
             let count = min(offsets.count, counts.count)
             let followed = min(count, survey.partsLeft)
-            if followed < count { survey.isComplete = false }
+            if followed < count { survey.lacks("it has more strips and tiles than were followed") }
             survey.partsLeft -= followed
             // One list after the other: taken in turn, they would move the window to and fro.
             let starts = try numbers(offsets, followed, in: block)
@@ -131,10 +178,61 @@ extension SourceReader where Source: ~Copyable {
             for (index, (start, size)) in zip(starts, sizes).enumerated() {
                 // Panasonic writes all ones where it means "see the other tag".
                 if container == .rw2, start == 0xFFFF_FFFF { continue }
-                survey.reach(start, size, "\(what) \(index + 1)")
+                if isPreview {
+                    survey.reach(start, size, what)
+                } else if container == .rw2 {
+                    noteSensorData(from: start, size, &survey)
+                } else {
+                    survey.reachPixels(start, size, "\(what) \(index + 1)")
+                    // Scanners of old wrote so; a tile of no bytes at no place is an empty one.
+                    if size == 0, start != 0 { survey.lacks("its \(what) \(index + 1) has no length") }
+                }
+                try notePixels(from: start, size, of: directory, isJPEG: isPreview, in: block)
             }
         }
+        if container == .rw2, let start = try value(0x0118, of: directory, in: block) {
+            noteSensorData(from: UInt64(start), UInt64(try value(0x0117, of: directory, in: block) ?? 0), &survey)
+        }
         try noteSize(directory, of: block, container, &survey)
+    }
+
+    /// Notes how far Panasonic's sensor data reach. Some cameras give the length that they would have if they were not
+    /// compressed, and some give none, so what lies beyond the end may be missing, and need not be.
+    private func noteSensorData(from start: UInt64, _ length: UInt64, _ survey: inout TIFFSurvey) {
+        let (end, overflow) = start.addingReportingOverflow(length)
+        if length > 0, !overflow, end <= size {
+            survey.reachPixels(start, length, "sensor data")
+            return
+        }
+        survey.reachPixels(start, 1, "sensor data")
+        survey.lacks(
+            length == 0
+                ? "nothing says how long its sensor data are"
+                : "its sensor data would end at byte \(grouped(overflow ? .max : end)), the file ends at \(grouped(size))"
+        )
+    }
+
+    /// Notes what zeros mean in a strip, tile or preview, by how it is compressed. Deflate makes runs of zeros of even
+    /// pictures, and makers' own codes are not known.
+    private mutating func notePixels(
+        from start: UInt64, _ length: UInt64, of directory: TIFFDirectory, isJPEG: Bool, in block: TIFFBlock
+    ) throws(WalkStop) {
+        guard pixels != nil, start < size else { return }
+        switch isJPEG ? 7 : try value(0x0103, of: directory, in: block) {
+        case 4, 5, 32_773: pixels?.note(start, start + min(length, size - start), .neverZeros)
+        case 6, 7, 34_892:
+            // Its tables are in the strip, unless the directory has them for all. Strips that overlap would have the file
+            // read over and over.
+            guard directory.entry(0x015B) == nil, bytesRead / 4 <= size,
+                try bytes(at: start, count: 3) == [0xFF, 0xD8, 0xFF]
+            else { return }
+            var walk = JPEGWalk()
+            var ignored = PhotoReport(format: .jpeg, completeness: .empty)
+            do { try walkJPEG(from: start, &walk, fields: &ignored) } catch {
+                if case .failed = error { throw error }
+            }
+        default: return
+        }
     }
 
     /// Notes the size of the picture that a directory describes, if it is the largest so far and no preview.

@@ -2,7 +2,7 @@ extension SourceReader where Source: ~Copyable {
     /// Looks at what follows a JPEG's end-of-image and judges the whole file by it.
     ///
     /// Structures that know their own length (another JPEG, a film's boxes, Samsung's directory, the multi-picture
-    /// index) are checked by it; unknown bytes are accepted, as every viewer accepts them, and recorded.
+    /// index) are checked by it; unknown bytes are accepted, as every viewer accepts them, and recorded, but prove no end.
     mutating func readTrailers(
         of walk: JPEGWalk, into trailers: inout [Trailer]
     ) throws(WalkStop) -> Completeness {
@@ -17,24 +17,33 @@ extension SourceReader where Source: ~Copyable {
         if position < size {
             trailers.append(Trailer(kind: .unknown, offset: position, length: size - position))
         }
-        if let doubt = try doubtOfMultiPicture(walk) { return doubt }
+        if let lack = try lackOfMultiPicture(walk) { return .lacking(reason: lack) }
         let hasFilm = trailers.contains { $0.kind == .film || $0.kind == .samsung }
         if walk.promisesFilm, !hasFilm {
-            return .weak(
+            return .lacking(
                 reason: "JPEG is whole up to byte \(grouped(walk.end)), but the film its XMP speaks of is not there")
         }
         guard let last = trailers.last else { return .whole(evidence: "JPEG ends with its end marker") }
         let words = trailers.map { "\(byteCount($0.length)) \($0.kind.words)" }.joined(separator: ", ")
-        if last.kind == .padding || last.kind == .unknown, last.length < Self.shortestStructure {
-            return .weak(
-                reason: "JPEG has its end marker at byte \(grouped(walk.end)); then \(words), perhaps the start of more"
-            )
+        let evidence = "JPEG has its end marker at byte \(grouped(walk.end)); then \(words)"
+        return switch last.kind {
+        case .padding: .weak(reason: "\(evidence), wherever they end")
+        case .unknown: .lacking(reason: "\(evidence), wherever they end")
+        case .picture, .film, .samsung: .whole(evidence: evidence)
         }
-        return .whole(evidence: "JPEG has its end marker at byte \(grouped(walk.end)); then \(words)")
     }
 
-    /// Fewer bytes than these cannot be told from the start of a structure that is still arriving.
-    private static var shortestStructure: UInt64 { 12 }
+    /// Judges a file whose own structure ends before it does, at `end`. Zeros lose nothing; anything else may be cut, and
+    /// nothing would show that.
+    mutating func judgeRest(
+        from end: UInt64, _ evidence: String, trailers: inout [Trailer]
+    ) throws(WalkStop) -> Completeness {
+        let rest = size - end
+        let isPadding = try offsetOfNonzero(from: end, before: size) == size
+        trailers.append(Trailer(kind: isPadding ? .padding : .unknown, offset: end, length: rest))
+        let words = "\(evidence); then \(byteCount(rest)) of \(isPadding ? "zeros" : "unknown data"), wherever they end"
+        return isPadding ? .weak(reason: words) : .lacking(reason: words)
+    }
 
     /// The structure at `position`, whole; throws if it is cut short.
     private mutating func trailer(at position: UInt64, samsungEnd: UInt64?) throws(WalkStop) -> Trailer {
@@ -113,14 +122,16 @@ extension SourceReader where Source: ~Copyable {
         return size
     }
 
-    /// What the multi-picture index says against the file; nil if all its pictures are there, or there is no index.
-    private mutating func doubtOfMultiPicture(_ walk: JPEGWalk) throws(WalkStop) -> Completeness? {
+    /// Which picture of the multi-picture index is not there; nil if all are, or there is no index.
+    ///
+    /// Editors that drop the further pictures often leave the index behind, and then it may lead anywhere: so the file may
+    /// be all there is. The first picture's own length is not looked at: its end marker was seen.
+    private mutating func lackOfMultiPicture(_ walk: JPEGWalk) throws(WalkStop) -> String? {
         guard let (place, length) = walk.multiPicture, let block = try tiffBlock(at: place, length: length),
             let index = try directory(of: block, at: block.firstDirectory),
             let entries = index.entry(0xB002), entries.byteCount < .max
         else { return nil }
         // Each entry: attributes, size, offset from the index's own header (0 for the first picture), dependencies.
-        // The first picture's own length is not looked at: its end marker was seen, and editors leave the number stale.
         for number in 1..<max(min(entries.byteCount / 16, 64), 1) {
             let (at, overflow) = entries.valueOffset.addingReportingOverflow(number * 16)
             guard !overflow, let entry = block.place(at, count: 16),
@@ -128,18 +139,10 @@ extension SourceReader where Source: ~Copyable {
                 let offset = try unsigned(at: entry + 8, width: 4, littleEndian: block.littleEndian)
             else { return nil }
             guard bytes > 0, offset > 0 else { continue }
-            let start = place + offset
-            if start >= size {
-                // Editors that drop the further pictures often leave the index behind: the file may be all there is.
-                return .weak(
-                    reason: "JPEG is whole up to byte \(grouped(walk.end)), but picture \(number + 1) of its "
-                        + "multi-picture index would begin at byte \(grouped(start)), beyond the file's \(grouped(size))"
-                )
-            }
-            if start + bytes > size {
-                return .cutShort(
-                    reason: "picture \(number + 1) of the multi-picture index ends at byte \(grouped(start + bytes)), "
-                        + "the file at \(grouped(size))")
+            let end = place + offset + bytes
+            if end > size {
+                return "JPEG is whole up to byte \(grouped(walk.end)), but picture \(number + 1) of its multi-picture "
+                    + "index ends at byte \(grouped(end)), the file at \(grouped(size))"
             }
         }
         return nil

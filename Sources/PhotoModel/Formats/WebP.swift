@@ -18,19 +18,24 @@ extension SourceReader where Source: ~Copyable {
             else { return .malformed(reason: "WebP has no chunk where one should be, at byte \(grouped(position))") }
             let type = FourCC(code: header.reduce(UInt32(0)) { $0 << 8 | UInt32($1) })
             let next = position + 8 + content
-            guard type.isPlausible, next <= end else {
+            guard next <= end else {
                 return .malformed(
                     reason: "WebP's \(type.text) chunk at byte \(grouped(position)) does not fit into its RIFF")
+            }
+            // Some writers end the name of a chunk by a zero where it should be a space.
+            guard type.isPlausible || FourCC(code: type.code | 0x20).isPlausible else {
+                return .malformed(reason: "WebP has no chunk where one should be, at byte \(grouped(position))")
             }
             switch type {
             case "VP8 ", "VP8L", "VP8X", "ANMF":
                 hasPicture = hasPicture || type != "VP8X"
                 try readWebPSize(type, at: position + 8, into: &report)
+                try noteWebPPixels(type, from: position + 8, to: next)
             case "EXIF":
                 // Some writers keep JPEG's "Exif\0\0" before the block.
                 let skip: UInt64 = try bytes(at: position + 8, count: 6).begins(with: "Exif\0\0") ? 6 : 0
                 try readExif(at: position + 8 + skip, length: content - min(content, skip), into: &report)
-            case "XMP ":
+            case "XMP ", "XMP\0":
                 if let date = try xmpPacket(at: position + 8, length: content).date { report.record(date) }
             default: break
             }
@@ -43,8 +48,25 @@ extension SourceReader where Source: ~Copyable {
         guard hasPicture else { return .malformed(reason: "WebP has no picture in it") }
         let rest = size - end
         guard rest > 1 else { return .whole(evidence: "WebP ends where its RIFF says, at byte \(grouped(end))") }
-        report.trailers.append(Trailer(kind: .unknown, offset: end, length: rest))
-        return .whole(evidence: "WebP's RIFF ends at byte \(grouped(end)); then \(byteCount(rest)) of unknown data")
+        return try judgeRest(
+            from: end, "WebP's RIFF ends at byte \(grouped(end))", trailers: &report.trailers)
+    }
+
+    /// A lossless picture's data, also of those that a frame of an animation holds. A lossy one may be zeros where it is even.
+    private mutating func noteWebPPixels(_ type: FourCC, from start: UInt64, to end: UInt64) throws(WalkStop) {
+        guard pixels != nil else { return }
+        if type == "VP8L" { pixels?.note(start, end, .neverZeros) }
+        guard type == "ANMF" else { return }
+        // Place, size, duration and flags of the frame, then chunks.
+        var position = start + 16
+        for _ in 0..<8 where position + 8 <= end {
+            guard let code = try unsigned(at: position, width: 4),
+                let length = try unsigned(at: position + 4, width: 4, littleEndian: true), length <= end - position - 8
+            else { return }
+            let inner = FourCC(code: UInt32(code))
+            if inner == "VP8L" { pixels?.note(position + 8, position + 8 + length, .neverZeros) }
+            position += 8 + length + length % 2
+        }
     }
 
     /// Reads width and height, which the canvas (VP8X) or else the first picture gives.

@@ -9,14 +9,17 @@ struct SourceReader<Source: ByteSource & ~Copyable>: ~Copyable {
     private var windowStart: UInt64 = 0
     /// Bytes that were read from the source so far, repeated ones counted again.
     private(set) var bytesRead: UInt64 = 0
+    /// Where pixels are, if somebody asked for that.
+    var pixels: PixelMap?
 
     /// What a small read fetches: enough for the headers that usually follow, little beside a photo.
     private static var usualWindow: Int { 16 * 1024 }
     /// What a scan fetches at a time: large enough that the call costs little, small enough for the cache.
     private static var scanWindow: Int { 256 * 1024 }
 
-    init(_ source: consuming Source) {
+    init(_ source: consuming Source, locatingPixels: Bool = false) {
         size = source.size
+        pixels = locatingPixels ? PixelMap() : nil
         self.source = source
     }
 

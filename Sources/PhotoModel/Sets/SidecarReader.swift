@@ -15,7 +15,7 @@ package enum SidecarReader {
             // Whatever else it is, it is kept as it came.
             case .malformed(let reason), .notAPhoto(let reason):
                 return PhotoReport(format: nil, completeness: .weak(reason: reason))
-            case .whole, .weak, .cutShort, .empty: return report
+            case .whole, .weak, .lacking, .cutShort, .empty: return report
             }
         }
         let size = source.size

@@ -48,7 +48,7 @@ struct RejectsFile {
     private mutating func opened() throws(SystemCallError) -> OwnedFile {
         if let file { return file }
         let directory = try openDirectory(path.parent.isEmpty ? "." : path.parent)
-        if length == 0 { do { try directory.remove(path.name) } catch { guard error.isMissing else { throw error } } }
+        if length == 0 { do { try directory.unlink(path.name) } catch { guard error.isMissing else { throw error } } }
         let isNew = length == 0
         let descriptor = try directory.openBeneath(
             path.name, isNew ? [.readWrite, .createNew] : .readWrite, mode: 0o644)

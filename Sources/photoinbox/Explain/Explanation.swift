@@ -224,7 +224,11 @@ struct Explanation {
             add(rendition.name, rendition.words)
         }
         if verdict == .filed { add("when", shortTime(photo.filedAt, now: now)) }
-        if photo.supersededAt != nil { add("but", "its copy was found damaged, and another took its place") }
+        if photo.wasStruck {
+            add("but", "its copy was missing, and its record was struck by photoinbox verify --repair")
+        } else if photo.supersededAt != nil {
+            add("but", "its copy was found damaged, and another took its place")
+        }
     }
 
     private mutating func addQuarantineRows() {

@@ -3,6 +3,7 @@ import Catalogue
 import FileValues
 import Glibc
 import Importing
+import Inbox
 import LinuxKernel
 import Reporting
 import Settings
@@ -25,6 +26,9 @@ struct ImportCommand: ParsableCommand {
         other. Those of a set come together. What the library has is not copied again, nor what lies in the inbox
         still; hidden files, links and what is no photo are left out. What cannot be read, changes meanwhile or finds
         no room is named, and the rest goes on.
+
+        DIR must not be, hold or lie in the library, an inbox or another directory of ours, by any mount; a former
+        library may be brought over.
 
         Ctrl-C stops after the set that is being copied, a second one at once; the next run, also after a power cut,
         goes on with what is missing. SIGUSR1 says how far it is. --move removes a file only when its copy is durable
@@ -62,9 +66,9 @@ struct ImportCommand: ParsableCommand {
         let state = places.settings == nil ? (try? contact.freshState()) ?? contact.lastState() : nil
         let known = EvidenceSearch.knownPlaces(places.settings, state)
         let inbox = try known.inbox(named: inbox)
-        let target = try ImportTarget(inbox, places.settings, known)
-        let plans = try directories.map { try plan(for: $0.path, target, places) }
+        let target = try ImportTarget(inbox, places.settings, known, state: places.state)
         let catalogue = try openCatalogue(places, display)
+        let plans = try directories.map { try plan(for: $0.path, target, known.library, catalogue) }
         var report = ImportReport(isJSON: output.json, isDry: isDry, moves: move, display: display)
         var wasStopped = false
         for plan in plans where !wasStopped {
@@ -126,14 +130,17 @@ struct ImportCommand: ParsableCommand {
     }
 
     private func plan(
-        for path: BytePath, _ target: ImportTarget, _ places: Places
+        for path: BytePath, _ target: ImportTarget, _ library: BytePath?, _ catalogue: Catalogue?
     ) throws(CommandFailure) -> ImportPlan {
         let source: BytePath
         do throws(SystemCallError) { source = try realPath(path) } catch { throw CommandFailure(error) }
-        try target.refuse(source, named: path, state: places.state)
+        try target.refuse(source, named: path)
+        let libraryGuard = catalogue.map { LibraryGuard($0) }
         return ImportPlan(
             source: source, inbox: target.name, inboxPath: target.path, minFree: target.minFree, removes: move,
-            isDry: isDry, exclusion: target.exclusion)
+            isDry: isDry, library: library,
+            requireLibrary: { root in if let library { try libraryGuard?.check(root, at: library) } },
+            exclusion: target.exclusion)
     }
 
     private func openCatalogue(_ places: Places, _ display: ProgressDisplay) throws(CommandFailure) -> Catalogue? {

@@ -13,32 +13,62 @@ struct ImportTarget {
     let minFree: UInt64
     /// Why the daemon would leave a path of the inbox alone.
     let exclusion: @Sendable (BytePath) -> String?
+    /// Directories that photos cannot come from, by their configured paths.
     private let ours: [(what: String, path: BytePath)]
 
-    init(_ inbox: InboxPlace, _ settings: Settings?, _ known: KnownPlaces) throws(CommandFailure) {
+    init(
+        _ inbox: InboxPlace, _ settings: Settings?, _ known: KnownPlaces, state: BytePath
+    ) throws(CommandFailure) {
         name = inbox.name
         do throws(SystemCallError) { path = try realPath(inbox.path) } catch { throw CommandFailure(error) }
         minFree = settings?.library?.minFree ?? 0
         let own = settings?.inboxes.first { $0.name == inbox.name }
         exclusion = { path in own?.exclusion(of: path).map { "excluded: \($0)" } }
         let inboxes = known.inboxes.map { ("the inbox \($0.name)", $0.path) }
+        // A former library is none of them: photos may be brought over from there.
         let others: [(String, BytePath?)] = [
-            ("the library", known.library), ("the quarantine", known.quarantine),
-            ("the duplicates", known.duplicates), ("what was taken back", known.returned), ("the trash", known.trash),
+            (Self.library, known.library),
+            ("the quarantine", known.quarantine), ("the duplicates", known.duplicates),
+            ("what was taken back", known.returned), ("the trash", known.trash), ("the daemon's state", state),
         ]
-        ours = (inboxes + others.compactMap { what, path in path.map { (what, $0) } }).compactMap { what, path in
-            (try? realPath(path)).map { (what, $0) }
-        }
+        ours = inboxes + others.compactMap { what, path in path.map { (what, $0) } }
     }
 
-    /// Throws if `source` is, lies in or holds a directory of ours: a photo would come from where it goes to.
-    func refuse(_ source: BytePath, named path: BytePath, state: BytePath) throws(CommandFailure) {
-        let all = ours + ((try? realPath(state)).map { [("the daemon's state", $0)] } ?? [])
-        for (what, place) in all where source.isInside(place) || place.isInside(source) {
-            let how = source == place ? "is" : source.isInside(place) ? "lies in" : "holds"
+    private static let library = "the library"
+
+    /// Throws if `source` is, lies in or holds a directory of ours, by whatever mount: a photo would come from where it
+    /// goes to, and be taken for its own copy.
+    func refuse(_ source: BytePath, named path: BytePath) throws(CommandFailure) {
+        let (mounts, place): (MountTable, KernelPlace)
+        do throws(SystemCallError) {
+            (mounts, place) = (try MountTable.ofProcess(), try KernelPlace(at: source))
+        } catch { throw CommandFailure(error) }
+        for (what, directory) in ours {
+            guard let own = try? KernelPlace(at: directory) else { continue }
+            let how: (relation: PlaceMeeting.Relation, evidence: String)
+            if let meeting = mounts.meeting(of: own, place) {
+                let isPlain = own.path.isInside(place.path) || place.path.isInside(own.path)
+                how = (
+                    meeting.relation,
+                    isPlain ? "" : ": both lie in \(meeting.fileSystem), as \(meeting.second) and \(meeting.first)"
+                )
+            } else if mounts.mayBeTwins(own, place),
+                let relation = LocalFileSystem().probe(directory, in: source)
+            {
+                how = (relation, ": a file made in one was seen in the other")
+            } else {
+                continue
+            }
+            let words =
+                switch how.relation {
+                case .same: "is"
+                case .secondInFirst: "lies in"
+                case .firstInSecond: "holds"
+                case .shared: "has files in common with"
+                }
             throw CommandFailure(
-                .usage, "\(path) \(how) \(what), \(place)",
-                action: what == "the library" ? "See: photoinbox adopt --help" : "Name another directory.")
+                .usage, "\(path) \(words) \(what), \(directory)\(how.evidence)",
+                action: what == Self.library ? "See: photoinbox adopt --help" : "Name another directory.")
         }
     }
 }

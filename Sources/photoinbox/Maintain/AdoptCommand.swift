@@ -23,12 +23,13 @@ struct AdoptCommand: ParsableCommand {
         DIR is the library or lies in it. Nothing is moved, renamed or changed: each photo is read, and recorded under
         the path that it has, with its hash, date and camera. What is recorded already stays as it is, so a run may be
         stopped (Ctrl-C) and begun again. Of several files with the same bytes the first is recorded, and the others
-        are named. The daemon may run meanwhile.
+        are named. A record that "verify --repair" has struck comes back with its file. The daemon may run meanwhile.
 
         EXIT STATUS:
           0   all photos there are recorded
           3   some could not be read, or the run was stopped
-          69  there is no catalogue yet
+          5   what lies at the library's path is not the library
+          69  the library is not there, or there is no catalogue yet
           64, 77, 78: see photoinbox --help
         """
 
@@ -47,6 +48,7 @@ struct AdoptCommand: ParsableCommand {
         let interruption = Interruption(announce: display.say)
         let catalogue = try places.openCatalogue(forRepair: !isDry)
         let (library, below) = try Self.place(directory.path, places, catalogue)
+        try MeantLibrary.require(library, of: catalogue)
         let tree: LibraryTree
         do throws(SystemCallError) { tree = try LibraryTree(library) } catch { throw CommandFailure(error) }
         let adoption = LibraryAdoption(
@@ -82,9 +84,9 @@ struct AdoptCommand: ParsableCommand {
         do throws(CatalogueError) { libraries += try catalogue.libraries() } catch {
             throw CommandFailure(error, path: places.catalogue.escaped)
         }
-        for library in libraries.map(absolute) {
-            if whole == library { return (library, "") }
-            if let below = whole.relative(to: library) { return (library, below) }
+        // By the path that is recorded, whatever links lead there.
+        for library in libraries {
+            if let below = whole.relative(to: absolute(library)) { return (library, below) }
         }
         guard let library = libraries.first else { return (whole, "") }
         throw CommandFailure(

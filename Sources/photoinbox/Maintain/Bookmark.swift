@@ -29,14 +29,16 @@ final class Bookmark {
     private func save(_ text: String) throws(SystemCallError) {
         let directory = try openDirectory(state)
         let part = name.addingSuffix(".part")
-        try? directory.remove(part)
-        try directory.openBeneath(part, [.write, .createNew], mode: 0o640).write(Array(text.utf8), at: 0)
+        try? directory.unlink(part)
+        let file = try directory.openBeneath(part, [.write, .createNew], mode: 0o640)
+        try file.giveToOwner(of: directory)
+        try file.write(Array(text.utf8), at: 0)
         try directory.rename(part, replacing: name)
     }
 
     /// All was looked at.
     func remove() {
         guard let directory = try? openDirectory(state) else { return }
-        try? directory.remove(name)
+        try? directory.unlink(name)
     }
 }

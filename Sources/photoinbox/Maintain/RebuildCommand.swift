@@ -17,19 +17,25 @@ struct RebuildCommand: ParsableCommand {
     static let lesson = """
         EXAMPLES:
           sudo systemctl stop photoinboxd
-          sudo -u _photoinbox photoinbox rebuild
+          sudo photoinbox rebuild --dry-run
+          sudo photoinbox rebuild
           sudo systemctl start photoinboxd
 
         Every photo of the library is read and recorded under the path that it has. What only the old catalogue knew is
-        not in the new one: from which inbox a photo came and when, and what became of files that were not filed. The
-        old one is kept beside it (NAME.before-rebuild-…). Stopped by Ctrl-C, the next run goes on, and the old one
+        not in the new one: from which inbox a photo came and when, what became of files that were not filed, and photos
+        of other libraries. Titles, keywords, ratings and places are taken over, as far as the old one can be read. It
+        is kept beside the new one (NAME.before-rebuild-…), which belongs to the same user and group, also where root
+        makes it. Where more than 10 photos fewer would be recorded, or more than one and more than 5 % of all, the old
+        one is replaced only after a question, or with --yes. Stopped by Ctrl-C, the next run goes on, and the old one
         stays in use until the new one is whole.
 
         A catalogue that photoinboxd finds damaged at its start is set aside and made anew by the daemon itself.
 
         EXIT STATUS:
           0   done
-          3   some photos could not be read, or the run was stopped
+          3   some photos could not be read, or the old one was not replaced, or the run was stopped
+          5   what lies at the library's path is not the library
+          69  the library is not there
           75  the daemon runs
           64, 77, 78: see photoinbox --help
         """
@@ -40,61 +46,143 @@ struct RebuildCommand: ParsableCommand {
     @Option(help: "The library, if no configuration names it.")
     var library: RawArgument?
 
+    @Flag(name: .customLong("dry-run"), help: "Only say what would be recorded.")
+    var isDry = false
+
+    @Flag(help: "Replace the old catalogue even where the new one has far fewer photos.")
+    var yes = false
+
     func run() throws {
         let places = try Places(places)
-        guard let library = library?.path ?? places.settings?.library?.path else {
+        guard let named = library?.path ?? places.settings?.library?.path else {
             throw CommandFailure(.usage, "no library is named", action: "Give --config or --library.")
         }
         let display = ProgressDisplay(json: output.json)
         let interruption = Interruption(announce: display.say)
-        var summary = LibraryAdoption.Summary()
         do {
             let rebuilding = try CatalogueRebuilding(places.catalogue, state: places.state)
-            let tree = try LibraryTree(library)
-            let adoption = LibraryAdoption(
-                of: tree, into: rebuilding.catalogue,
-                work: FileWork(shouldStop: { interruption.isHurried() || interruption.isStopAsked }))
-            summary = try adoption.run { summary in
-                let line = ProgressLine(
-                    photos: summary.seen, totalPhotos: nil, bytes: summary.bytes, totalBytes: nil,
-                    seconds: display.seconds)
-                try display.show(line, asked: interruption.takeProgressRequest())
-            } tell: { finding in
-                if case .unreadable(let path, let reason) = finding { display.say("\(path.escaped): \(shown(reason))") }
+            let library = try MeantLibrary.spelling(of: named, in: rebuilding.old)
+            try MeantLibrary.require(library, of: rebuilding.old)
+            let recorded = try rebuilding.old?.totals().photos
+            if isDry { return try foresee(library, rebuilding.old, recorded, display, interruption) }
+            let catalogue = try rebuilding.begin(for: library)
+            let adoption = LibraryAdoption(of: try LibraryTree(library), into: catalogue, work: work(interruption))
+            let summary = try run(adoption, display, interruption)
+            // What an earlier run recorded may be gone by now.
+            try catalogue.strike(
+                try LibraryVerification(of: library, against: catalogue).missing().photos, at: Moment.now.wall)
+            let now = try catalogue.totals().photos
+            guard mayReplace(recorded, by: now, in: library, display) else {
+                try rebuilding.discard(catalogue)
+                printRemark("the old catalogue is still in use", asJSON: output.json)
+                throw CommandEnd(status: .someLeft)
             }
-            let old = try rebuilding.finish(now: Moment.now.wall)
+            let result = try rebuilding.finish(catalogue, now: Moment.now.wall)
             display.clear()
-            try finish(summary, old: old)
+            try finish(summary, now, result)
+            if summary.unreadable > 0 { throw CommandEnd(status: .someLeft) }
         } catch let error as FilingError where error.kind == .stopped {
             display.clear()
-            printRemark("stopped; run it again to go on. The old catalogue is still in use")
+            printRemark("stopped; run it again to go on. The old catalogue is still in use", asJSON: output.json)
             throw CommandEnd(status: .someLeft)
         } catch let taken as StateLock.Taken {
             throw CommandFailure(.busy, "\(taken)", action: "sudo systemctl stop photoinboxd")
         } catch let error as CatalogueError {
             throw CommandFailure(error, path: places.catalogue.escaped)
         } catch let error as SystemCallError { throw CommandFailure(error) }
-        if summary.unreadable > 0 { throw CommandEnd(status: .someLeft) }
     }
 
-    private func finish(_ summary: LibraryAdoption.Summary, old: BytePath?) throws {
+    private func work(_ interruption: Interruption) -> FileWork {
+        FileWork(shouldStop: { interruption.isHurried() || interruption.isStopAsked })
+    }
+
+    private func run(
+        _ adoption: LibraryAdoption, _ display: ProgressDisplay, _ interruption: Interruption
+    ) throws -> LibraryAdoption.Summary {
+        try adoption.run { summary in
+            let line = ProgressLine(
+                photos: summary.seen, totalPhotos: nil, bytes: summary.bytes, totalBytes: nil,
+                seconds: display.seconds)
+            try display.show(line, asked: interruption.takeProgressRequest())
+        } tell: { finding in
+            if case .unreadable(let path, let reason) = finding { display.say("\(path.escaped): \(shown(reason))") }
+        }
+    }
+
+    /// Says what a run would come to. What the old one knows is believed by path and size.
+    private func foresee(
+        _ library: BytePath, _ old: Catalogue?, _ recorded: Int?, _ display: ProgressDisplay,
+        _ interruption: Interruption
+    ) throws {
+        let tree = try LibraryTree(library)
+        var photos = 0
+        if let old {
+            let adoption = LibraryAdoption(of: tree, into: nil, comparingWith: old, work: work(interruption))
+            let summary = try run(adoption, display, interruption)
+            photos = summary.known + summary.adopted + summary.differing + summary.sameContent
+        } else {
+            try tree.walk { _ in
+                photos += 1
+            } unreadable: {
+                display.say("\($0.escaped): \($1)")
+            }
+        }
+        display.clear()
+        if output.json {
+            return try printOut(
+                JSONValue.document([
+                    JSONField("type", .string("summary")), JSONField("would_record", .count(photos)),
+                    JSONField("recorded_before", recorded.map { .count($0) } ?? .null),
+                ]).compact + "\n")
+        }
+        var text = LabelledText()
+        text.add("would read", old == nil ? HumanText.count(photos, "file", "files") : "all of the library")
+        if old != nil { text.add("would record", "\(HumanText.count(photos, "photo", "photos"))") }
+        text.add(
+            "old", recorded.map { HumanText.count($0, "photo", "photos") } ?? "it cannot be read, or there is none")
+        try printOut(text.rendered(Terminal.style(output.color)))
+    }
+
+    /// Whether the new one may take the old one's place. One that cannot be read may have had any number of photos.
+    private func mayReplace(_ old: Int?, by new: Int, in library: BytePath, _ display: ProgressDisplay) -> Bool {
+        let isFewer = old.map { Confirmation.isNeeded($0 - new, of: $0) } ?? (new == 0)
+        if yes || !isFewer { return true }
+        let before = old.map { HumanText.count($0, "photo", "photos") } ?? "an unknown number of photos"
+        let question = "\(library) has \(HumanText.count(new, "photo", "photos")), the old catalogue \(before)."
+        if Confirmation.ask("\(question) Replace it?", isJSON: output.json, display) { return true }
+        printRemark("\(question) Repeat it with --yes if that is right", asJSON: output.json)
+        return false
+    }
+
+    private func finish(
+        _ summary: LibraryAdoption.Summary, _ photos: Int, _ result: CatalogueRebuilding.Result
+    ) throws {
+        if let reason = result.withoutDescriptions {
+            printRemark(
+                "titles, keywords, ratings and places are not taken over: \(shown(reason))", asJSON: output.json)
+        }
         if output.json {
             try printOut(
                 JSONValue.document(
                     [
-                        JSONField("type", .string("summary")), JSONField("recorded", .count(summary.adopted)),
+                        JSONField("type", .string("summary")), JSONField("recorded", .count(photos)),
                         JSONField("same_content", .count(summary.sameContent)),
                         JSONField("unreadable", .count(summary.unreadable)),
-                    ] + (old.map { JSONField.path("old", $0) } ?? [])
+                        JSONField("descriptions", .count(result.descriptions)),
+                    ] + (result.old.map { JSONField.path("old", $0) } ?? [])
                 ).compact + "\n")
             return
         }
         var text = LabelledText()
-        text.add("recorded", HumanText.count(summary.adopted, "photo", "photos"))
+        text.add("recorded", HumanText.count(photos, "photo", "photos"))
+        if result.descriptions > 0 {
+            let descriptions = HumanText.count(result.descriptions, "photo", "photos")
+            text.add("taken over", "titles, keywords, ratings or places of \(descriptions)")
+        }
         if summary.sameContent > 0 {
             text.add("others", "\(HumanText.count(summary.sameContent)) with the bytes of another")
         }
-        if let old { text.add("old", "\(old.escaped); remove it when all is well") }
+        if let old = result.old { text.add("old", "\(old.escaped); remove it when all is well") }
         try printOut(text.rendered(Terminal.style(output.color)))
     }
 }

@@ -30,7 +30,8 @@ struct ThumbsCommand: ParsableCommand {
         EXIT STATUS:
           0   all are there
           3   some could not be made, or the run was stopped
-          69  there is no catalogue yet, or no decoder
+          5   what lies at the library's path is not the library
+          69  the library is not there, or there is no catalogue yet, or no decoder
           64, 77, 78: see photoinbox --help
         """
 
@@ -45,6 +46,7 @@ struct ThumbsCommand: ParsableCommand {
         let display = ProgressDisplay(json: output.json)
         let interruption = Interruption(announce: display.say)
         let catalogue = try places.openCatalogue(forRepair: false)
+        try MeantLibrary(places, catalogue).require(of: catalogue)
         let work = ThumbnailWork(places.settings, state: places.state)
         var run = ThumbsRun(
             work: work, isJSON: output.json, display: display, interruption: interruption, places: places)

@@ -18,6 +18,7 @@ struct VerifyCommand: ParsableCommand {
         EXAMPLES:
           photoinbox verify                  every photo that has a record; goes on where it was stopped
           photoinbox verify --rate 50M       reading at most 50 MiB a second
+          photoinbox verify --repair --dry-run  what a repair would do
           photoinbox verify --repair         then set the records right; photos are never touched
           photoinbox verify --json | jq -r 'select(.type == "fault") | .path'
 
@@ -26,15 +27,19 @@ struct VerifyCommand: ParsableCommand {
         Ctrl-C stops after the photo that is being read, a second one at once; the next run goes on behind it, unless
         --restart is given. SIGUSR1 says how far it is.
 
-        --repair changes the catalogue alone. A photo that lies elsewhere in the library gets its new place; photos
-        without a record get one (as "adopt" does); records of photos that are nowhere are struck, so that the same
-        photo is filed again when it comes again. Damaged photos keep their record: bring them back from a backup, or
-        drop the original into an inbox, and it is filed again.
+        --repair changes the catalogue alone, and the records of the library that is in use: of the configuration's, or
+        of --library's. A photo that lies elsewhere in the library gets its new place; photos without a record get one
+        (as "adopt" does); records of photos that are nowhere are struck, so that the same photo is filed again when it
+        comes again. More than 10 of them, or more than one and more than 5 % of all, are struck only after a question,
+        or with --yes. Struck records are kept: put the files back, and "photoinbox adopt" brings their records back.
+        Nothing is repaired while the library is not there, is another one, or is empty. Damaged photos keep their
+        record: bring them back from a backup, or drop the original into an inbox, and it is filed again.
 
         EXIT STATUS:
           0   all are as they were filed
-          3   something is not, or the run was stopped
-          69  there is no catalogue yet
+          3   something is not, or was not looked at, or the run was stopped
+          5   what lies at the library's path is not the library, or is empty
+          69  the library is not there, or there is no catalogue yet
           64, 77, 78: see photoinbox --help
         """
 
@@ -44,34 +49,66 @@ struct VerifyCommand: ParsableCommand {
     @Flag(help: "Set the records right where photos were moved, added or removed. Needs write access to the catalogue.")
     var repair = false
 
+    @Flag(name: .customLong("dry-run"), help: "With --repair: only say what would be set right.")
+    var isDry = false
+
+    @Flag(help: "With --repair: strike the records of photos that are nowhere, however many.")
+    var yes = false
+
+    @Option(help: ArgumentHelp("Only this one of the libraries that photos are recorded in.", valueName: "dir"))
+    var library: RawArgument?
+
     @Flag(help: "Begin with the first photo, even if an earlier run was stopped.")
     var restart = false
 
     @Option(help: ArgumentHelp("Read at most so much a second: 50M.", valueName: "size"))
     var rate: ByteSize?
 
+    func validate() throws {
+        if isDry || yes, !repair { throw ValidationError("--dry-run and --yes go with --repair.") }
+    }
+
     func run() throws {
         let places = try Places(places)
         let display = ProgressDisplay(json: output.json)
         let interruption = Interruption(announce: display.say)
-        let catalogue = try places.openCatalogue(forRepair: repair)
+        let catalogue = try places.openCatalogue(forRepair: repair && !isDry)
+        let meant = try MeantLibrary(named: library?.path, places, catalogue)
+        try meant.require(of: catalogue)
         let bookmark = Bookmark(in: places)
-        var report = VerifyReport(output: output, display: display)
+        var report = VerifyReport(output: output, display: display, isDry: isDry)
         do {
             let start = restart ? 0 : bookmark.read()
             if start > 0 { display.say("going on after photo \(start); --restart begins anew") }
-            for library in try catalogue.libraries() {
+            let recorded = try catalogue.libraries()
+            for library in (meant.path.map { [$0] } ?? []) + meant.others where recorded.contains(library) {
+                if library != meant.path, !isReachable(library, catalogue, &report) { continue }
                 try verify(library, catalogue, after: start, bookmark, interruption, &report)
                 if report.wasStopped { break }
             }
             if !report.wasStopped {
                 bookmark.remove()
-                if repair { try mend(catalogue, interruption, &report) }
+                if repair, let library = meant.path, recorded.contains(library) {
+                    try mend(library, catalogue, interruption, &report)
+                }
             }
         } catch let error as CatalogueError { throw CommandFailure(error, path: places.catalogue.escaped) }
         display.clear()
         try report.finish(style: Terminal.style(output.color))
         if !report.isGood || report.wasStopped { throw CommandEnd(status: .someLeft) }
+    }
+
+    /// A former library may be on a disk that lies in a drawer: said, and no failure of the one in use.
+    private func isReachable(_ library: BytePath, _ catalogue: Catalogue, _ report: inout VerifyReport) -> Bool {
+        do throws(CommandFailure) {
+            try MeantLibrary.require(library, of: catalogue)
+            return true
+        } catch {
+            report.display.clear()
+            printRemark("photos of another library are not verified: \(error.message)", asJSON: output.json)
+            report.wasSkipped = true
+            return false
+        }
     }
 
     private func verify(
@@ -103,25 +140,38 @@ struct VerifyCommand: ParsableCommand {
     }
 
     /// What lies in the library without a record, and records without a file, are brought together.
-    private func mend(_ catalogue: Catalogue, _ interruption: Interruption, _ report: inout VerifyReport) throws {
-        for library in try catalogue.libraries() {
-            let tree: LibraryTree
-            let missing: Set<Int64>
-            do {
-                tree = try LibraryTree(library)
-                missing = try LibraryVerification(of: library, against: catalogue).missing()
-            } catch let error as SystemCallError { throw CommandFailure(error) }
-            let adoption = LibraryAdoption(
-                of: tree, into: catalogue, missing: missing,
-                work: FileWork(shouldStop: { interruption.isHurried() || interruption.isStopAsked }))
-            do {
-                let summary = try adoption.run(tell: { finding in try report.tell(finding) })
-                try catalogue.strike(missing.subtracting(summary.moved), at: Moment.now.wall)
-                report.add(summary, struck: missing.count - summary.moved.count)
-            } catch let error as FilingError where error.kind == .stopped {
-                report.wasStopped = true
-                return
+    private func mend(
+        _ library: BytePath, _ catalogue: Catalogue, _ interruption: Interruption, _ report: inout VerifyReport
+    ) throws {
+        let tree: LibraryTree
+        let (missing, recorded): (Set<Int64>, Int)
+        do {
+            tree = try LibraryTree(library)
+            (missing, recorded) = try LibraryVerification(of: library, against: catalogue).missing()
+        } catch let error as SystemCallError { throw CommandFailure(error) }
+        let adoption = LibraryAdoption(
+            of: tree, into: isDry ? nil : catalogue, comparingWith: catalogue, missing: missing,
+            work: FileWork(shouldStop: { interruption.isHurried() || interruption.isStopAsked }))
+        do {
+            let summary = try adoption.run(tell: { finding in try report.tell(finding) })
+            guard summary.seen > 0 || recorded == 0 else {
+                throw CommandFailure(
+                    .stopped,
+                    "\(library) is empty, and \(HumanText.count(recorded, "photo", "photos")) should be there",
+                    action: "Mount the library, or bring the photos back from a backup. No record was changed.")
             }
-        }
+            let lost = missing.subtracting(summary.moved)
+            let mayStrike = isDry || mayStrike(lost.count, of: recorded, in: library, report.display)
+            if mayStrike, !isDry { try catalogue.strike(lost, at: Moment.now.wall) }
+            report.add(summary, of: library, lost: lost.count, wereStruck: mayStrike)
+        } catch let error as FilingError where error.kind == .stopped { report.wasStopped = true }
+    }
+
+    private func mayStrike(_ count: Int, of recorded: Int, in library: BytePath, _ display: ProgressDisplay) -> Bool {
+        if yes || !Confirmation.isNeeded(count, of: recorded) { return true }
+        let photos = HumanText.count(recorded, "photo", "photos")
+        return Confirmation.ask(
+            "\(HumanText.count(count)) of \(photos) are nowhere in \(library). Strike their records?",
+            isJSON: output.json, display)
     }
 }

@@ -7,8 +7,12 @@ import Reporting
 struct VerifyReport {
     let output: OutputOptions
     let display: ProgressDisplay
+    /// Nothing is changed.
+    let isDry: Bool
     /// Somebody stopped the run before it had seen all.
     var wasStopped = false
+    /// Another library was not there.
+    var wasSkipped = false
     private var photos = 0
     private var bytes: UInt64 = 0
     private var missing = 0
@@ -16,14 +20,19 @@ struct VerifyReport {
     private var unreadable = 0
     private var repaired: LibraryAdoption.Summary?
     private var struck = 0
+    private var unstruck = 0
+    private var library: BytePath = ""
 
-    init(output: OutputOptions, display: ProgressDisplay) {
+    init(output: OutputOptions, display: ProgressDisplay, isDry: Bool) {
         self.output = output
         self.display = display
+        self.isDry = isDry
     }
 
     /// Whether every photo is as it was filed, or its record was set right.
-    var isGood: Bool { damaged + unreadable == 0 && (missing == 0 || repaired != nil) }
+    var isGood: Bool {
+        damaged + unreadable + unstruck == 0 && !wasSkipped && (missing == 0 || (repaired != nil && !isDry))
+    }
 
     mutating func add(_ progress: LibraryVerification.Progress, wasStopped: Bool) {
         photos += progress.photos
@@ -34,9 +43,11 @@ struct VerifyReport {
         self.wasStopped = self.wasStopped || wasStopped
     }
 
-    mutating func add(_ summary: LibraryAdoption.Summary, struck: Int) {
+    /// A repair of `library`: so many photos are nowhere, and whether their records were struck.
+    mutating func add(_ summary: LibraryAdoption.Summary, of library: BytePath, lost: Int, wereStruck: Bool) {
         repaired = summary
-        self.struck += struck
+        self.library = library
+        if wereStruck { struck = lost } else { unstruck = lost }
     }
 
     func tell(_ stored: StoredPhoto, _ fault: LibraryVerification.Fault) throws {
@@ -91,6 +102,7 @@ struct VerifyReport {
                     JSONField("complete", .boolean(!wasStopped)),
                     JSONField("recorded", .count(repaired?.adopted ?? 0)),
                     JSONField("moved", .count(repaired?.moved.count ?? 0)), JSONField("struck", .count(struck)),
+                    JSONField("not_struck", .count(unstruck)), JSONField("dry_run", .boolean(isDry)),
                 ]).compact + "\n")
             return
         }
@@ -104,9 +116,20 @@ struct VerifyReport {
             textPaint: faults.isEmpty ? .good : .bad)
         if let repaired {
             text.add(
-                "repaired",
+                isDry ? "would set" : "repaired",
                 "\(HumanText.count(repaired.adopted, "photo", "photos")) recorded, "
                     + "\(HumanText.count(repaired.moved.count)) moved, \(HumanText.count(struck)) struck")
+            if struck > 0, !isDry {
+                text.add(
+                    "undo", "put the files back where they were, then: photoinbox adopt \(shellQuoted(library.escaped))"
+                )
+            }
+            if unstruck > 0 {
+                text.add(
+                    "action",
+                    "\(HumanText.count(unstruck, "photo is", "photos are")) nowhere, and no record was struck: bring them "
+                        + "back from a backup, or repeat it with --yes")
+            }
         } else if missing > 0 {
             text.add("action", "bring them back from a backup, or: photoinbox verify --repair")
         }

@@ -58,6 +58,12 @@ extension StoredPhoto {
         text.add("sha256", hexadecimal(photo.sha256))
         if let supersededAt, undoneBy != nil {
             text.add("but", "it was taken back \(shortTime(supersededAt, now: now))", textPaint: .notice)
+        } else if let supersededAt, wasStruck {
+            text.add(
+                "but",
+                "it was missing from the library, and its record was struck \(shortTime(supersededAt, now: now)); "
+                    + "photoinbox adopt brings it back with the file",
+                textPaint: .warning)
         } else if let supersededAt {
             text.add(
                 "but",

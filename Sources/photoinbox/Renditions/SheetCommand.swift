@@ -31,7 +31,8 @@ struct SheetCommand: ParsableCommand {
           0   it is written
           3   the run was stopped, nothing is written
           4   no photo matches
-          69  there is no catalogue yet, or no decoder
+          5   a thumbnail is missing, and what lies at the library's path is not the library
+          69  the same while the library is not there; or there is no catalogue yet, or no decoder
           1, 64, 77, 78: see photoinbox --help
         """
 
@@ -92,7 +93,10 @@ struct SheetCommand: ParsableCommand {
         let display = ProgressDisplay(json: output.json)
         let interruption = Interruption(announce: display.say)
         let work = ThumbnailWork(places.settings, state: places.state, only: [.thumbnail])
-        var run = SheetRun(work: work, display: display, interruption: interruption)
+        var run = SheetRun(work: work, display: display, interruption: interruption) {
+            let catalogue = try places.openCatalogue(forRepair: false)
+            try MeantLibrary(places, catalogue).require(of: catalogue)
+        }
         let page: SheetRun.Page?
         do {
             let client: DecoderClient

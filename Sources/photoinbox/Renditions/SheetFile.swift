@@ -30,7 +30,7 @@ struct SheetFile {
     func write(_ bytes: [UInt8]) throws(SystemCallError) {
         let place = try openDirectory(directory)
         let temporary = name.addingSuffix(".\(getpid()).part")
-        try? place.remove(temporary)
+        try? place.unlink(temporary)
         let file = try place.openBeneath(temporary, [.write, .createNew], mode: 0o666)
         do throws(SystemCallError) {
             try file.write(bytes, at: 0)
@@ -41,7 +41,7 @@ struct SheetFile {
                 try give(temporary, in: place)
             }
         } catch {
-            try? place.remove(temporary)
+            try? place.unlink(temporary)
             throw error
         }
     }
@@ -50,7 +50,7 @@ struct SheetFile {
     private func give(_ temporary: BytePath, in place: borrowing OwnedDescriptor) throws(SystemCallError) {
         do throws(SystemCallError) {
             try place.link(temporary, as: name)
-            try place.remove(temporary)
+            try place.unlink(temporary)
         } catch {
             if error.code == .fileExists { throw error }
             try place.rename(temporary, to: place, as: name)

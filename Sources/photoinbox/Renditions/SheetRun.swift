@@ -19,8 +19,14 @@ struct SheetRun {
     let display: ProgressDisplay
     let interruption: Interruption
     private(set) var withoutPicture = 0
+    /// Throws unless the library is the one that is meant; asked before the first thumbnail is made.
+    private var requireLibrary: (() throws -> Void)?
 
-    init(work: ThumbnailWork, display: ProgressDisplay, interruption: Interruption) {
+    init(
+        work: ThumbnailWork, display: ProgressDisplay, interruption: Interruption,
+        requireLibrary: @escaping () throws -> Void
+    ) {
+        self.requireLibrary = requireLibrary
         self.work = work
         self.display = display
         self.interruption = interruption
@@ -50,10 +56,12 @@ struct SheetRun {
     }
 
     /// A photo's thumbnail, made if it is missing; empty where there is none.
-    private func picture(of photo: StoredPhoto, by client: DecoderClient) throws -> [UInt8] {
+    private mutating func picture(of photo: StoredPhoto, by client: DecoderClient) throws -> [UInt8] {
         guard work.isConcerned(photo.photo), let word = work.word(of: .thumbnail) else { return [] }
         let hash = photo.photo.sha256
         if !work.store.has(hash, word) {
+            try requireLibrary?()
+            requireLibrary = nil
             let work = work
             let made = waitFor { await work.make(photo, known: [], by: client) }
             if case .unavailable(let trouble) = made.result { throw Self.unavailable(trouble) }

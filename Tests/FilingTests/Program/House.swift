@@ -20,8 +20,13 @@ final class House {
     }
 
     /// The whole way of one file, as DESIGN's order has it.
-    func file(_ name: String, killAt: String?) throws {
-        let work = FileWork(willEnter: { step in if step.rawValue == killAt { kill(getpid(), SIGKILL) } })
+    func file(_ name: String, killAt: String?, saveAt: String? = nil) throws {
+        var writer: OwnedDescriptor?
+        if saveAt != nil { writer = try inbox.openBeneath(BytePath(name), .write) }
+        let work = FileWork(willEnter: { step in
+            if step.rawValue == killAt { kill(getpid(), SIGKILL) }
+            if step.rawValue == saveAt, let file = writer.take() { try? file.write([7], at: 0) }
+        })
         let source = try SourceFile(BytePath(name), beneath: inbox)
         let hash = try source.hash(work)
         let plan = PlacementPlan(directory: "2026/11", name: source.name, hash: hash)
@@ -33,7 +38,10 @@ final class House {
         photo.libraryPath = placed.path
         work.willEnter(.record)
         _ = try catalogue.commitFiling(FilingCommit(intent: intent, photo: photo, filedAt: now(), reason: "test"))
-        guard case .removed = try source.remove(token: plan.token, probe: probe, work: work) else { exit(3) }
+        let copy = RecordedCopy(
+            root: library.path, path: placed.path, hash: hash, size: source.identity.size, lastRead: placed.status)
+        guard case .removed = try source.remove(token: plan.token, seeing: [.recorded(copy)], probe: probe, work: work)
+        else { exit(3) }
         try catalogue.closeIntent(intent)
     }
 

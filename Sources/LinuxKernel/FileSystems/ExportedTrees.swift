@@ -1,0 +1,93 @@
+public import FileValues
+import Glibc
+
+/// The directories that this machine's NFS server gives to others, whose writes no lease tells of: NFSv3 opens nothing, and
+/// nfsd(7) closes its own files when somebody asks for a lease.
+///
+/// Safe on any thread. The lists are read again when they were last read more than two seconds ago.
+public final class ExportedTrees: Sendable {
+    private struct Root {
+        let path: BytePath
+        let device, inode: UInt64
+    }
+
+    private struct Reading {
+        let moment: ContinuousClock.Instant
+        let roots: [Root]
+    }
+
+    /// Those of this machine.
+    public static let system = ExportedTrees(lists: ["/var/lib/nfs/etab", "/proc/fs/nfsd/exports"])
+
+    private let lists: [BytePath]
+    private let reading = Locked<Reading?>(nil)
+
+    /// Those that `lists` name, as exportfs(8) and the kernel write them; a list that is not there, or may not be read, is
+    /// empty.
+    public init(lists: [BytePath]) { self.lists = lists }
+
+    /// The exported directory that `directory` is, or lies in; nil if there is none. A file system that is mounted in one
+    /// counts as exported, too.
+    public func root(of directory: borrowing OwnedDescriptor) -> BytePath? {
+        let roots = current()
+        guard !roots.isEmpty else { return nil }
+        var path = "."
+        var below: FileStatus?
+        // Nothing has more directories above it: a path has 4,096 bytes.
+        for _ in 0..<2_048 {
+            guard let status = try? FileStatus(of: BytePath(path), in: directory) else { return nil }
+            if status.device == below?.device, status.identity.inode == below?.identity.inode { return nil }
+            let found = roots.first { $0.device == status.device && $0.inode == status.identity.inode }
+            if let found { return found.path }
+            below = status
+            path += "/.."
+        }
+        return nil
+    }
+
+    private func current() -> [Root] {
+        let now = ContinuousClock.now
+        let known = reading.withLock { last -> [Root]? in
+            guard let last, now - last.moment < .seconds(2) else { return nil }
+            return last.roots
+        }
+        if let known { return known }
+        let paths = Set(lists.flatMap { Self.paths(in: Self.content(of: $0)) })
+        let roots = paths.compactMap { path -> Root? in
+            guard let status = try? FileStatus(at: path, followingLinks: true) else { return nil }
+            return Root(path: path, device: status.device, inode: status.identity.inode)
+        }
+        reading.withLock { $0 = Reading(moment: now, roots: roots) }
+        return roots
+    }
+
+    /// The first field of each line, with what exports(5) writes in octal; pure.
+    static func paths(in text: [UInt8]) -> [BytePath] {
+        text.split(separator: UInt8(ascii: "\n")).compactMap { line in
+            let field = Array(line.prefix { $0 != 0x20 && $0 != 0x09 })
+            guard field.first == UInt8(ascii: "/") else { return nil }
+            var bytes: [UInt8] = []
+            var index = 0
+            while index < field.count {
+                let digits = field[(index + 1)...].prefix(3)
+                if field[index] == UInt8(ascii: "\\"), digits.count == 3,
+                    digits.allSatisfy({ (0x30...0x37).contains($0) })
+                {
+                    bytes.append(UInt8(truncatingIfNeeded: digits.reduce(0) { $0 << 3 | Int($1 & 7) }))
+                    index += 4
+                } else {
+                    bytes.append(field[index])
+                    index += 1
+                }
+            }
+            return BytePath(bytes)
+        }
+    }
+
+    private static func content(of path: BytePath) -> [UInt8] {
+        let number = path.withCString { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+        guard number >= 0 else { return [] }
+        defer { close(number) }
+        return (try? contents(ofKernelFile: number, name: path)) ?? []
+    }
+}

@@ -1,0 +1,21 @@
+import FileValues
+import Glibc
+
+/// The process that holds an flock(2) on the file with this inode, as far as /proc/locks has it; see proc_locks(5). The
+/// device does not count: btrfs has another one there than stat(2) tells.
+package func lockHolder(of inode: UInt64) -> Int32? {
+    let path: BytePath = "/proc/locks"
+    guard let file = try? descriptorCall("open", path: path, { path.withCString { open($0, O_RDONLY | O_CLOEXEC) } }),
+        let text = try? contents(ofKernelFile: file.raw, name: path)
+    else { return nil }
+    // 1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF
+    for line in String(decoding: text, as: UTF8.self).split(separator: "\n") {
+        let words = line.split(separator: " ")
+        if words.count >= 6, words[1] == "FLOCK", let process = Int32(words[4]), process > 0,
+            words[5].split(separator: ":").last.flatMap({ UInt64($0) }) == inode
+        {
+            return process
+        }
+    }
+    return nil
+}

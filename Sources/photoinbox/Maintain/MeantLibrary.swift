@@ -1,0 +1,97 @@
+import Catalogue
+import FileValues
+import Glibc
+import Inbox
+import LinuxKernel
+import Reporting
+import Settings
+import SystemPackage
+
+/// Which library a command works on, and whether what lies at its path is that: without a library that is meant, every
+/// photo of it would look lost.
+struct MeantLibrary {
+    /// Nil where nothing was filed and no configuration names one.
+    let path: BytePath?
+    /// Others that photos are recorded in: former ones.
+    let others: [BytePath]
+
+    /// The one that is `named`, else the configuration's, else the one that something was filed into last.
+    init(named: BytePath? = nil, _ places: Places, _ catalogue: Catalogue) throws(CommandFailure) {
+        let known: [BytePath]
+        let last: BytePath?
+        do throws(CatalogueError) {
+            known = try catalogue.libraries()
+            last = try catalogue.photos(matching: PhotoFilter(), limit: 1).first?.photo.library
+        } catch { throw CommandFailure(error, path: places.catalogue.escaped) }
+        if let named {
+            guard let found = try? Self.spelling(of: named, in: catalogue), known.contains(found) else {
+                throw CommandFailure(
+                    .usage, "no photo is recorded in \(named)",
+                    action: known.isEmpty ? nil : "Libraries: \(known.map(\.escaped).joined(separator: ", ")).")
+            }
+            (path, others) = (found, [])
+        } else {
+            let path = places.settings?.library?.path ?? last
+            self.path = path
+            others = known.filter { $0 != path }
+        }
+    }
+
+    /// The path by which `catalogue` knows the directory at `path`; else that, as an absolute path.
+    static func spelling(of path: BytePath, in catalogue: Catalogue?) throws -> BytePath {
+        let here = SettingsContext.ofProcess().workingDirectory
+        let absolute = path.isAbsolute ? path : normalised(here.appending(path))
+        let known = try catalogue?.libraries() ?? []
+        guard !known.contains(absolute), let real = try? realPath(absolute) else { return absolute }
+        return known.first { (try? realPath($0)) == real } ?? absolute
+    }
+
+    /// Throws unless the library is there, and is the one that `catalogue` knows.
+    func require(of catalogue: Catalogue) throws(CommandFailure) {
+        if let path { try Self.require(path, of: catalogue) }
+    }
+
+    /// Nil where there is no catalogue to ask: then it must only be there.
+    static func require(_ path: BytePath, of catalogue: Catalogue?) throws(CommandFailure) {
+        let root: OwnedDescriptor
+        do throws(SystemCallError) { root = try openDirectory(path) } catch {
+            if [.permissionDenied, .notPermitted].contains(error.code) { throw CommandFailure(error) }
+            let isThere = ![.noSuchFileOrDirectory, .notDirectory].contains(error.code)
+            throw CommandFailure(
+                .unavailable, "the library, \(path), " + (isThere ? "cannot be opened: \(error.code)" : "is not there"),
+                action: "Mount it, and run this again.")
+        }
+        guard let catalogue else { return }
+        do { try LibraryGuard(catalogue).check(root, at: path) } catch let error as CatalogueError {
+            throw CommandFailure(error, path: catalogue.path)
+        } catch let error as SystemCallError { throw CommandFailure(error) } catch {
+            throw CommandFailure(
+                .stopped, "what lies at \(path) is not the library: \(error)",
+                action: "Mount the library there. If this is the library from now on: stop photoinboxd, then "
+                    + "photoinboxd --accept-library")
+        }
+    }
+}
+
+/// What a command asks before it does what cannot be had back easily.
+struct Confirmation {
+    /// Whether so many of `all` are more than somebody removes on purpose without a thought: more than 10, or more than
+    /// one and more than 5 %.
+    static func isNeeded(_ count: Int, of all: Int) -> Bool { count > 10 || (count > 1 && count * 20 > all) }
+
+    /// Asks on the terminal; without one, or with JSON, the answer is no.
+    static func ask(_ question: String, isJSON: Bool, _ display: ProgressDisplay) -> Bool {
+        display.clear()
+        guard !isJSON, isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else { return false }
+        var buffer = OutputBuffer(descriptor: STDERR_FILENO)
+        buffer.append("photoinbox: \(question) [y/N] ")
+        _ = buffer.flush()
+        // Nothing is under way while it waits, so Ctrl-C may end it at once.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        for number in [SIGINT, SIGTERM] { sigaddset(&signals, number) }
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        defer { pthread_sigmask(SIG_BLOCK, &signals, nil) }
+        return ["y", "yes"].contains(readLine()?.lowercased())
+    }
+}

@@ -1,0 +1,46 @@
+import FileValues
+import Filing
+import Glibc
+import LinuxKernel
+import TestSupport
+import Testing
+
+@Suite("A file system is used as it behaves when it is tried")
+struct FileSystemTrialTests {
+    @Test func aDiskGivesNamesBothWaysAndTakesEveryByte() throws {
+        let stage = try Stage()
+        let library = try stage.library()
+        let trial = try FileSystemTrial(in: library.descriptor, path: library.path)
+        #expect(trial.means == [.link, .renameNoReplace])
+        #expect(trial.forbidden.isEmpty && !trial.trimsEnds && !trial.foldsCase)
+        #expect(trial.fitting("a:b?.") == "a:b?.")
+        #expect(try stage.files("library").isEmpty, "the trial leaves nothing")
+        #expect(try names(in: library.descriptor).isEmpty)
+    }
+
+    @Test("What a trial left that was killed goes with the next; another's trial does not")
+    func leftovers() throws {
+        let stage = try Stage()
+        let library = try stage.library()
+        for name: BytePath in [".photo-inbox-trial-dead", ".photo-inbox-trial-alive"] {
+            let made = try library.openDirectory(name)
+            try made.openBeneath("new-1", [.write, .createNew]).write([0], at: 0)
+        }
+        let alive = try openDirectory(BytePath(stage.path("library/.photo-inbox-trial-alive")))
+        #expect(flock(alive.raw, LOCK_EX | LOCK_NB) == 0)
+        _ = try FileSystemTrial(in: library.descriptor, path: library.path)
+        #expect(try names(in: library.descriptor) == [".photo-inbox-trial-alive"])
+    }
+
+    @Test("A read-only file system says so", .enabled(if: isRoot, "skipped: needs root to mount"))
+    func readOnly() throws {
+        let mounted = try MountedScratch(size: "4m")
+        let stage = try Stage(below: mounted.scratch.path)
+        let library = try stage.library()
+        try mounted.remount("ro")
+        do {
+            _ = try FileSystemTrial(in: library.descriptor, path: library.path)
+            Issue.record("tried on a read-only file system")
+        } catch { #expect(error.kind == .readOnly) }
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import Testing
+
+/// Only `Filing/Removal` removes or replaces files that may hold a photo's bytes. Every other place in the sources that
+/// removes or replaces a name, or cuts a file, is listed here with what it does that to.
+@Suite("Nobody else removes a photo's file")
+struct SourceSearchTests {
+    private static let removal = "Filing/Removal/"
+    private static let allowed: [String: String] = [
+        "Catalogue/Catalogue+Standing.swift": "the catalogue's own files",
+        "Catalogue/Catalogue.swift": "the catalogue's log and the copy made before a migration",
+        "DirectoryWatch/Liveness/LivenessCookie.swift": "the cookie",
+        "DirectoryWatch/Memory/WatchMemoryFile.swift": "the file of what is known",
+        "FetchService/Transfer.swift": "a download that begins anew",
+        "Filing/ImportInbox+Runs.swift": "empty directories, by rmdir",
+        "Filing/ReasonFile.swift": "notes beside quarantined files",
+        "Importing/ImportMemory.swift": "the file of what was imported",
+        "Inbox/Control/PauseKeeper.swift": "the list of paused inboxes",
+        "Inbox/Daemon/Daemon.swift": "the control socket",
+        "Inbox/Daemon/RuntimeFile.swift": "files of the runtime directory",
+        "Inbox/Library/CatalogueRebuilding.swift": "a catalogue that is not needed",
+        "Inbox/Links/LinkNote.swift": "notes beside dropped links",
+        "Inbox/Links/LinkStore.swift": "the ledger of links",
+        "Inbox/Metrics/MetricsWriter.swift": "the file of metrics",
+        "Inbox/Pictures/ThumbnailStore.swift": "notes on thumbnails",
+        "LinuxKernel/Files/DirectoryEntries+Whole.swift": "the calls themselves",
+        "LinuxKernel/Files/DirectoryEntries.swift": "the calls themselves",
+        "LinuxKernel/Files/FileContent.swift": "the calls themselves",
+        "LinuxKernel/Sockets/LocalSocket.swift": "sockets",
+        "Settings/PlaceProbe.swift": "a hidden file that shows whether two places are one",
+        "photoinbox/Describe/RejectsFile.swift": "the table of rejects",
+        "photoinbox/Maintain/Bookmark.swift": "how far a verification is",
+        "photoinbox/Renditions/SheetFile.swift": "contact sheets",
+    ]
+
+    private static var calls: Regex<(Substring, Substring?)> {
+        #/\.unlink\(|\bunlink(at)?\(|\bremove\("|\brename\([^)]*\breplacing: |\brenameat\(|\brename\("|\bf?truncate\(|\.cut\(to:|removeItem|moveItem|replaceItem/#
+    }
+
+    private static let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "Sources")
+
+    private func found() throws -> [String: [String]] {
+        let calls = Self.calls
+        var found: [String: [String]] = [:]
+        let all = try #require(FileManager.default.enumerator(at: Self.sources, includingPropertiesForKeys: nil))
+        for case let file as URL in all where ["swift", "c", "h", "cpp"].contains(file.pathExtension) {
+            let name = String(file.path.dropFirst(Self.sources.path.count + 1))
+            for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
+                let code = line.trimmingPrefix(while: \.isWhitespace)
+                if code.hasPrefix("//") || code.hasPrefix("*") || code.hasPrefix("/*") { continue }
+                if code.contains(calls) { found[name, default: []].append(String(code)) }
+            }
+        }
+        return found
+    }
+
+    @Test func onlyOneModuleRemovesPhotos() throws {
+        let found = try found()
+        #expect(found.keys.contains { $0.hasPrefix(Self.removal) }, "the search finds nothing")
+        for (name, lines) in found where !name.hasPrefix(Self.removal) {
+            #expect(Self.allowed[name] != nil, "\(name) removes or replaces files: \(lines.joined(separator: " | "))")
+        }
+        #expect(Set(Self.allowed.keys).subtracting(found.keys).isEmpty, "listed, and nothing is there any more")
+    }
+
+    @Test("A person's order, which needs no other copy, is given in one place alone")
+    func oneOrder() throws {
+        let all = try #require(FileManager.default.enumerator(at: Self.sources, includingPropertiesForKeys: nil))
+        var places: [String] = []
+        for case let file as URL in all where file.pathExtension == "swift" {
+            let text = try String(contentsOf: file, encoding: .utf8)
+            places += text.matches(of: /DiscardOrder\(/).map { _ in file.lastPathComponent }
+        }
+        #expect(places == ["InboxWorker+RequestsLater.swift"])
+    }
+}
