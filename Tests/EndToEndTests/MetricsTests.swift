@@ -78,6 +78,18 @@ extension EndToEnd {
             #expect(down.status == 69 && down.text.contains("not running"), "\(down.lines)")
         }
 
+        @Test("An answer is never older than its question")
+        func fresh() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: House.oneCard)
+            for paused in [1.0, 0, 1, 0, 1] {
+                _ = try await metrics(house)
+                _ = try await house.ask(paused == 1 ? "pause" : "resume", "card")
+                #expect(try await metrics(house).value("photoinbox_paused", ["inbox": "card"]) == paused)
+            }
+            try await daemon.stop()
+        }
+
         @Test("Each metric that an alert asks for is there")
         func alerts() async throws {
             let house = try House()

@@ -24,12 +24,11 @@ final class ControlDesk: Sendable {
     /// The group whose members may operate, as of the running configuration.
     private let operators = Locked<UInt32>(getegid())
     private let reloading = Locked<Reload?>(nil)
-    /// The state's JSON, for a moment: whoever asks all the time costs no more than whoever asks once.
-    private let lastState = Locked<(json: [UInt8], at: Moment)?>(nil)
+    /// The state as JSON; nil where it is too large for an answer.
+    private let stateReading: SharedReading<[UInt8]?>
+    private let metricsReading: SharedReading<String>
     /// How many arrivals in hand an answer lists; the state dump in the file lists all.
     private static let listedInHand = 5_000
-    /// The metrics, for the same reason.
-    private let lastMetrics = Locked<(text: String, at: Moment)?>(nil)
 
     init(
         state: LiveState, catalogue: CatalogueWriter, generation: Locked<Generation?>, log: InboxLog,
@@ -40,6 +39,8 @@ final class ControlDesk: Sendable {
         self.generation = generation
         self.log = log
         self.onChange = onChange
+        stateReading = SharedReading { Self.json(of: state) }
+        metricsReading = SharedReading { state.metrics(.openMetrics) }
     }
 
     /// A configuration came into force. Looks the group up, which may wait.
@@ -68,8 +69,8 @@ final class ControlDesk: Sendable {
         let isDryRun = request.isDryRun
         switch request.command {
         case .hello: return ControlAnswer("photoinboxd \(state.version)")
-        case .state: return stateAnswer()
-        case .metrics: return metricsAnswer()
+        case .state: return await stateAnswer()
+        case .metrics: return await metricsAnswer()
         case .reload: return await reload(peer, isDryRun)
         case .pause(let inbox): return await setPaused(true, inbox, peer, isDryRun)
         case .resume(let inbox): return await setPaused(false, inbox, peer, isDryRun)
@@ -88,43 +89,37 @@ final class ControlDesk: Sendable {
 
     // MARK: - Looking
 
-    private func stateAnswer() -> ControlAnswer {
-        var answer = ControlAnswer("the state")
-        let now = Moment.now
-        let kept = lastState.withLock { last in last.flatMap { now.seconds(since: $0.at) < 0.1 ? $0.json : nil } }
-        if let kept {
-            answer.state = kept
-            return answer
-        }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        var captured = state.capture()
-        // Those that wait longest stand first, and are what somebody looks for.
-        if captured.inHand.count > Self.listedInHand {
-            captured.inHandOmitted = captured.inHand.count - Self.listedInHand
-            captured.inHand.removeLast(captured.inHand.count - Self.listedInHand)
-        }
-        guard let data = try? encoder.encode(captured), data.count < ControlAnswer.limit - 1_024 else {
+    private func stateAnswer() async -> ControlAnswer {
+        guard let json = await stateReading.value else {
             return ControlAnswer(
                 RequestRefusal(.failed, "the state is too large for an answer", action: "photoinbox dump"))
         }
-        let json = Array(data)
-        lastState.withLock { $0 = (json, now) }
+        var answer = ControlAnswer("the state")
         answer.state = json
         return answer
     }
 
-    private func metricsAnswer() -> ControlAnswer {
-        var answer = ControlAnswer("the metrics")
-        let now = Moment.now
-        let kept = lastMetrics.withLock { last in last.flatMap { now.seconds(since: $0.at) < 0.1 ? $0.text : nil } }
-        let text = kept ?? state.metrics(.openMetrics)
+    private static func json(of state: LiveState) -> [UInt8]? {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        var captured = state.capture()
+        // Those that wait longest stand first, and are what somebody looks for.
+        if captured.inHand.count > listedInHand {
+            captured.inHandOmitted = captured.inHand.count - listedInHand
+            captured.inHand.removeLast(captured.inHand.count - listedInHand)
+        }
+        guard let data = try? encoder.encode(captured), data.count < ControlAnswer.limit - 1_024 else { return nil }
+        return Array(data)
+    }
+
+    private func metricsAnswer() async -> ControlAnswer {
+        let text = await metricsReading.value
         // As JSON each quotation mark and each line's end is one byte more.
         guard text.utf8.count < ControlAnswer.limit / 2 else {
             return ControlAnswer(
                 RequestRefusal(.failed, "the metrics are too large for an answer", action: "Write them to a textfile."))
         }
-        if kept == nil { lastMetrics.withLock { $0 = (text, now) } }
+        var answer = ControlAnswer("the metrics")
         answer.text = text
         return answer
     }
