@@ -237,6 +237,8 @@ class World(Layouts):
 
     def check_duplicates(self):
         place = self.places.get("duplicates", (None, None))[1]
+        if place == self.places["library"][1]:
+            return  # What people put there are no duplicates, and the daemon refuses it.
         for digest, some in self.found.items():
             for one in some:
                 if place is None or not place.holds(one.disk, one.path) or (one.disk.name, one.inode) in self.known_duplicates:
