@@ -159,8 +159,12 @@ extension Catalogue {
                 try db.execute(
                     sql: "ATTACH DATABASE ? AS old", arguments: [String(decoding: other.bytes, as: UTF8.self)])
                 defer { try? db.execute(sql: "DETACH DATABASE old") }
-                // Catalogues of older versions have no such table.
-                try? db.execute(sql: "INSERT OR IGNORE INTO library SELECT * FROM old.library")
+                // Catalogues of older versions have no such table. Their photos had other numbers.
+                try? db.execute(
+                    sql: """
+                        INSERT OR IGNORE INTO library (path, file_system_type, file_system, inode, since)
+                        SELECT path, file_system_type, file_system, inode, since FROM old.library
+                        """)
                 try db.execute(
                     sql: """
                         INSERT INTO description (sha256, title, keywords, rating, taken, place)

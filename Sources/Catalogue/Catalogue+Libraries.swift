@@ -40,16 +40,34 @@ extension Catalogue {
         }
     }
 
-    /// Remembers which directory a library is, in place of what it was.
-    package func remember(_ library: KnownLibrary, at time: FileTime) throws(CatalogueError) {
+    /// Remembers which directory a library is, in place of what it was. Where somebody said so although the photos that are
+    /// recorded are not in it (`isAccepted`), it is not known by these from now on.
+    package func remember(
+        _ library: KnownLibrary, at time: FileTime, isAccepted: Bool = false
+    ) throws(CatalogueError) {
         try write("recording what the library is") { db in
+            let last = isAccepted ? try Int64.fetchOne(db, sql: "SELECT max(id) FROM photo") ?? 0 : 0
             try db.execute(
-                sql: "INSERT OR REPLACE INTO library (path, file_system_type, file_system, inode, since) "
-                    + "VALUES (?, ?, ?, ?, ?)",
+                sql: """
+                    INSERT INTO library (path, file_system_type, file_system, inode, since, accepted_after)
+                    VALUES (?, ?, ?, ?, ?, ?)
+                    ON CONFLICT (path) DO UPDATE SET
+                        file_system_type = excluded.file_system_type, file_system = excluded.file_system,
+                        inode = excluded.inode, since = excluded.since,
+                        accepted_after = max(accepted_after, excluded.accepted_after)
+                    """,
                 arguments: [
                     library.path.data, library.fileSystemType, Int64(bitPattern: library.fileSystem),
-                    Int64(bitPattern: library.inode), time.nanosecondsSince1970,
+                    Int64(bitPattern: library.inode), time.nanosecondsSince1970, last,
                 ])
+        }
+    }
+
+    /// Whether somebody said that a directory without its photos is the library at `path`.
+    package func wasAccepted(at path: BytePath) throws(CatalogueError) -> Bool {
+        try read("reading what the library is") { db in
+            try Bool.fetchOne(
+                db, sql: "SELECT accepted_after > 0 FROM library WHERE path = ?", arguments: [path.data]) ?? false
         }
     }
 
@@ -69,13 +87,17 @@ extension Catalogue {
         }
     }
 
-    /// The photos that were filed last into the library at `path`, newest first.
+    /// The photos that were filed last into the library at `path` since it was accepted, newest first.
     package func lastFiled(into path: BytePath, limit: Int) throws(CatalogueError) -> [StoredPhoto] {
         try read("reading photos") { db in
             try Row.fetchAll(
                 db,
-                sql: "SELECT * FROM photo WHERE library = ? AND superseded_at IS NULL ORDER BY id DESC LIMIT ?",
-                arguments: [path.data, limit]
+                sql: """
+                    SELECT * FROM photo WHERE library = :path AND superseded_at IS NULL
+                    AND id > coalesce((SELECT accepted_after FROM library WHERE path = :path), 0)
+                    ORDER BY id DESC LIMIT :limit
+                    """,
+                arguments: ["path": path.data, "limit": limit]
             ).map { try StoredPhoto($0) }
         }
     }

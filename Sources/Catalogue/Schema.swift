@@ -27,6 +27,7 @@ enum Schema {
         migrator.registerMigration("8 renditions") { db in try db.execute(sql: renditions) }
         migrator.registerMigration("9 descriptions") { db in try db.execute(sql: descriptions) }
         migrator.registerMigration("10 origins") { db in try db.execute(sql: origins) }
+        migrator.registerMigration("11 accepted libraries") { db in try db.execute(sql: acceptance) }
         return migrator
     }()
 
@@ -246,6 +247,10 @@ enum Schema {
             since INTEGER NOT NULL
         ) STRICT;
         """
+
+    /// The last photo that was recorded when somebody said that the directory is the library: it is not known by that one
+    /// or those before it. 0 where nobody did.
+    private static let acceptance = "ALTER TABLE library ADD COLUMN accepted_after INTEGER NOT NULL DEFAULT 0"
 
     private static let hooks = """
         -- Up to which outcome a program of the configuration was told what happened.

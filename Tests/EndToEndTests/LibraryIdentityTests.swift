@@ -168,6 +168,28 @@ extension EndToEnd {
         }
 
         @Test(
+            "What was accepted stays accepted where file systems have no UUID to be known by",
+            .enabled(if: canMount, withoutMounts))
+        func acceptedWithoutUUID() async throws {
+            let house = try MountedHouse(mount: "mount -t tmpfs -o size=9m tmpfs $root/library").house
+            let daemon = try await used(house)
+            try await daemon.stop()
+            // Each start mounts another, empty one.
+            let refusing = try await house.start(telling: ["PI-406"])
+            try await refusing.stop()
+            let arguments = ["--inbox", house.inbox, "--library", house.library, "--state", house.path("st")]
+            let accepting = try house.launch(arguments + ["--accept-library"])
+            #expect(try await accepting.ending() == .status(0))
+            let again = try await house.start()
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try await again.line(holding: "filed inbox/a.jpg")
+            try await again.stop()
+            // From now on it is known by what was filed since.
+            let next = try await house.start(telling: ["PI-406", "with 0 of the 1 photos"])
+            try await next.stop()
+        }
+
+        @Test(
             "A library that is unmounted lazily leaves a bare mount point, which is not filed into",
             .enabled(if: canMount, withoutMounts))
         func unmountedLazily() async throws {

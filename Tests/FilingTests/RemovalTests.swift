@@ -199,6 +199,14 @@ struct OtherCopyTests {
         #expect(try stage.files("inbox") == ["a.jpg": someBytes()])
     }
 
+    @Test("Without a record of a copy the source stays")
+    func unrecorded() throws {
+        let stage = try Stage()
+        let (source, _) = try photo(stage, copy: someBytes())
+        #expect(try doubt { try source.remove(token: "t", seeing: [], probe: stage.probe) } == .unrecorded)
+        #expect(try stage.files("inbox") == ["a.jpg": someBytes()])
+    }
+
     @Test("All copies that are named must be there")
     func oneOfTwo() throws {
         let stage = try Stage()

@@ -51,7 +51,7 @@ extension SourceFile {
         token: String, hash: ContentHash? = nil, seeing copies: [OtherCopy], probe: WriterProbe,
         work: FileWork = FileWork(), syncing: Bool = true, timesTellEverything: Bool? = nil
     ) throws(FilingError) -> Removal {
-        precondition(!copies.isEmpty, "a removal without another copy")
+        if copies.isEmpty { throw doubt(.unrecorded) }
         let removal = try setAside(token, hash, copies, probe, work, timesTellEverything) { aside throws(FilingError) in
             try unlink(aside, .standing(try see(copies, inPlaceOf: aside, work)), work)
         }
@@ -224,6 +224,7 @@ extension SourceFile {
         _ copies: [OtherCopy], inPlaceOf aside: BytePath, _ work: FileWork
     ) throws(FilingError) -> StandingCopy {
         work.willEnter(.seeCopy)
+        if copies.isEmpty { throw doubt(.unrecorded) }
         for copy in copies {
             switch copy {
             case .recorded(let copy): try see(copy, work)
@@ -233,8 +234,9 @@ extension SourceFile {
         return StandingCopy(aside: aside)
     }
 
-    /// Throws where a name alone shows that a copy is missing.
+    /// Throws where a name alone shows that a copy is missing, or none is known.
     private func requireLikely(_ copies: [OtherCopy]) throws(FilingError) {
+        if copies.isEmpty { throw doubt(.unrecorded) }
         for case .recorded(let copy) in copies where !copy.mayStand { throw doubt(.missing(copy.path)) }
     }
 

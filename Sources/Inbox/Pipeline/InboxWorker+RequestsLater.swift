@@ -126,8 +126,7 @@ extension InboxWorker {
                 token: move.token, hash: hash, by: DiscardOrder(request: stored.id), probe: probe)
         } else {
             removal = try file.remove(
-                token: move.token, hash: hash, seeing: [.recorded(try await copy(duplicatedBy: file, hash, stored))],
-                probe: probe)
+                token: move.token, hash: hash, seeing: try await copies(duplicatedBy: file, hash, stored), probe: probe)
         }
         switch removal {
         case .removed: return nil
@@ -135,17 +134,19 @@ extension InboxWorker {
         }
     }
 
-    /// Where the photo is that `file` duplicates: in the library, or where it was taken back to.
-    private func copy(
+    /// Where the photo is that `file` duplicates: in the library, or where it was taken back to. None if neither is recorded.
+    private func copies(
         duplicatedBy file: SourceFile, _ hash: ContentHash, _ request: StoredRequest
-    ) async throws -> RecordedCopy {
+    ) async throws -> [OtherCopy] {
         if let stored = try await catalogue.photo(withHash: hash), stored.photo.library == places.library {
-            return libraryCopy(stored.photo.libraryPath, hash, size: file.identity.size)
+            return [.recorded(libraryCopy(stored.photo.libraryPath, hash, size: file.identity.size))]
         }
-        if let photo = request.request.photoID, let move = try await catalogue.undo(ofPhoto: photo)?.request.move {
-            return RecordedCopy(
-                root: move.destinationRoot, path: move.destinationPath, hash: hash, size: file.identity.size)
-        }
-        throw FilingError(.seeCopy, .destination, .noOtherCopy(.unrecorded), path: file.path)
+        guard let photo = request.request.photoID, let move = try await catalogue.undo(ofPhoto: photo)?.request.move
+        else { return [] }
+        return [
+            .recorded(
+                RecordedCopy(
+                    root: move.destinationRoot, path: move.destinationPath, hash: hash, size: file.identity.size))
+        ]
     }
 }

@@ -52,7 +52,7 @@ package final class LibraryGuard: Sendable {
         if staysSame, accepted.withLock({ $0[path] }) == identity { return nil }
         let found = KnownLibrary(identity, path)
         let isKnown = try catalogue.library(at: path) == found
-        if !isKnown || !identity.isLasting { try requireMarks(in: root, at: path) }
+        if !isKnown || !identity.isLasting { try requireMarks(in: root, at: path, isKnown) }
         accepted.withLock { $0[path] = identity }
         return isKnown ? nil : found
     }
@@ -66,8 +66,11 @@ package final class LibraryGuard: Sendable {
         _ = try locks.hold(root, at: path, forGood: true)
     }
 
-    private func requireMarks(in root: borrowing OwnedDescriptor, at path: BytePath) throws {
+    private func requireMarks(in root: borrowing OwnedDescriptor, at path: BytePath, _ isKnown: Bool) throws {
         let last = try catalogue.lastFiled(into: path, limit: Self.marks)
+        if last.isEmpty, !isKnown, try catalogue.wasAccepted(at: path) {
+            throw Refusal(path: path, description: "another directory lies there than the one that was accepted")
+        }
         if last.isEmpty, try catalogue.isRebuilding(), try !Self.holdsPhotos(path) {
             throw Refusal(
                 path: path,
@@ -248,7 +251,11 @@ package func acceptLibrary(of settings: Settings) throws -> BytePath? {
     let catalogue = try Catalogue.openForWriting(
         String(decoding: settings.catalogue.bytes, as: UTF8.self), now: now, isLost: lock.hadCatalogue)
     lock.noteCatalogue()
-    try catalogue.remember(try KnownLibrary(lyingAt: library.path), at: now)
+    let root = try openDirectory(library.path)
+    var isAccepted = false
+    do { try LibraryGuard(catalogue).check(root, at: library.path) } catch is LibraryGuard.Refusal { isAccepted = true }
+    try catalogue.remember(
+        KnownLibrary(try PlaceIdentity(of: root), library.path), at: now, isAccepted: isAccepted)
     for path in try catalogue.knownPlaces() where path != library.path && path.relative(to: library.path) != nil {
         try catalogue.forgetLibrary(at: path)
     }
