@@ -16,9 +16,11 @@ from places_keeper import Place, Violation
 # --- the library is not what it was ---
 
 def everybody_waits(world):
-    """While the library is away all of it may come twice."""
+    """While the library is away all of it may come twice; and where nothing was filed yet, whatever lies there is the library."""
     world.settle()
     world.found = world.standing()
+    if not world.recorded_photos():
+        world.was_changed = True
     for digest in world.held_now():
         world.ledger[digest].may_double = True
 
@@ -239,6 +241,7 @@ def library_restored(world, rng):
     os.rename(world.library_path, away)
     shutil.copytree(copy, world.library_path)
     world.excused |= set(world.ledger)
+    world.was_changed = True
     # Half of what was filed last is enough for the guard; where it is not, the owner says what is the library.
     world.recorded, keeper, words = set(), world.keepers["one"], ""
     if any(problem["code"] == "PI-406" for problem in keeper.problems()):
@@ -289,9 +292,11 @@ def heal(world):
         stopped = [problem for problem in keeper.problems() if problem["severity"] == "stopped"]
         if not stopped or world.ills():
             return
-        if stopped[0]["code"] == "PI-406" and world.was_changed:
-            # Of what was filed last, people have deleted too much.
+        if stopped[0]["code"] == "PI-406" and (world.was_changed or not world.held_now()):
+            # Of what was filed last, people have deleted too much, or the catalogue was lost and there is nothing to know
+            # the library by.
             world.accept()
+            world.was_changed = False
         if waiting.left <= 0:
             raise Violation("heals", f"nothing is wrong any more, and filing stays stopped: {stopped[0]['code']} "
                             f"{world.shown(stopped[0]['what'])}")
@@ -306,13 +311,12 @@ def finish(world):
         return
     waiting = houses.Waiting("filed photos", 75 if world.places["inbox"][1].disk.is_fuse else 25, first=0.05)
     while True:
-        left = {file: digest for file in world.waiting_files(keeper) if (digest := checker.file_hash(file)) in world.ledger}
-        left = {file: digest for file, digest in left.items() if world.ledger[digest].is_whole}
+        left = world.whole(world.waiting_files(keeper))
         if not left or keeper.problems():
             return
         if waiting.left <= 0:
-            file, digest = sorted(left.items())[0]
-            raise Violation("stuck", f"{world.shown(file)} ({world.ledger[digest].words}) is not filed: "
+            file = sorted(left)[0]
+            raise Violation("stuck", f"{world.shown(file)} ({world.ledger[checker.file_hash(file)].words}) is not filed: "
                             f"{[one['what'] for one in keeper.state()['inHand']][:2]}")
         keeper.ask("rescan", all=True)
         keeper.ask("retry", all=True)
@@ -360,6 +364,7 @@ def catalogue_lost(world, rng):
         shutil.copyfile(world.old_catalogue, keeper.catalogue)
     if is_running or how != "old":
         world.pending_catalogue = held
+    world.has_forgotten = world.has_forgotten or world.undo_away is not None
     words = {"removed": "remove the catalogue", "emptied": "put an empty file in the catalogue's place",
              "old": "put an old copy in the catalogue's place"}[how]
     if not is_running:

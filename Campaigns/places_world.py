@@ -46,6 +46,7 @@ class World(Layouts):
         self.copies = []  # of the library: (place, digests)
         self.old_catalogue = None
         self.is_nested = self.has_copied = self.was_changed = False
+        self.has_forgotten = False  # which disks places were on: the catalogue was lost while one was away
         self.keepers = {}
         self.proposals, self.tried = [], set()
         self.said = []
@@ -252,7 +253,7 @@ class World(Layouts):
 
     def check_bare(self):
         """Nothing is written below a mount point whose disk is away."""
-        if not self.can_mount:
+        if not self.can_mount or self.has_forgotten:
             return
         points = {os.path.join(self.base.view, os.path.relpath(point, self.top)): disk for point, disk in self.bare.items()}
         if self.inner and self.library == self.places["library"][1] and self.library.view():
@@ -294,7 +295,8 @@ class World(Layouts):
         text = run.stdout.decode(errors="backslashreplace")
         if run.returncode < 0 or "Fatal error" in text:
             raise Violation("died", f"photoinbox {' '.join(words)} ended with {run.returncode}: {text[-300:]}")
-        self.propose(text)
+        if keeper == "one":
+            self.propose(text)
         self.said.append(f"photoinbox {' '.join(map(self.shown, words))} → {run.returncode}: "
                          + self.shown(" / ".join(text.strip().splitlines()[-3:])))
         return run.returncode, text
@@ -360,7 +362,7 @@ class World(Layouts):
                         if state["inHand"] or self.explained(keeper, state) or self.is_nested:
                             return
                         status, text = self.command("status")
-                        if status == 0 and (left := self.waiting_files(keeper)) and not (keeper.state() or {"inHand": [1]})["inHand"]:
+                        if status == 0 and (left := self.whole(self.waiting_files(keeper))) and not (keeper.state() or {"inHand": [1]})["inHand"]:
                             raise Violation("unseen", f"{self.shown(left[0])} waits, and status says {text.splitlines()[0]}")
                         return
             waiting.once(why=lambda: f"it does not come to rest: {[one['what'] for one in state['inHand']][:3]}")
@@ -369,6 +371,11 @@ class World(Layouts):
         return self.has_copied or any(inbox["verdict"] == "gone" or inbox.get("paused") or
                                                        inbox["counts"]["deferred"] for inbox in state["inboxes"]) or \
             any(problem["code"] in ("PI-203", "PI-204", "PI-205", "PI-207") for problem in state["problems"])
+
+    def whole(self, files):
+        """Those that are photos and whole: a sidecar waits for its photo."""
+        digests = {file: checker.file_hash(file) for file in files}
+        return [file for file in files if digests[file] in self.ledger and self.ledger[digests[file]].is_whole]
 
     def waiting_files(self, keeper):
         """What lies in the inboxes that may be photos."""

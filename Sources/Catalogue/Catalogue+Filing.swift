@@ -13,12 +13,12 @@ package struct FilingCommit: Hashable, Sendable {
     package var reason: String
     /// Whether the source stays, by policy; one that turns out not to be removable is told by ``Catalogue/closeIntents``.
     package var keepsSource: Bool
-    /// The photo whose missing or damaged copy this one replaces.
-    package var supersedes: Int64?
+    /// The photos whose missing or damaged copies this one replaces: that of its content first, that at its path after it.
+    package var supersedes: [Int64]
 
     package init(
         intent: Int64, photo: PhotoRecord, filedAt: FileTime, reason: String, keepsSource: Bool = false,
-        supersedes: Int64? = nil
+        supersedes: [Int64] = []
     ) {
         self.intent = intent
         self.photo = photo
@@ -142,7 +142,7 @@ extension Catalogue {
 
     private func commit(_ filing: FilingCommit, _ db: Database) throws -> FiledIDs {
         let photo = filing.photo
-        if let old = filing.supersedes {
+        for old in filing.supersedes {
             try db.execute(
                 sql: "UPDATE photo SET superseded_at = ? WHERE id = ? AND superseded_at IS NULL",
                 arguments: [filing.filedAt.nanosecondsSince1970, old])
@@ -152,11 +152,13 @@ extension Catalogue {
         columns["filed_at"] = filing.filedAt.nanosecondsSince1970
         columns["source_kept"] = filing.keepsSource
         let id = try insert(columns, into: "photo", db)
-        if let old = filing.supersedes {
+        if let old = filing.supersedes.first {
             // It takes the old one's place in its set, too.
             try db.execute(
                 sql: "UPDATE photo SET set_id = (SELECT set_id FROM photo WHERE id = ?) WHERE id = ?",
                 arguments: [old, id])
+        }
+        for old in filing.supersedes {
             try db.execute(sql: "UPDATE photo SET superseded_by = ? WHERE id = ?", arguments: [id, old])
         }
         let outcome = OutcomeRecord(

@@ -120,7 +120,7 @@ struct FilingRowsTests {
         let id = try catalogue.beginIntent(
             token: "again", temporary: new.temporary, photo: new.photo, since: noon, supersedes: old.photo)
         let filed = try catalogue.commitFiling(
-            FilingCommit(intent: id, photo: new.photo, filedAt: noon, reason: "copy damaged", supersedes: old.photo))
+            FilingCommit(intent: id, photo: new.photo, filedAt: noon, reason: "copy damaged", supersedes: [old.photo]))
         #expect(try catalogue.photo(withHash: new.photo.sha256)?.id == filed.photo)
         #expect(try catalogue.photo(id: old.photo)?.supersededAt == noon)
         var all = PhotoFilter()

@@ -99,6 +99,21 @@ extension EndToEnd {
             return (house, daemon, photo)
         }
 
+        @Test("One that comes again takes the record of its own missing file, and of another's whose name it gets")
+        func replacesTwo() async throws {
+            let house = try House()
+            let (daemon, photos) = try await filed(2, house, library: "library")
+            for path in house.files(in: house.library).keys.sorted() {
+                try FileManager.default.removeItem(atPath: "\(house.library)/\(path)")
+            }
+            try house.drop(photos[1], as: "P0.JPG")
+            try await daemon.line(holding: "filed inbox/P0.JPG")
+            #expect(house.files(in: house.library).values.map { $0 } == [photos[1]])
+            let list = try await house.ask("list", "--json")
+            #expect(list.lines.count == 1, "\(list.lines)")
+            try await daemon.stop()
+        }
+
         @Test("A discarded duplicate stays in the trash while the photo that it duplicates is missing")
         func lastInTrash() async throws {
             let (house, daemon, photo) = try await duplicated()

@@ -160,7 +160,7 @@ actor CatalogueWriter {
             photo.libraryPath = filing.path
             return FilingCommit(
                 intent: filing.intent.id, photo: photo, filedAt: now, reason: filing.reason, keepsSource: keepsSource,
-                supersedes: filing.replacing ?? filing.intent.planned.superseding?.id)
+                supersedes: [filing.intent.planned.superseding?.id, filing.replacing].compactMap(\.self))
         }
         let set = anchor.map { SetPlace.joining(photo: $0) } ?? .new
         guard case .committed(let ids) = try await submit(.commit(commits, set: set)) else { return [] }
@@ -199,11 +199,11 @@ actor CatalogueWriter {
             .filter { $0.photo.inbox == inbox }
     }
 
-    /// Records a photo that a crash left in the library unrecorded, in place of the photo `old` if one is given. Throws
+    /// Records a photo that a crash left in the library unrecorded, in place of the photos `old`. Throws
     /// ``CatalogueError/Code/alreadyRecorded(photo:)`` or ``CatalogueError/Code/pathTaken(photo:)`` if there is one with
     /// the same content or at the same place.
     func commit(
-        recovered intent: StoredIntent, at path: BytePath, keepsSource: Bool, superseding old: Int64? = nil
+        recovered intent: StoredIntent, at path: BytePath, keepsSource: Bool, superseding old: [Int64]
     ) throws(CatalogueError) {
         var photo = intent.photo
         photo.libraryPath = path

@@ -162,24 +162,24 @@ extension InboxWorker {
         _ intent: StoredIntent, _ pending: PendingFiling, at path: BytePath, _ inbox: borrowing OwnedDescriptor,
         _ library: DestinationRoot
     ) async throws -> Bool {
-        let keepsSource = !spec.removesSources
-        let other: Int64
-        do throws(CatalogueError) {
-            try await catalogue.commit(recovered: intent, at: path, keepsSource: keepsSource)
-            return true
-        } catch {
-            switch error.code {
-            case .alreadyRecorded(let photo):
-                if try await catalogue.isRecorded(intent.photo, at: path) { return true }
-                if try recovery.takeBack(pending, at: path, inbox: inbox, in: library) { return false }
-                // The only copy there may be: it stays, as that photo.
-                other = photo
-            case .pathTaken(let photo): other = photo
-            default: throw error
+        var lost: [Int64] = []
+        while true {
+            do throws(CatalogueError) {
+                try await catalogue.commit(
+                    recovered: intent, at: path, keepsSource: !spec.removesSources, superseding: lost)
+                return true
+            } catch {
+                switch error.code {
+                case .alreadyRecorded(let photo) where !lost.contains(photo):
+                    if try await catalogue.isRecorded(intent.photo, at: path) { return true }
+                    if try recovery.takeBack(pending, at: path, inbox: inbox, in: library) { return false }
+                    // The only copy there may be: it stays, as that photo.
+                    lost.append(photo)
+                case .pathTaken(let photo) where !lost.contains(photo): lost.append(photo)
+                default: throw error
+                }
             }
         }
-        try await catalogue.commit(recovered: intent, at: path, keepsSource: keepsSource, superseding: other)
-        return true
     }
 }
 
