@@ -14,6 +14,7 @@ content that ever came looks at all file systems past all mounts, and demands:
   verify        verify does not say so either
   proposed      each command that is proposed can be run, and breaks none of these rules
   refused       the daemon starts where nothing is wrong; died, silent: it lives on and answers
+  heals, stuck  once nothing is away, it files by itself, the lost catalogue has all photos again, and every whole photo is filed
 
 usage: Campaigns/places.py [--worlds N] [--acts N] [--seed N] [--jobs N] [--only-kind KIND]… [--only-act ACT]… [--without RULE]…
                            [--short] [--go-on] [--shrink-for SECONDS] [--replay FILE] [--daemon FILE] [--tool FILE]

@@ -203,7 +203,7 @@ def card(world, rng):
     if done:
         for target in list(disk.mounts):
             disk.unmount(target)
-        disk.take_out()
+        disk.take_out(world.listed)
         disk.listing = {}
     else:
         with contextlib.suppress(OSError):
@@ -448,9 +448,9 @@ def second_daemon(world, rng):
     two.inboxes, two.settings = dict(keeper.inboxes), dict(keeper.settings)
     os.makedirs(two.at["state"], exist_ok=True)
     if world.aliases and rng.random() < 0.5:
-        two.at["library"] = rng.choice(world.aliases)
-        if not os.path.isdir(two.at["library"]):
-            return None
+        alias = rng.choice(world.aliases)
+        # After disks were swapped it is another directory.
+        two.at["library"] = alias if world.leads(alias, world.library) else world.library_path
     refused = two.start()
     if refused:
         return f"start a second daemon, which refuses: {refused[-150:]}"

@@ -202,10 +202,11 @@ class Disk:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     server.wait(2)
 
-    def take_out(self):
-        """No kernel has it any more: what it holds is as it was last seen."""
+    def take_out(self, listed):
+        """No kernel has it any more: what it holds is as it was seen last, by `listed`, when nobody could write to it."""
         for target in list(self.mounts):
             self.unmount(target)
+        self.listing = listed(self)
         if self.tree is not None:
             os.close(self.tree)
             self.tree = None

@@ -125,11 +125,11 @@ def disks_swapped(world, rng):
         words = ""
         if other.mounts:
             try:
-                other.take_out()
+                other.take_out(world.listed)
             except OSError:
                 words = "stop the daemon, "
                 world.keepers["one"].stop()
-                other.take_out()
+                other.take_out(world.listed)
         for target in targets:
             if target not in disk.mounts:
                 disk.mount(target)
@@ -139,7 +139,7 @@ def disks_swapped(world, rng):
     words = taken_down(world, disk)
     if words is None:
         return None
-    disk.take_out()
+    disk.take_out(world.listed)
     other.loops = disk.loops
     other.mount(targets[0])
     with contextlib.suppress(OSError):
@@ -285,27 +285,29 @@ def mend(world, rng):
 
 
 def heal(world):
-    """Where nothing is wrong any more, filing goes on by itself."""
+    """Where nothing is wrong any more but that the catalogue was lost, filing goes on by itself, and all is recorded again."""
     keeper = world.keepers["one"]
     waiting = houses.Waiting("healed daemon", 30, first=0.02)
     while keeper.runs and not world.is_nested:
         stopped = [problem for problem in keeper.problems() if problem["severity"] == "stopped"]
-        if not stopped or world.ills():
+        ills = world.ills()
+        if any(rule != "catalogue-gone" for rule, _ in ills) or not stopped and not ills:
             return
-        if stopped[0]["code"] == "PI-406" and (world.was_changed or not world.held_now()):
+        if stopped and stopped[0]["code"] == "PI-406" and (world.was_changed or not world.held_now()):
             # Of what was filed last, people have deleted too much, or the catalogue was lost and there is nothing to know
             # the library by.
             world.accept()
             world.was_changed = False
         if waiting.left <= 0:
-            raise Violation("heals", f"nothing is wrong any more, and filing stays stopped: {stopped[0]['code']} "
-                            f"{world.shown(stopped[0]['what'])}")
+            said = f"filing stays stopped: {stopped[0]['code']} {world.shown(stopped[0]['what'])}" if stopped else ills[0][1]
+            raise Violation("heals", f"nothing is away any more, and {said}")
         waiting.once()
 
 
 def finish(world):
     """The end of every world: all is put right, and then every whole photo is filed."""
     mend(world, random.Random(0))
+    heal(world)
     keeper = world.keepers["one"]
     if not keeper.runs or world.is_nested or world.has_copied or keeper.problems() or world.ills():
         return
@@ -365,6 +367,11 @@ def catalogue_lost(world, rng):
     if is_running or how != "old":
         world.pending_catalogue = held
     world.has_forgotten = world.has_forgotten or world.undo_away is not None
+    if not world.leads_to_library() and world.whole(found.path for found in checker.walk(os.fsencode(world.library_path))
+                                                    if found.is_regular):
+        # Nothing is left that says that these photos are not the library's.
+        world.recorded, world.was_changed, world.pending_catalogue = set(), True, None
+        world.settle_doubles()
     words = {"removed": "remove the catalogue", "emptied": "put an empty file in the catalogue's place",
              "old": "put an old copy in the catalogue's place"}[how]
     if not is_running:

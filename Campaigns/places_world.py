@@ -374,8 +374,7 @@ class World(Layouts):
 
     def whole(self, files):
         """Those that are photos and whole: a sidecar waits for its photo."""
-        digests = {file: checker.file_hash(file) for file in files}
-        return [file for file in files if digests[file] in self.ledger and self.ledger[digests[file]].is_whole]
+        return [file for file in files if (entry := self.ledger.get(checker.file_hash(file))) and entry.is_whole]
 
     def waiting_files(self, keeper):
         """What lies in the inboxes that may be photos."""
