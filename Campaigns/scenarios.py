@@ -81,6 +81,11 @@ def known(house):
     house.drop("KNOWN.JPG", jpeg("known"), ends=["library"])
 
 
+def known_and_one(house):
+    known(house)
+    one(house)
+
+
 def known_again(house):
     house.drop("AGAIN.JPG", jpeg("known"), ends=["library", "duplicates"])
 
@@ -122,10 +127,12 @@ def no_other_file_system():
 
 
 def gone(house):
-    """A filed photo is taken out of the library behind the daemon's back, and comes once more."""
+    """One of two filed photos is taken out of the library behind the daemon's back, and comes once more. The other stays: where
+    there is no UUID the library is known by it."""
     for file in list(checker.walk(house.places.library)):
-        os.unlink(file.path)
-    house.manifest.photos.clear()
+        if file.relative.endswith(b"KNOWN.JPG"):
+            house.manifest.photos.pop(checker.file_hash(file.path))
+            os.unlink(file.path)
     # Its first outcome stays in the catalogue.
     house.manifest.stands_still = False
     house.drop("AGAIN.JPG", jpeg("known"), ends=["library"])
@@ -195,7 +202,7 @@ ALL = [
              house={"fault": Fault(refuse=("tmpfile",)), "arguments": IMPATIENT}),
     Scenario("history", "a photo comes to a catalogue that tells of a duplicate and a broken one", one, past, live=True,
              house={"arguments": IMPATIENT}),
-    Scenario("gone", "a photo comes again whose copy is gone from the library", gone, known),
+    Scenario("gone", "a photo comes again whose copy is gone from the library", gone, known_and_one),
     Scenario("sets", "RAW, JPEG and sidecar; a Live Photo with its edits", sets, house={"arguments": AT_ONCE}),
     Scenario("named-sets", "the same without O_TMPFILE", sets,
              house={"arguments": AT_ONCE, "fault": Fault(refuse=("tmpfile",))}),

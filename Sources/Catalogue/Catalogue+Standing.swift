@@ -74,8 +74,8 @@ extension Catalogue {
             try? directory.unlink(part)
             let before = standing.withLock { $0 }
             return try connection.withLock { connection in
-                guard let open = connection else { throw CatalogueError(.replaced, operation, "it is not open") }
-                try open.writeWithoutTransaction { db in
+                guard connection != nil else { throw CatalogueError(.replaced, operation, "it is not open") }
+                try connection?.writeWithoutTransaction { db in
                     try db.execute(
                         sql: "VACUUM INTO ?",
                         arguments: [String(decoding: whole.parent.appending(part).bytes, as: UTF8.self)])
@@ -89,9 +89,8 @@ extension Catalogue {
                 let aside = try Self.clear(path, of: before, now: now)
                 try directory.rename(copy, to: directory, as: whole.name)
                 try directory.sync()
-                connection = nil
                 // What it held is written down.
-                try? open.close()
+                connection = nil
                 connection = try Self.connect(path, operation)
                 noteStanding()
                 return aside

@@ -22,6 +22,7 @@ package final class Catalogue: Sendable {
     private let isWriter: Bool
     /// The connection; nil after it was given up.
     let connection: Locked<DatabaseQueue?>
+    private let isClosed = Locked(false)
     /// The file that is open.
     let standing = Locked<Standing?>(nil)
 
@@ -70,23 +71,23 @@ package final class Catalogue: Sendable {
         try Catalogue(reading: path)
     }
 
-    /// Closes the file; the object is not to be used after. Without it the file is closed when the object goes.
-    package func close() throws(CatalogueError) {
-        do { try connection.withLock { try $0?.close() } } catch {
-            throw CatalogueError(error, "closing the catalogue")
-        }
+    /// Closes the file, when whoever reads it now has ended; whatever is asked after that is refused. Without it the file
+    /// is closed when the object goes.
+    package func close() {
+        isClosed.withLock { $0 = true }
+        // Whoever uses it holds it: GRDB does not survive a connection that is closed before it is used.
+        connection.withLock { $0 = nil }
     }
 
     /// Closes the file with all that was committed in it, and nothing beside it: for one that is to be moved.
     package func closeWhole() throws(CatalogueError) {
         let operation = "closing the catalogue"
         do {
-            let database = try database(operation)
-            try database.writeWithoutTransaction { db in
+            try database(operation).writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
                 try db.execute(sql: "PRAGMA journal_mode = DELETE")
             }
-            try database.close()
+            close()
             let file = BytePath(path)
             let directory = try openDirectory(file.parent.isEmpty ? "." : file.parent)
             try directory.openBeneath(file.name, .read).sync()
@@ -202,6 +203,7 @@ package final class Catalogue: Sendable {
     private func database(_ operation: String) throws -> DatabaseQueue {
         try connection.withLock { connection in
             if let connection { return connection }
+            if isClosed.withLock({ $0 }) { throw CatalogueError(.other, operation, "it is closed") }
             let another = try Self.connect(path, operation)
             connection = another
             noteStanding()
@@ -233,11 +235,7 @@ package final class Catalogue: Sendable {
         // for ever after. Only another connection asks again, and only when the last one is closed.
         guard isWriter, failure.code == .readOnly else { throw failure }
         do {
-            try connection.withLock { connection in
-                let last = connection
-                connection = nil
-                try last?.close()
-            }
+            connection.withLock { $0 = nil }
             return try database(operation).write(body)
         } catch { throw CatalogueError(error, operation) }
     }

@@ -22,12 +22,25 @@ struct OpeningTests {
         #expect(pwrite(file, bytes, bytes.count, offset) == bytes.count)
     }
 
+    @Test("What is asked of a closed catalogue is refused, also while others still read it")
+    func closed() async throws {
+        let place = try Place()
+        let catalogue = try place.open()
+        try catalogue.file(1)
+        await withTaskGroup { group in
+            for _ in 0..<4 { group.addTask { while (try? catalogue.totals()) != nil { await Task.yield() } } }
+            group.addTask { catalogue.close() }
+        }
+        #expect(try failure { _ = try catalogue.totals() }.message.contains("it is closed"))
+        #expect(try place.open().totals().photos == 1)
+    }
+
     @Test func itIsDurableByConfiguration() throws {
         let place = try Place()
         let catalogue = try place.open()
         try catalogue.file(1)
         #expect(catalogue.setAside == nil)
-        try catalogue.close()
+        catalogue.close()
         let queue = try DatabaseQueue(path: place.path)
         let mode = try queue.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") }
         #expect(mode == "wal")
@@ -55,7 +68,7 @@ struct OpeningTests {
         let place = try Place()
         let catalogue = try place.open()
         try catalogue.file(1)
-        try catalogue.close()
+        catalogue.close()
         #expect(try place.open().setAside == nil)
         let names = { try FileManager.default.contentsOfDirectory(atPath: BytePath(place.path).parent.description) }
         #expect(try !names().contains { $0.contains(".before-") })
@@ -92,7 +105,7 @@ struct OpeningTests {
         let place = try Place()
         let catalogue = try place.open()
         for number in UInt8(1)...50 { try catalogue.file(number) }
-        try catalogue.close()
+        catalogue.close()
         try execute("PRAGMA wal_checkpoint(TRUNCATE)", at: place.path)
         switch how {
         case "header": overwrite(place.path, at: 0, with: Array(repeating: 0x58, count: 100))
@@ -110,7 +123,7 @@ struct OpeningTests {
         #expect(access(aside.path, F_OK) == 0)
         #expect(try fresh.totals().photos == 0)
         try fresh.file(1)
-        try fresh.close()
+        fresh.close()
         #expect(try place.open().setAside == nil)
     }
 
@@ -137,7 +150,7 @@ struct OpeningTests {
         }
         #expect(try failure { try reader.file(21) }.code == .readOnly)
         // Readable still when no daemon runs, since the log files stay.
-        try writer.close()
+        writer.close()
         #expect(access("\(place.path)-wal", F_OK) == 0)
         #expect(try Catalogue.openForReading(place.path).totals().photos == 20)
     }

@@ -13,7 +13,7 @@ struct PlaceRowsTests {
         let (old, new) = (try Place(), try Place())
         let before = try old.open()
         for place in [library, quarantine] { try before.remember(place, at: noon) }
-        try before.close()
+        before.close()
         let catalogue = try new.open()
         let own = KnownLibrary(path: library.path, fileSystemType: 1, fileSystem: 3, inode: 4)
         try catalogue.remember(own, at: noon)
@@ -21,6 +21,6 @@ struct PlaceRowsTests {
         #expect(try catalogue.library(at: library.path) == own)
         #expect(try catalogue.library(at: quarantine.path) == quarantine)
         #expect(Set(try catalogue.knownPlaces()) == [library.path, quarantine.path])
-        try catalogue.close()
+        catalogue.close()
     }
 }

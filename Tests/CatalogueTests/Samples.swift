@@ -52,7 +52,9 @@ extension Catalogue {
         let id = try beginIntent(
             token: token, temporary: new.temporary, photo: new.photo, since: noon, supersedes: supersedes)
         return try commitFiling(
-            FilingCommit(intent: id, photo: new.photo, filedAt: noon, reason: "complete", supersedes: supersedes.map { [$0] } ?? []))
+            FilingCommit(
+                intent: id, photo: new.photo, filedAt: noon, reason: "complete",
+                supersedes: supersedes.map { [$0] } ?? []))
     }
 }
 

@@ -36,7 +36,7 @@ struct StandingTests {
         let aside = try catalogue.restore(at: noon)
         #expect(catalogue.loss() == nil)
         try catalogue.file(3)
-        try catalogue.close()
+        catalogue.close()
         let again = try place.open()
         #expect(again.setAside == nil)
         #expect(try again.totals().photos == 2)

@@ -43,7 +43,7 @@ struct RecordedHouse {
             OutcomeRecord(
                 at: later, inbox: "card", path: "cut.jpg", outcome: .quarantined, reason: "JPEG is cut short: 12 bytes",
                 destination: root.appending("quarantine/card/cut.jpg")))
-        try catalogue.close()
+        catalogue.close()
         try write(
             """
             library = "\(directory.path)/library"
@@ -277,7 +277,7 @@ struct RecordedHouse {
             kept: KeptSource(
                 inbox: "card", path: "kept.jpg", identity: identity, since: RecordedHouse.moment, why: "mode = \"copy\""
             ))
-        try catalogue.close()
+        catalogue.close()
         let kept = try await house.run(["explain", "inbox/kept.jpg"])
         #expect(kept.text.hasPrefix("card/kept.jpg: filed as 2026/11/IMG_1.jpg, and kept here: mode = \"copy\"\n"))
         // Another file under its name is another file.

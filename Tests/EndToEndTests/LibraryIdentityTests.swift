@@ -1,3 +1,4 @@
+import Catalogue
 import Foundation
 import Glibc
 import Inbox
@@ -187,6 +188,29 @@ extension EndToEnd {
             // From now on it is known by what was filed since.
             let next = try await house.start(telling: ["PI-406", "with 0 of the 1 photos"])
             try await next.stop()
+        }
+
+        @Test(
+            "A disk that is away before anything was filed leaves a bare mount point, which is not filed into",
+            .enabled(if: canMount, withoutMounts))
+        func awayBeforeTheFirst() async throws {
+            let house = try MountedHouse(mount: "mount -t tmpfs -o size=9m tmpfs $root/library").house
+            let daemon = try await house.start()
+            // It is known once the daemon has looked at it.
+            let catalogue = try Catalogue.openForReading(house.path("st/catalogue.sqlite"))
+            while try catalogue.knownPlaces().isEmpty { await Task.yield() }
+            catalogue.close()
+            try await daemon.stop()
+            let bare = try RunningProgram([
+                BuiltPrograms.path("photoinboxd"), "--inbox", house.inbox, "--library", house.library, "--state",
+                house.path("st"), "--log-level", "debug",
+            ])
+            try await bare.line(holding: "PI-406", "is not mounted")
+            try house.drop(try Photos.unique(0), as: "a.jpg")
+            try await bare.line(holding: "deferred inbox/a.jpg")
+            #expect(house.files(in: house.library).isEmpty)
+            bare.signal(SIGTERM)
+            #expect(try await bare.ending() == .status(0))
         }
 
         @Test(

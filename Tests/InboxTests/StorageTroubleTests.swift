@@ -61,7 +61,7 @@ private struct TroubledHouse {
 
     func end() async {
         _ = await pipeline.stop(hurrying: false)
-        try? house.catalogue.close()
+        house.catalogue.close()
         withExtendedLifetime(small) {}
     }
 }

@@ -32,7 +32,7 @@ struct CardImport: Sendable {
         var outcome = CardOutcome()
         do {
             let catalogue = try Catalogue.openForReading(String(decoding: plan.catalogue.bytes, as: UTF8.self))
-            defer { try? catalogue.close() }
+            defer { catalogue.close() }
             var before = ImportProgress()
             for (path, root) in directories where outcome.end == .complete {
                 try bring(path, root, catalogue, &outcome, &before)

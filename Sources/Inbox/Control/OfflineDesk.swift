@@ -65,7 +65,7 @@ package enum OfflineDesk {
             subsystem: Subsystem(
                 name: "catalogue", queue: MonitorQueue(label: "photo-inbox.catalogue"), isVital: false))
         let asker = Asker(lookingUp: geteuid())
-        defer { try? catalogue.close() }
+        defer { catalogue.close() }
         switch request.command {
         case .pause(let inbox): return try await setPaused(true, inbox, request.isDryRun, settings, writer, asker)
         case .resume(let inbox): return try await setPaused(false, inbox, request.isDryRun, settings, writer, asker)

@@ -396,7 +396,7 @@ package actor Daemon {
         RuntimeFile.pid.remove(from: runtime)
         await signals.stop()
         await keepCatalogue()
-        do { try catalogue.close() } catch { log.logger.warning("closing the catalogue: \(error), continuing") }
+        catalogue.close()
         let left = MonitorRegistry.shared.descriptions().map { "\($0.kind) \"\($0.label)\"" }
         if !left.isEmpty { log.logger.error("monitors left alive: \(left.joined(separator: ", "))") }
         log.stopped(monitorsLeft: left.count)

@@ -54,7 +54,7 @@ package final class CatalogueRebuilding {
 
     /// Lets `catalogue`, the new one, go: the old one stays.
     package func discard(_ catalogue: Catalogue) throws {
-        try catalogue.close()
+        catalogue.close()
         let directory = try openParent()
         for suffix in ["", "-wal", "-shm"] { try? directory.unlink(new.name.addingSuffix(suffix)) }
     }
@@ -91,7 +91,7 @@ package final class CatalogueRebuilding {
     /// Takes over what people said of photos, and puts `catalogue`, the new one, in the old one's place.
     package func finish(_ catalogue: Catalogue, now: FileTime) throws -> Result {
         var result = Result()
-        try old?.close()
+        old?.close()
         if isThere {
             do throws(CatalogueError) { result.descriptions = try catalogue.takeOver(from: path) } catch {
                 result.withoutDescriptions = "\(error)"

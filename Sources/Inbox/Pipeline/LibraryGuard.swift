@@ -51,8 +51,14 @@ package final class LibraryGuard: Sendable {
         let staysSame = identity.isLasting || identity.mount != nil
         if staysSame, accepted.withLock({ $0[path] }) == identity { return nil }
         let found = KnownLibrary(identity, path)
-        let isKnown = try catalogue.library(at: path) == found
+        let known = try catalogue.library(at: path)
+        let isKnown = known == found
         if !isKnown || !identity.isLasting { try requireMarks(in: root, at: path, isKnown) }
+        if let known, !identity.isOnFileSystem(of: known), try !Self.isMountPoint(root),
+            try catalogue.lastFiled(into: path, limit: 1).isEmpty
+        {
+            throw Refusal(path: path, description: "the file system that was there is not mounted")
+        }
         accepted.withLock { $0[path] = identity }
         return isKnown ? nil : found
     }
@@ -87,6 +93,10 @@ package final class LibraryGuard: Sendable {
                 description:
                     "another directory lies there, with \(held) of the \(last.count) photos that were filed last")
         }
+    }
+
+    private static func isMountPoint(_ root: borrowing OwnedDescriptor) throws(SystemCallError) -> Bool {
+        try FileStatus(of: "..", in: root).device != FileStatus(of: root).device
     }
 
     /// Whether a photo is in the directory, among the first files of it.
@@ -270,6 +280,6 @@ package func acceptLibrary(of settings: Settings) throws -> BytePath? {
             if error.code == .noSuchFileOrDirectory { try catalogue.forgetLibrary(at: path) }
         }
     }
-    try catalogue.close()
+    catalogue.close()
     return library.path
 }

@@ -86,7 +86,7 @@ struct Places {
             // One that is not there is not made here: a wrong --state would look like an empty library.
             let reading = try Catalogue.openForReading(text)
             guard forRepair else { return reading }
-            try reading.close()
+            reading.close()
             return try Catalogue.openForRepair(text)
         } catch { throw CommandFailure(error, path: catalogue.escaped) }
     }
