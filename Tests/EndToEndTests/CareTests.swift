@@ -319,6 +319,21 @@ extension EndToEnd {
             #expect(try await ask(house, "search", "harbour").output.contains("2.jpg"))
         }
 
+        @Test("A photo that got another name since a rebuild was stopped is recorded by the next")
+        func renamedSinceStopped() async throws {
+            let (house, places) = try await filled()
+            // What a stopped run leaves, with all that it had recorded.
+            let left = house.path("st/catalogue.sqlite.rebuilding")
+            let database = house.path("st/catalogue.sqlite")
+            try runProgram(["/usr/bin/sqlite3", database, "VACUUM INTO '\(left)'"])
+            try move(places[1], to: "\(house.library)/\(Photos.day)/renamed.jpg")
+            let answer = try await ask(house, "rebuild", "--library", house.library)
+            #expect(answer.status == 0, "\(answer.output)")
+            let list = try await ask(house, "list", "--json")
+            #expect(list.output.contains("renamed.jpg"), "\(list.output)")
+            #expect(try await ask(house, "verify").output.contains("no damage"))
+        }
+
         @Test(
             "What root rebuilds belongs to the daemon's user, and the daemon goes on",
             .enabled(if: isRoot && canBeOrdinary, "skipped: needs root, and another user who can run the daemon"))

@@ -66,11 +66,11 @@ struct RebuildCommand: ParsableCommand {
             let recorded = try rebuilding.old?.totals().photos
             if isDry { return try foresee(library, rebuilding.old, recorded, display, interruption) }
             let catalogue = try rebuilding.begin(for: library)
-            let adoption = LibraryAdoption(of: try LibraryTree(library), into: catalogue, work: work(interruption))
-            let summary = try run(adoption, display, interruption)
-            // What an earlier run recorded may be gone by now.
+            // What an earlier run recorded may be gone by now, or have another name: that is recorded anew.
             try catalogue.strike(
                 try LibraryVerification(of: library, against: catalogue).missing().photos, at: Moment.now.wall)
+            let adoption = LibraryAdoption(of: try LibraryTree(library), into: catalogue, work: work(interruption))
+            let summary = try run(adoption, display, interruption)
             let now = try catalogue.totals().photos
             guard mayReplace(recorded, by: now, in: library, display) else {
                 try rebuilding.discard(catalogue)
