@@ -35,6 +35,18 @@ struct ProblemDeskTests {
         #expect(log.lines.filter { $0.contains(" is over") } == ["PI-402 is over", "PI-403 is over"])
     }
 
+    @Test("A library that is another directory and then missing is never well in between")
+    func oneAfterAnother() {
+        let desk = desk
+        desk.symptom(.library(failure: .replaced("another directory lies there")))
+        #expect(desk.rows(now: .now).map(\.code) == ["PI-406"])
+        desk.librarySeen(.missing)
+        #expect(desk.rows(now: .now).map(\.code) == ["PI-401"])
+        #expect(log.lines.filter { $0.hasPrefix("PI-401 ") }.count == 1)
+        desk.librarySeen(nil)
+        #expect(desk.rows(now: .now).isEmpty)
+    }
+
     @Test func subjectsAreTheirOwn() {
         let desk = desk
         desk.hookFailed("a", reason: "r")

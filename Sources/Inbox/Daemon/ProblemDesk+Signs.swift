@@ -60,10 +60,11 @@ extension ProblemDesk {
         case .other(let reason): rows[.libraryReadOnly] = common.merging([.reason: .text(reason)]) { $1 }
         }
         desk.withLock { $0.doubt.set(.library, failure != nil) }
-        for code in [
-            ProblemCode.libraryFull, .libraryReadOnly, .libraryFailing, .libraryMissing, .libraryReplaced, .placeTaken,
-            .libraryUnsuitable,
-        ] { set(code, rows[code]) }
+        setOne(
+            of: [
+                .libraryFull, .libraryReadOnly, .libraryFailing, .libraryMissing, .libraryReplaced, .placeTaken,
+                .libraryUnsuitable,
+            ], rows)
     }
 
     /// Whether the library stands at its path (nil), as was seen without writing there.
@@ -84,25 +85,21 @@ extension ProblemDesk {
     }
 
     private func catalogue(_ error: CatalogueError?) {
-        var full: [ProblemParameter: ProblemValue]?
-        var damaged: [ProblemParameter: ProblemValue]?
-        var replaced: [ProblemParameter: ProblemValue]?
+        var rows: [ProblemCode: [ProblemParameter: ProblemValue]] = [:]
         if let error {
             let path = desk.withLock { $0.settings?.catalogue ?? "" }
             let common: [ProblemParameter: ProblemValue] = [.path: .path(path), .count: .count(waitingCount())]
             switch error.code {
-            case .replaced: replaced = common.merging([.reason: .text(error.message)]) { $1 }
+            case .replaced: rows[.catalogueReplaced] = common.merging([.reason: .text(error.message)]) { $1 }
             case .diskFull:
-                full = common.merging([.free: .bytes(0), .needed: .bytes(200 << 20)]) { $1 }
+                rows[.catalogueFull] = common.merging([.free: .bytes(0), .needed: .bytes(200 << 20)]) { $1 }
             // Transient, or of one photo alone: it says nothing of the rest.
             case .busy, .alreadyRecorded, .beingFiled, .pathTaken, .noSuchIntent: return
-            default: damaged = common.merging([.reason: .text("\(error)")]) { $1 }
+            default: rows[.catalogueDamaged] = common.merging([.reason: .text("\(error)")]) { $1 }
             }
         }
         desk.withLock { $0.doubt.set(.catalogue, error?.mayHeal ?? false) }
-        set(.catalogueFull, full)
-        set(.catalogueDamaged, damaged)
-        set(.catalogueReplaced, replaced)
+        setOne(of: [.catalogueFull, .catalogueDamaged, .catalogueReplaced], rows)
     }
 
     /// Of all photos that the audit has looked at, these are not in the library as they were filed.

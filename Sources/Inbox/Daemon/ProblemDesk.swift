@@ -69,6 +69,23 @@ package final class ProblemDesk: Sendable {
         }
     }
 
+    /// Shows at most one of `codes`: the one that has a row. Where another of them was shown until now, it is shown
+    /// without its usual delay, so that nothing looks normal in between.
+    func setOne(of codes: [ProblemCode], _ rows: [ProblemCode: [ProblemParameter: ProblemValue]]) {
+        change { desk, now in
+            let isShown = desk.board.all.contains {
+                codes.contains($0.code) && $0.subject.isEmpty && now - $0.since >= $0.code.row.showAfter
+            }
+            for code in codes {
+                guard let row = rows[code] else {
+                    desk.board.clear(code)
+                    continue
+                }
+                desk.board.raise(code, row, at: isShown ? now - code.row.showAfter : now)
+            }
+        }
+    }
+
     /// Changes the board, then tells what has begun to be shown and what is no longer.
     func change(_ body: (inout Desk, _ now: Int64) -> Void) {
         let now = Moment.now.wall.seconds
