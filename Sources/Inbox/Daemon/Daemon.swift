@@ -386,7 +386,6 @@ package actor Daemon {
         if let last = generation.withLock({ $0 }) { _ = await last.stop(hurrying: signals.isSecondStop()) }
         generation.withLock { $0 = nil }
         await auditor.finished()
-        await libraryWatch.stop()
         await thumbnails.stop()
         await hooksEnd()
         await linksEnd()

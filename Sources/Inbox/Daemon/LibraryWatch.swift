@@ -16,8 +16,6 @@ final class LibraryWatch: Sendable {
     private let catalogue: CatalogueWriter
     private let problems: ProblemDesk
     private let isWaiting = Locked(false)
-    private let isStopped = Locked(false)
-    private let patience = MonitorQueue(label: "photo-inbox.library.end")
     private let isCensusWaiting = Locked(false)
     /// Device and inode of what was looked at last: another directory is counted anew.
     private let last = Locked<[UInt64]>([])
@@ -37,7 +35,6 @@ final class LibraryWatch: Sendable {
         guard let library, isWaiting.withLock({ $0.set() }) else { return }
         subsystem.queue.async { [self] in
             isWaiting.withLock { $0 = false }
-            if isStopped.withLock({ $0 }) { return }
             subsystem.enter("looking at \(library.path.escaped)")
             look(at: library.path)
             subsystem.idle()
@@ -91,19 +88,7 @@ final class LibraryWatch: Sendable {
             default: missed(.other("\(error)"))
             }
         } catch {
-            // The catalogue does not answer, which is told by those who need it.
-        }
-    }
-
-    /// Looks no more, and returns when the look that is under way has ended; after two seconds in any case, since a library
-    /// may not answer. Nothing may read the catalogue while the process ends.
-    func stop() async {
-        isStopped.withLock { $0 = true }
-        await withCheckedContinuation { done in
-            let waiting = Locked<CheckedContinuation<Void, Never>?>(done)
-            let resume: @Sendable () -> Void = { waiting.withLock { $0.take() }?.resume() }
-            subsystem.queue.async { resume() }
-            patience.after(.seconds(2)) { resume() }
+            // The catalogue does not answer, which those who need it report, or is closed, since the daemon stops.
         }
     }
 
