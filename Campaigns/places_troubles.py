@@ -233,6 +233,8 @@ def library_restored(world, rng):
     """The library is renamed, and what a backup has put in its place."""
     if not world.copies or world.undo_away or not world.leads_to_library() or world.library_path in world.mount_points():
         return None
+    if world.inner:
+        return None  # It would go with what is renamed.
     copy = rng.choice(world.copies)
     away = f"{world.library_path}.before{world.number}"
     world.number += 1
