@@ -42,6 +42,34 @@ struct CatalogueWriterTests {
         #expect(transactions < count / 2, "\(transactions) transactions for \(count) changes")
         withExtendedLifetime(scratch) {}
     }
+
+    @Test("Whoever hears of outcomes is called with the same stack after a thousand of them")
+    func evenStack() async throws {
+        let scratch = try ScratchDirectory()
+        let catalogue = try Catalogue.openForWriting(scratch.appending("c.sqlite"), now: .now)
+        let writer = CatalogueWriter(
+            catalogue,
+            subsystem: Subsystem(name: "catalogue", queue: MonitorQueue(label: "test.catalogue"), isVital: false))
+        let addresses = Locked<[UInt]>([])
+        writer.whenOutcomesAreRecorded {
+            var here = 0
+            let address = withUnsafePointer(to: &here) { UInt(bitPattern: $0) }
+            addresses.withLock { $0.append(address) }
+        }
+        for number in 0..<1000 {
+            let ended = EndedArrival(
+                key: ArrivalKey(inbox: "card", path: BytePath("\(number)")), outcome: .ignored, reason: "r",
+                ended: .now,
+                firstSeen: .now)
+            _ = try await writer.record(ended, photo: nil, sha256: nil, kept: nil)
+        }
+        // Which thread it is may change, and with it the stack, but not by what a call adds each time.
+        let heard = addresses.withLock { $0 }
+        #expect(heard.count == 1000)
+        let offsets = Set(heard.map { $0 % 4096 })
+        #expect(offsets.count < 8, "\(offsets.count) places on the stack")
+        withExtendedLifetime(scratch) {}
+    }
 }
 
 /// Opens when so many have come.

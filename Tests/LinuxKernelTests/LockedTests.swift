@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import LinuxKernel
 import TestSupport
 import Testing
@@ -25,6 +26,25 @@ struct LockedTests {
             isGivenUp.signal()
             isFree.wait()
             #expect(locked.withLock(waitingAtMost: .zero) { $0 } == 7)
+        }
+    }
+
+    /// A closure in a generic box is wrapped once more at each access, until calling it uses up the stack.
+    @Test("No box in the sources holds a closure as its value")
+    func noClosures() throws {
+        let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "Sources")
+        let all = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
+        let code = try all.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }
+            .map { try String(contentsOf: $0, encoding: .utf8) }.joined(separator: "\n")
+        let types = Set(code.matches(of: #/\b(?:struct|class|enum|actor) (\w+)/#).map(\.1))
+        let names = Set(code.matches(of: #/typealias (\w+) = [^\n]*->/#).map(\.1)).subtracting(types)
+        let boxes = code.matches(of: #/\b(?:Locked|QueueBound)(?:<([^\n]*)>|\(\s*\{)/#)
+        #expect(names.contains("Handler") && boxes.count > 20, "the search finds nothing")
+        for box in boxes {
+            let value = box.1 ?? "->"
+            #expect(!value.contains("->"), "\(box.0) holds a closure: put it into a structure")
+            #expect(!names.contains { value.split(separator: #/\W+/#).contains($0) }, "\(box.0) holds a closure")
         }
     }
 }

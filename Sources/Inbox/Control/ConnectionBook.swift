@@ -60,10 +60,7 @@ struct ConnectionBook {
 
     /// Of the user who has most: the one that came first of those that have not said what they want.
     private func victim() -> Int? {
-        let idle = connections.filter { _, connection in
-            if case .reading = connection.stage { return true }
-            return false
-        }
+        let idle = connections.filter { isReading($0.key) }
         let counts = Dictionary(grouping: idle.keys) { idle[$0]?.peer.user ?? 0 }
         return counts.max { $0.value.count < $1.value.count }?.value.min()
     }
@@ -115,6 +112,13 @@ struct ConnectionBook {
     mutating func sent(_ number: Int, at now: Instant) -> Step {
         guard case .answering(_, let isLast) = connections[number]?.stage else { return .wait }
         return answered(number, isLast: isLast, at: now)
+    }
+
+    /// Whether more may be received. Not while a request is in work or its answer waits to be read: what comes then
+    /// waits in the kernel, which makes its sender wait.
+    func isReading(_ number: Int) -> Bool {
+        if case .reading = connections[number]?.stage { return true }
+        return false
     }
 
     /// Those whose time is over.

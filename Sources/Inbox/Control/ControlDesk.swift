@@ -23,7 +23,8 @@ final class ControlDesk: Sendable {
     private let onChange: @Sendable () -> Void
     /// The group whose members may operate, as of the running configuration.
     private let operators = Locked<UInt32>(getegid())
-    private let reloading = Locked<Reload?>(nil)
+    /// Who reloads.
+    private let reloader = Locked<Reloader?>(nil)
     /// The state as JSON; nil where it is too large for an answer.
     private let stateReading: SharedReading<[UInt8]?>
     private let metricsReading: SharedReading<String>
@@ -49,11 +50,13 @@ final class ControlDesk: Sendable {
         operators.withLock { $0 = group }
     }
 
-    /// Who reloads: nil where the daemon is ending.
-    typealias Reload = @Sendable (_ asker: Asker, _ isDryRun: Bool) async -> ReloadOutcome?
+    struct Reloader {
+        /// Nil where the daemon is ending.
+        let reload: @Sendable (_ asker: Asker, _ isDryRun: Bool) async -> ReloadOutcome?
+    }
 
     /// Before the first request.
-    func reloads(by body: @escaping Reload) { reloading.withLock { $0 = body } }
+    func reload(by new: Reloader) { reloader.withLock { $0 = new } }
 
     /// The group of the control socket.
     var operatorGroup: UInt32 { operators.withLock { $0 } }
@@ -128,7 +131,7 @@ final class ControlDesk: Sendable {
 
     private func reload(_ peer: PeerCredentials, _ isDryRun: Bool) async -> ControlAnswer {
         let asker = await state.pauses.asker(peer.user)
-        guard let body = reloading.withLock({ $0 }), let outcome = await body(asker, isDryRun) else {
+        guard let outcome = await reloader.withLock({ $0 })?.reload(asker, isDryRun) else {
             return ControlAnswer(Self.notReady)
         }
         return ControlAnswer(outcome, isDryRun)

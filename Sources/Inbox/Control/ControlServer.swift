@@ -40,7 +40,7 @@ final class ControlServer: Sendable {
     private let monitors: QueueBound<[Int: ConnectionMonitor]>
     private let isStopped: QueueBound<Bool>
     /// Counts the connections whose descriptors are not closed yet, for the end.
-    private let leaving: QueueBound<(count: Int, done: (@Sendable () -> Void)?)>
+    private let leaving: QueueBound<(count: Int, done: CheckedContinuation<Void, Never>?)>
 
     /// How often deadlines are looked at.
     private static let tick = Duration.seconds(1)
@@ -88,7 +88,7 @@ final class ControlServer: Sendable {
                 for number in book.onQueue({ $0.all }) { end(number) }
                 leaving.onQueue {
                     $0.count += 2
-                    $0.done = { done.resume() }
+                    $0.done = done
                 }
                 listener.invalidate { self.left() }
                 clock.invalidate { self.left() }
@@ -126,6 +126,7 @@ final class ControlServer: Sendable {
         case .sent: act(book.onQueue { $0.sent(number, at: .now) }, number)
         case .ended: end(number)
         }
+        setReading(number)
     }
 
     private func act(_ step: ConnectionBook.Step, _ number: Int) {
@@ -135,8 +136,6 @@ final class ControlServer: Sendable {
         case .refuse(let answer): send(answer, to: number, andEnd: true)
         case .busy(let answer): send(answer, to: number, andEnd: false)
         case .work(let request, let peer):
-            // What comes meanwhile waits in the kernel.
-            monitors.onQueue { $0[number] }?.setReading(false)
             TaskQueue.start { [self] in
                 var answer = await handler(request, peer)
                 answer.id = request.id
@@ -150,8 +149,12 @@ final class ControlServer: Sendable {
         guard book.onQueue({ $0.worked(number, at: .now) }), let monitor = monitors.onQueue({ $0[number] }) else {
             return
         }
-        monitor.setReading(true)
         pass(bytes, to: monitor, number, andEnd: false)
+        setReading(number)
+    }
+
+    private func setReading(_ number: Int) {
+        monitors.onQueue { $0[number] }?.setReading(book.onQueue { $0.isReading(number) })
     }
 
     private func send(_ answer: ControlAnswer, to number: Int, andEnd isLast: Bool) {
@@ -182,12 +185,12 @@ final class ControlServer: Sendable {
     }
 
     private func left() {
-        let done: (@Sendable () -> Void)? = leaving.onQueue { leaving in
+        let done: CheckedContinuation<Void, Never>? = leaving.onQueue { leaving in
             leaving.count -= 1
             guard leaving.count == 0 else { return nil }
             defer { leaving.done = nil }
             return leaving.done
         }
-        done?()
+        done?.resume()
     }
 }

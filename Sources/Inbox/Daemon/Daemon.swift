@@ -225,12 +225,13 @@ package actor Daemon {
                 // Who may connect may look, so it is for operators alone unless a socket unit says otherwise.
                 listening = try makeSocket(at: state.settings.runtime.appending("control"))
             }
-            desk.reloads { [weak self] asker, isDryRun in
-                guard let self else { return nil }
-                if isDryRun { return await self.checkConfiguration() }
-                self.log.logger.notice("reading the configuration again, asked by \(asker.words)")
-                return await self.reload(asked: asker.words)
-            }
+            desk.reload(
+                by: ControlDesk.Reloader { [weak self] asker, isDryRun in
+                    guard let self else { return nil }
+                    if isDryRun { return await self.checkConfiguration() }
+                    self.log.logger.notice("reading the configuration again, asked by \(asker.words)")
+                    return await self.reload(asked: asker.words)
+                })
             let server = try ControlServer(owning: listening, subsystem: clients) { [desk] request, peer in
                 await desk.carryOut(request, for: peer)
             }

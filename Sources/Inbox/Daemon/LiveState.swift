@@ -36,8 +36,9 @@ package final class LiveState: Sendable {
     package let measures = MeasureBoard()
     package let cards = CardBoard()
     let lasting: [Subsystem]
-    /// What is told of small pictures; waits for nobody.
-    private let pictures = Locked<(@Sendable () -> DaemonState.Pictures?)?>(nil)
+    /// Describes the small pictures; waits for nobody.
+    private struct PictureSource { let describe: @Sendable () -> DaemonState.Pictures? }
+    private let pictures = Locked<PictureSource?>(nil)
     private let phase = Locked(Phase.starting)
     private let parts: Locked<Parts>
     private let configuration: BytePath?
@@ -56,7 +57,7 @@ package final class LiveState: Sendable {
     }
 
     func describePictures(by body: @escaping @Sendable () -> DaemonState.Pictures?) {
-        pictures.withLock { $0 = body }
+        pictures.withLock { $0 = PictureSource(describe: body) }
     }
 
     func enter(_ new: Phase) { phase.withLock { $0 = new } }
@@ -101,7 +102,7 @@ package final class LiveState: Sendable {
             liveness: watch?.liveness.map { DaemonState.Liveness($0, now: now) },
             library: parts.settings.library?.path.escaped ?? "",
             libraryFreeBytes: parts.settings.library.flatMap { problems.freeBytes(of: $0.path) },
-            pictures: pictures.withLock { $0 }?(),
+            pictures: pictures.withLock { $0 }?.describe(),
             inHand: (inFull ? Array(book.arrivals.values) : [])
                 .sorted { $0.firstSeen.monotonic < $1.firstSeen.monotonic }
                 .map { arrival in

@@ -65,7 +65,8 @@ actor CatalogueWriter {
     /// Intents that came to nothing and could not be closed then: while they stand, their contents cannot be filed.
     private var abandoned: [Int64] = []
     /// Called after files have got their outcomes, on this queue.
-    private nonisolated let outcomesRecorded = Locked<(@Sendable () -> Void)?>(nil)
+    private struct Listener { let call: @Sendable () -> Void }
+    private nonisolated let listener = Locked<Listener?>(nil)
     /// Contents that are being taken back out of the library just now.
     var takingBack: Set<[UInt8]> = []
 
@@ -79,7 +80,7 @@ actor CatalogueWriter {
 
     /// Has `handler` called whenever files have got their outcomes; it must wait for nobody. From any thread.
     nonisolated func whenOutcomesAreRecorded(_ handler: @escaping @Sendable () -> Void) {
-        outcomesRecorded.withLock { $0 = handler }
+        listener.withLock { $0 = Listener(call: handler) }
     }
 
     /// The photo with this content, if it was filed.
@@ -385,7 +386,7 @@ actor CatalogueWriter {
         if requests.contains(where: { $0.change.makesOutcomes }) { tellOutcomes() }
     }
 
-    private func tellOutcomes() { outcomesRecorded.withLock { $0 }?() }
+    private func tellOutcomes() { listener.withLock { $0 }?.call() }
 
     func perform<R>(
         _ step: String, _ body: () throws(CatalogueError) -> R

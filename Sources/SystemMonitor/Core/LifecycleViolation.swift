@@ -3,12 +3,13 @@ import LinuxKernel
 
 /// How broken rules are told: libdispatch itself traps without a word on Linux.
 public enum LifecycleViolation {
-    private static let sink = Locked<(@Sendable (String) -> Void)?>(nil)
+    private struct Sink { let report: @Sendable (String) -> Void }
+    private static let sink = Locked<Sink?>(nil)
 
     /// Sets who is told besides standard error, such as the journal. Called once per broken rule, on the thread that
     /// broke it, right before the process traps; it must not come back to the monitors, and must not wait for long.
     public static func setSink(_ new: @escaping @Sendable (String) -> Void) {
-        sink.withLock { $0 = new }
+        sink.withLock { $0 = Sink(report: new) }
     }
 
     /// Tells of the broken rule, then traps, in every build configuration.
@@ -17,7 +18,7 @@ public enum LifecycleViolation {
     ) -> Never {
         let message = "photo-inbox: \(subject); rule: \(rule.rawValue); \(site) at \(file):\(line)"
         writeToStandardError(message)
-        sink.withLock { $0 }?(message)
+        sink.withLock { $0 }?.report(message)
         fatalError("a rule of the monitors' lifecycle was broken", file: file, line: line)
     }
 
