@@ -69,6 +69,10 @@ class Daemon:
         """Returns once so many are recorded and none is left in the inbox."""
         self._until(lambda: not os.listdir(self.inbox) and self.recorded() >= count, "filed")
 
+    def await_empty(self):
+        """Returns once nothing is left in the inbox."""
+        self._until(lambda: not os.listdir(self.inbox), "filed", nap=0.002)
+
     def await_thumbnails(self, count):
         """Returns once so many small pictures are there."""
         def made():
@@ -76,12 +80,12 @@ class Daemon:
                        for name in names)
         self._until(lambda: made() >= count, "made small")
 
-    def _until(self, is_done, what, seconds=120):
+    def _until(self, is_done, what, seconds=120, nap=0.02):
         end = time.monotonic() + seconds
         while not is_done():
             if time.monotonic() > end or self.process.poll() is not None:
                 raise RuntimeError(f"not all photographs were {what}: {self.log_tail()}")
-            time.sleep(0.02)
+            time.sleep(nap)
 
     def stop(self):
         """Ends it and returns its exit status."""

@@ -168,10 +168,22 @@ def print_import(result):
     verdicts(result)
 
 
+def print_life(result):
+    print(f"\nOne daemon's life: {result['photos']:,} small JPEGs without a pause, {result['seconds'] / 60:.0f} min, "
+          f"{result['file_system']}")
+    blocks = result["blocks"]
+    shown = sorted({index for index in (0, 1, 2, 4, 9, 19, 49, 99) if index < len(blocks)} | {len(blocks) - 1})
+    table([("filed", "wall", "processor each", "resident", "at most")] + [
+        (f"{one['photos']:,}", f"{one['wall']:.1f} s", f"{one['processor'] / 1e6:.2f} ms", f"{one['resident'] / 2**20:.1f} MB",
+         f"{one['peak'] / 2**20:.1f} MB") for one in (blocks[index] for index in shown)])
+    verdicts(result)
+
+
 PARTS = {
     "filing": print_filing, "setup": print_setup, "memory": print_memory, "cpu": print_cpu, "latency": print_latency,
     "idle": print_idle, "thumbnails": print_thumbnails, "pipeline": print_pipeline, "catalogue": print_catalogue,
     "clients": print_clients, "dump": print_dump, "descriptions": print_descriptions, "import": print_import,
+    "life": print_life,
 }
 
 
