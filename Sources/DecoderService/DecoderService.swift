@@ -30,6 +30,8 @@ package enum DecoderService {
             tell("usage: photoinbox-decoder [--best-effort] --address-space BYTES (started by photoinboxd)")
             return .usage
         }
+        // `systemctl kill -s USR1 photoinboxd` reaches every process of the service; it is meant for the daemon.
+        for number in [SIGHUP, SIGUSR1, SIGUSR2] { signal(number, SIG_IGN) }
         var maker = maker
         do { try maker.prepare() } catch {
             tell("photoinbox-decoder: \(error)")

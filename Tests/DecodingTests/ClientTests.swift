@@ -38,6 +38,17 @@ struct ClientTests {
         }
     }
 
+    @Test("Signals that are meant for the daemon, and reach all of its service, end no decoder")
+    func signalsOfTheService() async throws {
+        try await DecoderHouse.with("decoder-probe") { (house) async throws in
+            _ = try await house.attempt("environment")
+            let process = try #require(house.client.snapshot().process)
+            for number in [SIGUSR1, SIGUSR2, SIGHUP] { kill(process, number) }
+            #expect(try await house.attempt("environment").refusal?.reason == "none")
+            #expect(house.client.snapshot().process == process)
+        }
+    }
+
     @Test func whatIsStoppedMeetsTheDeadline() async throws {
         try await DecoderHouse.with("decoder-probe", change: { $0.deadline = .milliseconds(300) }) {
             (house) async throws in
