@@ -140,9 +140,7 @@ campaign-service: release ## journald and the daemon killed under load in a boot
 campaign-seeded-bugs: ## faults put into a copy of the source, which the campaigns must catch: BUG
 	Campaigns/seeded_bugs.py $(BUG:%=--bug %)
 
-run: ## build and start in the foreground: drop photos into ./inbox, find them in ./library
-	@scripts/deps build
-	swift build -c release --static-swift-stdlib --product photoinboxd
+run: release ## build and start in the foreground: drop photos into ./inbox, find them in ./library
 	@mkdir -p inbox library
 	@exec $(release)/photoinboxd --inbox inbox --library library --state .photo-inbox
 

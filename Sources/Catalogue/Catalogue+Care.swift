@@ -112,7 +112,9 @@ extension Catalogue {
     package func photos(after id: Int64, limit: Int) throws(CatalogueError) -> [StoredPhoto] {
         try read("reading photos") { db in
             try Row.fetchAll(
-                db, sql: "SELECT * FROM photo WHERE id > ? AND superseded_at IS NULL ORDER BY id LIMIT ?",
+                db,
+                sql:
+                    "SELECT \(StoredPhoto.columns) FROM photo WHERE id > ? AND superseded_at IS NULL ORDER BY id LIMIT ?",
                 arguments: [id, limit]
             ).map { try StoredPhoto($0) }
         }

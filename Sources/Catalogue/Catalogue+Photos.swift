@@ -29,6 +29,17 @@ extension Catalogue {
         ).first
     }
 
+    /// At most two photos whose SHA-256 begins with these hexadecimal digits.
+    package func photos(withHashPrefix digits: String) throws(CatalogueError) -> [StoredPhoto] {
+        func bound(_ digit: String) -> Data? {
+            let all = digits + String(repeating: digit, count: max(0, 64 - digits.utf8.count))
+            return bytes(ofHexadecimal: all.utf8).map { Data($0) }
+        }
+        guard let first = bound("0"), let last = bound("f") else { return [] }
+        return try photos(
+            "WHERE sha256 BETWEEN ? AND ? AND superseded_at IS NULL AND role IS NOT 'sidecar' LIMIT 2", [first, last])
+    }
+
     /// The photo at this place of the library.
     package func photo(library: BytePath, path: BytePath) throws(CatalogueError) -> StoredPhoto? {
         try photos(
@@ -74,7 +85,7 @@ extension Catalogue {
 
     func photos(_ clause: String, _ arguments: StatementArguments) throws(CatalogueError) -> [StoredPhoto] {
         try read("reading photos") { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM photo \(clause)", arguments: arguments).map {
+            try Row.fetchAll(db, sql: "SELECT \(StoredPhoto.columns) FROM photo \(clause)", arguments: arguments).map {
                 try StoredPhoto($0)
             }
         }

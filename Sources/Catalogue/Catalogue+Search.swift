@@ -49,7 +49,7 @@ extension Catalogue {
             let (sql, arguments) = Self.statement(query)
             return try Row.fetchAll(db, sql: sql, arguments: arguments).map { row in
                 let photo = try (row["photo_id"] as Int64?).flatMap { id in
-                    try Row.fetchOne(db, sql: "SELECT * FROM photo WHERE id = ?", arguments: [id])
+                    try Row.fetchOne(db, sql: "SELECT \(StoredPhoto.columns) FROM photo WHERE id = ?", arguments: [id])
                         .map { try StoredPhoto($0) }
                 }
                 let outcome = try (row["outcome_id"] as Int64?).flatMap { id in
@@ -76,7 +76,10 @@ extension Catalogue {
     ) throws(CatalogueError) {
         try read("reading photos") { db in
             let photos = try Row.fetchCursor(
-                db, sql: "SELECT * FROM photo WHERE superseded_at IS NULL AND role IS NOT 'sidecar' ORDER BY id")
+                db,
+                sql: """
+                    SELECT \(StoredPhoto.columns) FROM photo WHERE superseded_at IS NULL AND role IS NOT 'sidecar' ORDER BY id
+                    """)
             let said = try db.makeStatement(sql: "SELECT * FROM description WHERE sha256 = ?")
             while let row = try photos.next() {
                 let photo = try StoredPhoto(row)

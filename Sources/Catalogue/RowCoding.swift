@@ -113,6 +113,11 @@ extension PhotoRecord {
 }
 
 extension StoredPhoto {
+    /// All columns of a photo, with the operation that filed it.
+    static let columns =
+        "*, (SELECT max(id) FROM outcome WHERE photo_id = photo.id AND outcome = 'filed') AS operation"
+
+    /// A row of ``columns``, or of the table alone.
     init(_ row: Row) throws {
         let superseded: Int64? = try row.optional("superseded_at")
         self.init(
@@ -120,7 +125,7 @@ extension StoredPhoto {
             sourceKept: try row.value("source_kept"),
             supersededAt: superseded.map { FileTime(nanosecondsSince1970: $0) },
             supersededBy: try row.optional("superseded_by"), undoneBy: try row.optional("undone_by"),
-            photo: try PhotoRecord(row))
+            operation: row["operation"], photo: try PhotoRecord(row))
     }
 }
 

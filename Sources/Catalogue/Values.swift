@@ -127,6 +127,8 @@ package struct StoredPhoto: Hashable, Sendable {
     package var supersededBy: Int64?
     /// The request that took it back out of the library, if it was that.
     package var undoneBy: Int64?
+    /// The operation that filed it, by whose number people know it; nil where it was not asked for.
+    package var operation: Int64?
     package let photo: PhotoRecord
 
     /// Whether its record was struck, since its file was nowhere.

@@ -15,7 +15,7 @@ struct CommandFailure: Error, Hashable {
     init(_ status: ExitStatus, _ message: String, action: String? = nil) {
         self.status = status
         self.message = message.hasSuffix(".") ? String(message.dropLast()) : message
-        self.action = action
+        self.action = action.map { DaemonAddress.asked.completing($0) }
     }
 
     /// For people: one line, unless the message has several.

@@ -262,7 +262,7 @@ struct PhotoInboxDaemon: ParsableCommand {
             daemon = try Daemon(
                 Daemon.Launch(
                     version: productVersion, options: options, settings: settings, service: service, sink: sink,
-                    log: InboxLog(logger), logReason: destination.reason),
+                    log: InboxLog(logger, of: options.address(settings)), logReason: destination.reason),
                 exit: { Self.end($0) })
         } catch {
             _ = sink.flush(within: .seconds(1))

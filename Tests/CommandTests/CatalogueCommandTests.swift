@@ -66,6 +66,9 @@ struct RecordedHouse {
             sourceIdentity: FileIdentity(inode: 1, size: 3_145_728, modified: moment, changed: moment))
     }
 
+    /// How proposed commands name this house's configuration.
+    var option: String { "--config \(directory.appending("photoinbox.toml"))" }
+
     /// Runs a command with this house's configuration.
     func run(_ arguments: [String], _ environment: [String: String] = [:]) async throws -> CommandResult {
         try await photoinbox(
@@ -83,9 +86,9 @@ struct RecordedHouse {
         #expect(result.status == 0)
         let lines = result.text.split(separator: "\n").map(String.init)
         #expect(lines.count == 3)
-        #expect(lines.first == "PHOTO  FILED             TAKEN         SIZE  INBOX  PLACE")
+        #expect(lines.first == "NUMBER  FILED             TAKEN         SIZE  INBOX  PLACE")
         #expect(lines.dropFirst().first?.hasSuffix("card   2026/11/odd\\n\\xff") == true)
-        #expect(lines.last == "    1  2025-11-21 13:07  2025-11-21  3.1 MB  card   2026/11/IMG_1.jpg")
+        #expect(lines.last == "     1  2025-11-21 13:07  2025-11-21  3.1 MB  card   2026/11/IMG_1.jpg")
     }
 
     @Test func listsWhatIsAskedFor() async throws {
@@ -128,13 +131,13 @@ struct RecordedHouse {
         ] { #expect(operation.text.contains(line + "\n"), "\(line)") }
         #expect(operation.text.contains("card/again.jpg: duplicate"))
         let same = try await house.run(["show", String(repeating: "01", count: 32)])
-        #expect(same.text.contains("photo  1\n"))
+        #expect(same.text.contains("number  \(house.filed.outcome)\n"))
         #expect(try await house.run(["show", "photo:1"]).text == same.text)
         let json = try await house.run(["show", "--json", "\(house.quarantined)"]).json()
         #expect((json["operation"] as? [String: Any])?["outcome"] as? String == "quarantined")
         #expect(json["photo"] is NSNull)
         #expect(try await house.run(["show", "999"]).status == 4)
-        #expect(try await house.run(["show", "IMG_1"]).status == 64)
+        #expect(try await house.run(["show", "IMG_1"]).status == 4)
     }
 
     @Test func countsByDay() async throws {
@@ -233,7 +236,7 @@ struct RecordedHouse {
         let known = try await house.run(["explain", "library/2026/11/IMG_1.jpg"])
         #expect(known.status == 0)
         #expect(known.text.contains("/library/2026/11/IMG_1.jpg: filed 2025-11-21 13:07 from card/DCIM/IMG_1.jpg\n"))
-        #expect(known.text.contains("photoinbox show \(house.filed.outcome)\n"))
+        #expect(known.text.contains("photoinbox show \(house.option) \(house.filed.outcome)\n"))
         let unknown = try await house.run(["explain", "library/2026/11/by-hand.jpg"])
         #expect(unknown.status == 4)
         #expect(unknown.text.contains("was not filed by photoinboxd"))
@@ -293,7 +296,7 @@ struct RecordedHouse {
             let result = try await house.run([command])
             #expect(result.status == 69)
             #expect(result.output.isEmpty)
-            #expect(result.errors.hasSuffix("photoinboxd is not running. Start it: sudo systemctl start photoinboxd\n"))
+            #expect(result.errors.hasSuffix("photoinboxd is not running. Start it: photoinboxd \(house.option)\n"))
         }
         // A process number that was left behind, and is somebody else's by now, is not signalled: it would be ended.
         try write("\(getpid())\n", to: Array(house.directory.appending("state/run/photoinboxd.pid").utf8))

@@ -68,7 +68,7 @@ import Testing
         let list = try await photoinbox(["top", "--view", "nix"], in: ScratchDirectory())
         #expect(list.status == 64 && list.errors.contains("following: inboxes, files, "), "\(list.errors)")
         #expect(list.errors.split(separator: "\n").count == 1)
-        let object = try await photoinbox(["show", "--json", "x"], in: ScratchDirectory())
+        let object = try await photoinbox(["show", "--json"], in: ScratchDirectory())
         let error = try JSONSerialization.jsonObject(with: Data(object.errors.utf8)) as? [String: Any]
         #expect((error?["error"] as? [String: Any])?["exit_status"] as? Int == 64)
     }

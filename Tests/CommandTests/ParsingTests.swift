@@ -111,13 +111,17 @@ import Testing
     }
 
     @Test func readsIdentifiers() {
-        #expect(ShowCommand.Subject("8841") == .operation(8841))
-        #expect(ShowCommand.Subject("photo:12") == .photo(12))
+        func subject(_ text: String) -> OperationArgument.Subject? { OperationArgument(argument: text)?.subject }
+        #expect(subject("8841") == .number(8841))
+        #expect(subject("photo:12") == .photo(12))
         let hash = String(repeating: "0a", count: 32)
-        #expect(ShowCommand.Subject(hash) == .content(Array(repeating: 10, count: 32)))
-        for text in ["", "0", "-1", "photo:", "photo:x", "abc", String(repeating: "+a", count: 32), hash + "0"] {
-            #expect(ShowCommand.Subject(text) == nil, "\(text)")
+        for digits in [hash, "0a0a0a0a", "E3B0C4429"] {
+            #expect(subject(digits) == .content(digits, else: BytePath(digits)))
         }
+        for text in ["0", "-1", "photo:x", "abc", "card/a.jpg", String(repeating: "+a", count: 32), hash + "0"] {
+            #expect(subject(text) == .file(BytePath(text)), "\(text)")
+        }
+        #expect(subject("") == nil)
     }
 
     @Test func endsWithDocumentedStatus() {

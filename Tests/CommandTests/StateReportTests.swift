@@ -25,9 +25,9 @@ struct StateReportTests {
         var state = try JSONDecoder().decode(DaemonState.self, from: Data(text.utf8))
         state.inboxes = inboxes
         state.problems =
-            problems.visible(at: now).map { DaemonState.Problem($0, hiddenBy: nil, clock: .universal) }
+            problems.visible(at: now).map { DaemonState.Problem($0, hiddenBy: nil, clock: .universal, of: .system) }
             + problems.hidden(at: now).map {
-                DaemonState.Problem($0.problem, hiddenBy: $0.cause, clock: .universal)
+                DaemonState.Problem($0.problem, hiddenBy: $0.cause, clock: .universal, of: .system)
             }
         return StateReport(state)
     }

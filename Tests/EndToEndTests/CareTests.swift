@@ -194,7 +194,8 @@ extension EndToEnd {
             answer = try await ask(house, "verify", "--repair", "--yes")
             #expect(
                 answer.status == 0 && answer.output.contains("2 struck")
-                    && answer.output.contains("photoinbox adopt \(house.library)"), "\(answer)")
+                    && answer.output.contains("photoinbox adopt --state \(house.path("st")) \(house.library)"),
+                "\(answer)")
             #expect(try await ask(house, "verify").output.contains("2 photos"))
             #expect(try await ask(house, "show", "photo:1").output.contains("its record was struck"))
             for (place, data) in zip(places, kept).prefix(2) { try write(data, to: place) }

@@ -40,6 +40,23 @@ extension EndToEnd {
             #expect(down.ending == .status(69) && down.text.contains("not running"), "\(down.lines)")
         }
 
+        @Test(
+            "A daemon that was started with flags says how to ask it, and its inboxes are found before its first dump")
+        func startedWithFlags() async throws {
+            let house = try House()
+            let daemon = try await house.start("--patience", "1m")
+            let hint = try await daemon.line(holding: "ask it from another terminal: ")
+            let command = try #require(hint.firstMatch(of: #/terminal: (.*)  logger=/#)?.1)
+            let asked = try RunningProgram(["/bin/sh", "-c", String(command)])
+            #expect(try await asked.ending(within: 60) == .status(0), "\(hint): \(asked.lines)")
+            let photo = try Photos.unique(1)
+            try house.drop(photo.prefix(photo.count / 2), as: "cut.jpg")
+            try await daemon.line(holding: "deferred inbox/cut.jpg")
+            let retried = try await ask(house, "retry", "inbox/cut.jpg")
+            #expect(retried.ending == .status(0), "\(retried.lines)")
+            try await daemon.stop()
+        }
+
         @Test("A second daemon on the same state directory is refused, and harms nothing")
         func secondDaemon() async throws {
             let house = try House()

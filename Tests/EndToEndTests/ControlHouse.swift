@@ -43,6 +43,11 @@ extension House {
         return CommandResult(lines: program.lines, ending: ending)
     }
 
+    /// A command as our own output proposes it to somebody who asked with this configuration.
+    func proposed(_ command: String, _ arguments: String) -> String {
+        "photoinbox \(command) --config \(path("photoinbox.toml")) \(arguments)"
+    }
+
     /// Every file below the house that has these bytes, by its path.
     func places(of data: Data) -> [String] {
         Tree.files(below: root).filter { $0.value == data }.map(\.key).sorted()

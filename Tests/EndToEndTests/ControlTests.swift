@@ -24,12 +24,13 @@ extension EndToEnd {
             #expect(state.program.status.contains("card paused"))
             let status = try await house.ask("status")
             #expect(
-                status.status == 0 && status.text.contains("paused") && status.text.contains("photoinbox resume card"))
+                status.status == 0 && status.text.contains("paused")
+                    && status.text.contains(house.proposed("resume", "card")))
             #expect(state.inHand.allSatisfy { $0.what == "waits: its inbox is paused" })
             let waiting = try await house.ask("explain", "card/0.jpg")
             #expect(
                 waiting.text.hasPrefix("card/0.jpg: waits, since its inbox is paused\n")
-                    && waiting.text.contains(" now  photoinbox resume card"), "\(waiting.lines)")
+                    && waiting.text.contains(" now  " + house.proposed("resume", "card")), "\(waiting.lines)")
             let again = try await house.ask("pause", "card")
             #expect(again.status == 0 && again.text.contains("paused already"))
 
@@ -76,7 +77,7 @@ extension EndToEnd {
             try house.drop(cut, as: "sub/cut.jpg")
             try await daemon.line(holding: "quarantined card/sub/cut.jpg")
             let explained = try await house.ask("explain", "card/sub/cut.jpg")
-            #expect(explained.text.contains("photoinbox release 1 --as-is"), "\(explained.lines)")
+            #expect(explained.text.contains(house.proposed("release", "1 --as-is")), "\(explained.lines)")
 
             let dry = try await house.ask("release", "1", "--dry-run")
             #expect(dry.status == 0 && dry.text.contains("\(house.inbox)/sub/cut.jpg"), "\(dry.lines)")
@@ -90,9 +91,12 @@ extension EndToEnd {
 
             let twice = try await house.ask("release", "1", "--json")
             #expect(twice.status == 4 && twice.text.contains("released already"), "\(twice.lines)")
+            let waiting = try await house.ask("list", "--outcome", "quarantined")
+            #expect(waiting.lines.count == 2 && waiting.lines[1].hasPrefix("     2  "), "\(waiting.lines)")
             let asIs = try await house.ask("release", "2", "--as-is")
             #expect(asIs.status == 0 && asIs.text.contains("filed as it is"), "\(asIs.lines)")
             try await daemon.line(holding: "filed card/sub/cut.jpg as ")
+            #expect(try await house.ask("list", "--outcome", "quarantined").status == 4)
             #expect(house.places(of: cut).count == 1 && house.files(in: house.library).count == 1)
             let shown = try await house.ask("show", "3")
             #expect(shown.text.contains("released by "), "\(shown.lines)")
@@ -113,7 +117,7 @@ extension EndToEnd {
             let unsure = try await house.ask("discard", "2")
             #expect(unsure.status == 64 && unsure.text.contains("--yes"))
             let filed = try await house.ask("discard", "1", "--yes")
-            #expect(filed.status == 1 && filed.text.contains("photoinbox undo 1"), "\(filed.lines)")
+            #expect(filed.status == 1 && filed.text.contains(house.proposed("undo", "1")), "\(filed.lines)")
             let done = try await house.ask("discard", "2", "--yes", "--json")
             let there = try await house.ask("explain", house.path("trash/card/b.jpg"))
             #expect(there.status == 0 && there.text.contains("discarded"), "\(there.lines)")
@@ -127,6 +131,61 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
+        @Test("One number is a photo's everywhere; its place and the beginning of its SHA-256 do as well")
+        func oneNumber() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: House.oneCard)
+            let photos = try (0..<3).map { try Photos.unique($0) }
+            for (data, name) in [
+                (photos[0], "a.jpg"), (photos[0], "b.jpg"), (photos[1], "c.jpg"), (photos[2], "d.jpg"),
+            ] {
+                try house.drop(data, as: name)
+                try await daemon.line(holding: name == "b.jpg" ? "duplicate card/b.jpg" : "filed card/\(name)")
+            }
+            // After a duplicate, the catalogue's own numbers of photos are others.
+            let list = try await house.ask("list")
+            let number = try #require(list.lines.first { $0.hasSuffix("d.jpg") }?.split(separator: " ").first)
+            #expect(number == "4", "\(list.lines)")
+            #expect(try await house.ask("search", "--name", "d.jpg").text.contains("\n     \(number)"))
+            #expect(try await house.ask("show", String(number)).text.contains("card/d.jpg"))
+            let json = try await house.ask("list", "--json")
+            #expect(json.text.contains("\"operation\":4"), "\(json.lines)")
+            let place = "\(house.library)/\(Photos.day)/d.jpg"
+            let hash = String(try #require(json.text.firstMatch(of: #/"sha256":"([0-9a-f]{10})/#)?.1))
+            for name in [place, "card/d.jpg", hash] {
+                let dry = try await house.ask("undo", name, "--dry-run")
+                #expect(dry.status == 0 && dry.text.contains("card/d.jpg"), "\(name): \(dry.lines)")
+                #expect(try await house.ask("show", name).text.contains("\(Photos.day)/d.jpg"), "\(name)")
+            }
+            #expect(try await house.ask("undo", "0123456789", "--dry-run").status == 4)
+            #expect(try await house.ask("undo", "card/b.jpg").status == 4, "a duplicate was not filed")
+            #expect(try await house.ask("discard", "card/b.jpg", "--yes").status == 0)
+            try await daemon.stop()
+        }
+
+        @Test("At a terminal, what would be done is shown and asked; a proposed command works when pasted")
+        func pastedAndAsked() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: House.oneCard)
+            let photo = try Photos.unique(1)
+            try house.drop(photo, as: "a.jpg")
+            try await daemon.line(holding: "filed card/a.jpg")
+            let explained = try await house.ask("explain", "card/a.jpg")
+            let proposed = try #require(explained.lines.first { $0.contains("photoinbox undo ") })
+            let command = proposed[try #require(proposed.range(of: "photoinbox undo")).lowerBound...]
+            let program = BuiltPrograms.path("photoinbox")
+            for (answer, place) in [("n\r", "library/\(Photos.day)/a.jpg"), ("y\r", "returned/card/a.jpg")] {
+                let terminal = try PseudoTerminal(
+                    ["/bin/sh", "-c", "\(program)\(command.dropFirst("photoinbox".count))"], columns: 200)
+                try await terminal.wait(for: "would be taken back: card/a.jpg")
+                try await terminal.wait(for: "[y/N]")
+                terminal.type(answer)
+                #expect(try await terminal.ending() == .status(answer == "y\r" ? 0 : 1))
+                #expect(house.places(of: photo) == [place])
+            }
+            try await daemon.stop()
+        }
+
         @Test("Undo: out of the library into returned/, and the same photo can be filed anew")
         func undo() async throws {
             let house = try House()
@@ -135,7 +194,7 @@ extension EndToEnd {
             try house.drop(photo, as: "a.jpg")
             try await daemon.line(holding: "filed card/a.jpg")
             let explained = try await house.ask("explain", "card/a.jpg")
-            #expect(explained.text.contains("photoinbox undo 1"), "\(explained.lines)")
+            #expect(explained.text.contains(house.proposed("undo", "1")), "\(explained.lines)")
             let dry = try await house.ask("undo", "1", "--dry-run")
             #expect(dry.status == 0 && house.places(of: photo) == ["library/\(Photos.day)/a.jpg"])
             let done = try await house.ask("undo", "1")
@@ -146,7 +205,8 @@ extension EndToEnd {
             #expect(told.text.contains("taken back") && told.text.contains("returned/card/a.jpg"), "\(told.lines)")
             let there = try await house.ask("explain", house.path("returned/card/a.jpg"))
             #expect(there.status == 0 && there.text.contains("taken back"), "\(there.lines)")
-            #expect(there.text.contains("card/a.jpg") && there.text.contains("photoinbox show 1"), "\(there.lines)")
+            #expect(
+                there.text.contains("card/a.jpg") && there.text.contains(house.proposed("show", "1")), "\(there.lines)")
             let twice = try await house.ask("undo", "1")
             #expect(twice.status == 4 && twice.text.contains("taken back already"), "\(twice.lines)")
             let none = try await house.ask("undo", "77")
@@ -173,7 +233,8 @@ extension EndToEnd {
             }
             #expect(daemon.count(of: "filed as one with") == 4)
             func number(of name: String) async throws -> String {
-                let command = try await house.ask("explain", "card/\(name)").text.split(separator: "photoinbox undo ")
+                let command = try await house.ask("explain", "card/\(name)").text.split(
+                    separator: house.proposed("undo", ""))
                 return String(try #require(command.last?.prefix { $0.isNumber }))
             }
             let jpeg = try await number(of: "DSC_1.JPG")
@@ -253,7 +314,9 @@ extension EndToEnd {
             try await daemon.line(holding: "filed card/a.jpg")
             try await daemon.stop()
             let rescan = try await house.ask("rescan")
-            #expect(rescan.status == 69 && rescan.text.contains("systemctl start photoinboxd"), "\(rescan.lines)")
+            #expect(
+                rescan.status == 69 && rescan.text.contains("photoinboxd --config \(house.path("photoinbox.toml"))"),
+                "\(rescan.lines)")
             let undone = try await house.ask("undo", "1")
             #expect(undone.status == 0, "\(undone.lines)")
             #expect(house.places(of: photo) == ["returned/card/a.jpg"])

@@ -1,6 +1,7 @@
 package import FileValues
 import Glibc
 import LinuxKernel
+package import Reporting
 package import Settings
 
 /// Where the settings come from: a file, flags over it. Read again at each reload.
@@ -26,6 +27,11 @@ package struct DaemonOptions: Sendable {
         if let file { return file }
         guard inboxes.isEmpty else { return nil }
         return (try? FileStatus(at: Self.standardFile, followingLinks: true)) == nil ? nil : Self.standardFile
+    }
+
+    /// How people reach a daemon with these settings.
+    package func address(_ settings: Settings) -> DaemonAddress {
+        effectiveFile.map { DaemonAddress(configuration: $0, context) } ?? .state(settings.state.escaped)
     }
 
     /// Reads and checks everything, directories included. Throws every mistake at once; gives back the warnings.
@@ -73,5 +79,18 @@ package struct DaemonOptions: Sendable {
             filled += count
         }
         return Array(content[..<filled])
+    }
+}
+
+extension DaemonAddress {
+    /// The daemon of the configuration `file`.
+    package init(configuration file: BytePath, _ context: SettingsContext) {
+        let path = file.isAbsolute ? file : context.workingDirectory.appending(file)
+        self =
+            switch StandardPlaces(of: path, home: context.home) {
+            case .instance(let name): .instance(name, configuration: path.escaped)
+            case .user: .user
+            case nil: path == StandardPlaces.systemFile ? .system : .configuration(path.escaped)
+            }
     }
 }

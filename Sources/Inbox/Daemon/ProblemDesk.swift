@@ -110,8 +110,9 @@ package final class ProblemDesk: Sendable {
         let board = desk.withLock { $0.board }
         let seconds = now.wall.seconds
         let clock = LocalClock(offset: offsetOfLocalZone(seconds))
-        return board.visible(at: seconds).map { DaemonState.Problem($0, hiddenBy: nil, clock: clock) }
-            + board.hidden(at: seconds).map { DaemonState.Problem($0.problem, hiddenBy: $0.cause, clock: clock) }
+        let all: [(problem: Problem, cause: ProblemCode?)] =
+            board.visible(at: seconds).map { ($0, nil) } + board.hidden(at: seconds).map { ($0.problem, $0.cause) }
+        return all.map { DaemonState.Problem($0.problem, hiddenBy: $0.cause, clock: clock, of: log.address) }
     }
 
     /// What is told as failing, and is to be tried where no photo shows whether it still does.
@@ -136,11 +137,12 @@ package final class ProblemDesk: Sendable {
 }
 
 extension DaemonState.Problem {
-    init(_ problem: Problem, hiddenBy cause: ProblemCode?, clock: LocalClock) {
+    init(_ problem: Problem, hiddenBy cause: ProblemCode?, clock: LocalClock, of address: DaemonAddress) {
         self.init(
             code: problem.code.rawValue, severity: problem.severity.rawValue,
             subject: problem.subject.isEmpty ? nil : problem.subject, what: problem.title(clock: clock),
-            effect: problem.effect(clock: clock), action: problem.action(clock: clock), see: problem.code.row.see,
+            effect: problem.effect(clock: clock), action: address.completing(problem.action(clock: clock)),
+            see: problem.code.row.see,
             since: FileTime(seconds: problem.since, nanoseconds: 0).rfc3339, hiddenBy: cause?.rawValue)
     }
 }

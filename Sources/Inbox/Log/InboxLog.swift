@@ -1,8 +1,9 @@
 import Catalogue
 import ControlProtocol
 import FileValues
+import LinuxKernel
 package import Logging
-import Reporting
+package import Reporting
 import Settings
 import SystemMonitor
 import Systemd
@@ -13,8 +14,12 @@ import Systemd
 /// state, info for outcomes, debug for the rest. A tolerated failure ends with "continuing".
 package struct InboxLog: Sendable {
     package let logger: Logger
+    /// The daemon that speaks, for the commands that it proposes.
+    let address: DaemonAddress
 
-    package init(_ logger: Logger) { self.logger = logger }
+    package init(_ logger: Logger, of address: DaemonAddress = .system) {
+        (self.logger, self.address) = (logger, address)
+    }
 
     /// An arrival has its outcome.
     package func outcome(_ record: EndedArrival) {
@@ -66,6 +71,12 @@ extension InboxLog {
             ? "ready, but no inbox is configured: there is nothing to do"
             : "ready: drop photos into \(inboxes); they are filed in \(settings.library?.path.escaped ?? "")"
         logger.log(.notice, .ready, "\(text)")
+        guard address.isByHand else { return }
+        let beside = programBeside("photoinbox")
+        let program = (try? FileStatus(at: beside)) == nil ? "photoinbox" : shellQuoted(beside.escaped)
+        logger.notice(
+            "ask it from another terminal: \(program)\(address.completing("photoinbox status").dropFirst("photoinbox".count))"
+        )
     }
 
     /// Everything was let go.
@@ -113,7 +124,7 @@ extension InboxLog {
             case .stopped: .error
             }
         let (title, effect) = (problem.title(clock: clock), problem.effect(clock: clock))
-        let action = problem.action(clock: clock)
+        let action = address.completing(problem.action(clock: clock))
         logger.log(
             level, .problemRaised, "\(problem.code.rawValue) \(title). Effect: \(effect). Action: \(action)",
             // The last three for `journalctl -x`, whose text is one for all problems: units/photoinbox.catalog.

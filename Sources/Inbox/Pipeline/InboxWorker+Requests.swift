@@ -168,10 +168,11 @@ extension InboxWorker {
                 throw RequestRefusal(.failed, "operation \(id) filed nothing: its outcome is \(kind)", action: other)
             }
             guard photo.photo.library == places.library else {
-                throw RequestRefusal(.failed, "photo \(photo.id) is in another library, \(photo.photo.library)")
+                throw RequestRefusal(
+                    .failed, "\(photo.photo.libraryPath) is in another library, \(photo.photo.library)")
             }
             if photo.supersededAt != nil {
-                throw RequestRefusal(.noMatch, "photo \(photo.id) is filed no longer; another took its place")
+                throw RequestRefusal(.noMatch, "\(photo.photo.libraryPath) is filed no longer; another took its place")
             }
             return Way(
                 sourceRoot: places.library, path: photo.photo.libraryPath, destinationRoot: places.returned,

@@ -1,6 +1,7 @@
 import ArgumentParser
 import ControlProtocol
 import FileValues
+import Glibc
 import Inbox
 import LinuxKernel
 import Reporting
@@ -16,18 +17,34 @@ struct Asking {
         self.output = output
     }
 
+    /// The same, once the person at the terminal, if there is one, has seen what would be done, and said yes.
+    func run(_ command: ControlCommand, isDryRun: Bool, unless consent: ConsentOption) throws {
+        if !isDryRun, !consent.yes, !output.json, isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 {
+            let foreseen = try answer(to: ControlRequest(command, isDryRun: true))
+            try printOut(text(foreseen, true))
+            guard Confirmation.ask("do that?", isJSON: false, ProgressDisplay(json: false)) else {
+                throw CommandFailure(.failed, "nothing was changed")
+            }
+        }
+        try run(command, isDryRun: isDryRun)
+    }
+
     /// Asks the daemon. Where none runs, does it here, if it can be done without one and this user may.
     func run(_ command: ControlCommand, isDryRun: Bool = false) throws {
-        let request = ControlRequest(command, isDryRun: isDryRun)
+        let answer = try answer(to: ControlRequest(command, isDryRun: isDryRun))
+        try printOut(output.json ? json(answer) : text(answer, isDryRun))
+        let status = ExitStatus(reported: answer.status)
+        if status != .ok { throw CommandEnd(status: status) }
+    }
+
+    private func answer(to request: ControlRequest) throws -> ControlAnswer {
         let answer: ControlAnswer
         do throws(CommandFailure) { answer = try ControlContact(places: places).ask(request) } catch {
             guard error.status == .unavailable, error == ControlContact.down else { throw error }
             answer = try withoutDaemon(request, error)
         }
         if let failure = CommandFailure(answer) { throw failure }
-        try printOut(output.json ? json(answer) : text(answer, isDryRun))
-        let status = ExitStatus(reported: answer.status)
-        if status != .ok { throw CommandEnd(status: status) }
+        return answer
     }
 
     private func withoutDaemon(_ request: ControlRequest, _ down: CommandFailure) throws -> ControlAnswer {
@@ -47,7 +64,7 @@ struct Asking {
                 if let to = item.to { text += "    to  \(to.escaped)\n" }
             }
         }
-        if let action = answer.action { text += "\(action)\n" }
+        if let action = answer.action { text += "\(DaemonAddress.asked.completing(action))\n" }
         return text
     }
 
@@ -61,7 +78,10 @@ struct Asking {
 
     /// An inbox by its name, or a file by its path or as INBOX/PATH.
     func subject(_ argument: RawArgument) throws(CommandFailure) -> ControlSubject {
-        let known = EvidenceSearch.knownPlaces(places.settings, DaemonContact(places: places).lastState())
+        let contact = DaemonContact(places: places)
+        // Without a configuration, the daemon alone knows its inboxes.
+        let state = places.settings == nil ? (try? contact.freshState()) ?? contact.lastState() : nil
+        let known = EvidenceSearch.knownPlaces(places.settings, state)
         let path = argument.path
         if let inbox = known.inboxes.first(where: { BytePath($0.name) == path }) { return .inbox(inbox.name) }
         let here = SettingsContext.ofProcess().workingDirectory
@@ -96,6 +116,12 @@ extension ControlAnswer.Item {
         if let to { fields += JSONField.path("to", to) }
         return .object(fields)
     }
+}
+
+/// Whether somebody has to be asked first.
+struct ConsentOption: ParsableArguments {
+    @Flag(help: "Do not ask.")
+    var yes = false
 }
 
 /// Whether anything is changed.

@@ -19,7 +19,8 @@ struct ListCommand: ParsableCommand {
           photoinbox list --json --limit 1000000 | jq -r '.photos[].path'
 
         Without --outcome, photos that are in the library are listed; with it, what became of files that came:
-        filed, duplicate, quarantined, ignored, withdrawn. OPERATION is what "show" takes.
+        filed, duplicate, quarantined, ignored, withdrawn. Of those that were quarantined, it lists what waits still.
+        NUMBER is what "show", "undo", "release" and "discard" take.
         --since takes a span (90s, 15m, 2h, 7d), yesterday, a date (2026-11-21) or a time (2026-11-21T14:07).
 
         EXIT STATUS:
@@ -79,11 +80,12 @@ struct ListCommand: ParsableCommand {
 
     private func photoTable(_ photos: [StoredPhoto], now: Int64) -> TextTable {
         var table = TextTable([
-            ("PHOTO", .right), ("FILED", .left), ("TAKEN", .left), ("SIZE", .right), ("INBOX", .left), ("PLACE", .left),
+            ("NUMBER", .right), ("FILED", .left), ("TAKEN", .left), ("SIZE", .right), ("INBOX", .left),
+            ("PLACE", .left),
         ])
         for photo in photos {
             table.add([
-                "\(photo.id)", shortTime(photo.filedAt, now: now),
+                photo.number, shortTime(photo.filedAt, now: now),
                 photo.photo.captured.map { String($0.local.prefix(10)) } ?? "unknown",
                 HumanText.bytes(photo.photo.size), shown(photo.photo.inbox), photo.photo.libraryPath.escaped,
             ])
@@ -93,7 +95,7 @@ struct ListCommand: ParsableCommand {
 
     private func outcomeTable(_ outcomes: [StoredOutcome], now: Int64) -> TextTable {
         var table = TextTable([
-            ("OPERATION", .right), ("TIME", .left), ("FILE", .left), ("OUTCOME", .left), ("REASON", .left),
+            ("NUMBER", .right), ("TIME", .left), ("FILE", .left), ("OUTCOME", .left), ("REASON", .left),
         ])
         for outcome in outcomes {
             let record = outcome.outcome

@@ -1,5 +1,7 @@
 import ArgumentParser
+import Catalogue
 import ControlProtocol
+import Glibc
 
 /// `photoinbox release OPERATION`: gives a quarantined file another try.
 struct ReleaseCommand: ParsableCommand {
@@ -33,11 +35,13 @@ struct ReleaseCommand: ParsableCommand {
     @Flag(name: .customLong("as-is"), help: "File it as it is, though it cannot be shown to be whole.")
     var isAsIs = false
 
-    @Argument(help: ArgumentHelp("Its number, as explain, list and the journal name it.", valueName: "operation"))
-    var operation: Int64
+    @Argument(help: OperationArgument.help)
+    var operation: OperationArgument
 
     func run() throws {
-        try Asking(places, output).run(.release(operation: operation, asIs: isAsIs), isDryRun: dryRun.isDryRun)
+        let asking = try Asking(places, output)
+        let number = try operation.number(asking.places, of: [.quarantined])
+        try asking.run(.release(operation: number, asIs: isAsIs), isDryRun: dryRun.isDryRun)
     }
 }
 
@@ -45,20 +49,21 @@ struct ReleaseCommand: ParsableCommand {
 struct DiscardCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "discard", abstract: "Throw a file that was set aside into the trash.",
-        usage: "photoinbox discard [OPTION…] OPERATION --yes")
+        usage: "photoinbox discard [OPTION…] OPERATION")
 
     static let lesson = """
         EXAMPLES:
-          photoinbox discard 8839 --yes                into the trash; deleted after trash = "30d" of [filing]
+          photoinbox discard 8839                      into the trash; deleted after trash = "30d" of [filing]
+          photoinbox discard 8839 --yes                the same without a question, as scripts must
           photoinbox discard 8839 --dry-run            where it would go
 
         It is never deleted at once: until it expires, it can be taken out of the trash by hand.
 
         EXIT STATUS:
           0   discarded
-          1   it cannot be
+          1   it cannot be, or the answer was no
           4   no such operation, or done already
-          64  without --yes, or wrong usage
+          64  wrong usage; without --yes, where nobody can be asked
           69  the daemon is not running
           75  busy
           77  no permission
@@ -69,17 +74,22 @@ struct DiscardCommand: ParsableCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var dryRun: DryRunOption
 
-    @Flag(help: "Really.")
-    var yes = false
+    @OptionGroup var consent: ConsentOption
 
-    @Argument(help: ArgumentHelp("Its number, as explain, list and the journal name it.", valueName: "operation"))
-    var operation: Int64
+    @Argument(help: OperationArgument.help)
+    var operation: OperationArgument
 
     func validate() throws {
-        if !yes, !dryRun.isDryRun { throw ValidationError("Give --yes if you mean it, or --dry-run to see.") }
+        if !consent.yes, !dryRun.isDryRun, output.json || isatty(STDIN_FILENO) == 0 {
+            throw ValidationError("Give --yes if you mean it, or --dry-run to see.")
+        }
     }
 
-    func run() throws { try Asking(places, output).run(.discard(operation: operation), isDryRun: dryRun.isDryRun) }
+    func run() throws {
+        let asking = try Asking(places, output)
+        let number = try operation.number(asking.places, of: [.quarantined, .duplicate])
+        try asking.run(.discard(operation: number), isDryRun: dryRun.isDryRun, unless: consent)
+    }
 }
 
 /// `photoinbox undo OPERATION`: takes a filed photo back out of the library.
@@ -93,13 +103,15 @@ struct UndoCommand: ParsableCommand {
           photoinbox undo 8841                         it goes to "returned" beside the quarantine, as it is
           photoinbox undo 8841 --dry-run               where it would go
           photoinbox undo 8841 --alone                 the JPEG, say, and not the raw file that came with it
-          photoinbox explain card/IMG_0412.CR3         tells its number
+          photoinbox undo /srv/photos/2026/11/2026-11-21/IMG_0412.CR3
+                                                       the same by its place, or by card/IMG_0412.CR3
+          photoinbox undo e3b0c442                     or by the beginning of its SHA-256
 
-        It does not go back to its inbox, where it would be filed again at once. The catalogue keeps who asked.
+        On a terminal it is said what would be done, and asked. It does not go back to its inbox, where it would be filed again at once. The catalogue keeps who asked.
 
         EXIT STATUS:
           0   taken back
-          1   it cannot be
+          1   it cannot be, or the answer was no
           3   some of the set was
           4   no such operation, or done already
           69  the daemon is not running
@@ -112,13 +124,17 @@ struct UndoCommand: ParsableCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var dryRun: DryRunOption
 
+    @OptionGroup var consent: ConsentOption
+
     @Flag(name: .customLong("alone"), help: "This file alone, not all of the set that it was filed with.")
     var isAlone = false
 
-    @Argument(help: ArgumentHelp("Its number, as explain, list and the journal name it.", valueName: "operation"))
-    var operation: Int64
+    @Argument(help: OperationArgument.help)
+    var operation: OperationArgument
 
     func run() throws {
-        try Asking(places, output).run(.undo(operation: operation, alone: isAlone), isDryRun: dryRun.isDryRun)
+        let asking = try Asking(places, output)
+        let number = try operation.number(asking.places, of: [.filed])
+        try asking.run(.undo(operation: number, alone: isAlone), isDryRun: dryRun.isDryRun, unless: consent)
     }
 }

@@ -4,18 +4,19 @@ import FileValues
 import Glibc
 import Reporting
 
-/// `photoinbox show ID`: everything that is known of one operation, or of one photo.
+/// `photoinbox show OPERATION`: everything that is known of one operation, or of one photo.
 struct ShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Show all that is known of an operation or a photo.",
-        usage: "photoinbox show [OPTION…] ID")
+        usage: "photoinbox show [OPTION…] OPERATION")
 
     static let lesson = """
         EXAMPLES:
-          photoinbox show 8841              an operation, by the number that explain, list and the journal name
-          photoinbox show photo:7712        a photo of the library, and all that came of its content
-          photoinbox show e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
-                                            the photo with this content, by the SHA-256 of the whole file
+          photoinbox show 8841              an operation, by the number that list, explain and the journal name
+          photoinbox show /srv/photos/2026/11/2026-11-21/IMG_0412.CR3
+                                            a photo of the library, and all that came of its content
+          photoinbox show e3b0c442          the same, by the beginning of the SHA-256 of the whole file
+          photoinbox show photo:7712        the same, by "id" of JSON
           photoinbox show --json 8841
 
         EXIT STATUS:
@@ -28,53 +29,24 @@ struct ShowCommand: ParsableCommand {
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: ArgumentHelp("An operation's number, photo:NUMBER, or a SHA-256.", valueName: "id"))
-    var id: String
-
-    /// What an identifier names.
-    enum Subject: Equatable {
-        case operation(Int64)
-        case photo(Int64)
-        case content([UInt8])
-
-        init?(_ text: String) {
-            if let number = Int64(text), number > 0 {
-                self = .operation(number)
-            } else if text.hasPrefix("photo:"), let number = Int64(text.dropFirst(6)), number > 0 {
-                self = .photo(number)
-            } else if text.utf8.count == 64, let bytes = bytes(ofHexadecimal: text.utf8) {
-                self = .content(bytes)
-            } else {
-                return nil
-            }
-        }
-    }
-
-    func validate() throws {
-        if Subject(id) == nil { throw ValidationError("ID is an operation's number, photo:NUMBER, or a SHA-256.") }
-    }
+    @Argument(help: OperationArgument.help)
+    var operation: OperationArgument
 
     func run() throws {
-        guard let subject = Subject(id) else { return }
         let found = try Places(places)
         let records = try Records(found)
-        var operation: StoredOutcome?
-        var photo: StoredPhoto?
-        switch subject {
-        case .operation(let number):
-            operation = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.outcome(id: number) }
-            if let id = operation?.outcome.photoID {
-                photo = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.photo(id: id) }
-            }
-        case .photo(let number):
-            photo = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.photo(id: number) }
-        case .content(let hash):
-            photo = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.photo(withHash: hash) }
-        }
-        guard operation != nil || photo != nil else {
+        let operations = try operation.operations(found)
+        guard let newest = operations.first else {
             throw CommandFailure(
-                .noMatch, "there is no \(subject.words)", action: "See what there is: photoinbox list")
+                .noMatch, "there is no \(self.operation.words)", action: "See what there is: photoinbox list")
         }
+        var photo: StoredPhoto?
+        if let id = newest.outcome.photoID {
+            photo = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.photo(id: id) }
+        }
+        // By its number, what became of one file is asked for; else what there is of a photo.
+        var operation: StoredOutcome? = newest
+        if photo != nil, !self.operation.isNumber { operation = nil }
         var history: [StoredOutcome] = []
         var set: [StoredPhoto] = []
         var said: PhotoDescription?
@@ -135,15 +107,5 @@ struct ShowCommand: ParsableCommand {
                     + other.outcome.outcome.rawValue)
         }
         return text
-    }
-}
-
-extension ShowCommand.Subject {
-    fileprivate var words: String {
-        switch self {
-        case .operation(let number): "operation \(number)"
-        case .photo(let number): "photo \(number)"
-        case .content: "photo with this content"
-        }
     }
 }

@@ -49,7 +49,11 @@ struct Records {
         while true {
             let recent = try ask { (catalogue) throws(CatalogueError) in try catalogue.recentOutcomes(limit: page) }
             let young = recent.prefix { outcome in since.map { outcome.outcome.at >= $0 } ?? true }
-            let found = young.filter { $0.outcome.outcome == kind && (inbox == nil || $0.outcome.inbox == inbox) }
+            var found: [StoredOutcome] = []
+            for one in young where one.outcome.outcome == kind && (inbox == nil || one.outcome.inbox == inbox) {
+                if kind == .quarantined, try !waits(one) { continue }
+                found.append(one)
+            }
             if found.count >= limit || young.count < page { return Array(found.prefix(limit)) }
             page *= 4
         }
@@ -57,6 +61,12 @@ struct Records {
 }
 
 extension Records {
+    /// Whether nobody has released or discarded a file that was quarantined.
+    private func waits(_ quarantined: StoredOutcome) throws(CommandFailure) -> Bool {
+        try ask { (catalogue) throws(CatalogueError) in try catalogue.requests(ofOutcome: quarantined.id) }
+            .allSatisfy { $0.step == .undone || ![.release, .discard].contains($0.request.what) }
+    }
+
     /// What became of a photo's renditions.
     func renditions(of photo: StoredPhoto, _ places: Places) throws(CommandFailure) -> [RenditionStanding] {
         let known = try ask { (catalogue) throws(CatalogueError) in try catalogue.renditions(ofPhoto: photo.id) }

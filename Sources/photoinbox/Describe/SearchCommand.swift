@@ -127,14 +127,14 @@ struct SearchCommand: ParsableCommand {
 
     private func photos(_ hits: [SearchHit]) -> TextTable {
         var table = TextTable([
-            ("PHOTO", .right), ("TAKEN", .left), ("STARS", .right), ("CAMERA", .left), ("TITLE", .left),
+            ("NUMBER", .right), ("TAKEN", .left), ("STARS", .right), ("CAMERA", .left), ("TITLE", .left),
             ("KEYWORDS", .left), ("PLACE", .left), ("FILE", .left),
         ])
         for hit in hits {
             guard let stored = hit.photo else { continue }
             let (photo, said) = (stored.photo, hit.description)
             table.add([
-                "\(stored.id)", String((photo.captured?.local ?? said?.taken ?? "unknown").prefix(10)),
+                stored.number, String((photo.captured?.local ?? said?.taken ?? "unknown").prefix(10)),
                 said?.rating.map { "\($0)" } ?? "", shown(photo.camera ?? ""), shown(said?.title ?? ""),
                 shown(said?.keywords.joined(separator: "; ") ?? ""), shown(said?.place ?? ""),
                 photo.libraryPath.escaped,
@@ -144,7 +144,7 @@ struct SearchCommand: ParsableCommand {
     }
 
     private func outcomes(_ hits: [SearchHit], _ now: Int64) -> TextTable {
-        var table = TextTable([("OPERATION", .right), ("TIME", .left), ("FILE", .left), ("REASON", .left)])
+        var table = TextTable([("NUMBER", .right), ("TIME", .left), ("FILE", .left), ("REASON", .left)])
         for hit in hits {
             guard let outcome = hit.outcome else { continue }
             table.add([

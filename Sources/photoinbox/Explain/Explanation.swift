@@ -200,10 +200,10 @@ struct Explanation {
         add("seen", Self.localTime(inHand.firstSeen, now: now))
         if inHand.stage == "settling", let rule = evidence.quietRule { add("rule", shown(rule)) }
         if evidence.waitsForResume, case .inbox(let inbox, _) = evidence.location {
-            add("now", "photoinbox resume \(shown(inbox.name))")
+            propose("now", "resume \(shown(inbox.name))")
         } else if inHand.stage == "deferred" {
             add("next", "it is looked at again at once when its bytes change")
-            add("now", "photoinbox retry \(shellQuoted(subject))")
+            propose("now", "retry \(shellQuoted(subject))")
         }
     }
 
@@ -236,13 +236,13 @@ struct Explanation {
         add("why", shown(stored.outcome.reason))
         if let destination = stored.outcome.destination { add("now at", destination.escaped) }
         add("best", "copy it again from where it came")
-        add("or", "photoinbox release \(stored.id) --as-is")
-        if stored.outcome.destination != nil { add("or", "photoinbox discard \(stored.id) --yes") }
+        propose("or", "release \(stored.id) --as-is")
+        if stored.outcome.destination != nil { propose("or", "discard \(stored.id) --yes") }
     }
 
     private mutating func addOutcomeRows() {
         // Where a photo came from is told by the filing that made it, not by the duplicates that followed.
-        let filing = verdict == .inLibrary ? evidence.outcomes.last { $0.outcome.outcome == .filed } : nil
+        let filing = verdict == .inLibrary ? evidence.outcomes.first { $0.outcome.outcome == .filed } : nil
         guard evidence.inHand == nil, let newest = filing ?? evidence.outcomes.first else { return }
         if case .setAside = evidence.location {
             add("from", "\(shown(newest.outcome.inbox))/\(newest.outcome.path.escaped)")
@@ -251,20 +251,25 @@ struct Explanation {
         }
         if verdict == .duplicate, let destination = newest.outcome.destination { add("now at", destination.escaped) }
         if verdict == .duplicate, newest.outcome.destination != nil {
-            add("discard", "photoinbox discard \(newest.id) --yes")
+            propose("discard", "discard \(newest.id) --yes")
         }
         if [.filed, .inLibrary].contains(verdict), newest.outcome.outcome == .filed, evidence.photo?.supersededAt == nil
         {
-            add("undo", "photoinbox undo \(newest.id)")
+            propose("undo", "undo \(newest.id)")
         }
         if verdict == .neverSeen {
             add("before", "\(shortTime(newest.outcome.at, now: now)) \(newest.outcome.outcome.rawValue)")
         }
         for hook in evidence.hooks { add("hook", hook.words(now: now, isDaemonDown: evidence.daemon == .down)) }
-        add("more", "photoinbox show \(newest.id)")
+        propose("more", "show \(newest.id)")
     }
 
     private mutating func add(_ label: String, _ text: String) { rows.append((label, text)) }
+
+    /// A row with a command to type.
+    private mutating func propose(_ label: String, _ command: String) {
+        add(label, DaemonAddress.asked.completing("photoinbox \(command)"))
+    }
 
     /// A time of the daemon's state, as people here read clocks.
     private static func localTime(_ text: String, now: Int64) -> String {

@@ -58,8 +58,12 @@ struct VerifyReport {
             case .unreadable(let reason): ("unreadable", reason)
             }
         try line(
-            word, stored.photo.libraryPath, remark: "photo:\(stored.id)" + (reason.map { ", \(shown($0))" } ?? ""),
-            [JSONField("photo", .integer(stored.id)), JSONField("reason", reason.map { .string($0) } ?? .null)])
+            word, stored.photo.libraryPath, remark: "number \(stored.number)" + (reason.map { ", \(shown($0))" } ?? ""),
+            [
+                JSONField("photo", .integer(stored.id)),
+                JSONField("operation", stored.operation.map { .integer($0) } ?? .null),
+                JSONField("reason", reason.map { .string($0) } ?? .null),
+            ])
     }
 
     func tell(_ finding: LibraryAdoption.Finding) throws {
@@ -121,7 +125,9 @@ struct VerifyReport {
                     + "\(HumanText.count(repaired.moved.count)) moved, \(HumanText.count(struck)) struck")
             if struck > 0, !isDry {
                 text.add(
-                    "undo", "put the files back where they were, then: photoinbox adopt \(shellQuoted(library.escaped))"
+                    "undo",
+                    DaemonAddress.asked.completing(
+                        "put the files back where they were, then: photoinbox adopt \(shellQuoted(library.escaped))")
                 )
             }
             if unstruck > 0 {
@@ -131,7 +137,9 @@ struct VerifyReport {
                         + "back from a backup, or repeat it with --yes")
             }
         } else if missing > 0 {
-            text.add("action", "bring them back from a backup, or: photoinbox verify --repair")
+            text.add(
+                "action",
+                DaemonAddress.asked.completing("bring them back from a backup, or: photoinbox verify --repair"))
         }
         if damaged > 0 { text.add("action", "bring them back from a backup; their records stay") }
         try printOut(text.rendered(style))

@@ -8,7 +8,8 @@ extension StoredPhoto {
     func json() -> JSONValue {
         .object(
             [
-                JSONField("id", .integer(id)), JSONField("filed_at", filedAt.json),
+                JSONField("id", .integer(id)), JSONField("operation", operation.map { .integer($0) } ?? .null),
+                JSONField("filed_at", filedAt.json),
                 JSONField("inbox", .string(photo.inbox)),
             ] + JSONField.path("source", photo.sourcePath) + JSONField.path("library", photo.library)
                 + JSONField.path("path", photo.libraryPath) + [

@@ -40,7 +40,7 @@ extension StoredRequest {
 extension StoredPhoto {
     /// One line for each thing known.
     func describe(in text: inout LabelledText, now: Int64) {
-        text.add("photo", "\(id)")
+        text.add("number", number)
         text.add("place", photo.library.appending(photo.libraryPath).escaped)
         text.add("from", "\(shown(photo.inbox))/\(photo.sourcePath.escaped)" + (sourceKept ? ", which is kept" : ""))
         text.add("filed", shortTime(filedAt, now: now))
@@ -85,11 +85,14 @@ extension PhotoDescription {
 }
 
 extension StoredPhoto {
-    /// As one of another's set: `2026/11/2026-11-21/IMG_1.CR3, raw, photo 7`.
+    /// As one of another's set: `2026/11/2026-11-21/IMG_1.CR3, raw, number 7`.
     var setWords: String {
-        [photo.libraryPath.escaped, photo.part.role.map { shown($0) }, "photo \(id)"].compactMap(\.self)
+        [photo.libraryPath.escaped, photo.part.role.map { shown($0) }, "number \(number)"].compactMap(\.self)
             .joined(separator: ", ")
     }
+
+    /// What commands take for it.
+    var number: String { operation.map { "\($0)" } ?? "photo:\(id)" }
 }
 
 extension OutcomeKind {

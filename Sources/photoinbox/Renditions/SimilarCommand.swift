@@ -106,7 +106,7 @@ struct SimilarCommand: ParsableCommand {
 
     private func text(_ groups: [[Member]], _ style: TextStyle) -> String {
         var table = TextTable([
-            ("GROUP", .right), ("BITS", .right), ("PHOTO", .right), ("PIXELS", .right), ("SIZE", .right),
+            ("GROUP", .right), ("BITS", .right), ("NUMBER", .right), ("PIXELS", .right), ("SIZE", .right),
             ("PLACE", .left),
         ])
         for (number, group) in groups.enumerated() {
@@ -114,7 +114,7 @@ struct SimilarCommand: ParsableCommand {
                 let photo = member.photo.photo
                 let pixels = photo.width.flatMap { width in photo.height.map { "\(width) × \($0)" } } ?? "unknown"
                 table.add([
-                    "\(number + 1)", "\(member.distance)", "\(member.photo.id)", pixels, HumanText.bytes(photo.size),
+                    "\(number + 1)", "\(member.distance)", member.photo.number, pixels, HumanText.bytes(photo.size),
                     photo.libraryPath.escaped,
                 ])
             }

@@ -130,7 +130,7 @@ struct TopRows {
                 .init("what", arrival.what), .init("since", when(arrival.since)),
                 .init("first seen", when(arrival.firstSeen)), .init("until", until(arrival.until)),
                 .init("tries", HumanText.count(arrival.attempts)),
-                .init("ask", "photoinbox explain \(shellQuoted(file))"),
+                .init("ask", DaemonAddress.asked.completing("photoinbox explain \(shellQuoted(file))")),
             ])
     }
 }

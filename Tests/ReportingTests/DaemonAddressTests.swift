@@ -1,0 +1,52 @@
+import Reporting
+import Testing
+
+@Suite("Proposed commands reach the daemon that they are about")
+struct DaemonAddressTests {
+    @Test("The daemon of the standard configuration needs no option")
+    func standard() {
+        let text = "photoinbox list --outcome quarantined says why; sudo systemctl start photoinboxd"
+        #expect(DaemonAddress.system.completing(text) == text)
+        #expect(
+            DaemonAddress.user.completing(text)
+                == "photoinbox list --outcome quarantined says why; systemctl --user start photoinboxd")
+    }
+
+    @Test("Another one is named by its configuration, and by its unit")
+    func instance() {
+        let studio = DaemonAddress.instance("studio", configuration: "/etc/photoinbox/studio.toml")
+        for (text, wanted) in [
+            ("photoinbox undo 1", "photoinbox undo --config /etc/photoinbox/studio.toml 1"),
+            ("photoinbox export-csv", "photoinbox export-csv --config /etc/photoinbox/studio.toml"),
+            ("photoinboxd --check", "photoinboxd --config /etc/photoinbox/studio.toml --check"),
+            ("sudo systemctl start photoinboxd", "sudo systemctl start photoinboxd@studio"),
+            ("then systemctl reload photoinboxd", "then systemctl reload photoinboxd@studio"),
+            ("systemctl status photoinboxd-fetch.socket", "systemctl status photoinboxd-fetch.socket"),
+            ("use the photoinbox that came with it", "use the photoinbox that came with it"),
+            ("stop photoinboxd first", "stop photoinboxd first"),
+        ] {
+            #expect(studio.completing(text) == wanted)
+            #expect(studio.completing(wanted) == wanted, "once is enough")
+        }
+    }
+
+    @Test("One that was started by hand is named by its state")
+    func byHand() {
+        let own = DaemonAddress.state("/home/ana/photo state")
+        #expect(own.completing("photoinbox retry --all") == "photoinbox retry --state '/home/ana/photo state' --all")
+        #expect(
+            own.completing("Start it: sudo systemctl start photoinboxd")
+                == "Start it: photoinboxd --state '/home/ana/photo state'")
+    }
+
+    @Test("All proposals of the problem table are completed")
+    func table() {
+        let own = DaemonAddress.configuration("/a.toml")
+        for code in ProblemCode.allCases {
+            let action = own.completing(code.row.action.generalText)
+            for match in action.matches(of: #/photoinbox ([a-z-]+)/#) {
+                #expect(DaemonAddress.commands.contains(String(match.1)), "\(code): \(action)")
+            }
+        }
+    }
+}
