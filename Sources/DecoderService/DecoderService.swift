@@ -32,6 +32,8 @@ package enum DecoderService {
         }
         // `systemctl kill -s USR1 photoinboxd` reaches every process of the service; it is meant for the daemon.
         for number in [SIGHUP, SIGUSR1, SIGUSR2] { signal(number, SIG_IGN) }
+        // Where memory runs out, a picture is to go before the daemon does; see proc_pid_oom_score_adj(5).
+        Self.offerFirst()
         var maker = maker
         do { try maker.prepare() } catch {
             tell("photoinbox-decoder: \(error)")
@@ -50,6 +52,13 @@ package enum DecoderService {
         } catch {
             return .socket
         }
+    }
+
+    private static func offerFirst() {
+        let file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)
+        guard file >= 0 else { return }
+        _ = write(file, "1000", 4)
+        close(file)
     }
 
     /// The answer to the next request; nil where none comes any more.

@@ -104,7 +104,7 @@ package final class ImportInbox: Sendable {
         } else {
             try? file.setOwner(user: nil, group: status.group)
         }
-        try file.setMode(isDirectory ? status.mode | 0o700 : 0o600 | (status.mode & 0o066))
+        try file.setModeOrLess(isDirectory ? status.mode | 0o700 : 0o600 | (status.mode & 0o066))
     }
 
     /// The directory `path` below the inbox, made with what is missing on the way.

@@ -143,9 +143,10 @@ extension Settings {
                     + "/var/lib/photoinboxd/NAME, \"$XDG_RUNTIME_DIR/photoinbox\" for a user's own, else \"run\" in it"),
             example: "\"/run/photoinbox\"", "What need not outlive a restart: the state dump, and the control socket."),
         key(
-            .top, "operators", .account, fallback: .words("the group that photoinboxd runs as"),
+            .top, "operators", .account,
+            fallback: .words("the group that photoinboxd runs as, if it is a service's or has its user's name"),
             example: "\"photo-operators\"",
-            "The group whose members may pause, release, discard, undo and so on by the control socket, as root may. They "
+            "The group whose members may pause, release, discard, undo and so on by the control socket, as root and photoinboxd's own user may. They "
                 + "must be able to enter the runtime directory."),
         key(
             .top, "hooks", .choice(["auto", "unit", "child"]), fallback: .text("auto"), example: "\"auto\"",

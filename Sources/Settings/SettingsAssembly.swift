@@ -32,13 +32,13 @@ struct SettingsAssembly {
     }
 
     /// What was not understood may have named another place.
-    mutating func runtimeDespiteMistakes() -> BytePath? {
-        let keys = ["runtime", "state", "library"].map { SettingsKey(.top, $0) }
+    mutating func settingsDespiteMistakes() -> Settings? {
+        let keys = ["runtime", "state", "catalogue", "library"].map { SettingsKey(.top, $0) }
         guard !assignments.isIncomplete, !keys.contains(where: assignments.wasRefused),
             keys.contains(where: { assignments.values[$0] != nil })
         else { return nil }
         checkAll()
-        return SettingsValues(assignments: assignments).settings().runtime
+        return SettingsValues(assignments: assignments).settings()
     }
 
     private mutating func checkAll() {

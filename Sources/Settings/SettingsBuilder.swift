@@ -80,10 +80,11 @@ package struct SettingsBuilder {
         return try assembly.finish()
     }
 
-    /// Where the runtime directory is, though other keys have mistakes; nil where that cannot be told for sure.
-    package func runtimeDespiteMistakes() -> BytePath? {
+    /// What can be understood where keys have mistakes: enough to find the daemon and its records, which have read a
+    /// better configuration. Nil where its places cannot be told for sure.
+    package func settingsDespiteMistakes() -> Settings? {
         var assembly = assembled()
-        return assembly.runtimeDespiteMistakes()
+        return assembly.settingsDespiteMistakes()
     }
 
     /// The whole, and the warnings of ``Settings/check(against:)``; or every mistake that either of the two finds, at

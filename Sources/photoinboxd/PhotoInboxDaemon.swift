@@ -257,8 +257,10 @@ struct PhotoInboxDaemon: ParsableCommand {
             sink.sendNow(LogEntry(.critical, message, id: .lifecycleViolation))
         }
         let daemon: Daemon
+        let isStarting = Locked(true)
+        Self.extendStart(of: service, while: isStarting)
         do {
-            for directory in settings.directoriesToMake { try makeDirectory(directory) }
+            try makeDirectories(of: settings)
             daemon = try Daemon(
                 Daemon.Launch(
                     version: productVersion, options: options, settings: settings, service: service, sink: sink,
@@ -269,6 +271,7 @@ struct PhotoInboxDaemon: ParsableCommand {
             Self.tell("photoinboxd: \(error)")
             Self.end(error is StateLock.Taken ? EX_TEMPFAIL : EX_CANTCREAT)
         }
+        isStarting.withLock { $0 = false }
         // From the main thread a task would be urgent, and make libdispatch ask for a thread priority that only root has.
         TaskQueue.start { await daemon.start() }
         // Nobody else holds the daemon, and optimised code lets go of it after its last use.
@@ -277,6 +280,15 @@ struct PhotoInboxDaemon: ParsableCommand {
             ProcessSignals.parkMainThread()
         }
     }
+
+    /// The catalogue is checked, and brought up to date, before the daemon is ready, which takes minutes with a million
+    /// photos on a slow disk.
+    private static func extendStart(of service: ServiceManager, while isStarting: Locked<Bool>) {
+        guard isStarting.withLock({ $0 }) else { return }
+        try? service.extendTimeout(by: .seconds(60))
+        patience.after(.seconds(10)) { extendStart(of: service, while: isStarting) }
+    }
+    private static let patience = MonitorQueue(label: "photo-inbox.start")
 
     private static func tell(_ line: String) {
         var text = line + "\n"

@@ -1,5 +1,6 @@
 import CLinux
 import FileValues
+import Foundation
 import Glibc
 import LinuxKernel
 import TestSupport
@@ -46,6 +47,7 @@ struct ClientTests {
             for number in [SIGUSR1, SIGUSR2, SIGHUP] { kill(process, number) }
             #expect(try await house.attempt("environment").refusal?.reason == "none")
             #expect(house.client.snapshot().process == process)
+            #expect(try String(contentsOfFile: "/proc/\(process)/oom_score_adj", encoding: .utf8) == "1000\n")
         }
     }
 

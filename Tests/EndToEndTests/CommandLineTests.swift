@@ -57,6 +57,28 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
+        @Test("A running daemon is found by its state alone, and although its configuration has a mistake by now")
+        func foundAllTheSame() async throws {
+            let house = try House()
+            let configuration = House.oneCard.replacing("@st/run", with: "@elsewhere")
+            for runtime in ["@elsewhere", "@st/run", "@elsewhere"] {
+                let daemon = try await house.start(configuration: House.oneCard.replacing("@st/run", with: runtime))
+                let status = try await ask(house, "status")
+                #expect(status.ending == .status(0) && status.text.contains("filing normally"), "\(status.lines)")
+                try await daemon.stop()
+            }
+            let daemon = try await house.start(configuration: configuration)
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try await daemon.line(holding: "filed card/a.jpg")
+            try house.configure(configuration + "\ncolour = \"blue\"\n")
+            for command in [["status"], ["list"], ["explain", "card/a.jpg"], ["show", "1"]] {
+                let answer = try await house.ask(command)
+                #expect(answer.status == 0 && answer.text.contains("colour"), "\(command): \(answer.lines)")
+            }
+            #expect(try await house.ask("import", "--dry-run", house.inbox).status == 78)
+            try await daemon.stop()
+        }
+
         @Test("A second daemon on the same state directory is refused, and harms nothing")
         func secondDaemon() async throws {
             let house = try House()

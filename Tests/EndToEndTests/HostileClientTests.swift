@@ -162,6 +162,29 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
+        @Test(
+            "A group that may be everybody's gives nobody a say, nor a look",
+            .enabled(if: isRoot && canBeOrdinary, "skipped: needs root, to become two others"))
+        func everybodysGroup() async throws {
+            let house = try House(running: EndToEnd.asNobody)
+            for path in [house.root, house.inbox, house.library] { chown(path, 65534, 65534) }
+            let daemon = try await house.start()
+            chmod(house.root, 0o755)
+            func ask(_ words: [String], as user: Int) async throws -> (RunningProgram.Ending, [String]) {
+                let program = try RunningProgram(
+                    ["/usr/bin/setpriv", "--reuid=\(user)", "--regid=65534", "--clear-groups"]
+                        + [BuiltPrograms.path("photoinbox")] + words + ["--state", house.path("st")])
+                return (try await program.ending(within: 60), program.lines)
+            }
+            for command in [["pause", "inbox"], ["status"], ["list"]] {
+                let (ending, lines) = try await ask(command, as: 12_345)
+                #expect(ending == .status(77), "\(command): \(lines)")
+            }
+            let (ending, lines) = try await ask(["pause", "inbox"], as: 65_534)
+            #expect(ending == .status(0), "\(lines)")
+            try await daemon.stop()
+        }
+
         private static func raiseLimit(to wanted: rlim_t) throws {
             var limit = rlimit()
             getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

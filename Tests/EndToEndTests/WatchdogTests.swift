@@ -53,7 +53,7 @@ private final class NotifyReceiver: Sendable {
         }
     }
 
-    private func receive() -> String? {
+    func receive() -> String? {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         let count = recv(socket, &buffer, buffer.count, Int32(MSG_DONTWAIT))
         return count < 0 ? nil : String(decoding: buffer[..<count], as: UTF8.self)
@@ -119,6 +119,17 @@ extension EndToEnd {
 
         /// What makes the daemon believe that a service manager waits two seconds for each ping.
         private var service: [String] { ["/usr/bin/env", "NOTIFY_SOCKET=\(receiver.path)", "WATCHDOG_USEC=2000000"] }
+
+        @Test("It asks for more time to start before it reads its catalogue")
+        func moreTime() async throws {
+            let house = try House(running: service)
+            let daemon = try await house.start()
+            #expect(receiver.receive() == "EXTEND_TIMEOUT_USEC=60000000")
+            try await daemon.stop()
+            var isReady = false
+            while let message = receiver.receive() { isReady = isReady || message.hasPrefix("READY=1") }
+            #expect(isReady)
+        }
 
         @Test(
             "Somebody else takes the events: no ping; when they arrive again, the pings do, too",

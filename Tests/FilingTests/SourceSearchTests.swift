@@ -17,6 +17,7 @@ struct SourceSearchTests {
         "Importing/ImportMemory.swift": "the file of what was imported",
         "Inbox/Control/PauseKeeper.swift": "the list of paused inboxes",
         "Inbox/Daemon/Daemon.swift": "the control socket",
+        "Inbox/Daemon/Directories.swift": "the link to the runtime directory",
         "Inbox/Daemon/RuntimeFile.swift": "files of the runtime directory",
         "Inbox/Library/CatalogueRebuilding.swift": "a catalogue that is not needed",
         "Inbox/Links/LinkNote.swift": "notes beside dropped links",

@@ -22,7 +22,7 @@ final class ControlDesk: Sendable {
     /// Called when files were set aside or taken away.
     private let onChange: @Sendable () -> Void
     /// The group whose members may operate, as of the running configuration.
-    private let operators = Locked<UInt32>(getegid())
+    private let operators = Locked(chosenGroup())
     /// Who reloads.
     private let reloader = Locked<Reloader?>(nil)
     /// The state as JSON; nil where it is too large for an answer.
@@ -46,7 +46,7 @@ final class ControlDesk: Sendable {
 
     /// A configuration came into force. Looks the group up, which may wait.
     func adopt(_ settings: Settings) {
-        let group = settings.operators.flatMap { groupNumber($0) } ?? getegid()
+        let group = settings.operators.flatMap { groupNumber($0) } ?? chosenGroup()
         operators.withLock { $0 = group }
     }
 
@@ -58,8 +58,8 @@ final class ControlDesk: Sendable {
     /// Before the first request.
     func reload(by new: Reloader) { reloader.withLock { $0 = new } }
 
-    /// The group of the control socket.
-    var operatorGroup: UInt32 { operators.withLock { $0 } }
+    /// The group of the control socket; nil where it is for the daemon's own user and root alone.
+    var operatorGroup: UInt32? { operators.withLock { $0 } }
 
     /// Carries out a request.
     func carryOut(_ request: ControlRequest, for peer: PeerCredentials) async -> ControlAnswer {
@@ -87,7 +87,7 @@ final class ControlDesk: Sendable {
     }
 
     private func mayOperate(_ peer: PeerCredentials) -> Bool {
-        peer.user == 0 || peer.user == geteuid() || peer.isIn(group: operatorGroup)
+        peer.user == 0 || peer.user == geteuid() || operatorGroup.map { peer.isIn(group: $0) } == true
     }
 
     // MARK: - Looking

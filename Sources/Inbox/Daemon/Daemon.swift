@@ -94,6 +94,7 @@ package actor Daemon {
         self.exit = exit
         runtime = launch.settings.runtime
         lock = try StateLock(launch.settings.state)
+        linkRuntime(of: launch.settings)
         RuntimeFile.removeHalfWritten([RuntimeFile.state.name, RuntimeFile.pid.name], in: runtime)
         RuntimeFile.removeHalfWritten([SettledFiles.name], in: launch.settings.state)
         catalogue = try Catalogue.openForWriting(
@@ -245,7 +246,8 @@ package actor Daemon {
 
     private nonisolated func makeSocket(at path: BytePath) throws(SystemCallError) -> OwnedDescriptor {
         // What is made here has our group already, and the unit's filter forbids chown(2), even to what is so.
-        let group = desk.operatorGroup == getegid() ? nil : desk.operatorGroup
+        guard let operators = desk.operatorGroup else { return try listen(at: path, mode: 0o600) }
+        let group = operators == getegid() ? nil : operators
         do { return try listen(at: path, mode: 0o660, group: group) } catch {
             guard error.code == .notPermitted, group != nil else { throw error }
             log.logger.warning(
@@ -284,7 +286,7 @@ package actor Daemon {
     }
 
     func run(_ settings: Settings, after remains: Generation.Remains) async throws {
-        for directory in settings.directoriesToMake { try makeDirectory(directory) }
+        try makeDirectories(of: settings)
         libraryGuard.locks.release(
             allBut: Set(settings.inboxes.map(\.path) + [settings.library?.path].compactMap { $0 }))
         var prepare: (@Sendable () async -> Void)?

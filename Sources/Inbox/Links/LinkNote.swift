@@ -135,6 +135,6 @@ enum LinkEnd {
     ) throws(SystemCallError) {
         let status = try FileStatus(of: directory)
         try? file.setOwner(user: geteuid() == 0 ? status.user : nil, group: status.group)
-        try file.setMode(isDirectory ? status.mode | 0o700 : 0o600 | (status.mode & 0o066))
+        try file.setModeOrLess(isDirectory ? status.mode | 0o700 : 0o600 | (status.mode & 0o066))
     }
 }

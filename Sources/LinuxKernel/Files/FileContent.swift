@@ -146,6 +146,15 @@ extension OwnedDescriptor {
         try systemCall("fchmod") { fchmod(number, mode_t(mode)) }
     }
 
+    /// The same, without set-user-ID, set-group-ID and sticky bit where they are refused, as RestrictSUIDSGID= of
+    /// systemd.exec(5) does: whoever needs a directory's group for what is made in it gives it that.
+    public borrowing func setModeOrLess(_ mode: UInt32) throws(SystemCallError) {
+        do throws(SystemCallError) { try setMode(mode) } catch {
+            guard error.code == .notPermitted, mode & 0o7000 != 0 else { throw error }
+            try setMode(mode & 0o777)
+        }
+    }
+
     /// Sets the time of the last content change and leaves the access time. See futimens(3).
     public borrowing func setModified(_ time: FileTime) throws(SystemCallError) {
         let number = raw

@@ -39,7 +39,7 @@ struct ExplainCommand: ParsableCommand {
     var files: [RawArgument]
 
     func run() throws {
-        let search = try EvidenceSearch(try Places(places))
+        let search = try EvidenceSearch(try Places(places, despiteMistakes: true))
         let now = Int64(time(nil))
         var explanations: [Explanation] = []
         for file in files { explanations.append(try Self.explain(file.path, search, now: now)) }

@@ -55,7 +55,7 @@ struct ListCommand: ParsableCommand {
     func run() throws {
         let now = Int64(time(nil))
         let moment = since.flatMap { SinceText($0)?.moment(now: now) }.map { FileTime(seconds: $0, nanoseconds: 0) }
-        let places = try Places(places)
+        let places = try Places(places, despiteMistakes: true)
         places.remarkOnUnknown(inbox: inbox, asJSON: output.json)
         let records = try Records(places)
         if let outcome {

@@ -30,7 +30,7 @@ struct ReloadCommand: ParsableCommand {
 
     func run() throws {
         let request = ControlRequest(.reload, isDryRun: dryRun.isDryRun)
-        let answer = try ControlContact(runtime: Places.runtime(despiteMistakes: places)).ask(request)
+        let answer = try ControlContact(places: Places(places, despiteMistakes: true, remarks: false)).ask(request)
         let lines = answer.text.map { $0.split(separator: "\n").map(String.init) } ?? []
         if let failure = CommandFailure(answer) {
             let mistakes = lines.isEmpty ? "" : ":\n" + lines.map { shown($0) }.joined(separator: "\n")

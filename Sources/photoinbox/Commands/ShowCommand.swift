@@ -33,7 +33,7 @@ struct ShowCommand: ParsableCommand {
     var operation: OperationArgument
 
     func run() throws {
-        let found = try Places(places)
+        let found = try Places(places, despiteMistakes: true)
         let records = try Records(found)
         let operations = try operation.operations(found)
         guard let newest = operations.first else {

@@ -42,7 +42,7 @@ struct StatsCommand: ParsableCommand {
 
     func run() throws {
         let from = FileTime(seconds: SinceText(since)?.moment(now: Int64(time(nil))) ?? 0, nanoseconds: 0)
-        let places = try Places(places)
+        let places = try Places(places, despiteMistakes: true)
         places.remarkOnUnknown(inbox: inbox, asJSON: output.json)
         let days = try Records(places).ask { (catalogue) throws(CatalogueError) in
             try catalogue.countsByDay(since: from, inbox: inbox)

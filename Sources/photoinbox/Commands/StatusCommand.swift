@@ -38,7 +38,7 @@ struct StatusCommand: ParsableCommand {
     var all = false
 
     func run() throws {
-        let places = try Places(places)
+        let places = try Places(places, despiteMistakes: true)
         let state: DaemonState
         do throws(CommandFailure) { state = try DaemonContact(places: places).freshState() } catch {
             if !output.json { Self.tellTotals(places) }

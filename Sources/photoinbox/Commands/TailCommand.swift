@@ -52,7 +52,7 @@ struct TailCommand: ParsableCommand {
     }
 
     func run() throws {
-        let places = try Places(places)
+        let places = try Places(places, despiteMistakes: true)
         var records = try Records(places)
         places.remarkOnUnknown(inbox: inbox, asJSON: output.json)
         var file = try? FileStatus(at: places.catalogue, followingLinks: true).identity.inode

@@ -48,7 +48,7 @@ struct TopCommand: ParsableCommand {
     }
 
     func run() throws {
-        let contact = ControlContact(places: try Places(places))
+        let contact = ControlContact(places: try Places(places, despiteMistakes: true))
         let style = Terminal.style(output.color)
         var model = TopModel(interval: interval, view: view ?? .inboxes)
         let isDumb = ["", "dumb"].contains(Terminal.variable("TERM") ?? "")

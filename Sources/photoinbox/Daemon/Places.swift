@@ -29,8 +29,11 @@ struct Places {
     /// Where `make run` keeps the state.
     private static let embedded: BytePath = ".photo-inbox"
 
-    /// Flags win over the configuration, and it over nothing: directories are not guessed.
-    init(_ options: PlaceOptions) throws(CommandFailure) {
+    /// Flags win over the configuration, and it over nothing: directories are not guessed. With `despiteMistakes`, those of
+    /// a configuration with mistakes are found, since the daemon that runs has read a better one; `remarks` says so.
+    init(
+        _ options: PlaceOptions, despiteMistakes isTolerant: Bool = false, remarks: Bool = true
+    ) throws(CommandFailure) {
         var state = options.state?.path
         if state == nil, options.config == nil { state = Terminal.variable("PHOTOINBOX_STATE").map { BytePath($0) } }
         if state?.isEmpty == true { state = nil }
@@ -46,8 +49,21 @@ struct Places {
             }
             return
         }
-        let settings = try Self.read(options.config?.path)
-        self.settings = settings
+        let settings: Settings
+        do throws(CommandFailure) {
+            settings = try Self.read(options.config?.path)
+            self.settings = settings
+        } catch {
+            guard isTolerant, error.status == .configuration, let rough = Self.rough(options.config?.path) else {
+                throw error
+            }
+            if remarks {
+                printRemark(
+                    "\(error.message). The daemon that runs has read another configuration, and is asked all the same")
+            }
+            settings = rough
+            self.settings = nil
+        }
         self.state = state ?? settings.state
         runtime = options.runtime?.path ?? state?.appending("run") ?? settings.runtime
         catalogue = state?.appending("catalogue.sqlite") ?? settings.catalogue
@@ -62,21 +78,6 @@ struct Places {
         printRemark("no inbox \(shown(inbox)) is configured\(meant ?? others)", asJSON: asJSON)
     }
 
-    /// Where the daemon is reached although its configuration has mistakes by now: it has read a better one.
-    static func runtime(despiteMistakes options: PlaceOptions) throws(CommandFailure) -> BytePath {
-        do throws(CommandFailure) { return try Places(options).runtime } catch {
-            guard error.status == .configuration else { throw error }
-            if let runtime = options.runtime?.path { return runtime }
-            if let state = options.state?.path { return state.appending("run") }
-            let path = options.config?.path ?? standardFile
-            var builder = SettingsBuilder(context: .ofProcess())
-            guard let bytes = try? content(of: path) else { throw error }
-            builder.addFile(bytes, path: path)
-            guard let runtime = builder.runtimeDespiteMistakes() else { throw error }
-            return runtime
-        }
-    }
-
     /// The catalogue itself, for a command that works on it for long.
     func openCatalogue(forRepair: Bool) throws(CommandFailure) -> Catalogue {
         guard let text = String(validating: catalogue.bytes, as: UTF8.self) else {
@@ -89,6 +90,14 @@ struct Places {
             reading.close()
             return try Catalogue.openForRepair(text)
         } catch { throw CommandFailure(error, path: catalogue.escaped) }
+    }
+
+    private static func rough(_ named: BytePath?) -> Settings? {
+        let path = named ?? standardFile
+        var builder = SettingsBuilder(context: .ofProcess())
+        guard let bytes = try? content(of: path) else { return nil }
+        builder.addFile(bytes, path: path)
+        return builder.settingsDespiteMistakes()
     }
 
     private static func read(_ named: BytePath?) throws(CommandFailure) -> Settings {

@@ -5,6 +5,8 @@ install_service
 # As systemd has it on every machine that is no container: what is mounted comes to the services' namespaces, too.
 mount --make-rshared /
 configure '[inbox.card]' 'path = "/srv/photos/card"' '[cards]' 'import = "yes"'
+# As the directories of people who share them are; RestrictSUIDSGID= lets nobody give a directory such a mode.
+chmod 2775 /srv/photos/card
 start_service
 
 install -d /run/stage /run/private /media/EOS /media/private
