@@ -33,6 +33,9 @@ package struct DaemonAddress: Hashable, Sendable {
         DaemonAddress(" --state \(shellQuoted(directory))", unit: nil)
     }
 
+    /// Whether it is photoinboxd.service, or an instance of it.
+    package var isOfService: Bool { unit != nil && !isOfUser }
+
     /// Whether somebody has started it, and not the service manager.
     package var isByHand: Bool { unit == nil }
 

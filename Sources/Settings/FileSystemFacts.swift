@@ -10,6 +10,8 @@ package protocol FileSystemFacts {
     func inbox(at path: BytePath) -> FileSystemEntry
     /// Why somebody besides `owners` could have put a file there, or could change it; nil if nobody could.
     func objection(to path: BytePath, owners: Set<UInt32>, isProgram: Bool) -> String?
+    /// The name of the user who looks, and whether that is a service's.
+    var user: (name: String, isService: Bool) { get }
     /// Whether the system knows a user of this name or number.
     func hasUser(_ name: String) -> Bool
     /// Whether the system knows a group of this name or number.
@@ -123,6 +125,11 @@ package struct LocalFileSystem: FileSystemFacts {
             }
         }
         return found ?? nil
+    }
+
+    package var user: (name: String, isService: Bool) {
+        let number = geteuid()
+        return (userName(number) ?? "user \(number)", (1..<1000).contains(number))
     }
 
     package func hasUser(_ name: String) -> Bool { getpwnam(name) != nil || UInt32(name).map { $0 != .max } ?? false }

@@ -89,14 +89,19 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
         switch isInbox ? facts.inbox(at: path) : facts.entry(at: path) {
         case .directory(let directory):
             if !directory.isReadable {
-                report("this directory may not be read and searched by the user that checks it", key: key)
+                report("\(facts.user.name) may not read and search this directory" + remedy(path), key: key)
             } else if mustBeWritable, !directory.isWritable {
-                report("this directory may not be written to by the user that checks it", key: key)
+                report("\(facts.user.name) may not write to this directory" + remedy(path), key: key)
             }
             found.append((place(path, role, key: key), directory))
         case .missing:
             if isMade, foresee(path, role, key: key) { return }
-            report("no such directory; make it (mkdir -p \(path)), or correct the path" + hint(of: path), key: key)
+            let user = facts.user
+            // The unit makes them: StateDirectory= and RuntimeDirectory= of systemd.exec(5).
+            if user.isService, [.state, .runtime].contains(role) { return }
+            let way =
+                user.isService ? "sudo install -d -o \(user.name) -g \(user.name) -m 2775 \(path)" : "mkdir -p \(path)"
+            report("no such directory; make it (\(way)), or correct the path" + hint(of: path), key: key)
         case .unreachable(let reason):
             guard isInbox else { return report("cannot be looked at: \(reason)", key: key) }
             report(
@@ -105,6 +110,12 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
         case .unknown(let reason): report("cannot be looked at: \(reason)" + hint(of: path), key: key)
         case .fifo, .file, .other: report("this is not a directory", key: key)
         }
+    }
+
+    /// How a service's user gets what is somebody else's.
+    private func remedy(_ path: BytePath) -> String {
+        let user = facts.user
+        return user.isService ? "; sudo chown \(user.name): \(path)" : ""
     }
 
     /// The installed unit hides home directories, and who checks from a shell sees them.
@@ -182,7 +193,7 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
         case .directory(let directory):
             if directory.isWritable { return }
             report(
-                "its directory may not be written to by the user that checks it", key: "metrics.textfile",
+                "\(facts.user.name) may not write to its directory", key: "metrics.textfile",
                 severity: .warning)
         case .missing: report("its directory is not there", key: "metrics.textfile", severity: .warning)
         case .unreachable(let reason), .unknown(let reason):

@@ -4,6 +4,7 @@ import Glibc
 import Inbox
 import LinuxKernel
 import Logging
+import Reporting
 import Settings
 import SystemMonitor
 import Systemd
@@ -21,7 +22,8 @@ struct PhotoInboxDaemon: ParsableCommand {
                     No configuration file, no root: drop photos into ./inbox.
               photoinboxd --check
                     Check the configuration, tell every mistake in it, and end with
-                    status 78 if there is one.
+                    status 78 if there is one. Root checks that of a service as the
+                    user _photoinbox, who may not do all that root may.
               photoinboxd --config studio.toml
                     Another configuration than /etc/photoinbox/photoinbox.toml.
 
@@ -194,18 +196,32 @@ struct PhotoInboxDaemon: ParsableCommand {
         if let runHookFor {
             Self.end(HookRunning.serve(runHookFor, options: options, service: service) { Self.tell($0) })
         }
+        let checker = check ? becomeService(options) : nil
         let loaded: (settings: Settings, warnings: [SettingsIssue])
         do throws(SettingsError) { loaded = try options.load() } catch {
             for issue in error.issues { Self.tell("\(issue)") }
+            if let checker { Self.tell("checked as \(checker), the user of the service") }
             Self.end(EX_CONFIG)
         }
         for warning in loaded.warnings { Self.tell("\(warning)") }
         if check {
-            print("\(options.effectiveFile?.escaped ?? "the configuration"): good")
+            let words = checker.map { ", as \($0) sees it, the user of the service" } ?? ""
+            print("\(options.effectiveFile?.escaped ?? "the configuration"): good\(words)")
             Self.end(EX_OK)
         }
         if acceptLibrary { Self.acceptLibrary(of: loaded.settings) }
         start(options, loaded.settings, service)
+    }
+
+    /// Root may read and write what the service may not, so that root's check of a service's configuration is made as the
+    /// service's user; the name, or nil where this is no such check. Only one thread is there.
+    private func becomeService(_ options: DaemonOptions) -> String? {
+        let name = "_photoinbox"
+        guard geteuid() == 0, let file = options.effectiveFile, inbox.isEmpty,
+            DaemonAddress(configuration: file, options.context).isOfService, let user = getpwnam(name)?.pointee,
+            initgroups(name, user.pw_gid) == 0, setgid(user.pw_gid) == 0, setuid(user.pw_uid) == 0
+        else { return nil }
+        return name
     }
 
     private static func acceptLibrary(of settings: Settings) -> Never {

@@ -27,6 +27,17 @@ extension WithSystemd {
                 ], in: try await box.run(script: "service-files.sh"))
         }
 
+        @Test("The README's recipe, typed, ends in a service that files a photo", .timeLimit(.minutes(3)))
+        func readme() async throws {
+            expectHeld(
+                [
+                    "the README has a recipe", "it ends in a running service", "which files what a person drops",
+                    "and takes it out of the inbox", "--check is content",
+                    "what the service may not do is no good to root either", "and it is said who may not",
+                    "what is missing is proposed", "and what was proposed does",
+                ], in: try await box.run(script: "service-readme.sh"))
+        }
+
         @Test("Reloads a good configuration and refuses a bad one", .timeLimit(.minutes(3)))
         func reloads() async throws {
             expectHeld(

@@ -28,6 +28,7 @@ private struct FakeFileSystem: FileSystemFacts {
     var objections: [BytePath: String] = [:]
 
     func objection(to path: BytePath, owners: Set<UInt32>, isProgram: Bool) -> String? { objections[path] }
+    var user = (name: "ana", isService: false)
     func hasUser(_ name: String) -> Bool { name == "ana" }
     func hasGroup(_ name: String) -> Bool { name == "photos" }
     var mountLines = ["1 0 8:1 / / rw - ext4 /dev/a rw"]
@@ -102,8 +103,7 @@ struct CheckTests {
                 ]))
         #expect(
             found == [
-                "/x.toml:1:11: library = \"/p/library\": this directory may not be written to by the user "
-                    + "that checks it",
+                "/x.toml:1:11: library = \"/p/library\": ana may not write to this directory",
                 "/x.toml:3:8: warning: path = \"/in\": not writable, so filed photos cannot be removed from it; "
                     + "with mode = \"copy\" they are meant to stay",
                 "/x.toml:5:9: owner = \"bob\": no such user",

@@ -11,7 +11,8 @@ func isChosen(user: UInt32, named userName: String?, group groupName: String?) -
     user < 1000 || (userName != nil && userName == groupName)
 }
 
-private func userName(_ number: UInt32) -> String? {
+/// The name of a user, where it has one. Looks it up, which may wait; see getpwuid_r(3).
+package func userName(_ number: UInt32) -> String? {
     var entry = passwd()
     var found: UnsafeMutablePointer<passwd>?
     var room = [CChar](repeating: 0, count: 16_384)
