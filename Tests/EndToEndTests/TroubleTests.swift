@@ -166,6 +166,25 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
+        @Test("Free space is read when it is told", .enabled(if: canMount, withoutMounts))
+        func freeSpace() async throws {
+            let mounted = try MountedHouse(mount: "mount -t tmpfs -o size=9m tmpfs $root/library")
+            let house = mounted.house
+            let daemon = try await house.start()
+            let status = [BuiltPrograms.path("photoinbox"), "status", "--json", "--state", house.path("st")]
+            func free() async throws -> Int {
+                let program = try RunningProgram(status)
+                _ = try await program.ending(within: 60)
+                let text = program.lines.joined()
+                return Int(try #require(text.firstMatch(of: #/"free_bytes":([0-9]+)/#)?.1)) ?? -1
+            }
+            let before = try await free()
+            try write(Data(count: 3 << 20), to: "\(mounted.library(of: daemon))/film.mov")
+            let after = try await free()
+            #expect(before - after == 3 << 20, "\(before), \(after)")
+            try await daemon.stop()
+        }
+
         @Test("A library that is read-only for a while", .enabled(if: canMount, withoutMounts))
         func readOnly() async throws {
             let mounted = try MountedHouse(mount: "mount -t tmpfs -o size=9m tmpfs $root/library")

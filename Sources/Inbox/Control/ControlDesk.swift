@@ -21,6 +21,8 @@ final class ControlDesk: Sendable {
     private let log: InboxLog
     /// Called when files were set aside or taken away.
     private let onChange: @Sendable () -> Void
+    /// Reads anew what is to be told as it is now.
+    private let refresh: @Sendable () async -> Void
     /// The group whose members may operate, as of the running configuration.
     private let operators = Locked(chosenGroup())
     /// Who reloads.
@@ -33,13 +35,14 @@ final class ControlDesk: Sendable {
 
     init(
         state: LiveState, catalogue: CatalogueWriter, generation: Locked<Generation?>, log: InboxLog,
-        onChange: @escaping @Sendable () -> Void
+        onChange: @escaping @Sendable () -> Void, refresh: @escaping @Sendable () async -> Void
     ) {
         self.state = state
         self.catalogue = catalogue
         self.generation = generation
         self.log = log
         self.onChange = onChange
+        self.refresh = refresh
         stateReading = SharedReading { Self.json(of: state) }
         metricsReading = SharedReading { state.metrics(.openMetrics) }
     }
@@ -93,6 +96,7 @@ final class ControlDesk: Sendable {
     // MARK: - Looking
 
     private func stateAnswer() async -> ControlAnswer {
+        await refresh()
         guard let json = await stateReading.value else {
             return ControlAnswer(
                 RequestRefusal(.failed, "the state is too large for an answer", action: "photoinbox dump"))
@@ -116,6 +120,7 @@ final class ControlDesk: Sendable {
     }
 
     private func metricsAnswer() async -> ControlAnswer {
+        await refresh()
         let text = await metricsReading.value
         // As JSON each quotation mark and each line's end is one byte more.
         guard text.utf8.count < ControlAnswer.limit / 2 else {

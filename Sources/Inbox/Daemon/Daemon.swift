@@ -156,7 +156,8 @@ package actor Daemon {
         state.describePictures { [thumbnails] in thumbnails.describe() }
         desk = ControlDesk(
             state: state, catalogue: writer, generation: generation, log: launch.log,
-            onChange: { [auditor, state] in auditor.lookSoon(at: state.settings.library) })
+            onChange: { [auditor, state] in auditor.lookSoon(at: state.settings.library) },
+            refresh: { [libraryWatch, state] in await libraryWatch.readFree(of: state.settings.library) })
         signals = try SignalDesk(queue: signalQueue, settings: launch.settings)
         metrics = MetricsWriter(subsystem: metricsSubsystem, bell: controlQueue, state: state, log: launch.log)
         watchdog = try Watchdog(queue: watchdogQueue, service: launch.service, state: state, metrics: metrics)

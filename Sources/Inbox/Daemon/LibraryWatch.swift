@@ -16,6 +16,7 @@ final class LibraryWatch: Sendable {
     private let catalogue: CatalogueWriter
     private let problems: ProblemDesk
     private let isWaiting = Locked(false)
+    private let patience = MonitorQueue(label: "photo-inbox.library.patience")
     private let isCensusWaiting = Locked(false)
     /// Device and inode of what was looked at last: another directory is counted anew.
     private let last = Locked<[UInt64]>([])
@@ -38,6 +39,23 @@ final class LibraryWatch: Sendable {
             subsystem.enter("looking at \(library.path.escaped)")
             look(at: library.path)
             subsystem.idle()
+        }
+    }
+
+    /// Reads the free space again, for whoever tells it next; what was read last holds where that takes longer than a tenth
+    /// of a second, since a library may not answer.
+    func readFree(of library: LibrarySettings?) async {
+        guard let path = library?.path else { return }
+        await withCheckedContinuation { done in
+            let waiting = Locked<CheckedContinuation<Void, Never>?>(done)
+            let resume: @Sendable () -> Void = { waiting.withLock { $0.take() }?.resume() }
+            subsystem.queue.async { [problems] in
+                if let root = try? openDirectory(path), let status = try? FileSystemStatus(of: root) {
+                    problems.free(status.available, at: path)
+                }
+                resume()
+            }
+            patience.after(.milliseconds(100), resume)
         }
     }
 
