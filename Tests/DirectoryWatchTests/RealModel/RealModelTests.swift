@@ -102,9 +102,10 @@ struct RealModelTests {
         let rule = Self.rule(faults)
         let least = shrink(steps) { shorter in
             for _ in 0..<tries where DispatchTime.now() < deadline {
-                let faults = RealModel.run(shorter, setting).faults
-                if Self.rule(faults) == rule {
-                    last = faults
+                // On a busy machine, others may come before it.
+                let faults = RealModel.run(shorter, setting).faults.drop { Self.rule([$0]) != rule }
+                if !faults.isEmpty {
+                    last = Array(faults)
                     return true
                 }
             }
