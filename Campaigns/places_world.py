@@ -319,7 +319,12 @@ class World(Layouts):
                 word = rest.pop(0)
                 if word == "--help":
                     break
-                if word.startswith("--"):
+                if word == "--config":
+                    # The one that every command here is given anyway.
+                    named = rest.pop(0).rstrip(",;:)") if rest else "nothing"
+                    if named not in {each.file for each in self.keepers.values()}:
+                        raise Violation("proposed", f"{named} is no daemon's configuration: photoinbox {text}")
+                elif word.startswith("--"):
                     line.append(word.rstrip(".,;:)"))
                     if line[-1] == "--outcome" and rest:
                         line.append(rest.pop(0).rstrip(".,;:)"))
