@@ -107,7 +107,7 @@ extension Catalogue {
                 """)
     }
 
-    /// A path with its library or without; else the last photo that came under it.
+    /// A path with its library or without; else the last photo that came under it, or under it as INBOX/PATH.
     private static func hash(at path: BytePath, in libraries: [Data], _ db: Database) throws -> [UInt8]? {
         let known = try db.cachedStatement(
             sql: "SELECT sha256 FROM photo WHERE library = ? AND library_path = ? AND superseded_at IS NULL")
@@ -124,7 +124,17 @@ extension Catalogue {
                     WHERE outcome.path = ? AND outcome.outcome = 'filed' AND superseded_at IS NULL
                     ORDER BY outcome.id DESC LIMIT 1
                     """), arguments: [path.data])
-        return source.map { Array($0) }
+        if let source { return Array(source) }
+        guard let inbox = path.components.first, path.components.count > 1, !path.isAbsolute else { return nil }
+        let rest = path.components.dropFirst(2).reduce(path.components[1]) { $0.appending($1) }
+        return try Data.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT photo.sha256 FROM outcome JOIN photo ON photo.id = outcome.photo_id
+                    WHERE outcome.inbox = ? AND outcome.path = ? AND outcome.outcome = 'filed'
+                    AND superseded_at IS NULL ORDER BY outcome.id DESC LIMIT 1
+                    """), arguments: [String(decoding: inbox.bytes, as: UTF8.self), rest.data]
+        ).map { Array($0) }
     }
 }
 

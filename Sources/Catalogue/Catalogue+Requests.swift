@@ -106,6 +106,33 @@ extension Catalogue {
         try requests("WHERE step = 'done' AND what = 'discard' AND inbox = ? ORDER BY ended_at", [inbox])
     }
 
+    /// The same, and for how many nanoseconds each was seen to lie there until `now`: counted from the first call after it
+    /// was put there, and as ``ClockReading/elapsed(since:)`` has it.
+    package func trash(
+        of inbox: String, at now: ClockReading
+    ) throws(CatalogueError) -> [(request: StoredRequest, age: Int64)] {
+        if try discarded(inbox: inbox).isEmpty { return [] }
+        return try write("counting the time of the trash") { db in
+            let last = try Row.fetchOne(db, sql: "SELECT * FROM trash_clock")
+            var counted: Int64 = 0
+            if let last {
+                let before = ClockReading(
+                    boot: try last.value("boot"), boottime: try last.value("boottime"), wall: try last.value("wall"))
+                counted = try last.value("counted") + now.elapsed(since: before)
+            }
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO trash_clock (id, counted, boot, boottime, wall) VALUES (1, ?, ?, ?, ?)",
+                arguments: [counted, now.boot, now.boottime, now.wall])
+            let those = "step = 'done' AND what = 'discard' AND inbox = ?"
+            try db.execute(
+                sql: "UPDATE request SET trash_from = ? WHERE trash_from IS NULL AND \(those)",
+                arguments: [counted, inbox])
+            return try Row.fetchAll(
+                db, sql: "SELECT * FROM request WHERE \(those) ORDER BY id", arguments: [inbox]
+            ).map { (try StoredRequest($0), counted - (try $0.value("trash_from"))) }
+        }
+    }
+
     /// Whether some file of this size was released as it is, so that its hash is worth asking for.
     package func hasReleaseAsIs(inbox: String, size: UInt64) throws(CatalogueError) -> Bool {
         try !releases(inbox, size).isEmpty

@@ -25,6 +25,11 @@ package final class Catalogue: Sendable {
     private let isClosed = Locked(false)
     /// The file that is open.
     let standing = Locked<Standing?>(nil)
+    /// Whether it was too large to be checked when it was opened, and is to be with ``check()``.
+    package let isUnchecked: Bool
+    /// The connection by which it is checked, and whether that is to end.
+    let checking = Locked<DatabaseQueue?>(nil)
+    let isClosing = Locked(false)
 
     /// A damaged catalogue file, moved out of the way.
     package struct SetAside: Hashable, Sendable {
@@ -34,8 +39,8 @@ package final class Catalogue: Sendable {
         package let reason: String
     }
 
-    /// Opens the catalogue at `path` for the daemon, makes it if it is missing, checks it (`PRAGMA quick_check`),
-    /// and brings its schema up to date.
+    /// Opens the catalogue at `path` for the daemon, makes it if it is missing, checks it unless it is large
+    /// (``isUnchecked``), and brings its schema up to date.
     ///
     /// A damaged file is set aside and a new one begun, which is to be made whole from the library
     /// (``isRebuilding()``); the caller sees to that and reports it. A file of a newer version is refused and left
@@ -55,6 +60,7 @@ package final class Catalogue: Sendable {
             return catalogue
         } catch  where error.code == .corrupt {
             let aside = try moveAside(path, as: "damaged", now: now)
+            forgetDoubt(of: path)
             let catalogue = try Catalogue(writing: path, setAside: SetAside(path: aside, reason: error.message))
             try catalogue.beginRebuilding(at: now)
             return catalogue
@@ -101,15 +107,14 @@ package final class Catalogue: Sendable {
         self.setAside = setAside
         isWriter = true
         let operation = "opening the catalogue \(path)"
+        isUnchecked = !Self.isCheckedAtOnce(path)
         do {
             let database = try Self.connect(path, operation)
             connection = Locked(database)
-            try database.read { db in
-                try Self.refuseNewer(db, operation)
-                let findings = try String.fetchAll(db, sql: "PRAGMA quick_check(3)")
-                guard findings == ["ok"] else {
-                    throw CatalogueError(Self.code(of: findings), operation, findings.joined(separator: "; "))
-                }
+            try database.read { db in try Self.refuseNewer(db, operation) }
+            if !isUnchecked {
+                try Self.check(database, operation)
+                Self.forgetDoubt(of: path)
             }
             try Self.keepBackup(of: database, at: path)
             try Schema.migrator.migrate(database)
@@ -123,6 +128,7 @@ package final class Catalogue: Sendable {
         self.path = path
         setAside = nil
         isWriter = false
+        isUnchecked = false
         let operation = "reading the catalogue \(path)"
         do {
             do { _ = try FileStatus(at: BytePath(path), followingLinks: true) } catch {

@@ -28,8 +28,24 @@ enum Schema {
         migrator.registerMigration("9 descriptions") { db in try db.execute(sql: descriptions) }
         migrator.registerMigration("10 origins") { db in try db.execute(sql: origins) }
         migrator.registerMigration("11 accepted libraries") { db in try db.execute(sql: acceptance) }
+        migrator.registerMigration("12 damage") { db in try db.execute(sql: damage) }
+        migrator.registerMigration("13 time in the trash") { db in try db.execute(sql: trashTime) }
         return migrator
     }()
+
+    /// How long files have lain in the trash: counted, since the wall clock jumps.
+    private static let trashTime = """
+        -- What was counted so far, and the clocks when it was.
+        CREATE TABLE trash_clock (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            counted INTEGER NOT NULL,
+            boot TEXT NOT NULL,
+            boottime INTEGER NOT NULL,
+            wall INTEGER NOT NULL
+        ) STRICT;
+        -- What had been counted when the file was first seen in the trash.
+        ALTER TABLE request ADD COLUMN trash_from INTEGER;
+        """
 
     /// What a photo row and the intent before it share.
     private static let photoColumns = """
@@ -251,6 +267,22 @@ enum Schema {
     /// The last photo that was recorded when somebody said that the directory is the library: it is not known by that one
     /// or those before it. 0 where nobody did.
     private static let acceptance = "ALTER TABLE library ADD COLUMN accepted_after INTEGER NOT NULL DEFAULT 0"
+
+    /// What the library was found to have lost. A row is deleted when the photo is found whole again.
+    private static let damage = """
+        CREATE TABLE damage (
+            photo_id INTEGER PRIMARY KEY REFERENCES photo (id) ON DELETE CASCADE,
+            since INTEGER NOT NULL,
+            reason TEXT NOT NULL
+        ) STRICT;
+        -- How far the daemon has read a library again.
+        CREATE TABLE verification (
+            library BLOB PRIMARY KEY,
+            cursor INTEGER,
+            at INTEGER NOT NULL,
+            whole_at INTEGER
+        ) STRICT, WITHOUT ROWID;
+        """
 
     private static let hooks = """
         -- Up to which outcome a program of the configuration was told what happened.

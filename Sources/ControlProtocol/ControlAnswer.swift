@@ -28,7 +28,7 @@ package struct ControlAnswer: Hashable, Sendable {
     }
 
     /// The longest that is sent, in bytes.
-    package static let limit = 4 << 20
+    package static let limit = 1 << 20
 
     package var id: Int64 = 0
     /// What a command line ends with; see photoinbox(1). 0 is well.

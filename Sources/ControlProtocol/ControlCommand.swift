@@ -26,12 +26,18 @@ package enum ControlCommand: Hashable, Sendable {
     case rescan(ControlSubject)
     /// Tries now what is deferred.
     case retry(ControlSubject)
+    /// Reads photos again, by their identifiers, that somebody has found damaged or whole: at most ``verifyLimit`` of them.
+    /// `isComplete`: the whole library was read.
+    case verify(photos: [Int64], isComplete: Bool)
     /// Lets a quarantined file go back to its inbox; `asIs` files it whatever it looks like.
     case release(operation: Int64, asIs: Bool)
     /// Puts a file that was set aside into the trash.
     case discard(operation: Int64)
     /// Takes a filed photo back out of the library, with all of its set unless it is meant `alone`.
     case undo(operation: Int64, alone: Bool = false)
+
+    /// How many photos one request names at most.
+    package static let verifyLimit = 1_000
 
     /// Its word in a request.
     package var verb: String {
@@ -44,6 +50,7 @@ package enum ControlCommand: Hashable, Sendable {
         case .resume: "resume"
         case .rescan: "rescan"
         case .retry: "retry"
+        case .verify: "verify"
         case .release: "release"
         case .discard: "discard"
         case .undo: "undo"
@@ -54,7 +61,7 @@ package enum ControlCommand: Hashable, Sendable {
     package var onlyReads: Bool {
         switch self {
         case .hello, .state, .metrics: true
-        case .reload, .pause, .resume, .rescan, .retry, .release, .discard, .undo: false
+        case .reload, .pause, .resume, .rescan, .retry, .verify, .release, .discard, .undo: false
         }
     }
 }

@@ -12,13 +12,15 @@ private struct Fields: Codable {
     var file: String?
     var fileBase64: String?
     var all: Bool?
+    var photos: [Int64]?
+    var complete: Bool?
     var operation: Int64?
     var asIs: Bool?
     var alone: Bool?
     var dryRun: Bool?
 
     enum CodingKeys: String, CodingKey {
-        case version, id, `do`, inbox, file, all, operation, alone
+        case version, id, `do`, inbox, file, all, photos, complete, operation, alone
         case fileBase64 = "file_base64"
         case asIs = "as_is"
         case dryRun = "dry_run"
@@ -49,6 +51,9 @@ extension ControlRequest {
         case .hello, .state, .metrics, .reload: break
         case .pause(let inbox), .resume(let inbox): fields.inbox = inbox
         case .rescan(let subject), .retry(let subject): fields.set(subject)
+        case .verify(let photos, let isComplete):
+            fields.photos = photos
+            if isComplete { fields.complete = true }
         case .release(let operation, let asIs):
             fields.operation = operation
             if asIs { fields.asIs = true }
@@ -82,6 +87,12 @@ extension Fields {
         case "resume": return .resume(inbox: try need(inbox, "inbox", id))
         case "rescan": return .rescan(try subject(id))
         case "retry": return .retry(try subject(id))
+        case "verify":
+            let photos = try need(photos, "photos", id)
+            guard photos.count <= ControlCommand.verifyLimit else {
+                throw RequestMistake(message: "\"photos\" are more than \(ControlCommand.verifyLimit)", id: id)
+            }
+            return .verify(photos: photos, isComplete: complete ?? false)
         case "release": return .release(operation: try need(operation, "operation", id), asIs: asIs ?? false)
         case "discard": return .discard(operation: try need(operation, "operation", id))
         case "undo": return .undo(operation: try need(operation, "operation", id), alone: alone ?? false)

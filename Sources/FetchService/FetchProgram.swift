@@ -47,8 +47,8 @@ package enum FetchProgram {
     }
 
     private static func check(_ peer: PeerCredentials, _ client: String, _ settings: Settings) throws {
-        let user = getpwnam(client)?.pointee.pw_uid ?? UInt32(client)
-        let group = settings.operators.map { getgrnam($0)?.pointee.gr_gid ?? UInt32($0) } ?? chosenGroup()
+        let user = userNumber(client)
+        let group = settings.operators.map { groupNumber($0) } ?? chosenGroup()
         guard peer.user == 0 || peer.user == user || group.map({ peer.isIn(group: $0) }) == true else {
             throw FetchProblem("asked by \(peer), who is no operator")
         }

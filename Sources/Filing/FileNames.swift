@@ -48,9 +48,17 @@ package enum FileNames {
     /// With `numberAfter` the number follows so many bytes of the name: `IMG_1-2.CR3.xmp` goes with `IMG_1-2.CR3`.
     package static func candidate(_ name: BytePath, attempt: Int, numberAfter: Int? = nil) -> BytePath {
         guard attempt > 0 else { return name }
-        let stem = name.name.bytes.prefix(numberAfter ?? name.stem.bytes.count)
-        return fitting(Array(stem), of: name.name, suffix: "-\(attempt + 1)")
+        return fitting(stem(of: name, numberAfter), of: name.name, suffix: "-\(attempt + 1)")
     }
+
+    /// What the number follows.
+    static func stem(of name: BytePath, _ numberAfter: Int?) -> [UInt8] {
+        Array(name.name.bytes.prefix(numberAfter ?? name.stem.bytes.count))
+    }
+
+    /// What follows the number: the extension with its dot and in its own spelling; one so long that no stem would be
+    /// left is cut as well.
+    static func ending(of name: BytePath, stem: Int) -> [UInt8] { cut(Array(name.name.bytes.dropFirst(stem)), to: 64) }
 
     /// `IMG_1.jpg.reason.txt`, cut to 255 bytes likewise.
     package static func reason(for name: BytePath, attempt: Int) -> BytePath {
@@ -62,8 +70,7 @@ package enum FileNames {
     private static let limit = 255
 
     private static func fitting(_ stem: [UInt8], of name: BytePath, suffix: String) -> BytePath {
-        // The extension with its dot and in its own spelling; one so long that no stem would be left is cut as well.
-        let ending = cut(Array(name.bytes.dropFirst(stem.count)), to: 64)
+        let ending = ending(of: name, stem: stem.count)
         let suffix = Array(suffix.utf8)
         return BytePath(cut(stem, to: limit - suffix.count - ending.count) + suffix + ending)
     }

@@ -18,7 +18,7 @@ package struct FilingError: Error, Hashable, Sendable {
         case cannotNameSafely(SystemCallError)
         /// The file was to be removed, and its bytes were not seen in another one.
         case noOtherCopy(CopyDoubt)
-        /// A thousand names like it are taken.
+        /// The only name that it may have is taken, or others took each free one before it could be used.
         case noFreeName
         /// Less is free in the destination than is to be left so.
         case tooLittleLeft(free: UInt64)
@@ -68,7 +68,7 @@ package struct FilingError: Error, Hashable, Sendable {
         case .sourceChanged: .sourceChanged
         case .copyDiffers: .damagedCopy
         case .cannotNameSafely: .unsuitableFileSystem
-        case .noFreeName: .other
+        case .noFreeName: .busy
         case .noOtherCopy: .noOtherCopy
         case .tooLittleLeft: .noSpace
         case .stopped: .stopped
@@ -122,7 +122,7 @@ extension FilingError.Cause: CustomStringConvertible {
         case .copyDiffers: "the copy, read again, differs from the source"
         case .cannotNameSafely(let error):
             "this file system can neither link nor rename without replacing (\(error.call): \(error.code))"
-        case .noFreeName: "no free name is left for it"
+        case .noFreeName: "other programs took each name that was free before it could be used"
         case .noOtherCopy(let doubt): doubt.description
         case .tooLittleLeft(let free): "only \(free) bytes are free there, less than min-free"
         case .stopped: "stopped on request"

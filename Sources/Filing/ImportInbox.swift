@@ -130,18 +130,10 @@ package final class ImportInbox: Sendable {
     package func place(
         _ copy: BytePath, in directory: borrowing OwnedDescriptor, as name: BytePath
     ) throws(SystemCallError) -> BytePath {
-        var last = SystemCallError("renameat2", .fileExists, path: name)
-        for attempt in 0..<1000 {
-            let candidate = FileNames.candidate(name, attempt: attempt)
-            do throws(SystemCallError) {
-                try workDirectory.descriptor.giveName(candidate, in: directory, to: copy)
-                return candidate
-            } catch {
-                last = error
-                guard error.code == .fileExists else { throw error }
-            }
+        guard let given = try workDirectory.descriptor.giveNumberedName(like: name, in: directory, to: copy) else {
+            throw SystemCallError("renameat2", .fileExists, path: name)
         }
-        throw last
+        return given
     }
 }
 

@@ -90,34 +90,21 @@ extension Recovery {
 }
 
 extension DestinationRoot {
-    /// The first name like `name` that is free in `directory`, which is made if it is missing, together with the name of
-    /// its reason file. `taken` are names that others are about to take.
+    /// A name like `name` that is free in `directory`, which is made if it is missing, together with the name of its
+    /// reason file. `taken` are names that others are about to take.
     package func freeName(
         like name: BytePath, in directory: BytePath, butNot taken: Set<BytePath>
     ) throws(FilingError) -> BytePath {
         let parent = try openDirectory(directory)
         let name = fitting(name)
-        for attempt in 0..<StagedFile.attempts {
-            let candidate = FileNames.candidate(name, attempt: attempt)
-            if taken.contains(candidate) { continue }
-            let isFree = try filing(.openDestination, .destination, directory) { () throws(SystemCallError) in
-                let reason = FileNames.reason(for: candidate, attempt: 0)
-                guard try Self.isFree(candidate, in: parent) else { return false }
-                return try Self.isFree(reason, in: parent)
+        return try filing(.openDestination, .destination, directory) { () throws(SystemCallError) in
+            func isFree(_ number: Int) throws(SystemCallError) -> Bool {
+                let candidate = FileNames.candidate(name, attempt: number)
+                guard !taken.contains(candidate), try parent.isFree(candidate) else { return false }
+                return try parent.isFree(FileNames.reason(for: candidate, attempt: 0))
             }
-            if isFree { return candidate }
-        }
-        throw FilingError(.openDestination, .destination, .noFreeName, path: directory.appending(name))
-    }
-
-    private static func isFree(
-        _ name: BytePath, in directory: borrowing OwnedDescriptor
-    ) throws(SystemCallError) -> Bool {
-        do {
-            _ = try FileStatus(of: name, in: directory)
-            return false
-        } catch  where error.code == .noSuchFileOrDirectory {
-            return true
+            if try isFree(0) { return name }
+            return FileNames.candidate(name, attempt: try FileNames.freeNumber(above: 0, isFree: isFree))
         }
     }
 }

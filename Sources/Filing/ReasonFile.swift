@@ -66,25 +66,29 @@ package func writeReason(
             }
         }
     }
-    for attempt in 0..<StagedFile.attempts {
-        let name = FileNames.reason(for: path.name, attempt: attempt)
-        let file: OwnedDescriptor
-        do { file = try directory.openBeneath(name, [.write, .createNew], mode: 0o644) } catch {
-            if error.code == .fileExists { continue }
-            throw FilingError(.writeReason, .destination, .system(error), path: path)
+    let written = try filing(.writeReason, .destination, path) { () throws(SystemCallError) in
+        try FileNames.withFreeNumber { number throws(SystemCallError) -> BytePath? in
+            let name = FileNames.reason(for: path.name, attempt: number)
+            let made = try unlessTaken { () throws(SystemCallError) in
+                try directory.openBeneath(name, [.write, .createNew], mode: 0o644)
+            }
+            guard let file = made else { return nil }
+            do throws(SystemCallError) {
+                try file.setMode((root.attributes.mode ?? 0o644) & 0o666)
+                try file.write(Array(note.text.utf8), at: 0)
+                try file.sync()
+                try directory.syncDirectory()
+            } catch {
+                try? directory.unlink(name)
+                throw error
+            }
+            return name
+        } isFree: { number throws(SystemCallError) in
+            try directory.isFree(FileNames.reason(for: path.name, attempt: number))
         }
-        do throws(SystemCallError) {
-            try file.setMode((root.attributes.mode ?? 0o644) & 0o666)
-            try file.write(Array(note.text.utf8), at: 0)
-            try file.sync()
-            try directory.syncDirectory()
-        } catch {
-            try? directory.unlink(name)
-            throw FilingError(.writeReason, .destination, .system(error), path: path)
-        }
-        return path.parent.appending(name)
     }
-    throw FilingError(.writeReason, .destination, .noFreeName, path: path)
+    guard let written else { throw .noFreeName(.writeReason, path) }
+    return path.parent.appending(written)
 }
 
 /// Removes the note beside a file that leaves the quarantine, if it is one of ours. What cannot be removed stays: it is a

@@ -111,25 +111,19 @@ package struct Recovery: Sendable {
         try filing(.recover, side, path) { () throws(SystemCallError) in try directory.syncDirectory() }
     }
 
-    /// How many free names in a row end the search: names that were taken when the copy got its own may be free now.
-    private static let patience = 16
-
     func findCopy(
         of pending: PendingFiling, in library: DestinationRoot, _ work: FileWork
     ) throws(FilingError) -> BytePath? {
         guard let directory = try openParent(of: pending.destination, in: library.descriptor, .destination) else {
             return nil
         }
-        var free = 0
-        for attempt in 0..<StagedFile.attempts where free < Self.patience {
-            let name = FileNames.candidate(
-                pending.destination.name, attempt: attempt, numberAfter: pending.numberAfter)
-            do { _ = try FileStatus(of: name, in: directory) } catch {
-                free += 1
-                continue
-            }
-            free = 0
-            let size = pending.identity.size
+        let (wanted, size) = (pending.destination.name, pending.identity.size)
+        // It may have got any number, and those before it may be free by now.
+        let numbers = try filing(.recover, .destination, pending.destination) { () throws(SystemCallError) in
+            try FileNames.numbers(like: wanted, numberAfter: pending.numberAfter, in: directory)
+        }
+        for number in numbers {
+            let name = FileNames.candidate(wanted, attempt: number, numberAfter: pending.numberAfter)
             if try holds(name, in: directory, hash: pending.hash, size: size, work, .recover) != nil {
                 // Opened once more through the root, which sees to the directories above.
                 let parent = try library.openDirectory(pending.destination.parent)

@@ -57,11 +57,13 @@ extension SourceFile {
             try FileStatus(of: destination)
         }
         if there.device != status.device { return .refused }
-        for attempt in 0..<(only == nil ? StagedFile.attempts : 1) {
-            let candidate = only ?? FileNames.candidate(wanted, attempt: attempt)
+        let renaming = try FileNames.withFreeNumber { number throws(FilingError) -> Renaming? in
+            let candidate = only ?? FileNames.candidate(wanted, attempt: number)
             do throws(FilingError) {
                 if copies.isEmpty {
-                    do { try directory.rename(name, to: destination, as: candidate) } catch {
+                    do throws(SystemCallError) {
+                        try directory.rename(name, to: destination, as: candidate)
+                    } catch {
                         throw FilingError(.move, .either, .system(error), path: path)
                     }
                 } else if case .kept(let reason) = try move(
@@ -72,7 +74,7 @@ extension SourceFile {
                 }
             } catch {
                 switch error.code {
-                case .fileExists: continue
+                case .fileExists: return nil
                 case .noSuchFileOrDirectory:
                     throw FilingError(.move, .source, .sourceChanged("its name is gone"), path: path)
                 // Other mounts, or no such rename; and with permissions only the copy tells which side refuses.
@@ -84,8 +86,14 @@ extension SourceFile {
             }
             try requireArrived(candidate, in: destination)
             return .renamed(candidate)
+        } isFree: { number throws(FilingError) in
+            if only != nil { throw .noFreeName(.move, path) }
+            return try filing(.move, .destination, path) { () throws(SystemCallError) in
+                try destination.isFree(FileNames.candidate(wanted, attempt: number))
+            }
         }
-        throw FilingError(.move, .destination, .noFreeName, path: path)
+        guard let renaming else { throw .noFreeName(.move, path) }
+        return renaming
     }
 
     /// The name may have led to another file by the time of the rename; that one goes back.
@@ -95,14 +103,15 @@ extension SourceFile {
             throw FilingError(.move, .destination, .system(error), path: path)
         }
         if arrived.device == status.device, arrived.identity.hasSameContent(as: identity) { return }
-        for attempt in 0..<StagedFile.attempts {
-            do {
-                try destination.rename(candidate, to: directory, as: FileNames.candidate(name, attempt: attempt))
-                break
-            } catch {
-                guard error.code == .fileExists else { throw FilingError(.move, .either, .system(error), path: path) }
+        do throws(SystemCallError) {
+            _ = try FileNames.withFreeNumber { number throws(SystemCallError) -> Void? in
+                try unlessTaken { () throws(SystemCallError) in
+                    try destination.rename(candidate, to: directory, as: FileNames.candidate(name, attempt: number))
+                }
+            } isFree: { number throws(SystemCallError) in
+                try directory.isFree(FileNames.candidate(name, attempt: number))
             }
-        }
+        } catch { throw FilingError(.move, .either, .system(error), path: path) }
         throw FilingError(.move, .source, .sourceChanged("its name led to another file"), path: path)
     }
 

@@ -22,18 +22,18 @@ package func place(
 ) throws(FilingError) -> [PlacedFile] {
     guard let first = members.first else { return [] }
     precondition(members.allSatisfy { $0.plan.directory == first.plan.directory }, "a set lies in one directory")
-    var attempt = 0
+    var taken: Int?
     // Each round more than the first is one in which another program took a name between our look and our naming.
     for _ in 0..<SetPlacement.rounds {
         let placement = try SetPlacement(members, root, work)
-        attempt = try placement.firstFree(from: attempt)
-        if try placement.giveNames(attempt) {
+        let number = try placement.freeNumber(above: taken)
+        if try placement.giveNames(number) {
             try placement.sync()
             return placement.placed
         }
-        attempt += 1
+        taken = number
     }
-    throw FilingError(.nameCopy, .destination, .noFreeName, path: first.plan.path)
+    throw .noFreeName(.nameCopy, first.plan.path)
 }
 
 /// One try to place a set. Confined to the file queue.
@@ -54,28 +54,25 @@ private final class SetPlacement {
         }
     }
 
-    /// The first number from `start` with which every name is free, or taken by an equal file.
-    func firstFree(from start: Int) throws(FilingError) -> Int {
-        for attempt in start..<(start + StagedFile.attempts) {
-            var isFree = true
-            for file in staged where isFree {
-                let name = file.plan.candidate(attempt)
-                do { _ = try FileStatus(of: name, in: file.directory) } catch {
-                    if error.code == .noSuchFileOrDirectory { continue }
-                    throw FilingError(.nameCopy, .destination, .system(error), path: file.plan.path)
-                }
-                isFree = try file.equalFile(under: name, work) != nil
-            }
-            if isFree { return attempt }
+    /// A number with which every name is free: the first of all (nil) also where a name is taken by an equal file.
+    func freeNumber(above taken: Int?) throws(FilingError) -> Int {
+        if taken == nil, try isFree(0) { return 0 }
+        return try FileNames.freeNumber(above: taken ?? 0) { number throws(FilingError) in try isFree(number) }
+    }
+
+    private func isFree(_ number: Int) throws(FilingError) -> Bool {
+        for file in staged {
+            if try file.isFree(number) { continue }
+            guard number == 0, try file.equalFile(under: file.plan.name, work) != nil else { return false }
         }
-        throw FilingError(.nameCopy, .destination, .noFreeName, path: staged[0].plan.path)
+        return true
     }
 
     /// Names every copy with the same number; takes all back and says false if one of the names is taken now.
-    func giveNames(_ attempt: Int) throws(FilingError) -> Bool {
+    func giveNames(_ number: Int) throws(FilingError) -> Bool {
         do throws(FilingError) {
             for index in staged.indices {
-                guard let file = try name(index, attempt) else {
+                guard let file = try name(index, number) else {
                     takeBack()
                     return false
                 }
@@ -88,9 +85,9 @@ private final class SetPlacement {
         }
     }
 
-    private func name(_ index: Int, _ attempt: Int) throws(FilingError) -> PlacedFile? {
+    private func name(_ index: Int, _ number: Int) throws(FilingError) -> PlacedFile? {
         let file = staged[index]
-        let name = file.plan.candidate(attempt)
+        let name = file.plan.candidate(number)
         work.willEnter(.nameCopy)
         switch try file.tryName(name) {
         case .named: return try file.named(name)
@@ -98,11 +95,10 @@ private final class SetPlacement {
             // Known only now that this file system makes anonymous files but can't name them.
             root.means.remove(.anonymousTemporary)
             staged[index] = try StagedFile.stage(file.plan, from: file.source, in: root, work: work)
-            return try self.name(index, attempt)
+            return try self.name(index, number)
         case .taken:
-            return try file.equalFile(under: name, work).map { equal throws(FilingError) in
-                try file.found(equal, under: name)
-            }
+            guard number == 0, let equal = try file.equalFile(under: name, work) else { return nil }
+            return try file.found(equal, under: name)
         }
     }
 

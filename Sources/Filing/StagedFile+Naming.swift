@@ -16,13 +16,14 @@ package struct PlacedFile: Hashable, Sendable {
 
 extension StagedFile {
     /// Gives the copy its final name, never over another file: where the name is taken by an equal file, that one
-    /// becomes the filed photo; where by a different one, the next of ``FileNames/candidate(_:attempt:)`` is tried.
+    /// becomes the filed photo; where by a different one, the copy gets a number that is free. Files with numbers are not
+    /// compared: there may be thousands, and an equal one that was filed is known by its hash.
     ///
     /// The name is durable only after ``syncDirectory(work:)``.
     package func giveName(work: FileWork = FileWork()) throws(FilingError) -> PlacedFile {
         work.willEnter(.nameCopy)
-        for attempt in 0..<(plan.isExact ? 1 : Self.attempts) {
-            let name = plan.candidate(attempt)
+        let placed = try FileNames.withFreeNumber { number throws(FilingError) -> PlacedFile? in
+            let name = plan.candidate(number)
             switch try tryName(name) {
             case .named: return try named(name)
             case .anonymousRefused:
@@ -31,11 +32,22 @@ extension StagedFile {
                 let again = try StagedFile.stage(plan, from: source, in: root, work: work)
                 return try again.giveName(work: work)
             case .taken:
-                guard let equal = try equalFile(under: name, work) else { continue }
+                guard number == 0, let equal = try equalFile(under: name, work) else { return nil }
                 return try found(equal, under: name)
             }
+        } isFree: { number throws(FilingError) in
+            if plan.isExact { throw .noFreeName(.nameCopy, plan.path) }
+            return try isFree(number)
         }
-        throw FilingError(.nameCopy, .destination, .noFreeName, path: plan.path)
+        guard let placed else { throw .noFreeName(.nameCopy, plan.path) }
+        return placed
+    }
+
+    /// Whether no file has the name with this number.
+    func isFree(_ number: Int) throws(FilingError) -> Bool {
+        try filing(.nameCopy, .destination, plan.path) { () throws(SystemCallError) in
+            try directory.isFree(plan.candidate(number))
+        }
     }
 
     /// The copy has `name` now.
@@ -78,8 +90,6 @@ extension StagedFile {
             try directory.syncDirectory()
         }
     }
-
-    static let attempts = 1_000
 
     enum Naming { case named, taken, anonymousRefused }
 

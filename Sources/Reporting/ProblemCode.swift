@@ -35,6 +35,7 @@ package enum ProblemCode: String, CaseIterable, Hashable, Comparable, Sendable {
     case marksRefused = "PI-109"
     case decoderUnavailable = "PI-110"
     case decoderUnconfined = "PI-111"
+    case metricsUnwritable = "PI-112"
 
     case inboxPolled = "PI-201"
     case watchLimit = "PI-202"

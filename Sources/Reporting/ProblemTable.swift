@@ -62,6 +62,14 @@ extension ProblemCode {
                 .warning, title: "photos are decoded by a program that is not confined entirely: {reason}",
                 effect: "a photo that is made to attack it may do what photoinboxd may",
                 action: "set confinement = \"required\" under [pictures], or have the kernel allow it", see: manual)
+        case .metricsUnwritable:
+            ProblemRow(
+                .warning, title: "metrics cannot be written to {path}: {reason}",
+                effect: "whoever collects them sees none, or old ones; photos are filed all the same",
+                action: """
+                    let photoinboxd write to that directory: by its owner or mode, and for the service with \
+                    ReadWritePaths= in systemctl edit photoinboxd
+                    """, see: manual)
         case .noInboxes:
             ProblemRow(
                 .notice, title: "no inbox is configured", effect: "there is nothing to do",
@@ -229,7 +237,10 @@ extension ProblemCode {
                 .warning,
                 title: "{count|filed photo is|filed photos are} missing or damaged in the library: {name}: {reason}",
                 effect: "what lies there is not what was filed; other photos continue",
-                action: "copy it back from a backup. If it was removed on purpose: photoinbox verify --repair",
+                action: """
+                    copy it back from a backup, or drop the original into an inbox, which files it again. If it was \
+                    removed on purpose: photoinbox verify --repair
+                    """,
                 see: manual, hiddenBy: everythingStopped)
         case .placeTaken:
             ProblemRow(

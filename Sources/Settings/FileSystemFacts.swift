@@ -132,9 +132,9 @@ package struct LocalFileSystem: FileSystemFacts {
         return (userName(number) ?? "user \(number)", (1..<1000).contains(number))
     }
 
-    package func hasUser(_ name: String) -> Bool { getpwnam(name) != nil || UInt32(name).map { $0 != .max } ?? false }
+    package func hasUser(_ name: String) -> Bool { userNumber(name).map { $0 != .max } ?? false }
 
-    package func hasGroup(_ name: String) -> Bool { getgrnam(name) != nil || UInt32(name).map { $0 != .max } ?? false }
+    package func hasGroup(_ name: String) -> Bool { groupNumber(name).map { $0 != .max } ?? false }
 
     private func mayAccess(_ path: BytePath, _ mode: Int32) -> Bool {
         path.withCString { faccessat(AT_FDCWD, $0, mode, AT_EACCESS) } == 0

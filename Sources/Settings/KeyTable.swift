@@ -214,7 +214,9 @@ extension Settings {
             "The permissions of filed photos. Directories can be searched by whoever may read."),
         key(
             .filing, "trash", .span(least: .seconds(1), most: .seconds(3_650 * 86_400)), fallback: .text("30d"),
-            example: "\"30d\"", "How long what was discarded lies in the trash before it is deleted."),
+            example: "\"30d\"",
+            "How long what was discarded lies in the trash before it is deleted. Counted as it passes; while the "
+                + "machine is off, a day at most."),
         key(
             .filing, "min-free", .size, fallback: .text("0"), example: "\"2G\"",
             "What filing leaves free in the library's file system: with less, photos wait in their inboxes, and that is "

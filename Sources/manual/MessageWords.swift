@@ -16,8 +16,8 @@ extension MessageWords {
                 + "its number."),
         "duplicate": MessageWords(
             "Already in the library: @PHOTOINBOX_FILE@", commands,
-            effect: "It has @PHOTOINBOX_REASON@. This one was moved to the duplicates, or removed where the "
-                + "configuration says so.",
+            effect: "It has @PHOTOINBOX_REASON@. This one was moved to the duplicates, or stays in its inbox "
+                + "where that keeps its files.",
             action: "No action is needed."),
         "deferred": MessageWords(
             "Photo waits: @PHOTOINBOX_FILE@", commands,
@@ -48,7 +48,7 @@ extension MessageWords {
             "The library or the catalogue is damaged", problems,
             effect: "What was read is not what was filed. Nothing was deleted or overwritten because of that.",
             action: "Run \"photoinbox verify\" and look at the disk's health. Bring damaged photos back from a "
-                + "backup; an equal photo that comes into an inbox is filed in its place. If the catalogue was set "
+                + "backup; an equal photo that comes into an inbox is filed again, beside what is left of it. If the catalogue was set "
                 + "aside, \"photoinbox rebuild\" reads the library into the new one."),
         "trashExpired": MessageWords(
             "Deleted from the trash: @PHOTOINBOX_FILE@", settings,

@@ -28,7 +28,8 @@ private let gains: [(String, String)] = [
     (
         "Files that are finished",
         "Without -m, -r or -e, a file is told once it is whole: closed by its writer, moved in, or found; not once more "
-            + "for each event on the way, and not under the name that it has while it is written."
+            + "for each event on the way, and not under the name that it has while it is written. Each close after writing "
+            + "and each new name is told once; a change of its mode, and a rename of a directory above it, are not."
     ),
     (
         "A full queue is made up for",
@@ -60,7 +61,8 @@ private let gains: [(String, String)] = [
     ),
     (
         "A root that goes and comes back",
-        "For kinds such as finished, it is watched again, and what differs is told. inotifywait stays with what went."
+        "For kinds such as finished, a root that is renamed or removed is said to be gone, and once a directory lies at its "
+            + "path again, that is watched, and what differs is told. inotifywait stays with what went."
     ),
     (
         "Names as bytes",
@@ -91,7 +93,8 @@ private let losses: [(String, String)] = [
     ("--syslog", "Use logger(1) or systemd-cat(1) on standard error."),
     (
         "--fanotify, --filesystem",
-        "It uses inotify(7), which needs no privilege; --tier fanotify marks file systems. Name the mount point."
+        "It uses inotify(7), which needs no privilege; --tier fanotify marks file systems, for finished and the other kinds "
+            + "alone. Name the mount point."
     ),
     ("-e isdir, -e oneshot", "Are no events of the kernel's queue, and are refused."),
     ("Abbreviated options", "--recurs for --recursive is refused."),

@@ -67,10 +67,13 @@ extension CommandFailure {
             self.init(
                 .unavailable, "there is no catalogue at \(path) yet",
                 action: "Start photoinboxd, or name its state directory with --state.")
-        case .permission, .readOnly:
+        case .permission:
             self.init(
-                .permission, "you may not read the catalogue \(path)",
-                action: "Join the daemon's group: sudo adduser \(userName) _photoinbox, then log in again.")
+                .permission, "you may not read the catalogue \(path)", action: permissionAdvice(for: BytePath(path)))
+        case .readOnly:
+            self.init(
+                .permission, "you may not change the catalogue \(path)",
+                action: "Use sudo, or run this as the daemon's user.")
         case .newerSchema:
             self.init(
                 .failed, "the catalogue \(path) was written by a newer photoinboxd",

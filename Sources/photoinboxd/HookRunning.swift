@@ -14,7 +14,7 @@ enum HookRunning {
     static func serve(
         _ client: String, options: DaemonOptions, service: ServiceManager, tell: (String) -> Void
     ) -> Int32 {
-        guard let user = getpwnam(client)?.pointee.pw_uid ?? UInt32(client) else {
+        guard let user = userNumber(client) else {
             tell("photoinboxd: there is no user \(client)")
             return EX_NOUSER
         }

@@ -90,6 +90,7 @@ struct PhotoInboxDaemon: ParsableCommand {
               70  a bug of ours, or a hook that not even KILL ends was left
               71  the system refused something
               73  the catalogue cannot be opened
+              74  the catalogue is damaged; the next start makes another one
               75  another daemon has this state
               78  the configuration is wrong
 
@@ -191,10 +192,18 @@ struct PhotoInboxDaemon: ParsableCommand {
         // libdispatch tells on standard error of each new thread whose priority it may not set. An ordinary user may not
         // set one, nor may the hardened unit, and threads come and go, so that would be dozens of lines a minute.
         setenv("LIBDISPATCH_LOG", "NO", 0)
+        // A heap for each of libdispatch's threads, each with its own free ends, is a third of a busy daemon's memory.
+        HeapMemory.keepSmall()
         let service = ServiceManager.takeFromEnvironment()
         let options = daemonOptions()
         if let runHookFor {
             Self.end(HookRunning.serve(runHookFor, options: options, service: service) { Self.tell($0) })
+        }
+        if check, options.isEmpty {
+            Self.tell(
+                "photoinboxd: there is no configuration: neither \(DaemonOptions.standardFile(options.context).escaped) nor flags"
+            )
+            Self.end(EX_CONFIG)
         }
         let checker = check ? becomeService(options) : nil
         let loaded: (settings: Settings, warnings: [SettingsIssue])
@@ -210,6 +219,12 @@ struct PhotoInboxDaemon: ParsableCommand {
             Self.end(EX_OK)
         }
         if acceptLibrary { Self.acceptLibrary(of: loaded.settings) }
+        if let limit = limitWithoutRoom(forDescriptors: Self.descriptors) {
+            Self.tell(
+                "photoinboxd: the limit of open files is \(limit), which is too low; raise it to 256 at least (LimitNOFILE= "
+                    + "in the unit, ulimit -n in a shell)")
+            Self.end(EX_OSERR)
+        }
         start(options, loaded.settings, service)
     }
 
@@ -223,6 +238,9 @@ struct PhotoInboxDaemon: ParsableCommand {
         else { return nil }
         return name
     }
+
+    /// What the daemon takes to begin with: queues, monitors, catalogue, sockets.
+    private static let descriptors = 128
 
     private static func acceptLibrary(of settings: Settings) -> Never {
         do {

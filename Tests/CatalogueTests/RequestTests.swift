@@ -92,6 +92,44 @@ struct RequestTests {
         #expect(try catalogue.request(id: id)?.step == .expired)
     }
 
+    private static let day: Int64 = 86_400_000_000_000
+
+    @Test("Time in the trash is what certainly passed: jumps of the wall clock are none, a restart is a day at most")
+    func trashTime() throws {
+        let place = try Place()
+        defer { withExtendedLifetime(place) {} }
+        var catalogue = try place.open()
+        func ages(_ boot: String, _ boottime: Int64, wall: Int64, of inbox: String = "card") throws -> [Int64] {
+            let now = ClockReading(boot: boot, boottime: boottime * Self.day, wall: wall * Self.day)
+            return try catalogue.trash(of: inbox, at: now).map { $0.age / Self.day }
+        }
+        func discard(_ number: UInt8) throws -> Int64 {
+            let id = try catalogue.recordRequest(request(.discard, outcome: nil, move(number)), step: .begun)
+            try catalogue.endRequest(id, at: noon, move: move(number))
+            return id
+        }
+        #expect(try ages("a", 3, wall: 0) == [], "nothing is there, so nothing is counted")
+        let first = try discard(1)
+        // Put there before the clock was right: the time of the request says nothing.
+        #expect(try ages("a", 10, wall: 0) == [0])
+        #expect(try ages("a", 10, wall: 365) == [0])
+        #expect(try ages("a", 12, wall: 1) == [2])
+        _ = try discard(2)
+        #expect(try ages("a", 15, wall: 400) == [5, 0])
+        #expect(try ages("a", 16, wall: 400, of: "phones") == [], "another inbox has none")
+        catalogue.close()
+        catalogue = try place.open()
+        #expect(try ages("a", 17, wall: 402) == [7, 2], "a restart of the daemon is counted in full")
+        #expect(try ages("b", 0, wall: 900) == [8, 3])
+        #expect(try ages("c", 500, wall: 900) == [8, 3], "what another machine has been up is no time that passed")
+        #expect(try ages("c", 499, wall: 900) == [8, 3])
+        #expect(try ages("d", 0, wall: 100) == [8, 3])
+        try catalogue.expireRequests([first])
+        #expect(try ages("d", 30, wall: 100) == [33])
+        let now = ClockReading.now
+        #expect(now.boot == ClockReading.now.boot && now.boottime > 0 && now.wall > 0)
+    }
+
     @Test func aRequestThatMovesNothing() throws {
         let place = try Place()
         defer { withExtendedLifetime(place) {} }

@@ -76,7 +76,7 @@ struct RecordedHouse {
     }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct CatalogueCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct CatalogueCommandTests {
     let house: RecordedHouse
 
     init() throws { house = try RecordedHouse() }

@@ -5,7 +5,7 @@ import Testing
 
 /// `status`, `dump` and `explain` beside a daemon: a stand-in that answers SIGUSR1 as the real one does, with states
 /// that a real one is hard to bring into.
-@Suite(.timeLimit(.minutes(2))) struct DaemonCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct DaemonCommandTests {
     let directory: ScratchDirectory
 
     init() throws {
@@ -79,6 +79,7 @@ import Testing
                 photoinboxd  filing normally, up 12 days
                        card  live, 1 deferred
                     library  612 GB free, \(directory.path)/library
+                   verified  never
                 since start  4 filed, 1 duplicate, 0 quarantined, 1 ignored
                    problems  none
 

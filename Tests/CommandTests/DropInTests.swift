@@ -6,7 +6,7 @@ import Testing
 private let hasInotifywait = access("/usr/bin/inotifywait", X_OK) == 0
 
 /// `photoinbox watch` and the real inotifywait with the same options over the same script: the same bytes.
-@Suite(.timeLimit(.minutes(2)), .enabled(if: hasInotifywait, "skipped: inotify-tools is missing"))
+@Suite(.timeLimit(.minutes(60)), .enabled(if: hasInotifywait, "skipped: inotify-tools is missing"))
 struct DropInTests {
     /// Step by step: each begins when all of the one before is told, so that inotifywait, too, watches what is new.
     private static let script = [

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(4))) struct HelpTests {
+@Suite(.timeLimit(.minutes(60))) struct HelpTests {
     private static let commands = [
         "status", "list", "watch", "explain", "show", "dump", "pause", "resume", "rescan", "retry", "release",
         "discard", "undo", "stats", "config", "tail", "log", "metrics", "reload", "search", "import-csv", "export-csv",

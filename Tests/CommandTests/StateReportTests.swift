@@ -61,6 +61,7 @@ struct StateReportTests {
                        card  live, nothing waiting
                      phones  live, 2 in hand
                     library  612 GB free, /srv/photos
+                   verified  never
                 since start  836 filed, 0 duplicates, 0 quarantined, 0 ignored
                    problems  none
 
@@ -96,6 +97,7 @@ struct StateReportTests {
                 photoinboxd  filing, 1 warning, up 12 days
                      phones  partly polled, 3 of 41 folders polled every 60 s, 1 deferred
                     library  612 GB free, /srv/photos
+                   verified  never
                 since start  418 filed, 0 duplicates, 0 quarantined, 0 ignored
 
                     warning  PI-310  1 photo deferred for 14 min: phones/IMG_2041.HEIC

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The built program, watching real directories.
-@Suite(.timeLimit(.minutes(2))) struct WatchProgramTests {
+@Suite(.timeLimit(.minutes(60))) struct WatchProgramTests {
     let directory: ScratchDirectory
 
     init() throws {
@@ -93,6 +93,39 @@ import Testing
         let (ending, output) = try await watch.end(signal)
         #expect(ending == .signal(signal))
         #expect(output.isEmpty)
+    }
+
+    @Test(arguments: [8, 12, 16]) func namesTheLimitOfOpenFiles(_ limit: Int) async throws {
+        let result = try await photoinboxShell("ulimit -n \(limit); photoinbox watch in", in: directory)
+        #expect(result.status == 1 && result.errors.contains("limit of open files (ulimit -n) is \(limit)"))
+    }
+
+    @Test func aSignalDoesNotWaitForAReaderThatTakesNothing() async throws {
+        // The pipe is open and never read; what is there fills it.
+        try shell(
+            "cd in; for i in {1..1200}; do echo > a-name-that-is-long-enough-to-fill-a-pipe-of-64-KiB-$i; done",
+            in: directory)
+        let script =
+            "cd '\(directory.path)'; mkfifo pipe; exec 3<>pipe; "
+            + "exec '\(BuiltPrograms.path("photoinbox"))' watch --existing in >pipe"
+        let program = try RunningProgram(["/bin/bash", "-c", script])
+        try await aside {
+            // It is in write(2): nothing more goes into the pipe.
+            while (try? String(contentsOfFile: "/proc/\(program.pid)/task/\(program.pid)/comm", encoding: .utf8)) == nil
+            {}
+            while !Self.isWriting(program.pid) { sched_yield() }
+        }
+        program.signal(SIGTERM)
+        #expect(try await program.ending() == .signal(SIGTERM))
+    }
+
+    /// Whether a thread of it waits for room in a pipe.
+    private static func isWriting(_ pid: pid_t) -> Bool {
+        let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []
+        return tasks.contains { task in
+            (try? String(contentsOfFile: "/proc/\(pid)/task/\(task)/wchan", encoding: .utf8))?.contains("pipe_write")
+                ?? false
+        }
     }
 
     /// nohup(1), and shells for what they start in the background, have signals ignored; that is kept.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Kernel records: what `photoinbox watch` does otherwise than inotifywait, or that needs no inotifywait to be judged.
-@Suite(.timeLimit(.minutes(4))) struct WatchRecordTests {
+@Suite(.timeLimit(.minutes(60))) struct WatchRecordTests {
     let directory: ScratchDirectory
 
     init() throws {
@@ -139,6 +139,20 @@ import Testing
         #expect(lines(output).count == 17 && lines(output).last == "in/ CREATE last")
     }
 
+    @Test(.enabled(if: canLimit, "skipped: needs user namespaces and unshare(1)"))
+    func saysHowManyWatchesAreMissingForFinishedFiles() async throws {
+        try shell("mkdir -p in/{1..4}/{1..3}", in: directory)
+        let script = "echo 9 > /proc/sys/user/max_inotify_watches; exec \"$@\""
+        let watch = try await RunningWatch(
+            ["--count", "1", "in"], in: directory, ready: "directories are not watched",
+            program:
+                "unshare --user --map-root-user /bin/sh -c '\(script)' sh '\(BuiltPrograms.path("photoinbox"))' watch")
+        try shell("echo x > in/last", in: directory)
+        let (ending, output) = try await watch.end()
+        #expect(ending == .status(3))
+        #expect(lines(output) == ["in/last"])
+    }
+
     @Test(.enabled(if: canLimit, "skipped: needs user namespaces and unshare(1)"), arguments: ["finished", "create"])
     func saysThatNobodyMayWatchAnyMore(_ event: String) async throws {
         let script = "echo 0 > /proc/sys/user/max_inotify_instances; exec \"$@\""
@@ -167,6 +181,21 @@ import Testing
         try await watch.waitForBytes(Array("last".utf8))
         #expect(
             lines(try await watch.end(SIGTERM).output) == ["in/sub/ CREATE 4", "in/keep/ CREATE 5", "in/ CREATE last"])
+    }
+
+    @Test func leavesNewDirectoriesOutWhoseNamesAreExcluded() async throws {
+        try shell("mkdir -p in/old/.git", in: directory)
+        let watch = try await RunningWatch(
+            ["-m", "-r", "-e", "create", "--exclude", #"\.git$"#, "in"], in: directory,
+            ready: "established")
+        try shell("mkdir in/.git; echo x > in/.git/a; mkdir -p in/new/.git; echo x > in/new/.git/b", in: directory)
+        try shell("echo x > in/old/.git/c; echo x > in/last", in: directory)
+        try await watch.waitForBytes(Array("last".utf8))
+        let told = lines(try await watch.end(SIGTERM).output)
+        #expect(
+            Set(told).subtracting(["in/new/ FOUND,ISDIR .git"]) == [
+                "in/ CREATE,ISDIR new", "in/old/.git/ CREATE c", "in/ CREATE last",
+            ])
     }
 
     @Test func tellsOnlyOfWhatIsIncluded() async throws {

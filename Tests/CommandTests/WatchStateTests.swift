@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `photoinbox watch --state`: one run goes on where the last one ended.
-@Suite(.timeLimit(.minutes(2))) struct WatchStateTests {
+@Suite(.timeLimit(.minutes(60))) struct WatchStateTests {
     let directory: ScratchDirectory
 
     init() throws {

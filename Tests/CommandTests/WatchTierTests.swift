@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `photoinbox watch --tier fanotify`.
-@Suite(.timeLimit(.minutes(2))) struct WatchTierTests {
+@Suite(.timeLimit(.minutes(60))) struct WatchTierTests {
     let directory: ScratchDirectory
 
     init() throws {

@@ -55,7 +55,8 @@ struct MessageTests {
         .rescan(.file(inbox: "card", "a/b.jpg")), .retry(.everything), .retry(.inbox("c")),
         .retry(.file(inbox: "card", BytePath([0x61, 0xFF, 0x0A, 0x62]))), .release(operation: 8839, asIs: true),
         .release(operation: 1, asIs: false), .discard(operation: .max), .undo(operation: 8841),
-        .undo(operation: 8841, alone: true),
+        .undo(operation: 8841, alone: true), .verify(photos: [1, .max], isComplete: false),
+        .verify(photos: [], isComplete: true),
     ]
 
     @Test("Every command comes back as it went", arguments: commands, [false, true])

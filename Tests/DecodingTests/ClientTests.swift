@@ -8,7 +8,7 @@ import Testing
 
 @testable import Decoding
 
-@Suite("A picture costs at most its own thumbnail", .timeLimit(.minutes(4)))
+@Suite("A picture costs at most its own thumbnail", .timeLimit(.minutes(60)))
 struct ClientTests {
     @Test(arguments: [
         "crash", "exit", "closed", "noise", "long", "twice", "other-question", "other-size", "beyond",

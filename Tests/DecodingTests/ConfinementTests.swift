@@ -6,7 +6,7 @@ import Testing
 
 @testable import Decoding
 
-@Suite("A decoder that was taken over reaches nothing", .timeLimit(.minutes(4)))
+@Suite("A decoder that was taken over reaches nothing", .timeLimit(.minutes(60)))
 struct ConfinementTests {
     /// What it tries, and what each gives where nothing is forbidden: as root, `done`, so that no refusal below comes
     /// from anything else.

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Decoding
 
-@Suite("Pictures become small, upright and sRGB", .timeLimit(.minutes(4)))
+@Suite("Pictures become small, upright and sRGB", .timeLimit(.minutes(60)))
 struct PictureTests {
     /// Debian's vips, to make pictures and to look at the small ones.
     private static let vips = "/usr/bin/vips"

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Decoding
 
-@Suite("Raw files give the preview that the camera put into them", .timeLimit(.minutes(4)))
+@Suite("Raw files give the preview that the camera put into them", .timeLimit(.minutes(60)))
 struct RawTests {
     @Test(arguments: [(1, 512), (3, 512), (6, 342), (8, 342)] as [(UInt16, UInt32)])
     func thePreviewIsTurnedAsTheRawIs(_ orientation: UInt16, _ width: UInt32) async throws {

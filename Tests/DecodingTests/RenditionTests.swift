@@ -6,7 +6,7 @@ import Testing
 
 @testable import Decoding
 
-@Suite("Renditions are made by the confined decoder", .timeLimit(.minutes(4)))
+@Suite("Renditions are made by the confined decoder", .timeLimit(.minutes(60)))
 struct RenditionTests {
     private static let rocket = "\(DecoderHouse.fixtures)/rocket.jpg"
 

@@ -6,7 +6,7 @@ import SystemMonitor
 import TestSupport
 import Testing
 
-@Suite("Comparisons count what events missed", .timeLimit(.minutes(4)))
+@Suite("Comparisons count what events missed", .timeLimit(.minutes(60)))
 struct AuditTests {
     /// Compares, and lets it be counted.
     private func audit(_ watched: Watched) async -> AuditReport {

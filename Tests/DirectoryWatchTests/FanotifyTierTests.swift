@@ -147,7 +147,7 @@ struct FanotifyTierTests {
     }
 }
 
-@Suite("With the fanotify tier notices have a writer", .timeLimit(.minutes(4)))
+@Suite("With the fanotify tier notices have a writer", .timeLimit(.minutes(60)))
 struct FanotifyWatchTests {
     @Test(
         "The process that wrote, another's as well as this one's",
@@ -171,7 +171,7 @@ struct FanotifyWatchTests {
 }
 
 /// In a mount namespace of its own, in a process of its own: this program again, with a variable that tells it so.
-@Suite("Marks come and go with their file systems", .timeLimit(.minutes(4)))
+@Suite("Marks come and go with their file systems", .timeLimit(.minutes(60)))
 struct FanotifyMountTests {
     private static let variable = "PHOTOINBOX_TEST_FANOTIFY_MOUNTS"
     private static let isInside = getenv(variable) != nil

@@ -7,7 +7,7 @@ import Testing
 
 @testable import DirectoryWatch
 
-@Suite("Told without a look where nobody wants identities, a file is known as well as any", .timeLimit(.minutes(2)))
+@Suite("Told without a look where nobody wants identities, a file is known as well as any", .timeLimit(.minutes(60)))
 struct HeardTests {
     private static let names = (10..<50).map { "\($0).jpg" }
 

@@ -6,7 +6,7 @@ import SystemMonitor
 import TestSupport
 import Testing
 
-@Suite("What happens in a real directory is told once", .timeLimit(.minutes(2)))
+@Suite("What happens in a real directory is told once", .timeLimit(.minutes(60)))
 struct LiveTests {
     @Test("What is there at the start is found; what comes is told with its cause", arguments: Watched.tiers)
     func basics(tier: WatchTier) async throws {

@@ -7,7 +7,7 @@ import Testing
 
 /// The number of watches is limited for a user in a namespace of its own, in a process of its own: this program again,
 /// with a variable that tells it so.
-@Suite("When watches run out, the rest is polled", .timeLimit(.minutes(4)))
+@Suite("When watches run out, the rest is polled", .timeLimit(.minutes(60)))
 struct WatchLimitTests {
     private static let variable = "PHOTOINBOX_TEST_WATCH_LIMIT"
     private static let isInside = getenv(variable) != nil

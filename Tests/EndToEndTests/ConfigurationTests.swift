@@ -195,6 +195,29 @@ extension EndToEnd {
             #expect(access(house.path("st"), F_OK) != 0, "it makes nothing")
         }
 
+        @Test("A user's own configuration needs no --config; with none at all --check fails")
+        func ownConfiguration() async throws {
+            let house = try House()
+            for name in ["config", "config/photoinbox"] { try makeDirectory(house.path(name)) }
+            let home = ["XDG_CONFIG_HOME": house.path("config"), "XDG_STATE_HOME": house.path("states")]
+            try house.configure(Self.good)
+            let daemon = try RunningProgram([BuiltPrograms.path("photoinboxd"), "--check"], environment: home)
+            if access("/etc/photoinbox/photoinbox.toml", F_OK) != 0 {
+                #expect(try await daemon.ending() == .status(78))
+                #expect(daemon.lines.first?.contains("there is no configuration") == true, "\(daemon.lines)")
+            }
+            try move(house.path("photoinbox.toml"), to: house.path("config/photoinbox/photoinbox.toml"))
+            let found = try RunningProgram([BuiltPrograms.path("photoinboxd"), "--check"], environment: home)
+            #expect(try await found.ending() == .status(0))
+            #expect(found.lines == ["\(house.path("config/photoinbox/photoinbox.toml")): good"])
+            // A service has a state directory of its manager's, and the system's configuration.
+            let service = try RunningProgram(
+                [BuiltPrograms.path("photoinboxd"), "--check"],
+                environment: home.merging(["STATE_DIRECTORY": house.path("st")]) { $1 })
+            _ = try await service.ending()
+            #expect(!service.lines.contains { $0.contains("config/photoinbox") })
+        }
+
         @Test("A file that is not there, wrong usage, and --help")
         func usage() async throws {
             let house = try House()

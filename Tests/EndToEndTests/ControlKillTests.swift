@@ -39,7 +39,7 @@ extension EndToEnd {
 
         @Test(
             "Killed at any call that changes something: one whole copy at every instant, and the next try ends it",
-            .enabled(if: canTrace, "skipped: needs strace"), .timeLimit(.minutes(10)), arguments: Deed.allCases)
+            .enabled(if: canTrace, "skipped: needs strace"), .timeLimit(.minutes(60)), arguments: Deed.allCases)
         func killed(deed: Deed) async throws {
             let house = try House()
             let photo = try Photos.unique(1)
@@ -71,7 +71,7 @@ extension EndToEnd {
         @Test(
             "The same from one file system to another, where it is copied: at least one whole copy, and one at the end",
             .enabled(if: canTrace && access("/dev/shm", W_OK) == 0, "skipped: needs strace and /dev/shm"),
-            .timeLimit(.minutes(5)))
+            .timeLimit(.minutes(60)))
         func killedAcross() async throws {
             let house = try House()
             let elsewhere = "/dev/shm/photo-inbox-test-\(UUID())"
@@ -103,7 +103,7 @@ extension EndToEnd {
 
         @Test(
             "The daemon is killed while it does what was asked: the next life ends it, with one whole copy",
-            .timeLimit(.minutes(5)), arguments: Deed.allCases)
+            .timeLimit(.minutes(60)), arguments: Deed.allCases)
         func daemonKilled(deed: Deed) async throws {
             let house = try House()
             let photo = try Photos.unique(1)
@@ -116,6 +116,8 @@ extension EndToEnd {
                     $0.contains("filed card/a.jpg as") || $0.contains("quarantined card/a.jpg")
                 }
                 operation = Int64(try await newest(house)) ?? 0
+                // What comes back to its inbox would be set aside again, at the latest before it can be looked at.
+                #expect(try await house.ask("pause", "card").status == 0)
                 let command: ControlCommand =
                     switch deed {
                     case .undo: .undo(operation: operation)
@@ -131,9 +133,6 @@ extension EndToEnd {
                 daemon.signal(SIGKILL)
                 #expect(try await daemon.ending() == .signal(SIGKILL))
                 #expect(house.places(of: content).count == 1, "\(house.places(of: content))")
-                // What has come back to its inbox would be set aside again before it can be looked at.
-                #expect(try await house.ask("pause", "card").status == 0)
-
                 daemon = try await house.start(configuration: House.oneCard)
                 let next = try house.exchange(framed(ControlRequest(command).json()))
                 #expect([0, 4].contains(next?.status), "\(next?.message ?? "")")

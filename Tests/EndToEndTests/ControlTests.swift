@@ -308,6 +308,9 @@ extension EndToEnd {
         @Test("With no daemon: what can be done without one is done, the rest says what to do")
         func withoutDaemon() async throws {
             let house = try House()
+            try house.configure(House.oneCard)
+            let never = try await house.ask("pause", "card")
+            #expect(never.status == 69 && never.text.contains("is not running"), "\(never.lines)")
             var daemon = try await house.start(configuration: House.oneCard)
             let photo = try Photos.unique(1)
             try house.drop(photo, as: "a.jpg")
@@ -327,6 +330,26 @@ extension EndToEnd {
             #expect(try await counted(1, daemon, house).inboxes.first?.paused != nil)
             #expect(try await house.ask("resume", "card").status == 0)
             try await daemon.line(holding: "filed card/b.jpg")
+            try await daemon.stop()
+        }
+
+        @Test("explain says who is still writing a file, and of an inbox that it is one")
+        func explained() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: House.oneCard)
+            let writer = try SlowWriter("\(house.inbox)/long.jpg")
+            try writer.write(try Photos.unique(1).prefix(1_000))
+            var answer = try await house.ask("explain", "card/long.jpg")
+            #expect(
+                answer.status == 0 && answer.text.contains("not finished: open for writing by ")
+                    && answer.text.contains("(pid \(getpid()))"), "\(answer.lines)")
+            for name in ["card", house.inbox] {
+                answer = try await house.ask("explain", name)
+                #expect(answer.text.contains("is the inbox card; name a file in it"), "\(answer.lines)")
+            }
+            try writer.write(try Photos.unique(1).dropFirst(1_000))
+            writer.close()
+            try await daemon.line(holding: "filed card/long.jpg")
             try await daemon.stop()
         }
     }

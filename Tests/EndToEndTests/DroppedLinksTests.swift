@@ -9,7 +9,7 @@ extension EndToEnd {
     /// Files of links that are dropped into an inbox: the real daemon, the real photoinbox-fetch, a real HTTP server.
     @Suite(
         "dropped links", .enabled(if: AwkwardServer.isThere, "skipped: Python is not installed"),
-        .timeLimit(.minutes(5)))
+        .timeLimit(.minutes(60)))
     struct DroppedLinks {
         private func configuration(_ links: String = "links = \"yes\"") -> String {
             """

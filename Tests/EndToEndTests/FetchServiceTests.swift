@@ -6,7 +6,7 @@ import Testing
 extension EndToEnd {
     @Suite(
         "The program that the downloads' unit runs",
-        .enabled(if: AwkwardServer.isThere, "skipped: Python is not installed"), .timeLimit(.minutes(3)))
+        .enabled(if: AwkwardServer.isThere, "skipped: Python is not installed"), .timeLimit(.minutes(60)))
     struct FetchUnit {
         /// Stands in for the service manager: listens where the socket unit would and starts the program for each
         /// connection, as sd_listen_fds(3) has it. Or asks itself, with the frames of its arguments; `+` waits for a line

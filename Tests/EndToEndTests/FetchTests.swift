@@ -8,7 +8,7 @@ import Testing
 extension EndToEnd {
     /// Photos from a real HTTP server on loopback, downloaded by the real programs.
     @Suite(
-        "fetch", .enabled(if: AwkwardServer.isThere, "skipped: Python is not installed"), .timeLimit(.minutes(5)))
+        "fetch", .enabled(if: AwkwardServer.isThere, "skipped: Python is not installed"), .timeLimit(.minutes(60)))
     struct Fetching {
         struct Answer {
             let status: Int32

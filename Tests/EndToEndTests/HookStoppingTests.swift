@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("No hook keeps the daemon from ending", .timeLimit(.minutes(3)))
+    @Suite("No hook keeps the daemon from ending", .timeLimit(.minutes(60)))
     struct HooksAtTheEnd {
         /// The numbers of processes that a hook has written to a file of the house.
         private func processes(_ house: House, _ name: String) throws -> [Int32] {

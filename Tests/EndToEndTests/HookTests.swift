@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("Hooks are told what was filed and set aside", .timeLimit(.minutes(4)))
+    @Suite("Hooks are told what was filed and set aside", .timeLimit(.minutes(60)))
     struct Hooks {
         private static let canMakePictures =
             access("/usr/bin/jq", X_OK) == 0 && access("/usr/bin/vipsthumbnail", X_OK) == 0

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("The program that the hooks' unit runs", .timeLimit(.minutes(3)))
+    @Suite("The program that the hooks' unit runs", .timeLimit(.minutes(60)))
     struct HookUnit {
         /// Stands in for the service manager and the daemon: hands a connection over as sd_listen_fds(3) has it, then does
         /// what the lines of standard input would say.

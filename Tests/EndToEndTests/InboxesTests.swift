@@ -40,13 +40,16 @@ extension EndToEnd {
             .enabled(if: canBeOrdinary, "skipped: needs a user who is not root and may run the built daemon"))
         func readOnlyInbox() async throws {
             let house = try House(running: isRoot ? asNobody : ["/usr/bin/env"])
-            try house.drop(try Photos.unique(1), as: "a.jpg")
+            let directory = "\(house.inbox)/of another"
+            try makeDirectory(directory)
+            try house.drop(try Photos.unique(1), as: "of another/a.jpg")
             if isRoot { try runProgram(["/bin/chown", "-R", "65534:65534", house.root]) }
-            try runProgram(["/bin/chmod", "0555", house.inbox])
-            var daemon = try await house.start(telling: ["filed inbox/a.jpg as ", "PI-207"])
+            try runProgram(["/bin/chmod", "0555", directory])
+            var daemon = try await house.start(telling: ["filed inbox/of another/a.jpg as ", "PI-207"])
             #expect(house.files(in: house.inbox).count == 1 && house.files(in: house.library).count == 1)
             let state = try await house.state(of: daemon)
             #expect(state.problems.map(\.code) == ["PI-207"])
+            #expect(state.problems.first?.action.contains("make '\(directory)' writable") == true, "\(state.problems)")
             try await daemon.stop()
 
             daemon = try await house.start()

@@ -28,6 +28,22 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
+        @Test("What a camera's name holds that is no text is escaped once")
+        func hostileCamera() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: House.oneCard)
+            var photo = try Photos.unique(1)
+            let name = try #require(photo.firstRange(of: Data("Canon EOS R6".utf8)))
+            photo.replaceSubrange(name, with: Data("Canon\u{1B}EOS\\R6".utf8))
+            try house.drop(photo, as: "a.jpg")
+            try await daemon.line(holding: "filed card/a.jpg as ")
+            for command in [["show", "1"], ["search", "--name", "a.jpg"]] {
+                let shown = try await house.ask(command)
+                #expect(shown.text.contains(#"Canon\x1bEOS\\R6"#), "\(shown.lines)")
+            }
+            try await daemon.stop()
+        }
+
         @Test("The same photo many times at once: filed once, all others duplicates")
         func duplicatesAtOnce() async throws {
             let house = try House()

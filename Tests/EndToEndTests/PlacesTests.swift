@@ -52,6 +52,7 @@ extension EndToEnd {
             let next = try await house.start(configuration: configuration(library: "new"))
             try await next.lines(3, holding: "filed inbox/import-")
             for photo in photos { #expect(house.places(of: photo).filter { $0.hasPrefix("new/") }.count == 1) }
+            #expect(next.count(of: "damage in the library") == 0, "what another library had is no loss of this one")
             try await next.stop()
         }
 

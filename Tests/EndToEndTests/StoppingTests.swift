@@ -73,7 +73,7 @@ extension EndToEnd {
 
         @Test(
             "SIGKILL twenty times while photos come: each is in the library once, whole, and recorded",
-            .timeLimit(.minutes(5)))
+            .timeLimit(.minutes(60)))
         func killed() async throws {
             let house = try House()
             var random = SystemRandomNumberGenerator()

@@ -204,7 +204,7 @@ extension EndToEnd {
 
         @Test(
             "A library that does not answer: the state is told all the same, with the step that is stuck",
-            .enabled(if: canFreeze, withoutDisks), .timeLimit(.minutes(3)))
+            .enabled(if: canFreeze, withoutDisks), .timeLimit(.minutes(60)))
         func stuck() async throws {
             let mounted = try MountedHouse(
                 mount:

@@ -134,7 +134,7 @@ extension EndToEnd {
         @Test(
             "Somebody else takes the events: no ping; when they arrive again, the pings do, too",
             .enabled(if: Thief.refusal == nil, "skipped: needs pidfd_getfd(2): \(Thief.refusal ?? "")"),
-            .timeLimit(.minutes(3)))
+            .timeLimit(.minutes(60)))
         func deaf() async throws {
             let house = try House(running: service)
             let daemon = try await house.start()
@@ -163,7 +163,7 @@ extension EndToEnd {
 
         @Test(
             "A file system over the runtime directory, whose cookie has the same inode number: the pings go on",
-            .enabled(if: canMount, withoutMounts), .timeLimit(.minutes(3)))
+            .enabled(if: canMount, withoutMounts), .timeLimit(.minutes(60)))
         func covered() async throws {
             let house = try House(
                 running: service + [

@@ -79,6 +79,53 @@ struct ArrivalBookTests {
         #expect(waits == [1, 2, 4, 8, 16, 32, 60, 60])
     }
 
+    /// Takes the next and defers it; its name.
+    private func defersNext(_ book: inout ArrivalBook, _ now: Moment) -> String? {
+        guard let key = book.takeNext(inbox: "card", step: "examining", now: now)?.key else { return nil }
+        book.settled(key, .defer(reason: "cut short"), now: now)
+        return key.path.description
+    }
+
+    @Test("What has just come goes before what was deferred, but for one in eight; what was told again is news")
+    func lines() throws {
+        var book = ArrivalBook()
+        func key(_ name: String) -> ArrivalKey { ArrivalKey(inbox: "card", path: BytePath(name)) }
+        for number in 0..<20 { book.noticed(key("old-\(number)"), now: moment(Double(number) / 100)) }
+        while defersNext(&book, moment(0)) != nil {}
+        // One waits for quiet, and was never deferred.
+        book.noticed(key("quiet"), now: moment(1))
+        let quiet = book.takeNext(inbox: "card", step: "examining", now: moment(1))
+        book.settled(try #require(quiet).key, .settle(reason: "weak", seconds: 1), now: moment(1))
+        book.wake(now: moment(2))
+        for number in 0..<12 { book.noticed(key("new-\(number)"), now: moment(2)) }
+        book.noticed(key("old-19"), now: moment(2))
+        book.noticed(key("old-19"), now: moment(2))
+        #expect(book.queuedCount == 33)
+        var order: [String] = []
+        while let next = defersNext(&book, moment(3)) { order.append(next) }
+        // The first look at the one that waited for quiet was the first of these seven.
+        let first = ["quiet"] + (0..<5).map { "new-\($0)" } + ["old-0"]
+        let second = (5..<12).map { "new-\($0)" } + ["old-1"]
+        #expect(order == first + second + ["old-19"] + (2..<19).map { "old-\($0)" })
+        #expect(book.queuedCount == 0 && book.counts(of: "card").balances)
+    }
+
+    @Test("Thousands that are due one after the other are woken in batches")
+    func batches() throws {
+        var book = ArrivalBook()
+        for number in 0..<10_000 {
+            book.noticed(ArrivalKey(inbox: "card", path: BytePath("\(number)")), now: moment(0))
+        }
+        for number in 0..<10_000 { _ = defersNext(&book, moment(Double(number) / 10_000)) }
+        var wakes = 0
+        var woken = 0
+        while let next = book.nextWake, next.seconds(since: moment(0)) < 3 {
+            woken += book.wake(now: next)
+            wakes += 1
+        }
+        #expect(woken == 10_000 && wakes <= 12, "\(wakes) wakes")
+    }
+
     @Test("It knows what refuses arrivals, until the last of them was tried again with success, or is gone")
     func refusals() {
         var book = ArrivalBook()

@@ -8,7 +8,7 @@ import Testing
 @testable import Inbox
 @testable import Settings
 
-@Suite("Lines of a command FIFO", .timeLimit(.minutes(4)))
+@Suite("Lines of a command FIFO", .timeLimit(.minutes(60)))
 struct CommandFIFOTests {
     /// What `writes` into a FIFO, one after the other, make of it: actions as they are written, refusals as their text.
     private func heard(_ writes: [String], count: Int) async throws -> [String] {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Inbox
 
-@Suite("The daemon's side of the hooks' unit", .timeLimit(.minutes(2)))
+@Suite("The daemon's side of the hooks' unit", .timeLimit(.minutes(60)))
 struct HookConnectionTests {
     private let scratch: ScratchDirectory
     private let queue = MonitorQueue(label: "test.hooks")

@@ -35,7 +35,7 @@ private final class Mouth: Sendable {
     }
 }
 
-@Suite("Hooks run without a shell, one at a time each, and never for ever", .timeLimit(.minutes(4)))
+@Suite("Hooks run without a shell, one at a time each, and never for ever", .timeLimit(.minutes(60)))
 struct HookRunTests {
     @Test func aFailureIsAProblemUntilItWorksAgain() async throws {
         let house = try HookHouse()
@@ -203,7 +203,7 @@ struct HookRunTests {
     }
 }
 
-@Suite("Hooks are told of everything at least once", .timeLimit(.minutes(4)))
+@Suite("Hooks are told of everything at least once", .timeLimit(.minutes(60)))
 struct HookTellingTests {
     private func told(_ path: String) -> [String] {
         ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split(separator: "\n").map(String.init)

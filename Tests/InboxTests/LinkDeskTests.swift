@@ -108,7 +108,7 @@ private let all: @Sendable (FetchRequest) -> [FetchReport] = { request in
     request.addresses.indices.map { .ended($0, FetchEnd(.arrived, "fetch-1/x.jpg")) } + [.outcome(FetchOutcome())]
 }
 
-@Suite("Files of links are fetched once each", .timeLimit(.minutes(2)))
+@Suite("Files of links are fetched once each", .timeLimit(.minutes(60)))
 struct LinkDeskTests {
     @Test func whatIsOverIsSetAsideAndToldOnce() async throws {
         let house = try LinkHouse()

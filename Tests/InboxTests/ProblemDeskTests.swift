@@ -1,4 +1,5 @@
 import FileValues
+import LinuxKernel
 import Reporting
 import SystemMonitor
 import Testing
@@ -33,6 +34,17 @@ struct ProblemDeskTests {
         desk.symptom(.library(failure: nil))
         #expect(desk.rows(now: .now).isEmpty)
         #expect(log.lines.filter { $0.contains(" is over") } == ["PI-402 is over", "PI-403 is over"])
+    }
+
+    @Test("Whoever shows problems is told of each change, and of nothing else")
+    func shown() {
+        let desk = desk
+        let count = Locked(0)
+        desk.whenShown { count.withLock { $0 += 1 } }
+        for _ in 0..<3 { desk.symptom(.library(failure: .full)) }
+        #expect(count.withLock { $0 } == 1)
+        for _ in 0..<3 { desk.symptom(.library(failure: nil)) }
+        #expect(count.withLock { $0 } == 2)
     }
 
     @Test("A library that is another directory and then missing is never well in between")

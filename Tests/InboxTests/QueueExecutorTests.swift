@@ -65,7 +65,7 @@ private actor Counting {
     }
 }
 
-@Suite("Nothing gets in between where an actor calls itself", .timeLimit(.minutes(2)))
+@Suite("Nothing gets in between where an actor calls itself", .timeLimit(.minutes(60)))
 struct QueueExecutorTests {
     private let actor = Counting(label: "test.executor")
 

@@ -75,7 +75,7 @@ struct StorageTroubleTests {
 
     @Test(
         "The last photo is filed and its row cannot be closed: once recovery has, the problem ends",
-        .enabled(if: canMount, withoutMounts), .timeLimit(.minutes(1)))
+        .enabled(if: canMount, withoutMounts), .timeLimit(.minutes(60)))
     func finishedByRecovery() async throws {
         let scratch = try ScratchDirectory()
         let troubled = try TroubledHouse(scratch.path, small: "state")
@@ -108,7 +108,7 @@ struct StorageTroubleTests {
 
     @Test(
         "A photo that waits for room shows itself when there is some; once it is gone, a trial does",
-        .enabled(if: canMount, withoutMounts), .timeLimit(.minutes(1)))
+        .enabled(if: canMount, withoutMounts), .timeLimit(.minutes(60)))
     func takenAway() async throws {
         let scratch = try ScratchDirectory()
         let troubled = try TroubledHouse(scratch.path, small: "library")
@@ -136,7 +136,7 @@ struct StorageTroubleTests {
 
     @Test(
         "A small photo that finds room does not end what a larger one still waits for",
-        .enabled(if: canMount, withoutMounts), .timeLimit(.minutes(1)))
+        .enabled(if: canMount, withoutMounts), .timeLimit(.minutes(60)))
     func smallerOne() async throws {
         let scratch = try ScratchDirectory()
         let troubled = try TroubledHouse(scratch.path, small: "library")
@@ -163,7 +163,7 @@ struct StorageTroubleTests {
 
     @Test(
         "Who is tried again while an earlier try cannot be taken back says what keeps it from that",
-        .enabled(if: canMount, withoutMounts), .timeLimit(.minutes(1)))
+        .enabled(if: canMount, withoutMounts), .timeLimit(.minutes(60)))
     func cause() async throws {
         let scratch = try ScratchDirectory()
         let troubled = try TroubledHouse(scratch.path, small: "library")

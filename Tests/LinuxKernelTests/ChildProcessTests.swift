@@ -4,7 +4,7 @@ import LinuxKernel
 import SystemPackage
 import Testing
 
-@Suite("Children are started clean", .timeLimit(.minutes(4)))
+@Suite("Children are started clean", .timeLimit(.minutes(60)))
 struct ChildProcessTests {
     private static func output(
         of program: BytePath, _ arguments: [BytePath], environment: [String: String] = [:]

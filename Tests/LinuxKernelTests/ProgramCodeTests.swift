@@ -3,7 +3,7 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-@Suite("Code that is not needed any more is given back", .timeLimit(.minutes(1)))
+@Suite("Code that is not needed any more is given back", .timeLimit(.minutes(60)))
 struct ProgramCodeTests {
     /// In a process of its own, where no other test fetches code back meanwhile.
     @Test func andComesBackByItself() async {

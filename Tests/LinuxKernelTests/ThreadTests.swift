@@ -6,7 +6,7 @@ import Testing
 
 @testable import LinuxKernel
 
-@Suite("A thread of its own", .timeLimit(.minutes(4)))
+@Suite("A thread of its own", .timeLimit(.minutes(60)))
 struct ThreadTests {
     /// What `body` makes of it on a new thread.
     private func onThread<R: Sendable>(

@@ -19,8 +19,8 @@ struct JSONTests {
 
     @Test func stringsCannotBreakOut() {
         #expect(
-            JSONValue.string("\"\\/\n\r\t\u{0}\u{1B}\u{7F}\u{9B}\u{2028}ä📷").compact
-                == #""\"\\/\n\r\t\u0000\u001b\u007f\u009b\u2028ä📷""#)
+            JSONValue.string("\"\\/\n\r\t\u{0}\u{1B}\u{7F}\u{9B}\u{2028}\u{202E}\u{2066}ä📷").compact
+                == #""\"\\/\n\r\t\u0000\u001b\u007f\u009b\u2028\u202e\u2066ä📷""#)
     }
 
     @Test func pathsThatAreNotTextComeTwice() {

@@ -16,7 +16,7 @@ extension WithSystemd {
     struct Neighbours {
         let box = SystemdBox(options: ["--show", "\(BuiltPrograms.directory):/photo-inbox-built"])
 
-        @Test("Two instances at once, each with its own configuration, places and hooks", .timeLimit(.minutes(3)))
+        @Test("Two instances at once, each with its own configuration, places and hooks", .timeLimit(.minutes(60)))
         func instances() async throws {
             expectHeld(
                 [
@@ -34,7 +34,7 @@ extension WithSystemd {
                 ], in: try await box.run(script: "service-instances.sh"))
         }
 
-        @Test("A user's own daemon under a user's service manager, without root", .timeLimit(.minutes(3)))
+        @Test("A user's own daemon under a user's service manager, without root", .timeLimit(.minutes(60)))
         func user() async throws {
             expectHeld(
                 [
@@ -49,7 +49,7 @@ extension WithSystemd {
 
         @Test(
             "journald stands still, is killed, has no room: photos are filed, and journalctl -x explains",
-            .timeLimit(.minutes(3)))
+            .timeLimit(.minutes(60)))
         func journal() async throws {
             expectHeld(
                 [
@@ -70,7 +70,7 @@ extension WithSystemd {
     struct Struck {
         let box = SystemdBox(options: ["--show", "\(BuiltPrograms.directory):/photo-inbox-built"])
 
-        @Test("Killed again and again while photos pour in, it files each once", .timeLimit(.minutes(3)))
+        @Test("Killed again and again while photos pour in, it files each once", .timeLimit(.minutes(60)))
         func inFlight() async throws {
             expectHeld(
                 (1...5).map { "some are filed, and it is killed (\($0))" } + [
@@ -81,7 +81,7 @@ extension WithSystemd {
 
         @Test(
             "One queue hangs: the watchdog has the daemon replaced",
-            .enabled(if: canTrace, "skipped: strace is not installed"), .timeLimit(.minutes(3)))
+            .enabled(if: canTrace, "skipped: strace is not installed"), .timeLimit(.minutes(60)))
         func hungQueue() async throws {
             expectHeld(
                 [

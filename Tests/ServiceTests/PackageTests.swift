@@ -19,7 +19,7 @@ extension WithSystemd {
             "--show", "\(BuiltPrograms.directory):/photo-inbox-built", "--timeout", "400",
         ])
 
-        @Test("Installed, upgraded, removed, purged: no photo is touched", .timeLimit(.minutes(7)))
+        @Test("Installed, upgraded, removed, purged: no photo is touched", .timeLimit(.minutes(60)))
         func life() async throws {
             expectHeld(
                 [
@@ -42,7 +42,7 @@ extension WithSystemd {
         @Test(
             "Debian's rules find no error in it",
             .enabled(if: access("/usr/bin/lintian", X_OK) == 0, "skipped: lintian is not installed"),
-            .timeLimit(.minutes(7)))
+            .timeLimit(.minutes(60)))
         func rules() async throws {
             expectHeld(
                 ["it is built", "it has no error", "lintian does find errors"],
@@ -57,7 +57,7 @@ extension WithSystemd {
     struct Campaign {
         @Test(
             "No photo is lost", .enabled(if: access("/usr/bin/python3", X_OK) == 0, "skipped: needs Python"),
-            .timeLimit(.minutes(7)))
+            .timeLimit(.minutes(60)))
         func short() async throws {
             let run = try await ProgramRun.run([
                 "/usr/bin/env", "PHOTOINBOX_PROGRAMS=\(BuiltPrograms.directory)", "/usr/bin/python3", "-B",

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SystemMonitor
 
-@Suite("Child process monitors report how children end", .timeLimit(.minutes(4)))
+@Suite("Child process monitors report how children end", .timeLimit(.minutes(60)))
 struct ChildProcessMonitorTests {
     private let queue = MonitorQueue(label: "test.child")
 

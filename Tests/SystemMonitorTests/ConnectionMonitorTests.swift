@@ -6,7 +6,7 @@ import Testing
 
 @testable import SystemMonitor
 
-@Suite("Connection monitors receive and send without waiting", .timeLimit(.minutes(4)))
+@Suite("Connection monitors receive and send without waiting", .timeLimit(.minutes(60)))
 struct ConnectionMonitorTests {
     private let queue = MonitorQueue(label: "test.connection")
 

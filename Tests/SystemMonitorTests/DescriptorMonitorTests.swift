@@ -6,7 +6,7 @@ import Testing
 
 @testable import SystemMonitor
 
-@Suite("Descriptor monitors report readiness, hang-ups and errors", .timeLimit(.minutes(4)))
+@Suite("Descriptor monitors report readiness, hang-ups and errors", .timeLimit(.minutes(60)))
 struct DescriptorMonitorTests {
     private let queue = MonitorQueue(label: "test.descriptor")
 

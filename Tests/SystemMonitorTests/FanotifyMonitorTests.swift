@@ -7,7 +7,7 @@ import Testing
 
 @testable import SystemMonitor
 
-@Suite("Fanotify monitors give what happens on a file system", .timeLimit(.minutes(4)))
+@Suite("Fanotify monitors give what happens on a file system", .timeLimit(.minutes(60)))
 struct FanotifyMonitorTests {
     private static let mask: FanotifyMask = [.created, .deleted, .deletedSelf, .isDirectory]
     private let queue = MonitorQueue(label: "test.fanotify")

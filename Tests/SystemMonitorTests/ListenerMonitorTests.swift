@@ -7,7 +7,7 @@ import Testing
 
 @testable import SystemMonitor
 
-@Suite("Listener monitors report connections and who made them", .timeLimit(.minutes(4)))
+@Suite("Listener monitors report connections and who made them", .timeLimit(.minutes(60)))
 struct ListenerMonitorTests {
     private let queue = MonitorQueue(label: "test.listener")
     private let scratch: ScratchDirectory
@@ -129,6 +129,65 @@ struct ListenerMonitorTests {
             await observed.end()
         }
         #expect(result != nil)
+    }
+
+    @Test("Where no connection can be taken to be ended, they wait, and are told when there are descriptors again")
+    func nothingLeft() async throws {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            let scratch = try ScratchDirectory()
+            let path = BytePath(scratch.appending("control"))
+            let queue = MonitorQueue(label: "test.exhausted")
+            let monitor = try ListenerMonitor(
+                owning: try listen(at: path, mode: 0o600), label: "test", queue: queue)
+            var observed = await Observed(monitor)
+            queue.sync { monitor.suspend() }
+            let clients = try (0..<2).map { _ in try connect(to: path, patience: .seconds(5)).take() }
+            // Not one number may be given, also not that of the descriptor in reserve.
+            var (before, none) = (rlimit(), rlimit())
+            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+            precondition(getrlimit(resource, &before) == 0)
+            none.rlim_max = before.rlim_max
+            precondition(setrlimit(resource, &none) == 0)
+            queue.sync { monitor.resume() }
+            var told = queue.sync { monitor.describe() }
+            while told.rateLimitHits < 3, told.errors == 0 { told = queue.sync { monitor.describe() } }
+            precondition(told.dropped == 0 && told.delivered == 0 && told.errors == 0, "\(told)")
+            precondition(setrlimit(resource, &before) == 0)
+            for client in clients {
+                let connection = try await observed.next().take()
+                precondition(connection != nil)
+                close(client)
+            }
+            await observed.end()
+        }
+        #expect(result != nil)
+    }
+
+    @Test("A connection of which the kernel does not tell who made it is ended, and others are told")
+    func unknownPeer() async throws {
+        // Of AF_INET nobody knows.
+        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        try #require(server >= 0 && Glibc.listen(server, 8) == 0)
+        let observed = await Observed(
+            try ListenerMonitor(owning: OwnedDescriptor(taking: server), label: "test", queue: queue))
+        var address = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        for _ in 0..<3 {
+            let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            let status = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                    getsockname(server, pointer, &length) == 0 ? connect(client, pointer, length) : -1
+                }
+            }
+            try #require(status == 0)
+            var patience = timeval(tv_sec: 60, tv_usec: 0)
+            setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+            #expect(try receiveAll(from: client).isEmpty)
+            close(client)
+        }
+        let told = queue.sync { observed.monitor.describe() }
+        #expect(told.dropped == 3 && told.errors == 0 && told.delivered == 0, "\(told)")
+        await observed.end()
     }
 
     @Test func releasedWithoutInvalidationTraps() async {

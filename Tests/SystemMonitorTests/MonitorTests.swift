@@ -7,7 +7,7 @@ private struct HandlerFailure: Error, CustomStringConvertible {
     let description = "the handler failed"
 }
 
-@Suite("Monitors live by their lifecycle", .timeLimit(.minutes(4)))
+@Suite("Monitors live by their lifecycle", .timeLimit(.minutes(60)))
 struct MonitorTests {
     private let queue = MonitorQueue(label: "test.monitors")
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SystemMonitor
 
-@Suite("Mount monitors see what is mounted and unmounted", .timeLimit(.minutes(4)))
+@Suite("Mount monitors see what is mounted and unmounted", .timeLimit(.minutes(60)))
 struct MountMonitorTests {
     private let queue = MonitorQueue(label: "test.mounts")
 

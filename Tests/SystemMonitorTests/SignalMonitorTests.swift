@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Signal monitors, in a process of their own")
 struct SignalMonitorTests {
-    @Test("Each signal is reported with its sender; SIGTERM ends in an orderly way", .timeLimit(.minutes(4)))
+    @Test("Each signal is reported with its sender; SIGTERM ends in an orderly way", .timeLimit(.minutes(60)))
     func reports() async throws {
         let probe = try Probe("signals")
         #expect(await probe.line() == "ready")
@@ -21,7 +21,7 @@ struct SignalMonitorTests {
         #expect(status == 0)
     }
 
-    @Test("Real-time signals are each reported, with their values, in order", .timeLimit(.minutes(4)))
+    @Test("Real-time signals are each reported, with their values, in order", .timeLimit(.minutes(60)))
     func values() async throws {
         let probe = try Probe("signals")
         #expect(await probe.line() == "ready")
@@ -34,7 +34,7 @@ struct SignalMonitorTests {
         #expect(await probe.end().status == 0)
     }
 
-    @Test("A signal between activation and registration is not lost, and kills nobody", .timeLimit(.minutes(4)))
+    @Test("A signal between activation and registration is not lost, and kills nobody", .timeLimit(.minutes(60)))
     func early() async throws {
         for _ in 0..<10 {
             let (lines, status) = try await Probe("own-signal").end()
@@ -43,7 +43,7 @@ struct SignalMonitorTests {
         }
     }
 
-    @Test("Blocking after another thread exists traps and names the thread", .timeLimit(.minutes(4)))
+    @Test("Blocking after another thread exists traps and names the thread", .timeLimit(.minutes(60)))
     func tooLate() async throws {
         let (lines, status) = try await Probe("block-too-late").end()
         #expect(lines.contains { $0.contains("does not block SIGUSR1; signals are blocked in main before any other") })
@@ -51,14 +51,14 @@ struct SignalMonitorTests {
         #expect(status != 0)
     }
 
-    @Test("A main thread that dispatchMain left open is found", .timeLimit(.minutes(4)))
+    @Test("A main thread that dispatchMain left open is found", .timeLimit(.minutes(60)))
     func dispatchMainIsFound() async throws {
         let (lines, status) = try await Probe("dispatch-main").end()
         #expect(lines == ["refused for the main thread"])
         #expect(status == 0)
     }
 
-    @Test("A signal has one monitor; what cannot be watched is refused", .timeLimit(.minutes(4)))
+    @Test("A signal has one monitor; what cannot be watched is refused", .timeLimit(.minutes(60)))
     func owners() async throws {
         let (lines, status) = try await Probe("owners").end()
         #expect(
@@ -89,7 +89,7 @@ struct SignalMonitorTests {
 struct ChurnTests {
     @Test(
         "Descriptors, threads, memory and the registry are as before",
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(60)),
         arguments: [
             "CounterMonitor", "TimerMonitor", "ClockMonitor", "SignalMonitor", "pipe", "DirectoryMonitor",
             "ListenerMonitor", "ConnectionMonitor",
@@ -97,7 +97,7 @@ struct ChurnTests {
     func leavesNothing(kind: String) async throws { try await check(kind) }
 
     @Test(
-        "The same of those that need a privilege", .timeLimit(.minutes(5)),
+        "The same of those that need a privilege", .timeLimit(.minutes(60)),
         .enabled(
             if: FanotifyMonitorTests.refusal == nil, "skipped: \(FanotifyMonitorTests.refusal ?? "")"),
         arguments: ["FanotifyMonitor"])

@@ -73,7 +73,7 @@ struct TimerPlanTests {
     }
 }
 
-@Suite("Timer monitors", .timeLimit(.minutes(4)))
+@Suite("Timer monitors", .timeLimit(.minutes(60)))
 struct TimerMonitorTests {
     private let queue = MonitorQueue(label: "test.timers")
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SystemMonitor
 
-@Suite("Descriptors that can hang up are watched by epoll descriptors of their own", .timeLimit(.minutes(4)))
+@Suite("Descriptors that can hang up are watched by epoll descriptors of their own", .timeLimit(.minutes(60)))
 struct WatcherTests {
     private let queue = MonitorQueue(label: "test.watchers")
 

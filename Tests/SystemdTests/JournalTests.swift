@@ -5,7 +5,7 @@ import Testing
 /// Against a real journald.
 @Suite(
     .enabled(if: ProbeRun.refusal == nil, "skipped: needs root or user namespaces: \(ProbeRun.refusal ?? "")"),
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(60)))
 struct JournalTests {
     @Test func fieldsArriveExactly() throws {
         let run = try ProbeRun.besideJournal(["fields"])

@@ -185,7 +185,7 @@ public final class PseudoTerminal: Sendable {
         _ seconds: Int, _ isSo: @escaping @Sendable () -> Bool, orElse error: @escaping @Sendable () -> TimedOut
     ) async throws {
         try await aside { [changed] in
-            let end = DispatchTime.now() + .seconds(seconds)
+            let end = DispatchTime.now() + Double(seconds) * slowness
             while !isSo() {
                 // What changed may have been counted before: then it is looked at once more than needed.
                 if changed.wait(timeout: end) == .timedOut { throw error() }

@@ -3,6 +3,10 @@ public import Glibc
 import LinuxKernel
 import SystemPackage
 
+/// By how much longer than they say tests wait for what must come: no test may fail because a machine, or a sanitizer, is
+/// ten times slower. Only a test that fails pays for it.
+let slowness = 10.0
+
 /// A program of ours (or a peer) that a test has started: its lines can be waited for, signals sent, its end awaited.
 ///
 /// Waiting always has a deadline, so that a program that says nothing fails the test with all that it said before.
@@ -112,7 +116,7 @@ public final class RunningProgram: Sendable {
             guard let (line, id) = now else { return }
             if let line { return continuation.resume(returning: line) }
             if id == 0 { return continuation.resume(throwing: TimedOut(wanted: wanted, lines: lines)) }
-            queue.asyncAfter(deadline: .now() + seconds) { [self] in
+            queue.asyncAfter(deadline: .now() + seconds * slowness) { [self] in
                 let late = state.withLock { state in
                     let index = state.waiters.firstIndex { $0.id == id }
                     return index.map { state.waiters.remove(at: $0) }
@@ -152,7 +156,7 @@ public final class RunningProgram: Sendable {
                 return (nil, state.lastID)
             }
             if let ending = now.0 { return continuation.resume(returning: ending) }
-            queue.asyncAfter(deadline: .now() + seconds) { [self] in
+            queue.asyncAfter(deadline: .now() + seconds * slowness) { [self] in
                 let late = state.withLock { state in
                     let index = state.endWaiters.firstIndex { $0.id == now.1 }
                     return index.map { state.endWaiters.remove(at: $0).continuation }

@@ -22,7 +22,22 @@ extension OwnedDescriptor {
         try replaceEmptyFile(name, in: destination, by: entry)
     }
 
-    /// The same within this directory.
+    /// The same with a number where `name` is taken; the name that it got. Nil if others took each free one first.
+    borrowing func giveNumberedName(
+        like name: BytePath, in destination: borrowing OwnedDescriptor, to entry: BytePath
+    ) throws(SystemCallError) -> BytePath? {
+        try FileNames.withFreeNumber { number throws(SystemCallError) -> BytePath? in
+            let candidate = FileNames.candidate(name, attempt: number)
+            return try unlessTaken { () throws(SystemCallError) in
+                try giveName(candidate, in: destination, to: entry)
+                return candidate
+            }
+        } isFree: { number throws(SystemCallError) in
+            try destination.isFree(FileNames.candidate(name, attempt: number))
+        }
+    }
+
+    /// ``giveName(_:in:to:)`` within this directory.
     package borrowing func giveName(_ name: BytePath, to entry: BytePath) throws(SystemCallError) {
         try giveName(name, in: self, to: entry)
     }

@@ -332,15 +332,10 @@ extension SourceFile {
 func restore(
     _ aside: BytePath, to name: BytePath, in directory: borrowing OwnedDescriptor, _ step: FilingStep, _ path: BytePath
 ) throws(FilingError) {
-    for attempt in 0..<StagedFile.attempts {
-        do {
-            try directory.giveName(FileNames.candidate(name, attempt: attempt), to: aside)
-            return
-        } catch {
-            guard error.code == .fileExists else { throw FilingError(step, .source, .system(error), path: path) }
-        }
+    let done = try filing(step, .source, path) { () throws(SystemCallError) in
+        try directory.giveNumberedName(like: name, in: directory, to: aside)
     }
-    throw FilingError(step, .source, .noFreeName, path: path)
+    if done == nil { throw .noFreeName(step, path, on: .source) }
 }
 
 /// A copy under a name of ours that no record and no person knows: what staging, an import or a trial leaves. The bytes

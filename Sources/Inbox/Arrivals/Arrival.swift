@@ -72,6 +72,8 @@ package struct Arrival: Sendable {
     package internal(set) var refusedBy: StorageDoubt = []
     /// A notice came while it was in work: it is looked at once more before it is let go.
     package internal(set) var noticedAgain = false
+    /// It was deferred, and nothing was told of it since: others go before it.
+    package internal(set) var isRetry = false
     /// Under what others of its set are found.
     package let setKeys: [SetKey]
 }

@@ -29,13 +29,16 @@ package struct ArrivalBook: Sendable {
         case `defer`(reason: String)
     }
 
+    /// Of so many arrivals that are taken one after the other, at least one is a retry if any waits.
+    package static let retryShare = 8
+
     /// Seconds; DESIGN.md: every error heals by itself within a minute after its cause is gone.
     package static let longestBackOff = 60.0
 
     package private(set) var arrivals: [ArrivalKey: Arrival] = [:]
     private var ends: [String: [Outcome: Int]] = [:]
     private var seen: [String: Int] = [:]
-    private var queue: [String: FIFO] = [:]
+    private var queue: [String: Lines] = [:]
     /// The sets whose members wait for each other.
     private var assembly = SetAssembly()
     /// Every arrival by what its set is found by.
@@ -50,8 +53,17 @@ package struct ArrivalBook: Sendable {
     }
     /// How many wait for their turn.
     package private(set) var queuedCount = 0
-    /// No later than the end of the first wait: waits that end early leave it behind until the next ``wake(now:all:)``.
-    package private(set) var nextWake: Moment?
+    /// When to call ``wake(now:all:)``: no later than the end of the first wait, but for the pause after the last wake.
+    package var nextWake: Moment? {
+        guard let firstWait, let wakesAgain else { return firstWait }
+        return firstWait.monotonic < wakesAgain.monotonic ? wakesAgain : firstWait
+    }
+
+    private var firstWait: Moment?
+    /// Each wake looks at every arrival, so thousands that wait are woken in batches.
+    private var wakesAgain: Moment?
+    /// Seconds for each arrival.
+    private static let wakePace = 10e-6
 
     package init() {}
 
@@ -66,13 +78,15 @@ package struct ArrivalBook: Sendable {
                 key: key, firstSeen: now, stage: .queued, since: now, attempts: 0, quiet: nil, noticed: identity,
                 setKeys: setKeys)
             for setKey in setKeys { bySet[SetHandle(inbox: key.inbox, key: setKey), default: []].insert(key) }
-            queue[key.inbox, default: FIFO()].append(key)
+            queue[key.inbox, default: Lines()].news.append(key)
             queuedCount += 1
             return true
         }
         arrival.noticed = identity
         switch arrival.stage {
         case .queued:
+            if arrival.isRetry { queue[key.inbox]?.news.append(key) }
+            arrival.isRetry = false
             arrivals[key] = arrival
             return false
         case .working:
@@ -106,10 +120,11 @@ package struct ArrivalBook: Sendable {
         }
     }
 
-    /// Takes the next arrival of `inbox` that waits for its turn into work.
+    /// Takes the next arrival of `inbox` that waits for its turn into work: of ``retryShare`` at least one that was
+    /// deferred, if there is one; else the others go first, so that a flood of retries delays no photo that has just come.
     package mutating func takeNext(inbox: String, step: String, now: Moment) -> Arrival? {
         while let key = queue[inbox]?.popFirst() {
-            // Those that ended while they waited are still in line.
+            // Those that ended while they waited, or went over to the other line, are still in line.
             guard var arrival = arrivals[key], arrival.stage == .queued else { continue }
             arrival.stage = .working(step: step)
             arrival.since = now
@@ -206,7 +221,7 @@ package struct ArrivalBook: Sendable {
         arrival.since = now
         arrivals[key] = arrival
         assembly.touch(inbox: key.inbox, arrival.setKeys)
-        if let until = arrival.waitsUntil, until.monotonic < nextWake?.monotonic ?? .max { nextWake = until }
+        if let until = arrival.waitsUntil, until.monotonic < firstWait?.monotonic ?? .max { firstWait = until }
     }
 
     /// Puts every arrival whose wait is over in line again; all waiting ones if `all`. Gives back their number.
@@ -218,11 +233,12 @@ package struct ArrivalBook: Sendable {
         }
         // Dictionaries have no order, people expect the first come to be the first served.
         for var arrival in due.sorted(by: { $0.firstSeen.monotonic < $1.firstSeen.monotonic }) {
-            enqueue(&arrival, now: now)
+            enqueue(&arrival, now: now, isRetry: arrival.attempts > 0)
         }
         assembly.wake(now: now, all: all)
         let waits = arrivals.values.filter { !$0.isGathering }.compactMap(\.waitsUntil)
-        nextWake = (waits + (assembly.nextMoment(after: now).map { [$0] } ?? [])).min { $0.monotonic < $1.monotonic }
+        wakesAgain = now.later(by: Double(arrivals.count) * Self.wakePace)
+        firstWait = (waits + (assembly.nextMoment(after: now).map { [$0] } ?? [])).min { $0.monotonic < $1.monotonic }
         return due.count
     }
 
@@ -230,7 +246,7 @@ package struct ArrivalBook: Sendable {
     package mutating func retry(now: Moment, where isMeant: (ArrivalKey) -> Bool) -> Int {
         let meant = arrivals.values.filter { $0.waitsUntil != nil && isMeant($0.key) }
         for var arrival in meant.sorted(by: { $0.firstSeen.monotonic < $1.firstSeen.monotonic }) {
-            enqueue(&arrival, now: now)
+            enqueue(&arrival, now: now, isRetry: arrival.attempts > 0)
         }
         return meant.count
     }
@@ -275,16 +291,21 @@ package struct ArrivalBook: Sendable {
         }
         queue = [:]
         queuedCount = 0
-        nextWake = nil
+        firstWait = nil
     }
 
-    private mutating func enqueue(_ arrival: inout Arrival, now: Moment) {
+    private mutating func enqueue(_ arrival: inout Arrival, now: Moment, isRetry: Bool = false) {
         assembly.remove(arrival.key)
+        arrival.isRetry = isRetry
         arrival.stage = .queued
         arrival.since = now
         arrival.noticedAgain = false
         arrivals[arrival.key] = arrival
-        queue[arrival.key.inbox, default: FIFO()].append(arrival.key)
+        if isRetry {
+            queue[arrival.key.inbox, default: Lines()].retries.append(arrival.key)
+        } else {
+            queue[arrival.key.inbox, default: Lines()].news.append(arrival.key)
+        }
         queuedCount += 1
     }
 
@@ -345,6 +366,23 @@ extension Arrival {
         case .settling(_, let until), .deferred(_, _, let until), .gathering(_, let until): until
         case .queued, .working: nil
         }
+    }
+}
+
+/// Those that wait for their turn: retries, and what was never deferred or was told again since.
+private struct Lines {
+    var news = FIFO()
+    var retries = FIFO()
+    /// How many of `news` were taken since the last retry.
+    private var newsTaken = 0
+
+    mutating func popFirst() -> ArrivalKey? {
+        if newsTaken < ArrivalBook.retryShare - 1, let key = news.popFirst() {
+            newsTaken += 1
+            return key
+        }
+        newsTaken = 0
+        return retries.popFirst() ?? news.popFirst()
     }
 }
 

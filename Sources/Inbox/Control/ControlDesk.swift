@@ -21,8 +21,10 @@ final class ControlDesk: Sendable {
     private let log: InboxLog
     /// Called when files were set aside or taken away.
     private let onChange: @Sendable () -> Void
-    /// Reads anew what is to be told as it is now.
+    /// Reads again what an answer reports as it is at that moment, such as the free space.
     private let refresh: @Sendable () async -> Void
+    /// Has photos of the library read again, after all of it was read or a part; returns at once.
+    private let recheck: @Sendable ([Int64], _ isComplete: Bool) -> Void
     /// The group whose members may operate, as of the running configuration.
     private let operators = Locked(chosenGroup())
     /// Who reloads.
@@ -31,11 +33,12 @@ final class ControlDesk: Sendable {
     private let stateReading: SharedReading<[UInt8]?>
     private let metricsReading: SharedReading<String>
     /// How many arrivals in hand an answer lists; the state dump in the file lists all.
-    private static let listedInHand = 5_000
+    private static let listedInHand = [2_000, 500, 100, 0]
 
     init(
         state: LiveState, catalogue: CatalogueWriter, generation: Locked<Generation?>, log: InboxLog,
-        onChange: @escaping @Sendable () -> Void, refresh: @escaping @Sendable () async -> Void
+        onChange: @escaping @Sendable () -> Void, refresh: @escaping @Sendable () async -> Void,
+        recheck: @escaping @Sendable ([Int64], _ isComplete: Bool) -> Void
     ) {
         self.state = state
         self.catalogue = catalogue
@@ -43,6 +46,7 @@ final class ControlDesk: Sendable {
         self.log = log
         self.onChange = onChange
         self.refresh = refresh
+        self.recheck = recheck
         stateReading = SharedReading { Self.json(of: state) }
         metricsReading = SharedReading { state.metrics(.openMetrics) }
     }
@@ -82,6 +86,7 @@ final class ControlDesk: Sendable {
         case .resume(let inbox): return await setPaused(false, inbox, peer, isDryRun)
         case .rescan(let subject): return await rescan(subject, peer, isDryRun)
         case .retry(let subject): return await retry(subject, peer, isDryRun)
+        case .verify(let photos, let isComplete): return verify(photos, isComplete, isDryRun)
         case .release(let operation, let asIs):
             return await move(operation, .release(asIs: asIs), peer, isDryRun)
         case .discard(let operation): return await move(operation, .discard, peer, isDryRun)
@@ -110,13 +115,17 @@ final class ControlDesk: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         var captured = state.capture()
-        // Those that wait longest stand first, and are what somebody looks for.
-        if captured.inHand.count > listedInHand {
-            captured.inHandOmitted = captured.inHand.count - listedInHand
-            captured.inHand.removeLast(captured.inHand.count - listedInHand)
+        for limit in listedInHand {
+            // Those that wait longest stand first, and are what somebody looks for.
+            let omitted = captured.inHand.count - limit
+            if omitted > 0 {
+                captured.inHandOmitted = (captured.inHandOmitted ?? 0) + omitted
+                captured.inHand.removeLast(omitted)
+            }
+            guard let data = try? encoder.encode(captured) else { return nil }
+            if data.count < ControlAnswer.limit - 1_024 { return Array(data) }
         }
-        guard let data = try? encoder.encode(captured), data.count < ControlAnswer.limit - 1_024 else { return nil }
-        return Array(data)
+        return nil
     }
 
     private func metricsAnswer() async -> ControlAnswer {
@@ -275,6 +284,13 @@ final class ControlDesk: Sendable {
     }
 
     // MARK: - Files
+
+    private func verify(_ photos: [Int64], _ isComplete: Bool, _ isDryRun: Bool) -> ControlAnswer {
+        let words = HumanText.count(photos.count, "photo", "photos")
+        if isDryRun { return ControlAnswer("would be read again: \(words)") }
+        recheck(photos, isComplete)
+        return ControlAnswer("reading \(words) again; see: photoinbox status")
+    }
 
     private func move(
         _ operation: Int64, _ what: FileRequest.What, _ peer: PeerCredentials, _ isDryRun: Bool

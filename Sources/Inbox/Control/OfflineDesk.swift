@@ -20,7 +20,7 @@ package enum OfflineDesk {
     /// Whether a command can do without the daemon.
     package static func canCarryOut(_ command: ControlCommand) -> Bool {
         switch command {
-        case .pause, .resume, .release, .discard, .undo: true
+        case .pause, .resume, .release, .discard, .undo, .verify: true
         case .hello, .state, .metrics, .reload, .rescan, .retry: false
         }
     }
@@ -75,9 +75,33 @@ package enum OfflineDesk {
             return try await move(id, .discard, request.isDryRun, settings, catalogue, writer, asker)
         case .undo(let id, let alone):
             return try await move(id, .undo(alone: alone), request.isDryRun, settings, catalogue, writer, asker)
+        case .verify(let photos, let isComplete):
+            return try verify(photos, isComplete, request.isDryRun, settings, catalogue)
         case .hello, .state, .metrics, .reload, .rescan, .retry:
             throw Refusal(description: "Only the running daemon can do this")
         }
+    }
+
+    private static func verify(
+        _ photos: [Int64], _ isComplete: Bool, _ isDryRun: Bool, _ settings: Settings, _ catalogue: Catalogue
+    ) throws -> ControlAnswer {
+        guard let library = settings.library?.path else { throw Refusal(description: "No library is configured") }
+        let root = try DestinationRoot(library)
+        let words = HumanText.count(photos.count, "photo", "photos")
+        if isDryRun { return ControlAnswer("would be read again: \(words)") }
+        let guarding = LibraryGuard(catalogue)
+        try guarding.check(root.descriptor, at: library)
+        var found: [Int64: String?] = [:]
+        for id in photos {
+            guard let stored = try catalogue.photo(id: id), stored.photo.library == library,
+                let hash = ContentHash(stored.photo.sha256)
+            else { continue }
+            let isWhole = try root.holds(stored.photo.libraryPath, hash: hash, size: stored.photo.size)
+            found.updateValue(isWhole ? nil : LibraryAuditor.notFiled, forKey: id)
+        }
+        try catalogue.record(damage: found, at: Moment.now.wall)
+        if isComplete { try catalogue.noteVerified(library, at: Moment.now.wall) }
+        return ControlAnswer("read \(words) again")
     }
 
     private static func setPaused(

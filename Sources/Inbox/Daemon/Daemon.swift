@@ -57,7 +57,7 @@ package actor Daemon {
     private nonisolated let libraryWatch: LibraryWatch
     private nonisolated let isKeeping = Locked(false)
     private nonisolated let thumbnails: ThumbnailDesk
-    private let catalogue: Catalogue
+    private nonisolated let catalogue: Catalogue
     private nonisolated let libraryGuard: LibraryGuard
     private nonisolated let settled: SettledFiles
     private let lock: StateLock
@@ -65,6 +65,7 @@ package actor Daemon {
     private let runtime: BytePath
     private let logReason: String
     private let writer: CatalogueWriter
+    private nonisolated let checks = MonitorQueue(label: "photo-inbox.check")
     private let exit: @Sendable (Int32) -> Void
     /// The generation that runs, where other threads must reach it: the watchdog's tick, a hurried stop.
     nonisolated let generation = Locked<Generation?>(nil)
@@ -149,15 +150,22 @@ package actor Daemon {
         writer.whenOutcomesAreRecorded { [hooks] in hooks.wake() }
         auditor = LibraryAuditor(
             catalogue: catalogue, libraryGuard: libraryGuard, subsystem: auditSubsystem, log: launch.log,
-            problems: problems, measures: state.measures,
+            problems: problems,
             remember: { [writer] found in try? await writer.remember(found) })
         thumbnails = ThumbnailDesk(
             catalogue: catalogue, subsystem: thumbnailSubsystem, log: launch.log, problems: problems)
+        problems.whenShown { [service = launch.service, weak state] in
+            // What the service manager shows must not look well for longer than `photoinbox status` does.
+            if let state, state.isRunning { try? service.status(state.capture(inFull: false).program.status) }
+        }
         state.describePictures { [thumbnails] in thumbnails.describe() }
         desk = ControlDesk(
             state: state, catalogue: writer, generation: generation, log: launch.log,
             onChange: { [auditor, state] in auditor.lookSoon(at: state.settings.library) },
-            refresh: { [libraryWatch, state] in await libraryWatch.readFree(of: state.settings.library) })
+            refresh: { [libraryWatch, state] in await libraryWatch.readFree(of: state.settings.library) },
+            recheck: { [auditor, state] photos, isComplete in
+                auditor.recheck(photos, of: state.settings.library, wasReadWhole: isComplete)
+            })
         signals = try SignalDesk(queue: signalQueue, settings: launch.settings)
         metrics = MetricsWriter(subsystem: metricsSubsystem, bell: controlQueue, state: state, log: launch.log)
         watchdog = try Watchdog(queue: watchdogQueue, service: launch.service, state: state, metrics: metrics)
@@ -186,6 +194,7 @@ package actor Daemon {
         if let setAside = catalogue.setAside { problems.catalogueSetAside(setAside.path, reason: setAside.reason) }
         await signals.start { [weak self] action, event in self?.asked(action, by: event) }
         log.configuration(state.settings, from: options.effectiveFile, logReason: logReason)
+        await auditor.begin(state.settings.library)
         do {
             // From here on signals are served, so whoever finds it may send one.
             try RuntimeFile.pid.write(Array("\(getpid())\n".utf8), in: state.settings.runtime)
@@ -213,6 +222,20 @@ package actor Daemon {
         log.ready(state.settings)
         try? service.ready(status: state.capture().program.status)
         ProgramCode.giveBackWhatIsUnused()
+        if catalogue.isUnchecked { checkCatalogue() }
+    }
+
+    /// A large catalogue is checked while photos are filed. One that is damaged can only be set aside by a start, so this
+    /// ends the daemon: a service manager starts it again.
+    private nonisolated func checkCatalogue() {
+        checks.async { [self] in
+            do throws(CatalogueError) { try catalogue.check() } catch {
+                problems.symptom(.catalogue(failure: error))
+                guard error.code == .corrupt else { return }
+                log.logger.error("\(error); ending, since the next start sets it aside and makes another one")
+                TaskQueue.start { await self.stop(asked: "the check of the catalogue", status: EX_IOERR) }
+            }
+        }
     }
 
     /// Opens the control socket, or takes the one that the service manager has opened. Photos are filed without it, too.
@@ -299,8 +322,9 @@ package actor Daemon {
             Generation.Surroundings(
                 catalogue: writer, libraryGuard: libraryGuard, settled: settled, state: state, listener: listener(),
                 control: controlQueue, prepare: prepare,
-                lookAround: { [weak self, libraryWatch] library in
+                lookAround: { [weak self, libraryWatch, auditor] library in
                     libraryWatch.lookSoon(at: library)
+                    auditor.recheckSoon(library)
                     self?.keepCatalogueSoon()
                 },
                 act: { [weak self] action, asker in self?.asked(action, by: asker) },
@@ -369,18 +393,19 @@ package actor Daemon {
             })
     }
 
-    private func stop(asked by: String) async {
+    private func stop(asked by: String, status: Int32 = 0) async {
         guard !isStopping else { return }
         isStopping = true
         try? service.stopping(status: "finishing what is in hand")
         log.logger.notice("stopping, asked by \(by)")
-        await transit { await self.end(status: 0) }
+        await transit { await self.end(status: status) }
     }
 
     /// Lets go of everything, in the order in which work comes in.
     func end(status: Int32) async {
         state.enter(.stopping)
         auditor.stop()
+        catalogue.stopChecking()
         // They have a few seconds to end, while other things do; what they were told of is told again at the next start.
         let hooksEnd = hooks.end(hurrying: signals.isSecondStop())
         await cards.stop()

@@ -6,8 +6,14 @@ package import Settings
 
 /// Where the settings come from: a file, flags over it. Read again at each reload.
 package struct DaemonOptions: Sendable {
-    /// The file that is read when no other is named and no inbox is given by a flag.
-    package static let standardFile = StandardPlaces.systemFile
+    /// The file that is read when no other is named and no inbox is given by a flag: the user's own, where there is one,
+    /// else that of photoinboxd.service. A service is given the latter, whatever its user's home holds.
+    package static func standardFile(_ context: SettingsContext) -> BytePath {
+        guard context.stateDirectory == nil, let own = context.home?.configurationFile,
+            (try? FileStatus(at: own, followingLinks: true)) != nil
+        else { return StandardPlaces.systemFile }
+        return own
+    }
 
     /// The file that `--config` names.
     package var file: BytePath?
@@ -26,8 +32,12 @@ package struct DaemonOptions: Sendable {
     package var effectiveFile: BytePath? {
         if let file { return file }
         guard inboxes.isEmpty else { return nil }
-        return (try? FileStatus(at: Self.standardFile, followingLinks: true)) == nil ? nil : Self.standardFile
+        let standard = Self.standardFile(context)
+        return (try? FileStatus(at: standard, followingLinks: true)) == nil ? nil : standard
     }
+
+    /// Whether nothing at all is configured: there is no file, and no flag.
+    package var isEmpty: Bool { effectiveFile == nil && inboxes.isEmpty && values.isEmpty && assignments.isEmpty }
 
     /// How people reach a daemon with these settings.
     package func address(_ settings: Settings) -> DaemonAddress {

@@ -29,7 +29,7 @@ final class Generation: Sendable {
     let settings: Settings
     private let watch: DirectoryWatch
     private let watchQueue: MonitorQueue
-    /// When something in the trash is due, in seconds since 1970: at once, since nobody has looked yet.
+    /// When to look into the trash, in nanoseconds of CLOCK_BOOTTIME: at once, since nobody has yet.
     private let trashDue = Locked(Int64.min)
     let pipeline: Pipeline
     private let timers: ActionTimers
@@ -192,26 +192,22 @@ final class Generation: Sendable {
         }
     }
 
-    /// Something was put into the trash.
-    func trashGrew() {
-        guard let time = settings.library?.trashTime else { return }
-        let due = Moment.now.wall.seconds + time.duration.components.seconds
-        trashDue.withLock { $0 = min($0, due) }
-    }
+    /// Something was put into the trash: its time begins when it is first looked at.
+    func trashGrew() { trashDue.withLock { $0 = .min } }
 
     /// Deletes what has lain in the trash for long enough; from any thread, waits for nobody.
     private func expireTrashWhenDue() {
-        let now = Moment.now.wall
+        let now = ClockReading.now
         let isDue = trashDue.withLock { due in
-            defer { if due <= now.seconds { due = .max } }
-            return due <= now.seconds
+            defer { if due <= now.boottime { due = .max } }
+            return due <= now.boottime
         }
         guard isDue else { return }
         TaskQueue.start {
             for inbox in self.settings.inboxes {
                 // Where it is not admitting yet, the next tick asks again.
                 let done = await self.pipeline.perform(inbox.name) { await $0.expireTrash(now: now) }
-                self.trashDue.withLock { $0 = min($0, done?.next ?? now.seconds) }
+                self.trashDue.withLock { $0 = min($0, done?.next ?? now.boottime) }
                 for path in done?.deleted ?? [] { self.surroundings.state.problems.log.expired(path) }
                 for kept in done?.kept ?? [] {
                     self.surroundings.complain("\(kept.path.escaped) stays in the trash: \(kept.reason)")

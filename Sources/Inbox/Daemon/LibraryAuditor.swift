@@ -12,6 +12,8 @@ actor LibraryAuditor {
     /// What one look at a slice reads at most, in bytes.
     private static let slice: UInt64 = 256 << 20
     private static let page = 500
+    /// How many damaged photos are looked at on one tick.
+    private static let rechecked = 100
 
     private nonisolated let executor: QueueExecutor
     private let catalogue: Catalogue
@@ -19,10 +21,16 @@ actor LibraryAuditor {
     private let subsystem: Subsystem
     private let log: InboxLog
     private let problems: ProblemDesk
-    private let measures: MeasureBoard
     private let remember: @Sendable (KnownLibrary) async -> Void
-    /// Photos below this number come next; nil begins at the newest.
-    private var cursor: Int64?
+    /// Damaged photos as their files were when they were last read, by identifier; nil for those that were missing.
+    private var lastRead: [Int64: FileIdentity?] = [:]
+    /// Damaged photos above this identifier are looked at next.
+    private var recheckCursor: Int64 = 0
+    /// Photos that somebody has found damaged, or whole again: they are read before anything else.
+    private nonisolated let reported = Locked<Set<Int64>>([])
+    /// All photos were read again by somebody else, and that is not recorded yet.
+    private nonisolated let wasReadWhole = Locked(false)
+    private nonisolated let isRecheckWaiting = Locked(false)
     private nonisolated let stopping = Locked(false)
     private nonisolated let isLookWaiting = Locked(false)
 
@@ -30,14 +38,13 @@ actor LibraryAuditor {
 
     init(
         catalogue: Catalogue, libraryGuard: LibraryGuard, subsystem: Subsystem, log: InboxLog, problems: ProblemDesk,
-        measures: MeasureBoard, remember: @escaping @Sendable (KnownLibrary) async -> Void
+        remember: @escaping @Sendable (KnownLibrary) async -> Void
     ) {
         self.catalogue = catalogue
         self.libraryGuard = libraryGuard
         self.subsystem = subsystem
         self.log = log
         self.problems = problems
-        self.measures = measures
         self.remember = remember
         executor = QueueExecutor(queue: subsystem.queue)
     }
@@ -88,29 +95,30 @@ actor LibraryAuditor {
         subsystem.enter("auditing \(library.path.escaped)")
         defer { subsystem.idle() }
         var seen = 0
-        var damaged: [BytePath: String] = [:]
+        var damaged = 0
         var before: Int64?
         do {
             let root = try openDirectory(library.path)
             try libraryGuard.check(root, at: library.path)
             while let photos = try nextPage(before), !photos.isEmpty {
+                var found: [Int64: (path: BytePath, reason: String?)] = [:]
                 for stored in photos where stored.photo.library == library.path {
                     if stopping.withLock({ $0 }) { return }
                     seen += 1
                     let path = stored.photo.libraryPath
                     let status = try? FileStatus(of: path, beneath: root)
                     if status?.identity.size == stored.photo.size, status?.kind == .regular { continue }
-                    let reason = status == nil ? "it is missing" : "it has another size"
-                    damaged[path] = reason
-                    problems.symptom(.damaged(path, reason: reason))
+                    found[stored.id] = (path, status == nil ? "it is missing" : "it has another size")
                 }
+                damaged += found.count
+                try record(found)
                 before = photos.last?.id
             }
-            problems.audited(damaged)
         } catch {
             log.logger.warning("the audit stopped: \(error), continuing")
         }
-        log.audited(seen, damaged.count)
+        show(library.path)
+        log.audited(seen, damaged)
     }
 
     /// Reads and hashes the next part of the library, and begins anew at its end.
@@ -120,39 +128,147 @@ actor LibraryAuditor {
         defer { subsystem.idle() }
         var bytes: UInt64 = 0
         var seen = 0
-        var damaged = 0
+        var found: [Int64: (path: BytePath, reason: String?)] = [:]
         do {
             let root = try DestinationRoot(library.path)
             try libraryGuard.check(root.descriptor, at: library.path)
-            while bytes < Self.slice, let photos = try nextPage(cursor) {
+            let last = try catalogue.verification(of: library.path)
+            var state = VerificationState(cursor: last?.cursor, at: Moment.now.wall, wholeAt: last?.wholeAt)
+            // One that cannot be read now must not keep the next part from being read.
+            defer { note(found, state, of: library.path) }
+            while bytes < Self.slice, let photos = try nextPage(state.cursor) {
                 if photos.isEmpty {
-                    cursor = nil
+                    state.cursor = nil
+                    state.wholeAt = Moment.now.wall
                     break
                 }
                 for stored in photos where bytes < Self.slice {
                     if stopping.withLock({ $0 }) { return }
-                    cursor = stored.id
+                    state.cursor = stored.id
                     guard stored.photo.library == library.path, let hash = ContentHash(stored.photo.sha256) else {
                         continue
                     }
                     seen += 1
                     bytes += stored.photo.size
                     let path = stored.photo.libraryPath
-                    if try root.holds(path, hash: hash, size: stored.photo.size) {
-                        problems.verified(path, nil)
-                        continue
-                    }
-                    damaged += 1
-                    let reason = "missing, or not what was filed"
-                    problems.verified(path, reason)
-                    problems.symptom(.damaged(path, reason: reason))
+                    let isWhole = try root.holds(path, hash: hash, size: stored.photo.size)
+                    found[stored.id] = (path, isWhole ? nil : Self.notFiled)
                 }
             }
-            measures.verified(at: Moment.now.wall)
+            state.at = Moment.now.wall
         } catch {
             log.logger.warning("verifying stopped: \(error), continuing")
         }
-        log.verified(seen, bytes: bytes, damaged: damaged)
+        log.verified(seen, bytes: bytes, damaged: found.values.count { $0.reason != nil })
+    }
+
+    private func note(
+        _ found: [Int64: (path: BytePath, reason: String?)], _ state: VerificationState, of library: BytePath
+    ) {
+        do {
+            try record(found)
+            try catalogue.setVerification(state, of: library)
+        } catch {
+            log.logger.warning("what was verified is not recorded: \(error), continuing")
+        }
+        show(library)
+    }
+
+    static let notFiled = "missing, or not what was filed"
+
+    // MARK: - What is damaged
+
+    /// Somebody has found these photos damaged, or whole again: reads them soon. From any thread; nobody waits for it.
+    nonisolated func recheck(_ photos: [Int64], of library: LibrarySettings?, wasReadWhole: Bool) {
+        if wasReadWhole { self.wasReadWhole.withLock { $0 = true } }
+        reported.withLock { $0.formUnion(photos) }
+        recheckSoon(library)
+    }
+
+    /// Looks, once however often it is asked before that begins, whether damaged photos are whole again: reads those
+    /// whose files have changed since they were last read. From any thread; nobody waits for it.
+    nonisolated func recheckSoon(_ library: LibrarySettings?) {
+        let isNew = isRecheckWaiting.withLock { isWaiting in
+            defer { isWaiting = true }
+            return !isWaiting
+        }
+        guard isNew else { return }
+        TaskQueue.start {
+            self.isRecheckWaiting.withLock { $0 = false }
+            await self.recheck(library)
+        }
+    }
+
+    private func recheck(_ library: LibrarySettings?) {
+        guard let library else { return }
+        let reported = self.reported.withLock { photos in
+            defer { photos = [] }
+            return photos
+        }
+        do {
+            let isNoted = wasReadWhole.withLock { wasRead in
+                defer { wasRead = false }
+                return wasRead
+            }
+            if isNoted { try catalogue.noteVerified(library.path, at: Moment.now.wall) }
+            var photos = try reported.compactMap { (id) throws(CatalogueError) in try catalogue.photo(id: id) }
+            for photo in photos { lastRead[photo.id] = nil }
+            let known = try catalogue.damagedPhotos(in: library.path, after: recheckCursor, limit: Self.rechecked)
+            recheckCursor = known.count < Self.rechecked ? 0 : known.last?.stored.id ?? 0
+            photos += known.map(\.stored)
+            defer { show(library.path) }
+            if photos.isEmpty { return lastRead.removeAll() }
+            subsystem.enter("reading damaged photos of \(library.path.escaped) again")
+            defer { subsystem.idle() }
+            let root = try DestinationRoot(library.path)
+            try libraryGuard.check(root.descriptor, at: library.path)
+            var bytes: UInt64 = 0
+            for stored in photos where stored.supersededAt == nil && stored.photo.library == library.path {
+                if stopping.withLock({ $0 }) { return }
+                let path = stored.photo.libraryPath
+                let now = (try? FileStatus(of: path, beneath: root.descriptor))?.identity
+                if let last = lastRead[stored.id], last == now { continue }
+                // The rest has its turn on the next tick.
+                guard bytes < Self.slice, let hash = ContentHash(stored.photo.sha256) else { continue }
+                bytes += now == nil ? 0 : stored.photo.size
+                var reason: String? = Self.notFiled
+                do throws(FilingError) {
+                    if now != nil, try root.holds(path, hash: hash, size: stored.photo.size) { reason = nil }
+                    lastRead[stored.id] = reason.map { _ in now }
+                } catch { reason = "it cannot be read: \(error.cause)" }
+                try record([stored.id: (path, reason)])
+            }
+        } catch {
+            // The library or the catalogue is away, which others report.
+            log.logger.debug("damaged photos are not read again: \(error)")
+            self.reported.withLock { $0.formUnion(reported) }
+        }
+    }
+
+    /// Writes down which photos are damaged, and which are whole (nil); logs those that were not known to be damaged.
+    private func record(_ found: [Int64: (path: BytePath, reason: String?)]) throws(CatalogueError) {
+        let new = try catalogue.record(damage: found.mapValues(\.reason), at: Moment.now.wall)
+        for id in new.sorted() {
+            guard let one = found[id], let reason = one.reason else { continue }
+            problems.symptom(.damaged(one.path, reason: reason))
+        }
+    }
+
+    /// Reports what is known of the library before anything of it is looked at again.
+    func begin(_ library: LibrarySettings?) { if let library { show(library.path) } }
+
+    /// Reports how many photos are damaged and how far the library was read, as the catalogue has it: others write there,
+    /// too.
+    private func show(_ library: BytePath) {
+        do {
+            problems.verified(try catalogue.verification(of: library))
+            let first = try catalogue.damagedPhotos(in: library, limit: 1).first
+            problems.damaged(
+                first == nil ? 0 : try catalogue.damagedCount(in: library), first?.stored.photo.libraryPath,
+                first?.reason)
+        } catch {
+            // The catalogue is away or being closed, which others report.
+        }
     }
 
     /// Takes the library's photos into a catalogue that was begun anew, since the one before it was lost: without them

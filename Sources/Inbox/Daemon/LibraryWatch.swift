@@ -123,7 +123,7 @@ final class LibraryWatch: Sendable {
 
 extension Bool {
     /// Sets it; whether it was not set before.
-    fileprivate mutating func set() -> Bool {
+    mutating func set() -> Bool {
         defer { self = true }
         return !self
     }

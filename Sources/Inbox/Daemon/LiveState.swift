@@ -1,3 +1,4 @@
+import Catalogue
 import DirectoryWatch
 import FileValues
 import Glibc
@@ -60,6 +61,7 @@ package final class LiveState: Sendable {
         pictures.withLock { $0 = PictureSource(describe: body) }
     }
 
+    var isRunning: Bool { phase.withLock { $0 } == .running }
     func enter(_ new: Phase) { phase.withLock { $0 = new } }
     func replace(_ new: Parts) { parts.withLock { $0 = new } }
     var current: Parts { parts.withLock { $0 } }
@@ -102,6 +104,9 @@ package final class LiveState: Sendable {
             liveness: watch?.liveness.map { DaemonState.Liveness($0, now: now) },
             library: parts.settings.library?.path.escaped ?? "",
             libraryFreeBytes: parts.settings.library.flatMap { problems.freeBytes(of: $0.path) },
+            libraryVerified: problems.verified.map {
+                DaemonState.Verified(last: $0.at.rfc3339, whole: $0.wholeAt?.rfc3339)
+            },
             pictures: pictures.withLock { $0 }?.describe(),
             inHand: (inFull ? Array(book.arrivals.values) : [])
                 .sorted { $0.firstSeen.monotonic < $1.firstSeen.monotonic }

@@ -15,14 +15,14 @@ extension ProblemDesk {
         switch symptom {
         case .library(let failure): library(failure)
         case .catalogue(let failure): catalogue(failure)
-        case .sourceKept(let inbox, let reason):
+        case .sourceKept(let inbox, let directory, let reason):
             change { desk, now in
                 desk.kept[inbox, default: 0] += 1
                 desk.board.raise(
                     .sourceKept, subject: inbox,
                     [
                         .count: .count(desk.kept[inbox] ?? 1), .inbox: .text(inbox), .reason: .text(reason),
-                        .path: .path(desk.path(of: inbox)),
+                        .path: .path(desk.path(of: inbox).appending(directory)),
                     ], at: now)
             }
         case .damaged(let path, let reason):
@@ -102,28 +102,15 @@ extension ProblemDesk {
         setOne(of: [.catalogueFull, .catalogueDamaged, .catalogueReplaced], rows)
     }
 
-    /// Of all photos that the audit has looked at, these are not in the library as they were filed.
-    func audited(_ damaged: [BytePath: String]) { setDamaged { $0[.audit] = damaged } }
-
-    /// A photo was read and hashed: what is wrong with it, if anything.
-    func verified(_ path: BytePath, _ damage: String?) {
-        let known = desk.withLock { $0.damaged[.verification]?[path] }
-        if known != damage { setDamaged { $0[.verification, default: [:]][path] = damage } }
+    /// So many photos of the library are known to be missing or damaged; the first of them, and what is wrong with it.
+    func damaged(_ count: Int, _ path: BytePath?, _ reason: String?) {
+        desk.withLock { $0.damaged = count }
+        guard count > 0, let path, let reason else { return set(.libraryDamaged, nil) }
+        set(.libraryDamaged, [.count: .count(count), .name: .path(path), .reason: .text(reason)])
     }
 
-    private func setDamaged(_ body: (inout [LibraryLook: [BytePath: String]]) -> Void) {
-        change { desk, now in
-            body(&desk.damaged)
-            let all = desk.damaged.values.reduce(into: [:]) { $0.merge($1) { $1 } }
-            guard let example = all.min(by: { $0.key < $1.key }) else {
-                desk.board.clear(.libraryDamaged)
-                return
-            }
-            desk.board.raise(
-                .libraryDamaged, subject: "",
-                [.count: .count(all.count), .name: .path(example.key), .reason: .text(example.value)], at: now)
-        }
-    }
+    /// How far the library was read again.
+    func verified(_ state: VerificationState?) { desk.withLock { $0.verified = state } }
 
     /// A damaged catalogue was found at the start and a new one begun.
     func catalogueSetAside(_ path: String, reason: String) {

@@ -9,14 +9,6 @@ import Settings
 import SystemMonitor
 import Systemd
 
-/// How a photo of the library was looked at.
-enum LibraryLook: Hashable, Sendable {
-    /// Whether it is there with its size.
-    case audit
-    /// Whether it has its hash.
-    case verification
-}
-
 /// The daemon's one problem board: signs come in from every queue, rows go out to the dump, and each beginning and end
 /// is told in the journal once.
 ///
@@ -27,8 +19,10 @@ package final class ProblemDesk: Sendable {
         var kept: [String: Int] = [:]
         var hookFailures: [String: Int] = [:]
         var freeBytes: [BytePath: UInt64] = [:]
-        /// Filed photos that are not in the library as they were filed, and what is said of each.
-        var damaged: [LibraryLook: [BytePath: String]] = [:]
+        /// How many filed photos are not in the library as they were filed.
+        var damaged = 0
+        /// How far the library was read again; nil if it never was.
+        var verified: VerificationState?
         /// What is told as failing and may heal by itself.
         var doubt: StorageDoubt = []
         /// Problems that are on the board but not old enough to be shown, or not told yet.
@@ -40,11 +34,17 @@ package final class ProblemDesk: Sendable {
     }
 
     let desk = Locked(Desk())
+    /// Whom it is told that what is shown has changed. A value of a type of its own: see LockedTests.noClosures.
+    private struct Watcher { let changed: @Sendable () -> Void }
+    private let watcher = Locked<Watcher?>(nil)
     /// Arrivals without an outcome, as last counted.
     let waiting = Locked(0)
     let log: InboxLog
 
     package init(log: InboxLog) { self.log = log }
+
+    /// `changed` is called, on any thread, whenever a problem begins or ends to be shown.
+    func whenShown(_ changed: @escaping @Sendable () -> Void) { watcher.withLock { $0 = Watcher(changed: changed) } }
 
     /// A configuration came into force: what is said of inboxes that are gone with the old one is over.
     func adopt(_ settings: Settings) {
@@ -100,6 +100,7 @@ package final class ProblemDesk: Sendable {
         }
         for problem in begun { log.raised(problem) }
         for key in ended { log.cleared(key) }
+        if !begun.isEmpty || !ended.isEmpty { watcher.withLock { $0 }?.changed() }
     }
 
     /// What is old enough is told now; called at each tick of the watchdog.
@@ -119,9 +120,10 @@ package final class ProblemDesk: Sendable {
     var doubt: StorageDoubt { desk.withLock { $0.doubt } }
 
     /// How many filed photos are known to be damaged or missing.
-    var damagedCount: Int {
-        desk.withLock { desk in desk.damaged.values.reduce(into: Set<BytePath>()) { $0.formUnion($1.keys) }.count }
-    }
+    var damagedCount: Int { desk.withLock { $0.damaged } }
+
+    /// How far the library was read again; nil if it never was.
+    var verified: VerificationState? { desk.withLock { $0.verified } }
 
     /// Whether nothing may be taken out of any inbox: directories meet that must not, or mounts have changed and nobody
     /// has looked yet.

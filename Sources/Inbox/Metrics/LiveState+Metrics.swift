@@ -1,3 +1,4 @@
+import Catalogue
 import DirectoryWatch
 import FileValues
 import Filing
@@ -66,7 +67,7 @@ extension LiveState {
                 ([$0.rawValue, $0.row.severity.rawValue], Double(shown[$0.rawValue]?.count ?? 0))
             })
         text.add(.damaged, Double(problems.damagedCount))
-        text.add(.lastVerification, measures.verified?.unixSeconds ?? 0)
+        text.add(.lastVerification, problems.verified?.at.unixSeconds ?? 0)
         text.add(.freeBytes, state.libraryFreeBytes.map { [([], Double($0))] } ?? [])
 
         let queues = subsystems.map { $0.snapshot() }

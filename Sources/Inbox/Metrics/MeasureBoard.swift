@@ -11,8 +11,6 @@ package final class MeasureBoard: Sendable {
         var stages: [FilingStep: MetricHistogram] = [:]
         var size = MetricHistogram(.photoSize)
         var bytes: [String: UInt64] = [:]
-        /// When a part of the library was last read again to its end.
-        var verified: FileTime?
     }
 
     private let measures = Locked(Measures())
@@ -36,9 +34,6 @@ package final class MeasureBoard: Sendable {
     func add(_ step: FilingStep, seconds: Double) {
         measures.withLock { $0.stages[step, default: MetricHistogram(.stageDuration)].add(max(0, seconds)) }
     }
-
-    /// A part of the library was read again, and nothing kept it from being so.
-    func verified(at time: FileTime) { measures.withLock { $0.verified = time } }
 
     var all: Measures { measures.withLock { $0 } }
 }

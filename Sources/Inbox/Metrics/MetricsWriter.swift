@@ -17,8 +17,8 @@ final class MetricsWriter: Sendable {
     private let settings = Locked<MetricsSettings?>(nil)
     /// When the next one is due, in nanoseconds of CLOCK_MONOTONIC.
     private let due = Locked(Int64.min)
-    /// What was told last of it: each change is told once.
-    private let told = Locked("")
+    /// Whether it is logged where the metrics are.
+    private let isTold = Locked(false)
     /// Where the end's patience is counted.
     private let bell: MonitorQueue
 
@@ -38,12 +38,13 @@ final class MetricsWriter: Sendable {
             defer { settings = new }
             return settings
         }
+        if new == nil { state.problems.set(.metricsUnwritable, nil) }
         if let old, old.textfile != new?.textfile { subsystem.queue.async { self.remove(old.textfile) } }
         guard let new else { return }
         due.withLock { $0 = Self.moment(after: new) }
         subsystem.queue.async { [self] in
             RuntimeFile.removeHalfWritten([new.textfile.name], in: new.textfile.parent)
-            told.withLock { $0 = "" }
+            isTold.withLock { $0 = false }
             write(new.textfile)
         }
     }
@@ -95,18 +96,11 @@ final class MetricsWriter: Sendable {
         do throws(SystemCallError) {
             // Collectors run as users of their own. Nothing in it is a secret: it names inboxes, and no file.
             try openDirectory(path.parent).put(Array(state.metrics(.prometheus).utf8), as: path.name, mode: 0o644)
-            tell("metrics are written to \(path.escaped)") { log.logger.info("\($0)") }
+            if isTold.withLock({ $0.set() }) { log.logger.info("metrics are written to \(path.escaped)") }
+            state.problems.set(.metricsUnwritable, nil)
         } catch {
-            tell("metrics cannot be written to \(path.escaped): \(error), continuing") { log.logger.warning("\($0)") }
+            state.problems.set(.metricsUnwritable, [.path: .path(path), .reason: .text("\(error.code)")])
         }
-    }
-
-    private func tell(_ text: String, _ body: (String) -> Void) {
-        let isNew = told.withLock { told in
-            defer { told = text }
-            return told != text
-        }
-        if isNew { body(text) }
     }
 
     private func remove(_ path: BytePath) {

@@ -96,9 +96,13 @@ extension CatalogueWriter {
         }
     }
 
-    /// What lies in the trash for an inbox, oldest first.
-    func discarded(inbox: String) throws(CatalogueError) -> [StoredRequest] {
-        try perform("reading requests") { () throws(CatalogueError) in try catalogue.discarded(inbox: inbox) }
+    /// What lies in the trash for an inbox, oldest first, and for how many nanoseconds.
+    func trash(
+        of inbox: String, at now: ClockReading
+    ) throws(CatalogueError) -> [(request: StoredRequest, age: Int64)] {
+        try perform("counting the time of the trash") { () throws(CatalogueError) in
+            try catalogue.trash(of: inbox, at: now)
+        }
     }
 
     /// What these requests discarded is deleted.

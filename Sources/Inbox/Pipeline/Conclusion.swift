@@ -50,8 +50,8 @@ package enum Symptom: Hashable, Sendable {
     case library(failure: LibraryFailure?)
     /// The catalogue refuses, or takes again (nil).
     case catalogue(failure: CatalogueError?)
-    /// A filed source stays in its inbox, because it cannot be removed.
-    case sourceKept(inbox: String, reason: String)
+    /// A filed source stays in its inbox, because it cannot be removed from its directory there.
+    case sourceKept(inbox: String, directory: BytePath, reason: String)
     /// A file in the library is not what was filed.
     case damaged(BytePath, reason: String)
     /// The inbox's directory cannot be opened, or can again (nil).

@@ -24,7 +24,9 @@ extension InboxWorker {
         if case .noOtherCopy(.sameFile) = error.cause {
             // A library that is reached through its inbox: to move or remove this file would take it out of the library.
             var conclusion = leave(arrival, "\(error.cause)")
-            conclusion.symptoms = [.sourceKept(inbox: spec.name, reason: "\(error.cause)")]
+            conclusion.symptoms = [
+                .sourceKept(inbox: spec.name, directory: arrival.key.path.parent, reason: "\(error.cause)")
+            ]
             return conclusion
         }
         if case .sourceChanged(let how) = error.cause { return postponed("it changed while it was read: \(how)") }
@@ -56,7 +58,8 @@ extension InboxWorker {
 
     /// What `error` says of the library; nil where it is about the source.
     func libraryFailure(_ error: FilingError) -> LibraryFailure? {
-        if error.side == .source { return nil }
+        // The library takes what others put there just now.
+        if error.side == .source || error.cause == .noFreeName { return nil }
         switch error.kind {
         case .noSpace: return .full
         case .readOnly: return .readOnly

@@ -84,9 +84,11 @@ extension InboxWorker {
             conclusion.settled = kept[index].identity.map { .opened($0) }
             conclusion.quiet = member.quiet
             if spec.removesSources, let reason = kept[index].reason {
-                conclusion.symptoms.append(.sourceKept(inbox: spec.name, reason: reason))
+                conclusion.symptoms.append(
+                    .sourceKept(inbox: spec.name, directory: member.key.path.parent, reason: reason))
             }
-            if let damaged = one.hashed.replacing {
+            // One that was filed into another library is no loss of this one.
+            if let damaged = one.hashed.replacing, damaged.library == places.library {
                 conclusion.symptoms.append(
                     .damaged(damaged.path, reason: "not what was filed; filed again from \(member.key)"))
             }

@@ -142,7 +142,10 @@ extension InboxWorker {
                 try await catalogue.close(
                     recovered: intent, kept: "it cannot be removed: \(error)",
                     identity: now.flatMap { $0.hasSameContent(as: before) ? $0 : nil })
-                return [.sourceKept(inbox: spec.name, reason: "\(error)")]
+                return [
+                    .sourceKept(
+                        inbox: spec.name, directory: intent.photo.sourcePath.parent, reason: "\(error)")
+                ]
             case .copyDamaged:
                 try await catalogue.close(recovered: intent, kept: nil)
                 toLookAt.withLock { $0.append(intent.photo.sourcePath) }

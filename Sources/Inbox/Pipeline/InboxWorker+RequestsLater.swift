@@ -69,25 +69,23 @@ extension InboxWorker {
         var deleted: [BytePath] = []
         /// Discarded duplicates that stay, since the photos that they duplicate were not seen.
         var kept: [(path: BytePath, reason: String)] = []
-        /// When the next is due, in seconds since 1970.
+        /// When to look again, in nanoseconds of CLOCK_BOOTTIME.
         var next = Int64.max
     }
 
     /// Deletes what has lain in the trash for long enough, if it is what was put there, and, of a duplicate, if the
     /// photo that it duplicates is seen in the library.
-    func expireTrash(now: FileTime) async -> TrashExpiry {
+    func expireTrash(now: ClockReading) async -> TrashExpiry {
         subsystem.enter("emptying the trash of \(spec.name)")
         defer { subsystem.idle() }
-        // What fails is tried again in an hour.
-        guard let requests = try? await catalogue.discarded(inbox: spec.name) else {
-            return TrashExpiry(next: now.seconds + 3_600)
-        }
-        let time = places.trashTime.duration.components.seconds
+        // What fails is tried again in an hour; and as often the time is written down, as long as anything lies there.
+        let hour = now.boottime + 3_600_000_000_000
+        guard let trash = try? await catalogue.trash(of: spec.name, at: now) else { return TrashExpiry(next: hour) }
+        let time = places.trashTime.duration.components.seconds * 1_000_000_000
         var expiry = TrashExpiry()
-        for stored in requests {
-            let due = (stored.endedAt?.seconds ?? now.seconds) + time
-            guard due <= now.seconds, let move = stored.request.move else {
-                expiry.next = min(expiry.next, due)
+        for (stored, age) in trash {
+            guard age >= time, let move = stored.request.move else {
+                expiry.next = min(expiry.next, hour, now.boottime + max(0, time - age))
                 continue
             }
             let path = move.destinationRoot.appending(move.destinationPath)
@@ -96,7 +94,7 @@ extension InboxWorker {
                 if note == nil { expiry.deleted.append(path) }
                 try await catalogue.expire(stored.id, note: note)
             } catch {
-                expiry.next = min(expiry.next, now.seconds + 3_600)
+                expiry.next = min(expiry.next, hour)
                 if let error = error as? FilingError, case .noOtherCopy(let doubt) = error.cause {
                     expiry.kept.append((path, "\(doubt)"))
                 }

@@ -212,6 +212,14 @@ package struct DaemonState: Codable, Sendable {
         package var seconds: Double?
     }
 
+    /// How far the daemon has read the library again, and compared it with what was filed.
+    package struct Verified: Codable, Sendable {
+        /// When it last read a part.
+        package var last: String
+        /// When it had last read all of it; absent until then.
+        package var whole: String?
+    }
+
     /// How the making of small pictures goes; absent while it is off.
     package struct Pictures: Codable, Sendable {
         /// The process of a decoder; absent while none is needed.
@@ -313,6 +321,8 @@ package struct DaemonState: Codable, Sendable {
     package var liveness: Liveness?
     package var library: String
     package var libraryFreeBytes: Int?
+    /// Absent while no part of the library was read again.
+    package var libraryVerified: Verified?
     package var pictures: Pictures?
     package var inHand: [InHand]
     /// Absent while no cards are imported.

@@ -100,6 +100,8 @@ package struct ConnectionTaker: ~Copyable, Sendable {
         case refused
         /// Nobody waits.
         case nobody
+        /// Somebody waits, and there is neither a descriptor for the connection nor one to give up: try again later.
+        case exhausted
     }
 
     private var reserve: OwnedDescriptor?
@@ -109,18 +111,22 @@ package struct ConnectionTaker: ~Copyable, Sendable {
     /// Takes the next one. Throws what is not remedied by trying again.
     package mutating func take(from listener: Int32) throws(SystemCallError) -> Taken {
         do throws(SystemCallError) {
-            guard let connection = try acceptConnection(listener) else { return .nobody }
-            return .connection(connection)
-        } catch {
-            guard [.tooManyOpenFiles, .tooManyOpenFilesInSystem].contains(error.code), reserve != nil else {
-                throw error
-            }
+            // Another thread may have been faster the last time.
+            if reserve == nil { reserve = try? Self.makeReserve() }
+            do throws(SystemCallError) {
+                guard let connection = try acceptConnection(listener) else { return .nobody }
+                return .connection(connection)
+            } catch { guard Self.isWant(error), reserve != nil else { throw error } }
             reserve = nil
             let isRefused = try acceptConnection(listener) != nil
-            // Another thread may have been faster; then the next attempt throws, and the owner is told.
             reserve = try? Self.makeReserve()
             return isRefused ? .refused : .nobody
-        }
+        } catch { if Self.isWant(error) { return .exhausted } else { throw error } }
+    }
+
+    /// Of descriptors or memory: it may be over soon.
+    private static func isWant(_ error: SystemCallError) -> Bool {
+        [.tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory, .noBufferSpace].contains(error.code)
     }
 
     private static func makeReserve() throws(SystemCallError) -> OwnedDescriptor {

@@ -123,6 +123,9 @@ public struct EventOutlet<Event: Sendable>: Sendable {
     /// Counts events that were thrown away.
     public func countDropped(_ count: UInt64 = 1) { engine.record.addDropped(count) }
 
+    /// Asks the source for nothing during `time`, as a rate limit does. Only while ``isOpen``.
+    func pause(for time: Duration) { engine.hold(for: time.wholeNanoseconds) }
+
     /// Disables the monitor, as an error of its handler does, since its source failed: counted and reported.
     public func fail(_ error: any Error) { engine.fail(error) }
 }

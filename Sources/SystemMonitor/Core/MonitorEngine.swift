@@ -278,12 +278,12 @@ extension MonitorEngine {
     }
 
     private func holdForRateLimit() {
-        let (action, delay) = bound.confined { contents in
-            (
-                contents.lifecycle.rateLimitReached(),
-                contents.rateLimit?.remaining(at: monotonicNanoseconds()) ?? 0
-            )
-        }
+        hold(for: bound.confined { $0.rateLimit?.remaining(at: monotonicNanoseconds()) ?? 0 })
+    }
+
+    /// Holds the source, which is open, for so many nanoseconds.
+    func hold(for delay: UInt64) {
+        let action = bound.confined { $0.lifecycle.rateLimitReached() }
         record.addRateLimitHit()
         perform(action)
         guard

@@ -32,14 +32,17 @@ public final class IncomingConnection: Sendable {
 /// Reports each connection to a listening AF_UNIX socket, with the credentials of who made it; see accept(2).
 ///
 /// When no descriptor is left, connections are ended as they come, and counted as dropped; they would otherwise wake the
-/// process again and again. To hold a flood back, give it a rate limit, or suspend it while there are enough: what waits
-/// meanwhile waits in the kernel, up to the socket's backlog.
+/// process again and again. Where not even that can be done, the listener waits for a moment. A connection of which the
+/// kernel does not tell who made it is dropped, too. To hold a flood back, give it a rate limit, or suspend it while there
+/// are enough: what waits meanwhile waits in the kernel, up to the socket's backlog.
 public final class ListenerMonitor: Monitor {
     /// See ``Monitor/core``.
     public let core: MonitorCore<IncomingConnection>
 
     /// How many are taken at one go: other monitors of the queue want their turn too.
     private static let batch = 16
+    /// How long nothing is taken when there is no descriptor left, nor one to give up.
+    private static let pause = Duration.milliseconds(200)
 
     /// Watches a listening socket that the monitor owns from now on; it is closed when the invalidation has finished, or
     /// at once if this throws: EINVAL for what does not listen. From any thread.
@@ -62,6 +65,7 @@ public final class ListenerMonitor: Monitor {
                         case .connection(let connection): outlet.deliver(connection)
                         case .refused: outlet.countDropped()
                         case .nobody: return
+                        case .exhausted: return outlet.pause(for: Self.pause)
                         }
                     } catch {
                         return outlet.fail(error)
@@ -72,17 +76,18 @@ public final class ListenerMonitor: Monitor {
 
     private enum Next {
         case connection(IncomingConnection)
-        case refused, nobody
+        case refused, nobody, exhausted
     }
 
     private static func next(_ listener: Int32, _ taker: inout ConnectionTaker) throws(SystemCallError) -> Next {
         switch try taker.take(from: listener) {
         case .connection(let connection):
             // Asked of the socket itself, which remembers even those who are gone.
-            let peer = try PeerCredentials(of: connection)
+            guard let peer = try? PeerCredentials(of: connection) else { return .refused }
             return .connection(IncomingConnection(connection, peer: peer))
         case .refused: return .refused
         case .nobody: return .nobody
+        case .exhausted: return .exhausted
         }
     }
 }

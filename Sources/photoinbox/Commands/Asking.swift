@@ -6,6 +6,7 @@ import Inbox
 import LinuxKernel
 import Reporting
 import Settings
+import SystemPackage
 
 /// What the commands that ask the daemon for something have in common.
 struct Asking {
@@ -37,6 +38,13 @@ struct Asking {
         if status != .ok { throw CommandEnd(status: status) }
     }
 
+    /// Asks without printing the answer.
+    func ask(_ command: ControlCommand) throws(CommandFailure) {
+        do { _ = try answer(to: ControlRequest(command)) } catch let failure as CommandFailure { throw failure } catch {
+            throw CommandFailure(.failed, "\(error)")
+        }
+    }
+
     private func answer(to request: ControlRequest) throws -> ControlAnswer {
         let answer: ControlAnswer
         do throws(CommandFailure) { answer = try ControlContact(places: places).ask(request) } catch {
@@ -51,6 +59,10 @@ struct Asking {
         guard let settings = places.settings, OfflineDesk.canCarryOut(request.command) else { throw down }
         do {
             return try OfflineDesk.carryOut(request, settings)
+        } catch let error as SystemCallError where error.code == .noSuchFileOrDirectory && error.path == settings.state
+        {
+            // No daemon has ever run there.
+            throw down
         } catch let refusal as OfflineDesk.Refusal {
             throw CommandFailure(.unavailable, down.message, action: "\(refusal). \(down.action ?? "")")
         }

@@ -50,7 +50,12 @@ struct ShowCommand: ParsableCommand {
         var history: [StoredOutcome] = []
         var set: [StoredPhoto] = []
         var said: PhotoDescription?
+        var damage: (since: FileTime, reason: String)?
         if let photo {
+            if photo.supersededAt == nil {
+                damage = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.damage(ofPhoto: photo.id)
+                }
+            }
             set = try records.others(inSetOf: photo)
             said = try records.ask { (catalogue) throws(CatalogueError) in
                 try catalogue.description(ofHash: photo.photo.sha256)
@@ -71,6 +76,7 @@ struct ShowCommand: ParsableCommand {
             let fields = [
                 JSONField("operation", operation?.json() ?? .null),
                 JSONField("photo", photo?.json(describedBy: said) ?? .null),
+                JSONField("damage", damage.map { damageJSON($0) } ?? .null),
                 JSONField("history", .array(history.map { $0.json() })),
                 JSONField("requests", .array(requests.map { $0.json() })),
                 JSONField("set", .array(set.map { $0.json() })),
@@ -79,13 +85,15 @@ struct ShowCommand: ParsableCommand {
             try printOut(JSONValue.document(fields).compact + "\n")
         } else {
             try printOut(
-                text(operation, photo, said, set, renditions, history, requests).rendered(Terminal.style(output.color)))
+                text(operation, photo, said, damage, set, renditions, history, requests).rendered(
+                    Terminal.style(output.color)))
         }
     }
 
     private func text(
-        _ operation: StoredOutcome?, _ photo: StoredPhoto?, _ said: PhotoDescription?, _ set: [StoredPhoto],
-        _ renditions: [RenditionStanding], _ history: [StoredOutcome], _ requests: [StoredRequest]
+        _ operation: StoredOutcome?, _ photo: StoredPhoto?, _ said: PhotoDescription?,
+        _ damage: (since: FileTime, reason: String)?, _ set: [StoredPhoto], _ renditions: [RenditionStanding],
+        _ history: [StoredOutcome], _ requests: [StoredRequest]
     ) -> LabelledText {
         let now = Int64(time(nil))
         var text = LabelledText()
@@ -95,6 +103,7 @@ struct ShowCommand: ParsableCommand {
             if operation != nil || !requests.isEmpty { text.addBlank() }
             photo.describe(in: &text, now: now)
             said?.describe(in: &text)
+            if let damage { text.add("damage", damageWords(damage, now: now), textPaint: .bad) }
             for other in set { text.add("set", other.setWords) }
             for rendition in renditions { text.add(rendition.name, rendition.words) }
         }

@@ -115,7 +115,7 @@ struct TailCommand: ParsableCommand {
         let now = Int64(time(nil))
         let style = Terminal.style(output.color)
         let lines = outcomes.filter { isWanted($0) }.map { found in
-            output.json ? found.json().compact : line(found, now: now, style)
+            output.json ? found.line().compact : line(found, now: now, style)
         }
         if !lines.isEmpty { try printOut(lines.map { $0 + "\n" }.joined()) }
     }

@@ -155,6 +155,11 @@ struct WatchCommand: ParsableCommand {
     func run() throws {
         // The tables of what is watched are large, and grow.
         HeapMemory.keepSmall()
+        if let limit = limitWithoutRoom(forDescriptors: Self.descriptors) {
+            throw CommandFailure(
+                .failed, "the limit of open files (ulimit -n) is \(limit), which is too low for watch",
+                action: "Raise it to \(Self.enough) at least.")
+        }
         if let outfile { try appendOutput(to: outfile.path) }
         let list = try WatchList(directories.map(\.path), from: paths.fromfile?.path)
         let roots = try checked(list.directories)
@@ -194,6 +199,10 @@ struct WatchCommand: ParsableCommand {
         let silence = timeout.flatMap { $0 > 0 ? Duration.milliseconds(Int64(max(1, $0 * 1000))) : nil }
         session.run(source, timeout: silence)
     }
+
+    /// What watching takes beside what every program has, deep trees and a few directories to watch included.
+    private static let descriptors = 20
+    private static let enough = 32
 
     private var manner: WatchSession.Manner {
         var manner = WatchSession.Manner(isQuiet: quiet > 0, isJSON: shape.json)

@@ -99,7 +99,7 @@ struct ControlContact {
             case .permissionDenied, .notPermitted:
                 throw CommandFailure(
                     .permission, "you may not give commands to photoinboxd (\(path))",
-                    action: "Use sudo, or join its group: sudo adduser \(userName) _photoinbox, then log in again.")
+                    action: permissionAdvice(for: path))
             case .resourceTemporarilyUnavailable:
                 throw CommandFailure(
                     .busy, "photoinboxd takes no connection", action: "Look at: systemctl status photoinboxd")

@@ -1,6 +1,7 @@
 import Catalogue
 import FileValues
 import Glibc
+import Inbox
 import LinuxKernel
 import Reporting
 import Settings
@@ -19,13 +20,7 @@ struct Places {
     /// The file that holds the daemon's process number.
     var processFile: BytePath { runtime.appending("photoinboxd.pid") }
 
-    /// The user's own configuration, where there is one; else that of photoinboxd.service, which a package brings along.
-    private static var standardFile: BytePath {
-        guard let own = SettingsContext.ofProcess().home?.configurationFile,
-            (try? FileStatus(at: own, followingLinks: true)) != nil
-        else { return StandardPlaces.systemFile }
-        return own
-    }
+    private static var standardFile: BytePath { DaemonOptions.standardFile(.ofProcess()) }
     /// Where `make run` keeps the state.
     private static let embedded: BytePath = ".photo-inbox"
 

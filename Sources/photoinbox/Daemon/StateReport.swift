@@ -65,6 +65,7 @@ struct StateReport {
                 let free = state.libraryFreeBytes.map { "\(HumanText.bytes(UInt64(max(0, $0)))) free" }
                 text.add("library", [free, shown(state.library)].compactMap(\.self).joined(separator: ", "))
             }
+            if !state.library.isEmpty { text.add("verified", verifiedWords(now: now)) }
             if let pictures = state.pictures { text.add("thumbnails", pictures.words) }
             if let links = state.linkWords(now: now) { text.add("links", links) }
             if let counts = state.totals {
@@ -77,6 +78,13 @@ struct StateReport {
         }
         addProblems(to: &text, detail)
         return text.rendered(style)
+    }
+
+    private func verifiedWords(now: Int64) -> String {
+        guard let verified = state.libraryVerified else { return "never" }
+        let time = { (text: String) in parseRFC3339(text).map { shortTime($0, now: now) } ?? shown(text) }
+        guard let whole = verified.whole else { return "a part \(time(verified.last)), never all photos" }
+        return "all photos \(time(whole))" + (verified.last == whole ? "" : ", a part \(time(verified.last))")
     }
 
     private func words(_ inbox: DaemonState.Inbox, now: Int64) -> String {
@@ -147,7 +155,9 @@ struct StateReport {
                 "library",
                 .object(
                     pathFields("path", state.library) + [
-                        JSONField("free_bytes", state.libraryFreeBytes.map { .count($0) } ?? .null)
+                        JSONField("free_bytes", state.libraryFreeBytes.map { .count($0) } ?? .null),
+                        JSONField("verified_part", text(state.libraryVerified?.last)),
+                        JSONField("verified_whole", text(state.libraryVerified?.whole)),
                     ])), JSONField("counts", state.totals?.json() ?? .null),
             JSONField(
                 "problems",

@@ -17,7 +17,8 @@ struct ExportCSVCommand: ParsableCommand {
               to look at, to change, and to bring back with import-csv
 
         The table is of one moment, also while photos are filed. The columns that
-        import-csv reads come first. A cell that a program for tables would take for a
+        import-csv reads come first; "captured" is the date that the photo itself bears.
+        Control characters of titles and names are left out. A cell that a program for tables would take for a
         formula has an apostrophe in front, which import-csv takes away. A path that is
         no UTF-8 is written escaped; the sha256 says which photo is meant.
 
@@ -30,7 +31,8 @@ struct ExportCSVCommand: ParsableCommand {
     @OptionGroup var places: PlaceOptions
 
     private static let columns = [
-        "sha256", "path", "title", "keywords", "rating", "taken", "place", "camera", "inbox", "filed_at", "library",
+        "sha256", "path", "title", "keywords", "rating", "taken", "place", "captured", "camera", "inbox", "filed_at",
+        "library",
         "original_name",
     ]
 
@@ -53,18 +55,35 @@ struct ExportCSVCommand: ParsableCommand {
         let record = photo.photo
         text.field(hexadecimal(record.sha256))
         text.field(record.libraryPath.escaped)
-        text.field(said?.title ?? "")
-        text.field(said?.keywords.joined(separator: ";") ?? "")
+        text.field(plain(said?.title ?? ""))
+        text.field(plain(said?.keywords.joined(separator: ";") ?? ""))
         text.field(said?.rating.map { "\($0)" } ?? "")
-        text.field(said?.taken ?? record.captured?.local ?? "")
-        text.field(said?.place ?? "")
-        text.field(record.camera ?? "")
+        text.field(plain(said?.taken ?? ""))
+        text.field(plain(said?.place ?? ""))
+        // Of its own: in "taken" it would come back with import-csv as if somebody had said it.
+        text.field(record.captured?.local ?? "")
+        text.field(plain(record.camera ?? ""))
         text.field(record.inbox)
         text.field(photo.filedAt.rfc3339)
         text.field(record.library.escaped)
         text.field(record.originalName.escaped)
         text.endRecord()
     }
+}
+
+/// Without the characters that a terminal obeys, or that turn the direction of text; lines and tabs stay.
+private func plain(_ text: String) -> String {
+    func isKept(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "\n", "\t": true
+        case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{061C}", "\u{200E}", "\u{200F}", "\u{2028}", "\u{2029}",
+            "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}":
+            false
+        default: true
+        }
+    }
+    guard !text.unicodeScalars.allSatisfy(isKept) else { return text }
+    return String(String.UnicodeScalarView(text.unicodeScalars.filter(isKept)))
 }
 
 /// `photoinbox export-json`: the same for programs.

@@ -135,7 +135,7 @@ struct SearchCommand: ParsableCommand {
             let (photo, said) = (stored.photo, hit.description)
             table.add([
                 stored.number, String((photo.captured?.local ?? said?.taken ?? "unknown").prefix(10)),
-                said?.rating.map { "\($0)" } ?? "", shown(photo.camera ?? ""), shown(said?.title ?? ""),
+                said?.rating.map { "\($0)" } ?? "", photo.camera ?? "", shown(said?.title ?? ""),
                 shown(said?.keywords.joined(separator: "; ") ?? ""), shown(said?.place ?? ""),
                 photo.libraryPath.escaped,
             ])

@@ -1,6 +1,7 @@
 import Catalogue
 import Fetching
 import FileValues
+import Filing
 import Inbox
 import LinuxKernel
 import PhotoModel
@@ -31,6 +32,8 @@ struct Evidence {
     var identity: FileIdentity?
     /// How many names it has.
     var links: UInt64 = 1
+    /// Who has it open for writing, as far as this user may see.
+    var writers: [WriterProcess] = []
     var exclusion: Exclusion?
     var nameDecision = NameDecision.take
     /// `photoinbox.toml:18 quiet = "5s"`.
@@ -51,8 +54,12 @@ struct Evidence {
     var photo: StoredPhoto?
     /// The others of that photo's set.
     var set: [StoredPhoto] = []
-    /// That photo's small pictures that are there, from large to small, and why there is none.
-    var thumbnails: [BytePath] = []
+    /// What is known to be wrong with its file in the library.
+    var damage: (since: FileTime, reason: String)?
+    /// That photo's small pictures that are there, from large to small, with their sizes, and why there is none.
+    var thumbnails: [(size: UInt32, path: BytePath)] = []
+    /// Which of these sizes is the preview.
+    var previewSize: UInt32 = 0
     var noThumbnail: String?
     /// What else is made of it.
     var renditions: [RenditionStanding] = []
@@ -88,9 +95,12 @@ struct EvidenceSearch {
     }
 
     func evidence(of file: BytePath) throws(CommandFailure) -> Evidence {
-        let location = Location(
+        var location = Location(
             file, from: SettingsContext.ofProcess().workingDirectory, in: known,
             exists: { (try? FileStatus(at: $0)) != nil }, real: { try? realPath($0) })
+        if case .outside = location, let inbox = known.inboxes.first(where: { BytePath($0.name) == file }) {
+            location = .outside(inbox.path)
+        }
         var evidence = Evidence(location: location)
         evidence.daemon = daemon
         evidence.inboxes = known.inboxes
@@ -112,11 +122,14 @@ struct EvidenceSearch {
         case .outside: break
         }
         if let photo = evidence.photo {
+            evidence.damage = try ask { (catalogue) throws(CatalogueError) in try catalogue.damage(ofPhoto: photo.id) }
             evidence.set = try records?.others(inSetOf: photo) ?? []
             let store = ThumbnailStore(state: places.state)
             let hash = photo.photo.sha256
-            evidence.thumbnails = (places.settings?.pictures ?? .standard).sizes
-                .filter { store.has(hash, size: $0) }.map { store.path(of: hash, size: $0) }
+            let pictures = places.settings?.pictures ?? .standard
+            evidence.previewSize = pictures.preview
+            evidence.thumbnails = pictures.sizes.filter { store.has(hash, size: $0) }
+                .map { ($0, store.path(of: hash, size: $0)) }
             evidence.noThumbnail = store.failure(of: hash)
             evidence.renditions = try records?.renditions(of: photo, places) ?? []
         }
@@ -129,6 +142,9 @@ struct EvidenceSearch {
             evidence.kind = status.kind
             evidence.identity = status.identity
             evidence.links = status.links
+            if status.kind == .regular, let directory = try? realPath(inbox.path.appending(path.parent)) {
+                evidence.writers = findWriters(of: directory.appending(path.name))
+            }
         }
         evidence.nameDecision = NameRules.decide(path)
         if let settings = places.settings, let configured = settings.inboxes.first(where: { $0.name == inbox.name }) {

@@ -42,8 +42,9 @@ extension Explanation {
                 JSONField("name_rule", nameRule.map { .string($0) } ?? .null),
                 JSONField("kept", evidence.kept.map { $0.json() } ?? .null),
                 JSONField("photo", evidence.photo.map { $0.json() } ?? .null),
+                JSONField("damage", evidence.damage.map { damageJSON($0) } ?? .null),
                 JSONField("set", .array(evidence.set.map { $0.json() })),
-                JSONField("thumbnails", .array(evidence.thumbnails.map { .string($0.escaped) })),
+                JSONField("thumbnails", .array(evidence.thumbnails.map { .string($0.path.escaped) })),
                 JSONField("no_thumbnail", evidence.noThumbnail.map { .string($0) } ?? .null),
                 JSONField("renditions", .array(evidence.renditions.map { $0.json() })),
                 JSONField("links", evidence.linkFile?.json() ?? .null),
@@ -95,4 +96,14 @@ extension Location {
 extension StoredPhoto {
     /// Where it came from: INBOX/PATH.
     var words: String { "\(shown(photo.inbox))/\(photo.sourcePath.escaped)" }
+}
+
+/// What is known to be wrong with a photo of the library.
+func damageWords(_ damage: (since: FileTime, reason: String), now: Int64) -> String {
+    "\(shown(damage.reason)), found \(shortTime(damage.since, now: now))"
+}
+
+/// The same for machines.
+func damageJSON(_ damage: (since: FileTime, reason: String)) -> JSONValue {
+    .object([JSONField("reason", .string(damage.reason)), JSONField("since", damage.since.json)])
 }

@@ -1,5 +1,6 @@
 import Catalogue
 import FileValues
+import Filing
 import Inbox
 import LinuxKernel
 import PhotoModel
@@ -57,7 +58,11 @@ struct Explanation {
 
     private static func judge(_ evidence: Evidence, now: Int64) -> (Verdict, String) {
         switch evidence.location {
-        case .outside: return (.outside, "is outside every inbox, and not in the library")
+        case .outside(let path):
+            if let inbox = evidence.inboxes.first(where: { $0.path == path }) {
+                return (.outside, "is the inbox \(shown(inbox.name)); name a file in it")
+            }
+            return (.outside, "is outside every inbox, and not in the library")
         case .library:
             guard let photo = evidence.photo else {
                 return (.neverSeen, "lies in the library, but was not filed by photoinboxd")
@@ -109,6 +114,9 @@ struct Explanation {
         case .directory: return (.ignored, "is a directory; name a file in it")
         case .symbolicLink: return (.ignored, "ignored: a symbolic link, which is never followed")
         default: return (.ignored, "ignored: not a regular file")
+        }
+        if let writer = evidence.writers.first {
+            return (.unfinished, "not finished: open for writing by \(writer.name) (pid \(writer.pid))")
         }
         if let ended = evidence.ended, evidence.outcomes.isEmpty { return judge(ended) }
         return (.neverSeen, newWords(evidence))
@@ -218,11 +226,14 @@ struct Explanation {
         if let origin = photo.photo.origin { add("origin", shown(origin)) }
         add("proof", shown(photo.photo.proof))
         for other in evidence.set { add("set", other.setWords) }
-        for path in evidence.thumbnails { add("thumbnail", path.escaped) }
+        for (size, path) in evidence.thumbnails {
+            add(size == evidence.previewSize ? "preview" : "thumbnail", path.escaped)
+        }
         if let reason = evidence.noThumbnail { add("no thumbnail", shown(reason)) }
         for rendition in evidence.renditions where !rendition.kind.needs.isEmpty && rendition.state != .missing {
             add(rendition.name, rendition.words)
         }
+        if let damage = evidence.damage, photo.supersededAt == nil { add("damage", damageWords(damage, now: now)) }
         if verdict == .filed { add("when", shortTime(photo.filedAt, now: now)) }
         if photo.wasStruck {
             add("but", "its copy was missing, and its record was struck by photoinbox verify --repair")

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Catalogue
+import ControlProtocol
 import FileValues
 import Filing
 import Glibc
@@ -94,8 +95,35 @@ struct VerifyCommand: ParsableCommand {
             }
         } catch let error as CatalogueError { throw CommandFailure(error, path: places.catalogue.escaped) }
         display.clear()
+        try hand(report, of: meant.path, catalogue, to: Asking(self.places, output))
         try report.finish(style: Terminal.style(output.color))
         if !report.isGood || report.wasStopped { throw CommandEnd(status: .someLeft) }
+    }
+
+    /// Has the daemon read again what was found, and what it takes for damaged: then its status shows it, too.
+    private func hand(
+        _ report: VerifyReport, of library: BytePath?, _ catalogue: Catalogue, to asking: Asking
+    ) throws {
+        var photos = report.faulty
+        if let library {
+            photos.formUnion(
+                try catalogue.damagedPhotos(in: library, limit: ControlCommand.verifyLimit).map(\.stored.id))
+        }
+        let all = photos.sorted()
+        do throws(CommandFailure) {
+            var rest = all[...]
+            repeat {
+                let part = Array(rest.prefix(ControlCommand.verifyLimit))
+                rest = rest.dropFirst(part.count)
+                let isComplete = rest.isEmpty && !report.wasStopped && library != nil
+                if !part.isEmpty || isComplete { try asking.ask(.verify(photos: part, isComplete: isComplete)) }
+            } while !rest.isEmpty
+        } catch  where all.isEmpty {
+            // Nothing was found that status could show.
+        } catch {
+            printRemark(
+                "photoinbox status will not show what was found: \(error.message)", asJSON: output.json)
+        }
     }
 
     /// A former library may be on a disk that lies in a drawer: said, and no failure of the one in use.

@@ -13,6 +13,8 @@ struct VerifyReport {
     var wasStopped = false
     /// Another library was not there.
     var wasSkipped = false
+    /// The identifiers of photos that are not as they were filed.
+    private(set) var faulty: Set<Int64> = []
     private var photos = 0
     private var bytes: UInt64 = 0
     private var missing = 0
@@ -50,7 +52,8 @@ struct VerifyReport {
         if wereStruck { struck = lost } else { unstruck = lost }
     }
 
-    func tell(_ stored: StoredPhoto, _ fault: LibraryVerification.Fault) throws {
+    mutating func tell(_ stored: StoredPhoto, _ fault: LibraryVerification.Fault) throws {
+        faulty.insert(stored.id)
         let (word, reason): (String, String?) =
             switch fault {
             case .missing: ("missing", nil)

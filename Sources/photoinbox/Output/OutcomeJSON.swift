@@ -41,16 +41,20 @@ extension CaptureDate {
 }
 
 extension StoredOutcome {
-    func json() -> JSONValue {
-        .object(
-            [
-                JSONField("operation", .integer(id)), JSONField("time", outcome.at.json),
-                JSONField("inbox", .string(outcome.inbox)),
-            ] + JSONField.path("file", outcome.path) + [
-                JSONField("outcome", .string(outcome.outcome.rawValue)), JSONField("reason", .string(outcome.reason)),
-                JSONField("sha256", outcome.sha256.map { .string(hexadecimal($0)) } ?? .null),
-                JSONField("photo", outcome.photoID.map { .integer($0) } ?? .null),
-            ] + (outcome.destination.map { JSONField.path("destination", $0) } ?? []))
+    func json() -> JSONValue { .object(fields) }
+
+    /// The same as a line of its own.
+    func line() -> JSONValue { .document(fields) }
+
+    private var fields: [JSONField] {
+        [
+            JSONField("operation", .integer(id)), JSONField("time", outcome.at.json),
+            JSONField("inbox", .string(outcome.inbox)),
+        ] + JSONField.path("file", outcome.path) + [
+            JSONField("outcome", .string(outcome.outcome.rawValue)), JSONField("reason", .string(outcome.reason)),
+            JSONField("sha256", outcome.sha256.map { .string(hexadecimal($0)) } ?? .null),
+            JSONField("photo", outcome.photoID.map { .integer($0) } ?? .null),
+        ] + (outcome.destination.map { JSONField.path("destination", $0) } ?? [])
     }
 }
 

@@ -53,7 +53,8 @@ extension StoredPhoto {
         var kind = shown(photo.format)
         if let width = photo.width, let height = photo.height { kind += ", \(width) × \(height)" }
         text.add("kind", "\(kind), \(HumanText.count(photo.size)) bytes")
-        if let camera = photo.camera { text.add("camera", shown(camera)) }
+        // Escaped when the photo was read.
+        if let camera = photo.camera { text.add("camera", camera) }
         if let origin = photo.origin { text.add("source", shown(origin)) }
         text.add("sha256", hexadecimal(photo.sha256))
         if let supersededAt, undoneBy != nil {
@@ -77,10 +78,10 @@ extension PhotoDescription {
     /// One line for each thing that is said of a photo.
     func describe(in text: inout LabelledText) {
         if let title { text.add("title", shown(title)) }
-        if !keywords.isEmpty { text.add("words", shown(keywords.joined(separator: "; "))) }
-        if let rating { text.add("stars", "\(rating) of 5") }
-        if let taken { text.add("said", "taken \(shown(taken))") }
-        if let place { text.add("at", shown(place)) }
+        if !keywords.isEmpty { text.add("keywords", shown(keywords.joined(separator: "; "))) }
+        if let rating { text.add("rating", "\(rating) of 5") }
+        if let taken { text.add("dated", "\(shown(taken)), as somebody said") }
+        if let place { text.add("location", shown(place)) }
     }
 }
 

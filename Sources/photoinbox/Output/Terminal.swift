@@ -1,4 +1,6 @@
+import FileValues
 import Glibc
+import LinuxKernel
 import Reporting
 
 /// What this process's streams lead to. Reads the environment, so it is asked before other threads exist.
@@ -52,10 +54,18 @@ func printLine(_ word: String, _ text: String) throws {
     try printOut("\(word)  " + hanging(text, at: displayWidth(word) + 2, columns: columns) + "\n")
 }
 
-/// Who runs this, for messages that tell what to type.
-var userName: String {
-    guard let entry = getpwuid(getuid()), let name = entry.pointee.pw_name else { return "$USER" }
-    return String(cString: name)
+/// What lets this user use what belongs to `path`, which may not be seen itself: to join its group, where that has a name
+/// and is not root's.
+func permissionAdvice(for path: BytePath) -> String {
+    var place = path
+    var status = try? FileStatus(at: place)
+    while status == nil, !place.parent.isEmpty, place.parent != place {
+        place = place.parent
+        status = try? FileStatus(at: place)
+    }
+    guard let group = status?.group, group != 0, let name = groupName(group) else { return "Use sudo." }
+    let user = userName(getuid()) ?? "$USER"
+    return "Use sudo, or join its group: sudo adduser \(user) \(name), then log in again."
 }
 
 /// Prints to standard output at once; what cannot be written ends the command.

@@ -42,6 +42,7 @@ final class NoticeSource: EventSource {
     /// What stands before relative paths, with a slash at its end; by root, whose identifier is its place.
     private let prefixes: [[UInt8]]
     private let isReconciled: QueueBound<Bool>
+    private let hasRemarkedOnLimit: QueueBound<Bool>
     private let started = coarseNow()
     private let known: KnownFiles?
     /// How finished files are written, where nothing has to be counted or timed; nil otherwise.
@@ -69,6 +70,7 @@ final class NoticeSource: EventSource {
             reportsChanges: selection.kinds.contains(.changed), identifiesFiles: identifiesFiles || known != nil,
             tier: tier, waiting: .driver, isolatesRoots: roots.count > 1)
         isReconciled = QueueBound(false, queue: session.queue)
+        hasRemarkedOnLimit = QueueBound(false, queue: session.queue)
     }
 
     func start(onReady: @escaping @Sendable (Int) -> Void) {
@@ -80,6 +82,7 @@ final class NoticeSource: EventSource {
             if let refusal = watch.snapshot().tier?.refusal {
                 session.remark("fanotify is refused for a part (\(refusal)); inotify serves there")
             }
+            remarkOnLimit()
             onReady(reports.reduce(0) { $0 + $1.directories })
         })
     }
@@ -106,7 +109,7 @@ final class NoticeSource: EventSource {
     }
 
     private func take(_ notices: [WatchNotice]) {
-        let now = coarseNow()
+        let now = wallNow()
         var remarks: [(text: String, isIncomplete: Bool)] = []
         var done = notices.count
         session.tell { report in
@@ -125,6 +128,17 @@ final class NoticeSource: EventSource {
             known?.told(notices.prefix(done), by: watch, on: session.queue)
         }
         for (text, isIncomplete) in remarks { session.remark(text, isIncomplete: isIncomplete) }
+        if notices.contains(where: { $0.kind == .directoryAppeared }) { remarkOnLimit() }
+    }
+
+    /// Says once that there are directories for which the kernel has no watch: they are listed again and again, so that
+    /// what comes and goes in between is missed.
+    private func remarkOnLimit() {
+        guard isReconciled.onQueue({ $0 }), !hasRemarkedOnLimit.onQueue({ $0 }), let need = watch.snapshot().need,
+            need.resource == .watches
+        else { return }
+        hasRemarkedOnLimit.onQueue { $0 = true }
+        session.remark(WatchRemarks.limit(missing: need.missing), isIncomplete: true)
     }
 
     private func tell(_ notice: WatchNotice, at now: FileTime, _ path: inout [UInt8], _ report: inout WatchReport) {
@@ -179,7 +193,7 @@ final class NoticeSource: EventSource {
         case .treeGone: return ("\(path) was unmounted or covered; nothing in it counts as deleted", false)
         case .treeBack: return ("\(path) is back; what differs is told", false)
         case .overflow: return ("events were lost; comparing with what is there", false)
-        case .healed: return ("comparison complete; nothing was missed", false)
+        case .healed: return ("comparison complete; what was missed was told", false)
         default: return nil
         }
     }

@@ -88,7 +88,7 @@ final class RawSource: EventSource {
         var turn = Turn()
         do {
             let size = try instance.read(into: buffer)
-            let now = coarseNow()
+            let now = wallNow()
             tree.beginBatch(bytes: size)
             for record in InotifyRecords(UnsafeRawBufferPointer(rebasing: buffer[..<size])) {
                 turn.records += 1

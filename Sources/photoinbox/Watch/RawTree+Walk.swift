@@ -24,11 +24,12 @@ extension RawTree {
     }
 
     /// Watches a directory and all below it, each before it is listed. Not recursive, since trees may be deep. What is
-    /// in directories that were not watched before is told, if `tellsNew`.
-    mutating func walk(_ top: Directory, tellsNew: Bool, _ report: inout WatchReport) {
+    /// in directories that were not watched before is told, if `tellsNew`. If it is new, what is left out by its name is
+    /// left out with all that is in it.
+    mutating func walk(_ top: Directory, tellsNew: Bool, isNew: Bool = false, _ report: inout WatchReport) {
         var pending = [Pending(directory: top, parent: nil, name: "")]
         var watched: [Int32] = []
-        let now = coarseNow()
+        let now = wallNow()
         while let next = pending.popLast() {
             do throws(SystemCallError) {
                 let descriptor = try open(next)
@@ -40,7 +41,8 @@ extension RawTree {
                     directories[number] = directory
                     watched.append(number)
                 }
-                try list(next, Opened(descriptor, depth: (next.parent?.depth ?? 0) + 1), &pending) { entry, directory in
+                let opened = Opened(descriptor, depth: (next.parent?.depth ?? 0) + 1)
+                try list(next, opened, isNew: isNew, &pending) { entry, directory in
                     guard isTold else { return }
                     if let number { found.insert(entry.name, in: number) }
                     if tellsFound(entry.kind) { tell(entry, directory, now, &report) }
@@ -75,14 +77,17 @@ extension RawTree {
     }
 
     private func list(
-        _ listed: Pending, _ opened: Opened, _ pending: inout [Pending], _ body: (DirectoryEntry, Directory) -> Void
+        _ listed: Pending, _ opened: Opened, isNew: Bool, _ pending: inout [Pending],
+        _ body: (DirectoryEntry, Directory) -> Void
     ) throws(SystemCallError) {
         // So many are held open at most, by each directory on the way down; what is deeper is opened from its root.
         let parent = opened.depth > 100 ? nil : opened
         try reader.read(opened.descriptor) { entry in
             if entry.kind == .directory || entry.kind == .unknown {
                 let below = listed.directory.below(entry.name.bytes)
-                if !prunes(below) { pending.append(Pending(directory: below, parent: parent, name: entry.name)) }
+                if !prunes(below, isNew: isNew) {
+                    pending.append(Pending(directory: below, parent: parent, name: entry.name))
+                }
             }
             body(entry, listed.directory)
         }
@@ -110,9 +115,7 @@ extension RawTree {
 
     private mutating func remarkOnLimit() {
         guard unwatched > 0 else { return }
-        let count = HumanText.count(unwatched, "directory is", "directories are")
-        remarks.append(
-            "the kernel's watch limit is reached: \(count) not watched; raise fs.inotify.max_user_watches by as many")
+        remarks.append(WatchRemarks.limit(missing: unwatched))
         unwatched = 0
     }
 }

@@ -148,7 +148,7 @@ struct RawTree {
             leaving[record.cookie]?.directory.generation = generation
             return
         }
-        let isPruned = prunes(entry)
+        let isPruned = prunes(entry, isNew: true)
         if let old = leaving[record.cookie]?.directory {
             // Into an excluded place: out of the tree, as endBatch() has it.
             if isPruned { return }
@@ -156,11 +156,15 @@ struct RawTree {
             // One that was gone before it could be watched is met here for the first time.
             if rename(old, to: entry) { return }
         }
-        if !isPruned { walk(entry, tellsNew: true, &report) }
+        if !isPruned { walk(entry, tellsNew: true, isNew: true, &report) }
     }
 
-    func prunes(_ directory: Directory) -> Bool {
-        !filter.isEmpty && filter.prunes(BytePath(directory.printed), root: rootLength(directory.root))
+    /// Whether a directory is not to be watched. Of one that was there at the start, what is left out by its own name alone
+    /// is watched, as by inotifywait; of a new one inotifywait is not told, so that it never watches it.
+    func prunes(_ directory: Directory, isNew: Bool) -> Bool {
+        if filter.isEmpty { return false }
+        return filter.prunes(BytePath(directory.printed), root: rootLength(directory.root))
+            || isNew && filter.excluded.contains { $0.matches(BytePath(directory.printed.dropLast())) }
     }
 
     /// False if the directory is not watched.

@@ -112,6 +112,22 @@ func monotonicNow() -> UInt64 {
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
+/// The wall clock, which is never behind the time of a file that was changed before.
+func wallNow() -> FileTime {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return FileTime(seconds: Int64(time.tv_sec), nanoseconds: UInt32(time.tv_nsec))
+}
+
+/// What both sources of events say in the same words.
+enum WatchRemarks {
+    static func limit(missing: Int) -> String {
+        let count = HumanText.count(missing, "directory is", "directories are")
+        return
+            "the kernel's watch limit is reached: \(count) not watched; raise fs.inotify.max_user_watches by as many"
+    }
+}
+
 /// The wall clock as file systems read it: a file that is changed after this moment has no earlier time.
 func coarseNow() -> FileTime {
     var time = timespec()

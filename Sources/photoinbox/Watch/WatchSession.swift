@@ -24,6 +24,8 @@ final class WatchSession: Sendable {
     private let report: QueueBound<WatchReport>
     private let source: QueueBound<(any EventSource)?>
     private let manner: Manner
+    /// Whether the end has begun and what was told is written.
+    private let isEnding = Locked(false)
 
     /// What is said beside the output.
     struct Manner: Sendable {
@@ -81,9 +83,11 @@ final class WatchSession: Sendable {
         if let signals {
             signalQueue.async {
                 signals.setEventHandler { event in
-                    // The second one does not wait for a reader that takes nothing.
-                    if event.count > 1 { _exit(128 + event.signal.rawValue) }
                     session.queue.async { session.finish(.signalled(event.signal.rawValue)) }
+                    // Nobody waits for a reader that takes nothing, or for a directory that does not answer.
+                    session.signalQueue.after(Self.patience) {
+                        if !session.isEnding.withLock({ $0 }) { die(of: event.signal.rawValue) }
+                    }
                 }
                 signals.activate(onRegistered: start)
             }
@@ -94,6 +98,9 @@ final class WatchSession: Sendable {
         queue.async { session.finish(.readerClosed) }
         ProcessSignals.parkMainThread()
     }
+
+    /// How long whoever reads may take for what was told, once a signal has come.
+    private static let patience = Duration.milliseconds(200)
 
     private func start(_ source: any EventSource, timeout: Duration?) {
         self.source.onQueue { $0 = source }
@@ -129,6 +136,7 @@ final class WatchSession: Sendable {
             report.flush()
             return report.status(of: first)
         }
+        isEnding.withLock { $0 = true }
         guard let status,
             let source = source.onQueue({ source -> (any EventSource)? in
                 defer { source = nil }

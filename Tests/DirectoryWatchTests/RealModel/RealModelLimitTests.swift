@@ -4,7 +4,7 @@ import Testing
 
 /// The number of watches is set and lifted again in the middle of sequences, in user namespaces of their own, in
 /// processes of their own: this program again, with a variable that tells it so.
-@Suite("When watches run out and come back, the notices still lead to what is there", .timeLimit(.minutes(10)))
+@Suite("When watches run out and come back, the notices still lead to what is there", .timeLimit(.minutes(60)))
 struct RealModelLimitTests {
     private static let variable = "PHOTOINBOX_TEST_MODEL_LIMITS"
     private static let limit = "/proc/sys/user/max_inotify_watches"

@@ -11,7 +11,7 @@ drop_photo "$(photo 1)" phones one.jpg
 eventually "so that a new inbox is filed" photoinboxd filed one.jpg
 configure '[inbox.card]' 'path = "/srv/photos/card"' 'colour = "red"'
 refuse "a bad configuration fails the reload" photoinboxd systemctl reload photoinboxd
-systemctl kill --signal=HUP --kill-whom=main photoinboxd
+eventually "and status says that a restart would fail" photoinboxd sh -c 'photoinbox status | grep -q PI-101'
 eventually "and is refused by the daemon too" photoinboxd journal_has 1 "MESSAGE_ID=$message_configuration_refused"
 drop_photo "$(photo 2)" phones two.jpg
 eventually "the old configuration stays in force" photoinboxd filed two.jpg
