@@ -49,24 +49,30 @@ def configure(house):
 
 
 def disturbed(words, numbers, seconds, counts):
-    """Runs it until it ends by itself, cancelled up to four times before, unless it was quicker; its last status."""
+    """Runs it until it ends by itself, cancelled up to four times before, unless it was quicker; its last status and words."""
     times = numbers.randint(1, 4)
     while True:
-        run = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        run = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         is_cancelled = False
         if times > 0:
             try:
-                run.wait(numbers.uniform(0, seconds))
+                run.communicate(timeout=numbers.uniform(0, seconds))
             except subprocess.TimeoutExpired:
                 is_cancelled = True
                 run.send_signal(numbers.choice(ENDS))
                 counts.add(cancelled=1)
             times -= 1
-        said = run.communicate()[1].decode(errors="backslashreplace")
+        said = unusual(*run.communicate())
         if not is_cancelled:
-            return run.returncode
+            return run.returncode, said
         if run.returncode not in (0, 3, -signal.SIGKILL, -signal.SIGINT, -signal.SIGTERM):
             raise Violation(f"cancelled, it ended with {run.returncode}: {said}")
+
+
+def unusual(lines, errors):
+    """What an import says beyond the photos that it copied."""
+    kept = [line for line in lines.splitlines() if b'"failed"' in line or b'"status"' in line]
+    return b"\n".join([*kept[-20:], errors]).decode(errors="backslashreplace")
 
 
 # --- photos ---
@@ -117,11 +123,11 @@ def import_photos(house, numbers, seconds, counts):
     try:
         if daemon and not daemon.wait_ready():
             raise Violation("the daemon ended by itself")
-        status = disturbed(words, numbers, seconds, counts) if seconds else subprocess.run(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False).returncode
+        status, said = disturbed(words, numbers, seconds, counts) if seconds else (subprocess.run(
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False).returncode, "")
         took = time.monotonic() - began
         if status != 0:
-            raise Violation(f"the import ended with {status}")
+            raise Violation(f"the import ended with {status}: {said}")
         left = files(house.path("card"))
         wanted = {path: digest for path, digest in card.items() if not moves or path.startswith("MISC")}
         if left != wanted:

@@ -10,6 +10,8 @@ final class ImportKnowledge: Sendable {
     enum Answer {
         case known(StoredPhoto)
         case waiting(BytePath)
+        /// The daemon moves the copy out of the inbox just now.
+        case moving
         /// Why, and where the copy lies now, if it was moved out of the inbox.
         case decided(String, at: BytePath?)
     }
@@ -44,7 +46,7 @@ final class ImportKnowledge: Sendable {
         // On its way to quarantine: its outcome is recorded when it is there, in one step with the end of the move.
         if try catalogue?.pendingMoves(inbox: plan.inbox).contains(where: { $0.move.path == entry.destination }) == true
         {
-            return .waiting(entry.destination)
+            return .moving
         }
         // Gone without an outcome, or by somebody's hand: it is wanted anew.
         let outcomes = try catalogue?.outcomes(forPath: entry.destination, inbox: plan.inbox) ?? []
@@ -78,7 +80,7 @@ final class ImportKnowledge: Sendable {
                 requirePlace: plan.requireLibrary)
         case .waiting(let path): RecordedCopy(root: plan.inboxPath, path: path, hash: hash, size: size)
         case .decided(_, let path?): RecordedCopy(root: path.parent, path: path.name, hash: hash, size: size)
-        case .decided(_, nil): nil
+        case .moving, .decided(_, nil): nil
         }
     }
 }

@@ -13,9 +13,10 @@ struct ImportRemoval {
     let knowledge: ImportKnowledge
     let shouldStop: () -> Bool
 
-    /// How often a copy is looked for while the daemon moves it elsewhere, and how long to wait in between, in
-    /// microseconds: a move takes a few milliseconds, and the thread is the import's own.
-    private static let attempts = 50
+    /// How often a copy is searched for that is neither where it was nor recorded elsewhere, how often one that the daemon
+    /// records as on its way, and the time between, in microseconds. A move takes milliseconds, on a slow disk seconds; of
+    /// a daemon that was killed meanwhile it stays unfinished. The thread is the import's own.
+    private static let attempts = (lost: 50, moving: 3_000)
     private static let pause: UInt32 = 20_000
 
     /// Removes a file that is still as `source` was opened, while its bytes are in the copy that `answer` names, or in the one
@@ -27,7 +28,14 @@ struct ImportRemoval {
     ) -> String? {
         var answer = answer
         var reason = "its copy is missing"
-        for _ in 0..<Self.attempts where !shouldStop() {
+        var left = Self.attempts
+        while left.lost > 0, left.moving > 0, !shouldStop() {
+            if case .moving = answer {
+                left.moving -= 1
+                reason = "its copy is still being moved out of the inbox"
+            } else {
+                left.lost -= 1
+            }
             if let copy = knowledge.copy(of: answer, line.hash, size: source.size) {
                 do throws(FilingError) {
                     try remove(source, line.hash, seeing: copy, root)

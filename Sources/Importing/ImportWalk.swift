@@ -189,6 +189,8 @@ final class ImportWalk {
             ImportFinding(.known, path, size: size, "filed as \(photo.photo.libraryPath.escaped), photo:\(photo.id)")
         case .waiting(let place):
             ImportFinding(.waiting, path, size: size, "copied already, lies in the inbox as \(place.escaped)")
+        case .moving:
+            ImportFinding(.waiting, path, size: size, "copied already, and being moved out of the inbox")
         case .decided(let reason, _): ImportFinding(.decided, path, size: size, "copied already, \(reason)")
         }
     }

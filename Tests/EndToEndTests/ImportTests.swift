@@ -170,6 +170,32 @@ extension EndToEnd {
             house.expectNoTemporaries()
         }
 
+        @Test(
+            "--move waits for a copy that the daemon moves to quarantine, however slow the disk is",
+            .enabled(if: ControlKills.canTrace, "skipped: needs strace"), .timeLimit(.minutes(60)))
+        func movedMeanwhile() async throws {
+            let house = try house(photos: 0)
+            try write(try Photos.unique(1).dropLast(2_000), to: house.path("card/DCIM/100CANON/broken.JPG"))
+            let daemon = try await house.start(
+                configuration: "quarantine = \"@quarantine\"\n\(Self.configuration)\npatience = \"1s\"")
+            // Each commit of the catalogue takes longer than the import waits for a copy of which nothing is recorded.
+            let tracer = try RunningProgram([
+                "/usr/bin/strace", "-f", "-p", "\(daemon.pid)", "-e", "trace=renameat2,fdatasync", "-e",
+                "inject=fdatasync:delay_enter=1500000",
+            ])
+            try await tracer.line(holding: "attached")
+            #expect(try await run(house).count("copied") == 1)
+            try await tracer.line("the move to quarantine") {
+                $0.contains("\"broken.JPG\", RENAME_NOREPLACE")
+            }
+            let answer = try await run(house, "--move")
+            #expect(answer.status == 0 && answer.count("removed") == 1, "\(answer.output)")
+            #expect(photos(of: house.path("card")).isEmpty)
+            tracer.signal(SIGTERM)
+            try await daemon.stop()
+            #expect(house.files(in: house.path("quarantine/inbox")).keys.contains { $0.hasSuffix("broken.JPG") })
+        }
+
         @Test("Killed at random points, then run again: as if nobody had disturbed it")
         func killed() async throws {
             let rounds = ProcessInfo.processInfo.environment["PHOTOINBOX_CANCELLATIONS"].flatMap(Int.init) ?? 10
