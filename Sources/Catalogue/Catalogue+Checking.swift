@@ -29,7 +29,7 @@ extension Catalogue {
     }
 
     /// Checks the file by a connection of its own, beside whatever is done meanwhile; any thread. Throws ``CatalogueError``
-    /// with the code `corrupt` if it is damaged: the next opening sets it aside. May take minutes; see ``stopChecking()``.
+    /// with the code `corrupt` if it is damaged: the next opening sets it aside if ``isMarkedDamaged``. May take minutes; see ``stopChecking()``.
     package func check() throws(CatalogueError) {
         let operation = "checking the catalogue \(path)"
         do {
@@ -52,6 +52,9 @@ extension Catalogue {
             throw failure
         }
     }
+
+    /// Whether the next opening checks the file first, however large it is.
+    package var isMarkedDamaged: Bool { (try? FileStatus(at: Self.doubt(of: path))) != nil }
 
     /// Has ``check()`` return at once, and every later one.
     package func stopChecking() {

@@ -9,7 +9,7 @@ import Systemd
 /// What photoinboxd-hooks@.service runs: one run of one hook, for the daemon at the other end of the connection.
 enum HookRunning {
     /// Serves the connection that the service manager has handed over, and ends. `client` is the daemon's user, by name or
-    /// number. Without a configuration in `options` it is that of the instance whose socket this is, else the standard one.
+    /// number. Without a configuration in `options` it is that of the instance whose socket this is, else the system's.
     /// Signals must be blocked.
     static func serve(
         _ client: String, options: DaemonOptions, service: ServiceManager, tell: (String) -> Void
@@ -24,8 +24,10 @@ enum HookRunning {
         }
         var options = options
         // Each instance's socket has a place of its own, which the service manager has given it.
-        if options.file == nil, let socket = try? localPath(of: connection) {
-            options.file = StandardPlaces.configuration(ofSocket: socket)
+        if options.file == nil {
+            let socket = try? localPath(of: connection)
+            // Never a file of the hooks' own user, who would then be trusted to name programs.
+            options.file = socket.flatMap(StandardPlaces.configuration) ?? StandardPlaces.systemFile
         }
         let sink = LogDestination.choose(.automatic, colour: .never).makeSink(
             encoding: JournalEncoding(identifier: "photoinboxd", prefix: "PHOTOINBOX_"))

@@ -8,45 +8,12 @@ extension EndToEnd {
     /// What keeps library and catalogue one to one, when people or disks have changed one of them.
     @Suite("verify, adopt, rebuild, and a catalogue that was lost")
     struct Care {
-        struct Answer {
-            let status: Int32
-            let output: String
-        }
-
-        /// Runs `photoinbox` on the house's state.
-        private func ask(_ house: House, _ arguments: String...) async throws -> Answer {
-            try await ask(house, arguments)
-        }
-
-        private func ask(_ house: House, _ arguments: [String]) async throws -> Answer {
-            let out = house.path(".\(UUID()).out")
-            let words = ([BuiltPrograms.path("photoinbox")] + arguments + ["--state", house.path("st")])
-            let program = try RunningProgram(
-                ["/bin/sh", "-c", "out=$1; shift; exec \"$@\" >\"$out\" 2>&1 </dev/null", "sh", out] + words)
-            let ending = try await program.ending(within: 60)
-            let text = String(decoding: (try? Data(contentsOf: URL(filePath: out))) ?? Data(), as: UTF8.self)
-            guard case .status(let status) = ending else { return Answer(status: -1, output: text) }
-            return Answer(status: status, output: text)
-        }
-
-        /// A house in which four photos were filed; their places, in order.
-        private func filled() async throws -> (House, [String]) {
-            let house = try House()
-            let daemon = try await house.start()
-            for number in 0..<4 {
-                try house.drop(try Photos.unique(number), as: "\(number).jpg")
-                try await daemon.line(holding: "filed inbox/\(number).jpg")
-            }
-            try await daemon.stop()
-            return (house, (0..<4).map { "\(house.library)/\(Photos.day)/\($0).jpg" })
-        }
-
         @Test(
             "A library as it was filed is verified; damage, loss and strangers are named, and repair sets records right"
         )
         func verify() async throws {
-            let (house, places) = try await filled()
-            var answer = try await ask(house, "verify")
+            let (house, places) = try await House.filled()
+            var answer = try await house.askByState("verify")
             #expect(answer.status == 0 && answer.output.contains("4 photos") && answer.output.contains("no damage"))
             // One bit of damage, one lost, one moved elsewhere, one put there by hand.
             var bytes = try Data(contentsOf: URL(filePath: places[0]))
@@ -56,17 +23,17 @@ extension EndToEnd {
             try makeDirectory("\(house.library)/sorted")
             try move(places[2], to: "\(house.library)/sorted/kept.jpg")
             try write(try Photos.unique(9), to: "\(house.library)/sorted/own.jpg")
-            answer = try await ask(house, "verify")
+            answer = try await house.askByState("verify")
             #expect(answer.status == 3, "\(answer.output)")
             #expect(answer.output.contains("damaged  \(Photos.day)/0.jpg"))
             #expect(answer.output.contains("missing  \(Photos.day)/1.jpg"))
             #expect(answer.output.contains("missing  \(Photos.day)/2.jpg"))
             let before = house.files(in: house.library)
-            answer = try await ask(house, "verify", "--repair")
+            answer = try await house.askByState("verify", "--repair")
             #expect(
                 answer.status == 3 && answer.output.contains("1 photo recorded, 1 moved, 1 struck"), "\(answer.output)")
             #expect(house.files(in: house.library) == before, "repair never touches a photo")
-            answer = try await ask(house, "verify", "--json")
+            answer = try await house.askByState("verify", "--json")
             let lines = answer.output.split(separator: "\n").compactMap {
                 try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
             }
@@ -85,85 +52,18 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Damage that verify finds is in the daemon's status, over restarts, until the photo is whole again")
-        func damageLasts() async throws {
-            let (house, places) = try await filled()
-            var daemon = try await house.start()
-            let whole = try Data(contentsOf: URL(filePath: places[0]))
-            // One bit, and neither size nor time says so.
-            let date = try FileManager.default.attributesOfItem(atPath: places[0])[.modificationDate] as? Date
-            let time = [FileAttributeKey.modificationDate: try #require(date)]
-            var bytes = whole
-            bytes[bytes.count / 2] ^= 1
-            try bytes.write(to: URL(filePath: places[0]))
-            try FileManager.default.setAttributes(time, ofItemAtPath: places[0])
-            #expect(try await house.state(of: daemon).problems.isEmpty)
-            #expect(try await ask(house, "verify").status == 3)
-            try await daemon.line(holding: "PI-407", "\(Photos.day)/0.jpg")
-            var answer = try await ask(house, "status")
-            #expect(answer.status == 3 && answer.output.contains("PI-407"), "\(answer.output)")
-            #expect(answer.output.contains("verified  all photos "), "\(answer.output)")
-            for command in ["show", "explain"] {
-                answer = try await ask(house, command, places[0])
-                #expect(answer.output.contains("damage  missing, or not what was filed, found"), "\(answer.output)")
-            }
-            try await daemon.stop()
-            // Known from the first moment on, before anything is read.
-            daemon = try await house.start()
-            #expect(try await house.state(of: daemon).problems.map(\.code) == ["PI-407"])
-            #expect(try await ask(house, "metrics").output.contains("photoinbox_damaged_photos 1"))
-            // From a backup, with its time.
-            try whole.write(to: URL(filePath: places[0]))
-            try FileManager.default.setAttributes(time, ofItemAtPath: places[0])
-            try await daemon.line(holding: "PI-407 is over")
-            try await daemon.stop()
-            daemon = try await house.start()
-            #expect(try await house.state(of: daemon).problems.isEmpty)
-            // Or the original comes once more.
-            unlink(places[1])
-            #expect(try await ask(house, "verify").status == 3)
-            try await daemon.line(holding: "PI-407", "1.jpg")
-            try house.drop(try Photos.unique(1), as: "again.jpg")
-            try await daemon.lines(holding: ["filed inbox/again.jpg", "PI-407 is over"])
-            try await daemon.stop()
-        }
-
-        @Test("How far the daemon has read the library again is kept, and told")
-        func verifiedUntil() async throws {
-            let house = try House()
-            let configuration = House.oneCard + "\n[signals]\nSIGQUIT = \"verify-slice\"\n"
-            var daemon = try await house.start(configuration: configuration)
-            try house.drop(try Photos.unique(1), as: "1.jpg")
-            try await daemon.line(holding: "filed card/1.jpg")
-            daemon.signal(SIGQUIT)
-            try await daemon.line(holding: "verified 1 photos")
-            let first = try #require(try await house.state(of: daemon).libraryVerified)
-            #expect(first.whole != nil)
-            try await daemon.stop()
-            daemon = try await house.start(configuration: configuration)
-            #expect(try await house.state(of: daemon).libraryVerified?.last == first.last)
-            #expect(try await ask(house, "status").output.contains("verified  all photos "))
-            try await daemon.stop()
-            // What is found while no daemon runs is known to the next.
-            unlink("\(house.library)/\(Photos.day)/1.jpg")
-            #expect(try await house.ask("verify").status == 3)
-            daemon = try await house.start(configuration: configuration)
-            #expect(try await house.state(of: daemon).problems.map(\.code) == ["PI-407"])
-            try await daemon.stop()
-        }
-
         @Test("A run that is stopped goes on where it was")
         func resumed() async throws {
-            let (house, _) = try await filled()
+            let (house, _) = try await House.filled()
             let program = try RunningProgram(
                 [BuiltPrograms.path("photoinbox"), "verify", "--rate", "1K", "--json", "--state", house.path("st")])
             try await program.line(holding: "\"photos\":1,")
             program.signal(SIGINT)
             #expect(try await program.ending() == .status(3))
-            let answer = try await ask(house, "verify")
+            let answer = try await house.askByState("verify")
             #expect(answer.status == 0 && answer.output.contains("going on after photo"), "\(answer.output)")
             #expect(!answer.output.contains("4 photos"))
-            #expect(try await ask(house, "verify").output.contains("4 photos"))
+            #expect(try await house.askByState("verify").output.contains("4 photos"))
         }
 
         @Test("An old library is adopted in place: nothing of it is filed twice")
@@ -175,31 +75,31 @@ extension EndToEnd {
             try write(Data("no photo".utf8), to: "\(house.library)/old/readme.txt")
             var daemon = try await house.start()
             try await daemon.stop()
-            var answer = try await ask(house, "adopt", "--dry-run", house.library)
+            var answer = try await house.askByState("adopt", "--dry-run", house.library)
             #expect(answer.status == 0 && answer.output.contains("would record  old/2.jpg"), "\(answer.output)")
             daemon = try await house.start()
-            answer = try await ask(house, "adopt", house.library)
+            answer = try await house.askByState("adopt", house.library)
             #expect(answer.status == 0 && answer.output.contains("3 photos"), "\(answer.output)")
             #expect(answer.output.contains("old/same.jpg  (the same bytes as old/0.jpg)"))
-            answer = try await ask(house, "adopt", "\(house.library)/old")
+            answer = try await house.askByState("adopt", "\(house.library)/old")
             #expect(answer.output.contains("0 photos") && answer.output.contains("3 known already"), "\(answer.output)")
             try house.drop(try Photos.unique(1), as: "again.jpg")
             try await daemon.line(holding: "duplicate inbox/again.jpg")
-            #expect(try await ask(house, "adopt", house.outside).status == 64)
+            #expect(try await house.askByState("adopt", house.outside).status == 64)
             try await daemon.stop()
         }
 
         @Test("A catalogue is made anew by hand, never beside a daemon; the old one is kept")
         func rebuilt() async throws {
-            let (house, _) = try await filled()
+            let (house, _) = try await House.filled()
             let daemon = try await house.start()
-            #expect(try await ask(house, "rebuild", "--library", house.library).status == 75)
+            #expect(try await house.askByState("rebuild", "--library", house.library).status == 75)
             try await daemon.stop()
-            let answer = try await ask(house, "rebuild", "--library", house.library)
+            let answer = try await house.askByState("rebuild", "--library", house.library)
             #expect(answer.status == 0 && answer.output.contains("4 photos"), "\(answer.output)")
             let kept = house.files(in: house.path("st")).keys.filter { $0.contains("before-rebuild") }
             #expect(kept.contains { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") })
-            #expect(try await ask(house, "verify").output.contains("4 photos"))
+            #expect(try await house.askByState("verify").output.contains("4 photos"))
             let again = try await house.start()
             try house.drop(try Photos.unique(3), as: "again.jpg")
             try await again.line(holding: "duplicate inbox/again.jpg")
@@ -210,7 +110,7 @@ extension EndToEnd {
             "A library that is not there, or is another one, is neither verified nor repaired nor made the catalogue of"
         )
         func replaced() async throws {
-            let (house, _) = try await filled()
+            let (house, _) = try await House.filled()
             let away = "\(house.outside)/away"
             let commands = [
                 ["verify"], ["verify", "--repair", "--yes"], ["adopt", house.library], ["thumbs"],
@@ -218,63 +118,63 @@ extension EndToEnd {
             ]
             try move(house.library, to: away)
             for command in commands {
-                let answer = try await ask(house, command)
+                let answer = try await house.askByState(command)
                 #expect(answer.status == 69 && answer.output.contains("is not there"), "\(command) \(answer)")
             }
             try makeDirectory(house.library)
             for command in commands {
-                let answer = try await ask(house, command)
+                let answer = try await house.askByState(command)
                 #expect(answer.status == 5 && answer.output.contains("is not the library"), "\(command) \(answer)")
             }
             // Something in it makes it no more the library.
             try write(try Photos.unique(9), to: "\(house.library)/own.jpg")
-            #expect(try await ask(house, "verify", "--repair", "--yes").status == 5)
+            #expect(try await house.askByState("verify", "--repair", "--yes").status == 5)
             try move(house.library, to: "\(house.outside)/other")
             try move(away, to: house.library)
-            let answer = try await ask(house, "verify")
+            let answer = try await house.askByState("verify")
             #expect(answer.status == 0 && answer.output.contains("4 photos"), "\(answer)")
         }
 
         @Test("A library that was emptied in its place is not repaired")
         func emptied() async throws {
-            let (house, places) = try await filled()
+            let (house, places) = try await House.filled()
             for place in places { unlink(place) }
             let config = ["--repair", "--yes"]
             // By the marks, or by its being empty where its identity is known.
-            #expect(try await ask(house, ["verify"] + config).status == 5)
-            #expect(try await ask(house, "list").output.contains("3.jpg"))
+            #expect(try await house.askByState(["verify"] + config).status == 5)
+            #expect(try await house.askByState("list").output.contains("3.jpg"))
         }
 
         @Test("More than a few records are struck only on demand, and come back with their files")
         func struck() async throws {
-            let (house, places) = try await filled()
+            let (house, places) = try await House.filled()
             let kept = try places.map { try Data(contentsOf: URL(filePath: $0)) }
             for place in places[..<2] { unlink(place) }
-            var answer = try await ask(house, "verify", "--repair", "--dry-run")
+            var answer = try await house.askByState("verify", "--repair", "--dry-run")
             #expect(answer.status == 3 && answer.output.contains("would set  0 photos recorded, 0 moved, 2 struck"))
-            answer = try await ask(house, "verify", "--repair")
+            answer = try await house.askByState("verify", "--repair")
             #expect(
                 answer.status == 3 && answer.output.contains("0 struck")
                     && answer.output.contains("2 photos are nowhere, and no record was struck"), "\(answer)")
-            answer = try await ask(house, "verify")
+            answer = try await house.askByState("verify")
             #expect(answer.output.contains("2 missing"))
-            answer = try await ask(house, "verify", "--repair", "--yes")
+            answer = try await house.askByState("verify", "--repair", "--yes")
             #expect(
                 answer.status == 0 && answer.output.contains("2 struck")
                     && answer.output.contains("photoinbox adopt --state \(house.path("st")) \(house.library)"),
                 "\(answer)")
-            #expect(try await ask(house, "verify").output.contains("2 photos"))
-            #expect(try await ask(house, "show", "photo:1").output.contains("its record was struck"))
+            #expect(try await house.askByState("verify").output.contains("2 photos"))
+            #expect(try await house.askByState("show", "photo:1").output.contains("its record was struck"))
             for (place, data) in zip(places, kept).prefix(2) { try write(data, to: place) }
-            answer = try await ask(house, "adopt", house.library)
+            answer = try await house.askByState("adopt", house.library)
             #expect(answer.status == 0 && answer.output.contains("2 photos"), "\(answer)")
-            answer = try await ask(house, "show", "photo:1")
+            answer = try await house.askByState("show", "photo:1")
             #expect(!answer.output.contains("struck") && answer.output.contains("inbox/0.jpg"), "\(answer)")
         }
 
         @Test("On a terminal the question is asked, and anything but yes is no")
         func asked() async throws {
-            let (house, places) = try await filled()
+            let (house, places) = try await House.filled()
             for place in places[..<2] { unlink(place) }
             for (answer, status) in [("\r", Int32(3)), ("n\r", 3), ("y\r", 0)] {
                 let terminal = try PseudoTerminal(
@@ -284,19 +184,19 @@ extension EndToEnd {
                 terminal.type(answer)
                 #expect(try await terminal.ending() == .status(status))
             }
-            #expect(try await ask(house, "verify").output.contains("2 photos"))
+            #expect(try await house.askByState("verify").output.contains("2 photos"))
         }
 
         @Test("Ctrl-C ends the question, and nothing is struck")
         func askedAndInterrupted() async throws {
-            let (house, places) = try await filled()
+            let (house, places) = try await House.filled()
             for place in places[..<2] { unlink(place) }
             let terminal = try PseudoTerminal(
                 [BuiltPrograms.path("photoinbox"), "verify", "--repair", "--state", house.path("st")], columns: 200)
             try await terminal.wait(for: "[y/N]")
             terminal.type("\u{3}")
             #expect(try await terminal.ending() == .signal(SIGINT))
-            #expect(try await ask(house, "verify").output.contains("2 missing"))
+            #expect(try await house.askByState("verify").output.contains("2 missing"))
         }
 
         @Test("Records of another library are left as they are, and a remark says that it was not verified")
@@ -326,7 +226,7 @@ extension EndToEnd {
                 #expect(ending == .status(3))
                 #expect(lines.contains { $0.contains("not verified") && $0.contains(house.path("old")) }, "\(lines)")
             }
-            let answer = try await ask(house, "list")
+            let answer = try await house.askByState("list")
             #expect(answer.output.contains("0.jpg") && answer.output.contains("own.jpg"), "\(answer)")
             #expect(!answer.output.contains("1.jpg"))
             let named = try await verify("--library", house.path("old"))
@@ -335,32 +235,32 @@ extension EndToEnd {
 
         @Test("A catalogue is not replaced by one that has far fewer photos, unless somebody says so")
         func fewer() async throws {
-            let (house, places) = try await filled()
+            let (house, places) = try await House.filled()
             for place in places[..<2] { unlink(place) }
             let rebuild = ["rebuild", "--library", house.library]
-            var answer = try await ask(house, rebuild + ["--dry-run"])
+            var answer = try await house.askByState(rebuild + ["--dry-run"])
             #expect(answer.status == 0 && answer.output.contains("would record  2 photos"), "\(answer)")
-            answer = try await ask(house, rebuild)
+            answer = try await house.askByState(rebuild)
             #expect(answer.status == 3 && answer.output.contains("the old catalogue 4 photos"), "\(answer)")
-            #expect(try await ask(house, "verify").output.contains("2 missing"), "the old one is in use")
+            #expect(try await house.askByState("verify").output.contains("2 missing"), "the old one is in use")
             #expect(!house.files(in: house.path("st")).keys.contains { $0.contains("rebuilding") })
             // The library by another path is known by the one that is recorded.
             symlink(house.library, house.path("link"))
-            answer = try await ask(house, "rebuild", "--dry-run", "--library", house.path("link"))
+            answer = try await house.askByState("rebuild", "--dry-run", "--library", house.path("link"))
             #expect(answer.output.contains("would record  2 photos"), "\(answer)")
             try move(house.library, to: "\(house.outside)/away")
             try makeDirectory(house.library)
-            #expect(try await ask(house, "rebuild", "--library", house.path("link")).status == 5)
+            #expect(try await house.askByState("rebuild", "--library", house.path("link")).status == 5)
             rmdir(house.library)
             try move("\(house.outside)/away", to: house.library)
-            answer = try await ask(house, rebuild + ["--yes"])
+            answer = try await house.askByState(rebuild + ["--yes"])
             #expect(answer.status == 0 && answer.output.contains("2 photos"), "\(answer)")
-            #expect(try await ask(house, "verify").output.contains("2 photos"))
+            #expect(try await house.askByState("verify").output.contains("2 photos"))
         }
 
         @Test("The log of a catalogue that was removed is not taken for the new one's")
         func logAlone() async throws {
-            let (house, _) = try await filled()
+            let (house, _) = try await House.filled()
             let catalogue = house.path("st/catalogue.sqlite")
             let daemon = try await house.start()
             try house.drop(try Photos.unique(8), as: "8.jpg")
@@ -369,37 +269,37 @@ extension EndToEnd {
             _ = try await daemon.ending()
             try unlinked(catalogue)
             #expect(!(try Data(contentsOf: URL(filePath: "\(catalogue)-wal"))).isEmpty)
-            let answer = try await ask(house, "rebuild", "--library", house.library)
+            let answer = try await house.askByState("rebuild", "--library", house.library)
             #expect(answer.status == 0 && answer.output.contains("5 photos"), "\(answer)")
             #expect(house.files(in: house.path("st")).keys.contains { $0.hasSuffix("-wal") && $0.contains("before") })
-            #expect(try await ask(house, "verify").output.contains("5 photos"))
+            #expect(try await house.askByState("verify").output.contains("5 photos"))
         }
 
         @Test("Titles and keywords are in the new catalogue, too")
         func descriptions() async throws {
-            let (house, _) = try await filled()
+            let (house, _) = try await House.filled()
             try write(Data("path,title\n\(Photos.day)/2.jpg,Harbour\n".utf8), to: house.path("table.csv"))
-            #expect(try await ask(house, "import-csv", house.path("table.csv")).status == 0)
-            let answer = try await ask(house, "rebuild", "--library", house.library)
+            #expect(try await house.askByState("import-csv", house.path("table.csv")).status == 0)
+            let answer = try await house.askByState("rebuild", "--library", house.library)
             #expect(
                 answer.status == 0 && answer.output.contains("titles, keywords, ratings or places of 1 photo"),
                 "\(answer)")
-            #expect(try await ask(house, "search", "harbour").output.contains("2.jpg"))
+            #expect(try await house.askByState("search", "harbour").output.contains("2.jpg"))
         }
 
         @Test("A photo that got another name since a rebuild was stopped is recorded by the next")
         func renamedSinceStopped() async throws {
-            let (house, places) = try await filled()
+            let (house, places) = try await House.filled()
             // What a stopped run leaves, with all that it had recorded.
             let left = house.path("st/catalogue.sqlite.rebuilding")
             let database = house.path("st/catalogue.sqlite")
             try runProgram(["/usr/bin/sqlite3", database, "VACUUM INTO '\(left)'"])
             try move(places[1], to: "\(house.library)/\(Photos.day)/renamed.jpg")
-            let answer = try await ask(house, "rebuild", "--library", house.library)
+            let answer = try await house.askByState("rebuild", "--library", house.library)
             #expect(answer.status == 0, "\(answer.output)")
-            let list = try await ask(house, "list", "--json")
+            let list = try await house.askByState("list", "--json")
             #expect(list.output.contains("renamed.jpg"), "\(list.output)")
-            #expect(try await ask(house, "verify").output.contains("no damage"))
+            #expect(try await house.askByState("verify").output.contains("no damage"))
         }
 
         @Test(
@@ -431,7 +331,7 @@ extension EndToEnd {
             chmod(catalogue, 0o600)
             for isThere in [true, false] {
                 if !isThere { for ending in ["", "-wal", "-shm"] { unlink(catalogue + ending) } }
-                let answer = try await ask(house, "rebuild", "--library", house.library)
+                let answer = try await house.askByState("rebuild", "--library", house.library)
                 #expect(answer.status == 0 && answer.output.contains("1 photo"), "\(answer)")
                 #expect(owners().values.allSatisfy { $0 == [65534, 65534] }, "\(owners())")
                 var status = stat()
@@ -444,54 +344,5 @@ extension EndToEnd {
         }
 
         private func unlinked(_ path: String) throws { try #require(unlink(path) == 0) }
-
-        @Test("A damaged catalogue is set aside, and made anew from the library before anything is filed")
-        func damaged() async throws {
-            let (house, _) = try await filled()
-            for ending in ["-wal", "-shm"] { unlink(house.path("st/catalogue.sqlite\(ending)")) }
-            try Data(repeating: 7, count: 10_000).write(to: URL(filePath: house.path("st/catalogue.sqlite")))
-            try house.drop(try Photos.unique(2), as: "again.jpg")
-            let daemon = try await house.start(telling: ["the catalogue is made anew: 4 photos"])
-            try await daemon.line(holding: "duplicate inbox/again.jpg")
-            #expect(house.files(in: house.library).count == 4)
-            let state = try await house.state(of: daemon)
-            #expect(state.problems.isEmpty)
-            try await daemon.stop()
-            #expect(house.files(in: house.path("st")).keys.contains { $0.contains(".damaged-") })
-        }
-
-        @Test(
-            "A large catalogue is checked after the start; a damaged one ends the daemon, and the next start sets it aside"
-        )
-        func largeAndDamaged() async throws {
-            let (house, _) = try await filled()
-            let path = house.path("st/catalogue.sqlite")
-            let filler = "CREATE TABLE filler (bytes BLOB); INSERT INTO filler VALUES (zeroblob(70000000))"
-            try runProgram(["/usr/bin/sqlite3", path, filler])
-            var daemon = try await house.start()
-            try house.drop(try Photos.unique(5), as: "5.jpg")
-            try await daemon.line(holding: "filed inbox/5.jpg")
-            try await daemon.stop()
-            // A page that nothing but a check reads.
-            let sqlite = try RunningProgram([
-                "/usr/bin/sqlite3", path,
-                "PRAGMA wal_checkpoint(TRUNCATE); SELECT rootpage FROM sqlite_master WHERE name = 'filler'",
-            ])
-            #expect(try await sqlite.ending() == .status(0))
-            let number = try #require(sqlite.lines.last.flatMap { UInt64($0) })
-            let file = try FileHandle(forWritingTo: URL(filePath: path))
-            try file.seek(toOffset: (number - 1) * 4096)
-            try file.write(contentsOf: Data(repeating: 7, count: 4096))
-            try file.close()
-            daemon = try await house.start(telling: ["the next start sets it aside"])
-            #expect(try await daemon.ending() == .status(74))
-            daemon = try await house.start(telling: ["the catalogue is made anew: 5 photos"])
-            try house.drop(try Photos.unique(2), as: "again.jpg")
-            try await daemon.line(holding: "duplicate inbox/again.jpg")
-            #expect(try await house.state(of: daemon).problems.isEmpty)
-            try await daemon.stop()
-            let names = house.files(in: house.path("st")).keys
-            #expect(names.contains { $0.contains(".damaged-") } && !names.contains { $0.hasSuffix(".damage-found") })
-        }
     }
 }

@@ -18,7 +18,10 @@ extension EndToEnd {
                 ours.close()
                 os.dup2(theirs.fileno(), 3)
                 os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1", LISTEN_FDNAMES="connection")
-                os.execv(program, [program, "--run-hook-for", user, "--config", config])
+                # The user's own configuration, where it would be looked for.
+                if what == "home": os.environ["XDG_CONFIG_HOME"] = config
+                named = [] if what == "home" else ["--config", config]
+                os.execv(program, [program, "--run-hook-for", user, *named])
             theirs.close()
             frame = lambda text: struct.pack(">I", len(text)) + text
             name = frame(b'{"version":1,"hook":"' + hook.encode() + b'"}')
@@ -78,6 +81,27 @@ extension EndToEnd {
             chmod(house.path("photoinbox.toml"), 0o666)
             let open = try await run(house, "ask")
             #expect(open.text.contains("refused") && open.text.contains("can be written to by others"), "\(open.text)")
+        }
+
+        @Test(
+            "Without --config, a hooks' user's own configuration is not read",
+            .enabled(if: access("/etc/photoinbox/photoinbox.toml", F_OK) != 0, "skipped: the service is installed here")
+        )
+        func ownConfiguration() async throws {
+            let house = try House()
+            try house.configure(Self.hooks)
+            let home = house.path("home")
+            for directory in [home, "\(home)/photoinbox"] { try makeDirectory(directory) }
+            try move(house.path("photoinbox.toml"), to: "\(home)/photoinbox/photoinbox.toml")
+            try write(Data(Self.driver.utf8), to: house.path("driver"))
+            let program = try RunningProgram([
+                "/usr/bin/python3", house.path("driver"), BuiltPrograms.path("photoinboxd"), home, "\(geteuid())",
+                "home",
+                "good",
+            ])
+            _ = try await program.ending(within: 60)
+            #expect(program.lines.contains { $0.contains("refused") }, "\(program.lines)")
+            #expect(house.files(in: house.root)["told"] == nil)
         }
 
         @Test("What is no request is not served, and harms nothing", arguments: ["garbage", "nothing"])

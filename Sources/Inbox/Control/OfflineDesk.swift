@@ -86,18 +86,13 @@ package enum OfflineDesk {
         _ photos: [Int64], _ isComplete: Bool, _ isDryRun: Bool, _ settings: Settings, _ catalogue: Catalogue
     ) throws -> ControlAnswer {
         guard let library = settings.library?.path else { throw Refusal(description: "No library is configured") }
-        let root = try DestinationRoot(library)
+        let reading = try LibraryReading(library, LibraryGuard(catalogue))
         let words = HumanText.count(photos.count, "photo", "photos")
         if isDryRun { return ControlAnswer("would be read again: \(words)") }
-        let guarding = LibraryGuard(catalogue)
-        try guarding.check(root.descriptor, at: library)
         var found: [Int64: String?] = [:]
         for id in photos {
-            guard let stored = try catalogue.photo(id: id), stored.photo.library == library,
-                let hash = ContentHash(stored.photo.sha256)
-            else { continue }
-            let isWhole = try root.holds(stored.photo.libraryPath, hash: hash, size: stored.photo.size)
-            found.updateValue(isWhole ? nil : LibraryAuditor.notFiled, forKey: id)
+            guard let stored = try catalogue.photo(id: id), reading.concerns(stored) else { continue }
+            found.updateValue(try reading.damage(of: stored)?.description, forKey: id)
         }
         try catalogue.record(damage: found, at: Moment.now.wall)
         if isComplete { try catalogue.noteVerified(library, at: Moment.now.wall) }

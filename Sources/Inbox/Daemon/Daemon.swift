@@ -232,6 +232,10 @@ package actor Daemon {
             do throws(CatalogueError) { try catalogue.check() } catch {
                 problems.symptom(.catalogue(failure: error))
                 guard error.code == .corrupt else { return }
+                guard catalogue.isMarkedDamaged else {
+                    // Without the mark the next start would find the damage late again, and so on.
+                    return log.logger.error("\(error); no file can be made beside it, continuing")
+                }
                 log.logger.error("\(error); ending, since the next start sets it aside and makes another one")
                 TaskQueue.start { await self.stop(asked: "the check of the catalogue", status: EX_IOERR) }
             }

@@ -130,11 +130,10 @@ actor LibraryAuditor {
         var seen = 0
         var found: [Int64: (path: BytePath, reason: String?)] = [:]
         do {
-            let root = try DestinationRoot(library.path)
-            try libraryGuard.check(root.descriptor, at: library.path)
+            let reading = try LibraryReading(library.path, libraryGuard)
             let last = try catalogue.verification(of: library.path)
             var state = VerificationState(cursor: last?.cursor, at: Moment.now.wall, wholeAt: last?.wholeAt)
-            // One that cannot be read now must not keep the next part from being read.
+            // Also where the library goes away in the middle.
             defer { note(found, state, of: library.path) }
             while bytes < Self.slice, let photos = try nextPage(state.cursor) {
                 if photos.isEmpty {
@@ -144,15 +143,14 @@ actor LibraryAuditor {
                 }
                 for stored in photos where bytes < Self.slice {
                     if stopping.withLock({ $0 }) { return }
-                    state.cursor = stored.id
-                    guard stored.photo.library == library.path, let hash = ContentHash(stored.photo.sha256) else {
-                        continue
+                    if reading.concerns(stored) {
+                        found[stored.id] = (
+                            stored.photo.libraryPath, try reading.damage(of: stored)?.description
+                        )
+                        seen += 1
+                        bytes += stored.photo.size
                     }
-                    seen += 1
-                    bytes += stored.photo.size
-                    let path = stored.photo.libraryPath
-                    let isWhole = try root.holds(path, hash: hash, size: stored.photo.size)
-                    found[stored.id] = (path, isWhole ? nil : Self.notFiled)
+                    state.cursor = stored.id
                 }
             }
             state.at = Moment.now.wall
@@ -173,8 +171,6 @@ actor LibraryAuditor {
         }
         show(library)
     }
-
-    static let notFiled = "missing, or not what was filed"
 
     // MARK: - What is damaged
 
@@ -201,17 +197,19 @@ actor LibraryAuditor {
 
     private func recheck(_ library: LibrarySettings?) {
         guard let library else { return }
-        let reported = self.reported.withLock { photos in
+        // What is not read now stays reported.
+        var unread = self.reported.withLock { photos in
             defer { photos = [] }
             return photos
         }
+        defer { reported.withLock { $0.formUnion(unread) } }
         do {
             let isNoted = wasReadWhole.withLock { wasRead in
                 defer { wasRead = false }
                 return wasRead
             }
             if isNoted { try catalogue.noteVerified(library.path, at: Moment.now.wall) }
-            var photos = try reported.compactMap { (id) throws(CatalogueError) in try catalogue.photo(id: id) }
+            var photos = try unread.sorted().compactMap { (id) throws(CatalogueError) in try catalogue.photo(id: id) }
             for photo in photos { lastRead[photo.id] = nil }
             let known = try catalogue.damagedPhotos(in: library.path, after: recheckCursor, limit: Self.rechecked)
             recheckCursor = known.count < Self.rechecked ? 0 : known.last?.stored.id ?? 0
@@ -220,28 +218,27 @@ actor LibraryAuditor {
             if photos.isEmpty { return lastRead.removeAll() }
             subsystem.enter("reading damaged photos of \(library.path.escaped) again")
             defer { subsystem.idle() }
-            let root = try DestinationRoot(library.path)
-            try libraryGuard.check(root.descriptor, at: library.path)
+            let reading = try LibraryReading(library.path, libraryGuard)
+            unread.formIntersection(photos.map(\.id))
             var bytes: UInt64 = 0
-            for stored in photos where stored.supersededAt == nil && stored.photo.library == library.path {
+            // The rest has its turn on the next tick.
+            for stored in photos where bytes < Self.slice {
                 if stopping.withLock({ $0 }) { return }
-                let path = stored.photo.libraryPath
-                let now = (try? FileStatus(of: path, beneath: root.descriptor))?.identity
-                if let last = lastRead[stored.id], last == now { continue }
-                // The rest has its turn on the next tick.
-                guard bytes < Self.slice, let hash = ContentHash(stored.photo.sha256) else { continue }
+                let now = reading.identity(of: stored)
+                if !reading.concerns(stored) || lastRead[stored.id] == .some(now) {
+                    unread.remove(stored.id)
+                    continue
+                }
                 bytes += now == nil ? 0 : stored.photo.size
-                var reason: String? = Self.notFiled
-                do throws(FilingError) {
-                    if now != nil, try root.holds(path, hash: hash, size: stored.photo.size) { reason = nil }
-                    lastRead[stored.id] = reason.map { _ in now }
-                } catch { reason = "it cannot be read: \(error.cause)" }
-                try record([stored.id: (path, reason)])
+                let damage = try reading.damage(of: stored)
+                // What the disk does not give out is tried on each tick.
+                if case .notFiled = damage { lastRead[stored.id] = .some(now) } else { lastRead[stored.id] = nil }
+                try record([stored.id: (stored.photo.libraryPath, damage?.description)])
+                unread.remove(stored.id)
             }
         } catch {
             // The library or the catalogue is away, which others report.
             log.logger.debug("damaged photos are not read again: \(error)")
-            self.reported.withLock { $0.formUnion(reported) }
         }
     }
 

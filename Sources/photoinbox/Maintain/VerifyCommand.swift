@@ -95,14 +95,16 @@ struct VerifyCommand: ParsableCommand {
             }
         } catch let error as CatalogueError { throw CommandFailure(error, path: places.catalogue.escaped) }
         display.clear()
-        try hand(report, of: meant.path, catalogue, to: Asking(self.places, output))
+        // The daemon notes only of its own library that all of it was read.
+        let isDaemons = library == nil && (places.settings?.library != nil || meant.others.isEmpty)
+        try hand(report, of: meant.path, isDaemons: isDaemons, catalogue, to: Asking(self.places, output))
         try report.finish(style: Terminal.style(output.color))
         if !report.isGood || report.wasStopped { throw CommandEnd(status: .someLeft) }
     }
 
     /// Has the daemon read again what was found, and what it takes for damaged: then its status shows it, too.
     private func hand(
-        _ report: VerifyReport, of library: BytePath?, _ catalogue: Catalogue, to asking: Asking
+        _ report: VerifyReport, of library: BytePath?, isDaemons: Bool, _ catalogue: Catalogue, to asking: Asking
     ) throws {
         var photos = report.faulty
         if let library {
@@ -115,7 +117,7 @@ struct VerifyCommand: ParsableCommand {
             repeat {
                 let part = Array(rest.prefix(ControlCommand.verifyLimit))
                 rest = rest.dropFirst(part.count)
-                let isComplete = rest.isEmpty && !report.wasStopped && library != nil
+                let isComplete = rest.isEmpty && !report.wasStopped && library != nil && isDaemons
                 if !part.isEmpty || isComplete { try asking.ask(.verify(photos: part, isComplete: isComplete)) }
             } while !rest.isEmpty
         } catch  where all.isEmpty {
