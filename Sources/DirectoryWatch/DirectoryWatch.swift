@@ -16,8 +16,6 @@ public final class DirectoryWatch: Sendable {
     private let engine: WatchEngine
     /// Nil where there was no inotify instance for it: everything is polled then.
     let monitor: DirectoryMonitor?
-    /// Of the fanotify tier, where the kernel gives it a group.
-    private let marks: FanotifyMonitor?
     let queue: MonitorQueue
     private let timer: TimerMonitor?
     private let isDriven: Bool
@@ -43,8 +41,6 @@ public final class DirectoryWatch: Sendable {
     /// - Parameter policy: How often is compared what events do not tell.
     /// - Parameter livenessDirectory: A directory, best on tmpfs and in none of the roots, for a cookie that is touched on
     ///   each tick, so that ``WatchSnapshot/liveness`` says whether events arrive.
-    /// - Parameter tier: How the kernel is asked. Where ``WatchTier/fanotify`` is refused, in whole or for one file system,
-    ///   ``WatchTier/inotify`` is used in its stead, and ``WatchSnapshot/tier`` says why.
     /// - Parameter waiting: Who waits for events: libdispatch, or a thread of the caller's in ``drive(whileOpen:)``.
     /// - Parameter isolatesRoots: Whether files are looked at on their root's queue even if nothing else is going on
     ///   there, so that a root that hangs holds up nobody. Without, a look at a file that was just closed, which the
@@ -52,7 +48,7 @@ public final class DirectoryWatch: Sendable {
     public init(
         label: String, queue: MonitorQueue, roots: [WatchRoot], memory: WatchMemory = WatchMemory(),
         reportsChanges: Bool = false, identifiesFiles: Bool = true,
-        tick: Duration? = .seconds(5), tier: WatchTier = .inotify, waiting: DirectoryMonitor.Waiting = .dispatch,
+        tick: Duration? = .seconds(5), waiting: DirectoryMonitor.Waiting = .dispatch,
         isolatesRoots: Bool = true, policy: ComparePolicy = ComparePolicy(), livenessDirectory: BytePath? = nil,
         file: StaticString = #fileID, line: UInt = #line
     ) throws(SystemCallError) {
@@ -77,16 +73,6 @@ public final class DirectoryWatch: Sendable {
         self.queue = queue
         mounts = try? MountMonitor(label: "\(label) mounts", queue: queue, file: file, line: line)
         isDriven = waiting == .driver
-        var refusal: SystemCallError?
-        var marks: FanotifyMonitor?
-        if tier == .fanotify, monitor != nil {
-            do throws(SystemCallError) {
-                marks = try FanotifyMonitor(label: "\(label) marks", queue: queue, file: file, line: line)
-            } catch {
-                refusal = error
-            }
-        }
-        self.marks = marks
         var mask: InotifyMask = [
             .created, .closedAfterWriting, .movedFrom, .movedTo, .deleted, .deletedSelf, .movedSelf, .onlyDirectory,
             .excludeUnlinked,
@@ -97,17 +83,14 @@ public final class DirectoryWatch: Sendable {
                 NoWatches(reason: noInstance ?? SystemCallError("inotify_init1", .tooManyOpenFiles))
             }
         var cookie: LivenessCookie?
-        var marked: FanotifyTier?
         if let monitor {
             cookie = livenessDirectory.map { directory in
                 LivenessCookie(label: "\(queue.label).cookie", directory: directory, instance: monitor.watches)
             }
-            marked = marks.map { FanotifyTier(group: $0.group, inotify: monitor.watches, mask: mask) }
         }
         engine = WatchEngine(
             label: label, queue: queue, roots: roots, memory: memory, backend: backend,
-            instance: monitor?.watches, tier: marked,
-            refusal: refusal, reportsChanges: reportsChanges, identifiesFiles: identifiesFiles,
+            instance: monitor?.watches, reportsChanges: reportsChanges, identifiesFiles: identifiesFiles,
             isolatesRoots: isolatesRoots, policy: policy,
             cookie: cookie)
     }
@@ -144,15 +127,6 @@ public final class DirectoryWatch: Sendable {
             }
         } else {
             queue.async { engine.start(onWatching: onWatching, onReconciled: onReconciled) }
-        }
-        if let marks {
-            marks.setEventHandler(file: file, line: line) { events in
-                engine.take(events)
-                guard engine.shouldGather else { return }
-                marks.suspend()
-                marks.queue.after(.nanoseconds(Pacer.batch)) { if !engine.hasEnded { marks.resume() } }
-            }
-            marks.activate(file: file, line: line)
         }
         mounts?.setEventHandler(file: file, line: line) { changes in engine.take(changes) }
         mounts?.activate(file: file, line: line)
@@ -211,8 +185,7 @@ public final class DirectoryWatch: Sendable {
         file: StaticString = #fileID, line: UInt = #line, completion: (@Sendable () -> Void)? = nil
     ) {
         engine.end()
-        let parts =
-            (timer == nil ? 0 : 1) + (monitor == nil ? 0 : 1) + (marks == nil ? 0 : 1) + (mounts == nil ? 0 : 1)
+        let parts = (timer == nil ? 0 : 1) + (monitor == nil ? 0 : 1) + (mounts == nil ? 0 : 1)
         let missing = Locked(parts)
         let ended: @Sendable () -> Void = {
             let isLast = missing.withLock { missing in
@@ -223,7 +196,6 @@ public final class DirectoryWatch: Sendable {
         }
         if parts == 0 { queue.async { completion?() } }
         monitor?.invalidate(file: file, line: line, completion: ended)
-        marks?.invalidate(file: file, line: line, completion: ended)
         timer?.invalidate(file: file, line: line, completion: ended)
         mounts?.invalidate(file: file, line: line, completion: ended)
     }

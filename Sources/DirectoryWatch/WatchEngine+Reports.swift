@@ -98,8 +98,8 @@ extension TreeCore {
         let isPolling = isAllPolled || !state.polled.isEmpty || !state.unreadable.isEmpty
         return RootSnapshot(
             id: state.id, path: settings.path, verdict: state.verdict(limit: limit),
-            tier: WatchTier(of: table[state.top].watch), watches: state.watched,
-            directories: state.directories, polled: isAllPolled ? state.directories : state.polled.count,
+            watches: state.watched, directories: state.directories,
+            polled: isAllPolled ? state.directories : state.polled.count,
             polling: isPolling ? PaceReport(state.polling) : nil,
             audit: AuditReport(
                 count: state.audits, missed: state.missed, lastMissed: state.lastMissed,

@@ -43,9 +43,6 @@ final class WatchEngine: Sendable {
     let queue: MonitorQueue
     let roots: [WatchRoot]
     private let workers: [RootWorker]
-    /// Of the fanotify tier, where it is asked for and the kernel gives it a group.
-    private let tier: FanotifyTier?
-    private let tierRefusal: SystemCallError?
     private let isolatesRoots: Bool
     /// What it was given to begin with.
     let recalled: WatchMemory
@@ -60,27 +57,22 @@ final class WatchEngine: Sendable {
 
     init(
         label: String, queue: MonitorQueue, roots: [WatchRoot], memory: WatchMemory, backend: any WatchBackend,
-        instance: InotifyInstance?,
-        tier: FanotifyTier? = nil, refusal: SystemCallError? = nil, reportsChanges: Bool, identifiesFiles: Bool,
-        isolatesRoots: Bool,
+        instance: InotifyInstance?, reportsChanges: Bool, identifiesFiles: Bool, isolatesRoots: Bool,
         policy: ComparePolicy, cookie: LivenessCookie?
     ) {
         recalled = memory
         self.label = label
         self.queue = queue
         self.roots = roots
-        self.tier = tier
-        tierRefusal = refusal
         self.isolatesRoots = isolatesRoots
         self.backend = backend
         self.cookie = cookie
         let share = max(8, Self.openDirectories / max(1, roots.count))
         workers = roots.map {
-            RootWorker(
-                $0, backend: tier ?? backend, instance: instance, openDirectories: share, keepsOpen: !isolatesRoots)
+            RootWorker($0, backend: backend, instance: instance, openDirectories: share, keepsOpen: !isolatesRoots)
         }
         var core = TreeCore(
-            roots: roots.map(\.id), reportsChanges: reportsChanges, identifiesFiles: identifiesFiles || tier != nil,
+            roots: roots.map(\.id), reportsChanges: reportsChanges, identifiesFiles: identifiesFiles,
             policy: policy)
         for (place, root) in roots.enumerated() {
             core.roots[place].memories = memory.roots[root.id] ?? []
@@ -120,14 +112,11 @@ final class WatchEngine: Sendable {
         return WatchSnapshot(
             label: label, roots: zip(snapshot.roots, workers).map { root, worker in root.with(step: worker.step) },
             events: snapshot.events, overflows: snapshot.overflows, strayEvents: snapshot.strayEvents,
-            watches: snapshot.watches, need: snapshot.need, liveness: snapshot.liveness, step: step.withLock { $0 },
-            tier: tierSnapshot)
+            watches: snapshot.watches, need: snapshot.need, liveness: snapshot.liveness, step: step.withLock { $0 })
     }
 
     /// What a root's file work does now; any thread. Nil if there is no such root.
     func step(ofRoot id: String) -> WatchStep? { roots.firstIndex { $0.id == id }.map { workers[$0].step } }
-
-    private var tierSnapshot: TierSnapshot? { tier?.snapshot ?? tierRefusal.map { TierSnapshot(refusal: $0) } }
 
     func setHandler(_ handler: @escaping Handler) { state.onQueue { $0.handler = handler } }
 
@@ -175,20 +164,13 @@ final class WatchEngine: Sendable {
         takeRecords { core in
             var records = 0
             core.beginRead(at: readAt, isAll: events.isAll)
-            if let tier {
-                tier.forEach(events) {
-                    core.take($0)
-                    records += 1
-                }
-            } else {
-                if let file = events.withRecords({ core.takeAlone($0) }) {
-                    alone = file.permit
-                    return file.records
-                }
-                events.forEach {
-                    core.take(watch: $0.watch, mask: $0.mask, cookie: $0.cookie, name: $0.name)
-                    records += 1
-                }
+            if let file = events.withRecords({ core.takeAlone($0) }) {
+                alone = file.permit
+                return file.records
+            }
+            events.forEach {
+                core.take(watch: $0.watch, mask: $0.mask, cookie: $0.cookie, name: $0.name)
+                records += 1
             }
             return records
         }
@@ -218,11 +200,6 @@ final class WatchEngine: Sendable {
     /// anything, so nothing more is taken early until a turn has shown again that it may.
     private func settleEarly() {
         if let account = early.withLock({ $0.settle() }) { state.onQueue { $0.core.take(account) } }
-    }
-
-    func take(_ events: FanotifyEvents) {
-        // Those of others count, too: what they cost is the wake-up.
-        takeRecords { core in tier?.forEach(events) { core.take($0) } ?? 0 }
     }
 
     private func takeRecords(_ body: (inout TreeCore) -> Int) {

@@ -74,19 +74,15 @@ public struct WatchNotice: Hashable, Sendable {
     public let identity: FileIdentity?
     /// The bits of the events that led to the notice; empty if a scan did.
     public let mask: InotifyMask
-    /// The process that wrote, where the events tell it (``WatchTier/fanotify``); it may be gone by now.
-    public let writer: Int32?
 
     /// A notice from its parts.
     public init(
-        root: String, path: BytePath, kind: Kind, identity: FileIdentity? = nil, mask: InotifyMask = [],
-        writer: Int32? = nil
+        root: String, path: BytePath, kind: Kind, identity: FileIdentity? = nil, mask: InotifyMask = []
     ) {
         self.root = root
         self.path = path
         self.kind = kind
         self.identity = identity
         self.mask = mask
-        self.writer = writer
     }
 }

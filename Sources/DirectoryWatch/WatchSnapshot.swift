@@ -94,8 +94,6 @@ public struct RootSnapshot: Hashable, Sendable {
     public let path: BytePath
     /// How well it is watched.
     public let verdict: WatchVerdict
-    /// Who tells of its top directory; nil without a watch there.
-    public let tier: WatchTier?
     /// Directories with a watch.
     public let watches: Int
     /// Directories known.
@@ -146,6 +144,4 @@ public struct WatchSnapshot: Hashable, Sendable {
     public let liveness: LivenessReport?
     /// What the engine does now.
     public let step: WatchStep
-    /// How the fanotify tier does; nil if it was not asked for.
-    public var tier: TierSnapshot?
 }

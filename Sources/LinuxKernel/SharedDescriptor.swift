@@ -52,7 +52,7 @@ final class SharedDescriptor: Sendable {
             })
     }
 
-    /// How many bytes wait to be read; see FIONREAD in inotify(7) and fanotify(7).
+    /// How many bytes wait to be read; see FIONREAD in inotify(7).
     func queuedBytes() throws(SystemCallError) -> Int {
         var count: Int32 = 0
         try inUse("ioctl") { number throws(SystemCallError) in

@@ -32,7 +32,7 @@ package enum ProblemCode: String, CaseIterable, Hashable, Comparable, Sendable {
     case noInboxes = "PI-106"
     case watchDeaf = "PI-107"
     case noWatchInstance = "PI-108"
-    case marksRefused = "PI-109"
+    // PI-109 told that a way of watching was refused, which is not there any more.
     case decoderUnavailable = "PI-110"
     case decoderUnconfined = "PI-111"
     case metricsUnwritable = "PI-112"

@@ -46,11 +46,6 @@ extension ProblemCode {
                 hiddenBy: [
                     .init(code: .inboxStalled, scope: .sameSubject), .init(code: .libraryStalled, scope: .everywhere),
                 ])
-        case .marksRefused:
-            ProblemRow(
-                .notice, title: "fanotify is refused: {reason}",
-                effect: "inotify is used in its stead, with a watch for each folder; nothing is missed",
-                action: "set tier = \"inotify\" under [watch], or allow it as photoinbox.toml(5) says", see: manual)
         case .decoderUnavailable:
             ProblemRow(
                 .warning, title: "no thumbnails are made, since no photo can be decoded: {reason}",
@@ -109,7 +104,7 @@ extension ProblemCode {
                 effect: "photos there are found within {interval}",
                 action: """
                     sudo sysctl {sysctl}; to keep it, put {sysctl} into /etc/sysctl.d/photoinbox.conf; no restart \
-                    is needed; or, where CAP_SYS_ADMIN may be given, set tier = "fanotify" under [watch]
+                    is needed
                     """, see: manual)
         case .inboxPaused:
             ProblemRow(

@@ -254,12 +254,6 @@ extension Settings {
             example: "\"1d\"",
             "How often inboxes that do report changes are compared all the same, to find and count what was missed; 24 "
                 + "times as often after something was. \"0s\" for never."),
-        key(
-            .watch, "tier", .choice(["inotify", "fanotify"]), fallback: .text("inotify"), example: "\"inotify\"",
-            "How the kernel is asked. \"inotify\" watches each directory, as many as fs.inotify.max_user_watches allows. "
-                + "\"fanotify\" marks each whole file system instead, however many directories it has, and tells which "
-                + "process wrote; it needs CAP_SYS_ADMIN, which the service does not have, and wakes the daemon for "
-                + "everything that is written there. Where it is refused, inotify is used. Read at start and reload."),
     ]
 
     private static let timerKeys: [KeyDescription] = [

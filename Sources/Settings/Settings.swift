@@ -162,12 +162,6 @@ package struct WatchSettings: Hashable, Sendable {
     package let slowest: TimeSpan
     /// What does report changes; nil for never.
     package let audit: TimeSpan?
-    /// How the kernel is asked.
-    package let tier: Tier
-
-    package enum Tier: String, Hashable, Sendable {
-        case inotify, fanotify
-    }
 }
 
 /// An action that comes back.

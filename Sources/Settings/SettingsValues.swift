@@ -138,8 +138,7 @@ struct SettingsValues {
         }
         let audit = span("audit")
         return WatchSettings(
-            fastest: span("fastest"), slowest: span("slowest"), audit: audit == .seconds(0) ? nil : audit,
-            tier: word(SettingsKey(.watch, "tier")).flatMap(WatchSettings.Tier.init) ?? .inotify)
+            fastest: span("fastest"), slowest: span("slowest"), audit: audit == .seconds(0) ? nil : audit)
     }
 
     private func metrics() -> MetricsSettings? {

@@ -93,8 +93,7 @@ private let losses: [(String, String)] = [
     ("--syslog", "Use logger(1) or systemd-cat(1) on standard error."),
     (
         "--fanotify, --filesystem",
-        "It uses inotify(7), which needs no privilege; --tier fanotify marks file systems, for finished and the other kinds "
-            + "alone. Name the mount point."
+        "It uses inotify(7), which needs no privilege. Name the mount point."
     ),
     ("-e isdir, -e oneshot", "Are no events of the kernel's queue, and are refused."),
     ("Abbreviated options", "--recurs for --recursive is refused."),

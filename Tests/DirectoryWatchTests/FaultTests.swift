@@ -17,15 +17,13 @@ struct FaultTests {
 
     @Test(
         "After an overflow every file is told exactly once",
-        .enabled(if: tooMany != nil, "skipped: needs a readable fs.inotify.max_queued_events of at most 65,536"),
-        arguments: Watched.tiers)
-    func overflow(tier: WatchTier) async throws {
-        let watched = try Watched(tier: tier)
+        .enabled(if: tooMany != nil, "skipped: needs a readable fs.inotify.max_queued_events of at most 65,536"))
+    func overflow() async throws {
+        let watched = try Watched()
         for directory in 0..<10 { mkdir(watched.path("d\(directory)"), 0o755) }
         await watched.start()
         _ = watched.take()
-        // fanotify merges what a program did to a file while its record waits.
-        let count = try #require(Self.tooMany) * (tier == .fanotify ? 2 : 1)
+        let count = try #require(Self.tooMany)
         try watched.whileEngineIsStuck {
             for number in 0..<count { try watched.write("inbox/d\(number % 10)/\(number).jpg", "\(number)") }
             try runProgram(["/bin/mv", watched.path("d3"), watched.path("moved")])
@@ -60,9 +58,9 @@ struct FaultTests {
         return counts.flatMap { Array(repeating: $0.key.escaped, count: $0.value) }
     }
 
-    @Test("A root that is gone is gone, not emptied; when it is back, it is watched again", arguments: Watched.tiers)
-    func rootGone(tier: WatchTier) async throws {
-        let watched = try Watched(tier: tier)
+    @Test("A root that is gone is gone, not emptied; when it is back, it is watched again")
+    func rootGone() async throws {
+        let watched = try Watched()
         mkdir(watched.path("sub"), 0o755)
         try watched.write("inbox/sub/a.jpg", "a")
         await watched.start()
@@ -113,9 +111,9 @@ struct FaultTests {
         await watched.end()
     }
 
-    @Test("A root that is not there at the start is told, and watched when it comes", arguments: Watched.tiers)
-    func rootComesLater(tier: WatchTier) async throws {
-        let watched = try Watched(tier: tier)
+    @Test("A root that is not there at the start is told, and watched when it comes")
+    func rootComesLater() async throws {
+        let watched = try Watched()
         rmdir(watched.scratch.appending("inbox"))
         await watched.start()
         #expect(watched.take().map(\.path) == [""])
@@ -130,12 +128,12 @@ struct FaultTests {
         await watched.end()
     }
 
-    @Test("A root that does not answer holds up no other, and its step says what it is at", arguments: Watched.tiers)
-    func hungRoot(tier: WatchTier) async throws {
+    @Test("A root that does not answer holds up no other, and its step says what it is at")
+    func hungRoot() async throws {
         let isFirst = Locked(true)
         let isBlocked = DispatchSemaphore(value: 0)
         let blocker = DispatchSemaphore(value: 0)
-        let watched = try Watched(tier: tier, roots: ["inbox", "hung"]) { path, _ in
+        let watched = try Watched(roots: ["inbox", "hung"]) { path, _ in
             if path == "block",
                 isFirst.withLock({ first in
                     defer { first = false }
@@ -160,11 +158,9 @@ struct FaultTests {
         await watched.end()
     }
 
-    @Test(
-        "A directory that moves from one root to another leaves the one and comes to the other",
-        arguments: Watched.tiers)
-    func betweenRoots(tier: WatchTier) async throws {
-        let watched = try Watched(tier: tier, roots: ["inbox", "other"])
+    @Test("A directory that moves from one root to another leaves the one and comes to the other")
+    func betweenRoots() async throws {
+        let watched = try Watched(roots: ["inbox", "other"])
         mkdir(watched.path("day"), 0o755)
         try watched.write("inbox/day/a.jpg", "a")
         await watched.start()

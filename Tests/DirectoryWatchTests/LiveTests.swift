@@ -8,9 +8,9 @@ import Testing
 
 @Suite("What happens in a real directory is told once", .timeLimit(.minutes(60)))
 struct LiveTests {
-    @Test("What is there at the start is found; what comes is told with its cause", arguments: Watched.tiers)
-    func basics(tier: WatchTier) async throws {
-        let watched = try Watched(tier: tier)
+    @Test("What is there at the start is found; what comes is told with its cause")
+    func basics() async throws {
+        let watched = try Watched()
         try watched.write("inbox/old.jpg", "old")
         mkdir(watched.path("sub"), 0o755)
         try watched.write("inbox/sub/deep.jpg", "deep")
@@ -67,11 +67,9 @@ struct LiveTests {
         await watched.end()
     }
 
-    @Test(
-        "Two threads that share a large tree tell each directory once, and each has its own watch",
-        arguments: Watched.tiers)
-    func sharedTree(tier: WatchTier) async throws {
-        let watched = try Watched(tier: tier)
+    @Test("Two threads that share a large tree tell each directory once, and each has its own watch")
+    func sharedTree() async throws {
+        let watched = try Watched()
         var names: [String] = []
         for year in 0..<6 {
             mkdir(watched.path("\(year)"), 0o755)
@@ -97,11 +95,9 @@ struct LiveTests {
         await watched.end()
     }
 
-    @Test(
-        "A file written slowly is told when it is made and when it is closed, and not in between",
-        arguments: Watched.tiers)
-    func slowWrite(tier: WatchTier) async throws {
-        let watched = try Watched(tier: tier)
+    @Test("A file written slowly is told when it is made and when it is closed, and not in between")
+    func slowWrite() async throws {
+        let watched = try Watched()
         await watched.start()
         let file = open(watched.path("slow.jpg"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
         #expect(file >= 0)
@@ -116,9 +112,9 @@ struct LiveTests {
         await watched.end()
     }
 
-    @Test("Asked for, changes of an open file are told", arguments: Watched.tiers)
-    func changes(tier: WatchTier) async throws {
-        let watched = try Watched(tier: tier, reportsChanges: true)
+    @Test("Asked for, changes of an open file are told")
+    func changes() async throws {
+        let watched = try Watched(reportsChanges: true)
         await watched.start()
         let file = open(watched.path("growing"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
         try await watched.passEvents()
@@ -130,9 +126,9 @@ struct LiveTests {
         await watched.end()
     }
 
-    @Test("A directory moved in whole brings all its files, once each", arguments: Watched.tiers)
-    func treeMovedIn(tier: WatchTier) async throws {
-        let watched = try Watched(tier: tier)
+    @Test("A directory moved in whole brings all its files, once each")
+    func treeMovedIn() async throws {
+        let watched = try Watched()
         await watched.start()
         for sub in ["card", "card/100", "card/101", "card/101/raw"] { mkdir(watched.scratch.appending(sub), 0o755) }
         let names = ["card/a.jpg", "card/100/b.jpg", "card/101/c.jpg", "card/101/raw/d.cr3"]
@@ -153,9 +149,9 @@ struct LiveTests {
         await watched.end()
     }
 
-    @Test("Many deep directories made at once, with files in them: every file exactly once", arguments: Watched.tiers)
-    func deepRace(tier: WatchTier) async throws {
-        let watched = try Watched(tier: tier)
+    @Test("Many deep directories made at once, with files in them: every file exactly once")
+    func deepRace() async throws {
+        let watched = try Watched()
         await watched.start()
         var expected: Set<String> = []
         for tree in 0..<40 {
@@ -175,11 +171,9 @@ struct LiveTests {
         await watched.end()
     }
 
-    @Test(
-        "Renames within a root keep what is known, for files and for directories with all that is in them",
-        arguments: Watched.tiers)
-    func renames(tier: WatchTier) async throws {
-        let watched = try Watched(tier: tier)
+    @Test("Renames within a root keep what is known, for files and for directories with all that is in them")
+    func renames() async throws {
+        let watched = try Watched()
         mkdir(watched.path("day"), 0o755)
         try watched.write("inbox/day/1.jpg", "1")
         try watched.write("inbox/download.part", "2")
@@ -203,9 +197,9 @@ struct LiveTests {
         await watched.end()
     }
 
-    @Test("Deleting tells what was known; forgetting before tells nothing", arguments: Watched.tiers)
-    func deletions(tier: WatchTier) async throws {
-        let watched = try Watched(tier: tier)
+    @Test("Deleting tells what was known; forgetting before tells nothing")
+    func deletions() async throws {
+        let watched = try Watched()
         for name in ["a.jpg", "b.jpg"] { try watched.write("inbox/\(name)", name) }
         mkdir(watched.path("sub"), 0o755)
         try watched.write("inbox/sub/c.jpg", "c")
@@ -221,11 +215,9 @@ struct LiveTests {
         await watched.end()
     }
 
-    @Test(
-        "Links by name and files made without one are told too, though no close tells of them", arguments: Watched.tiers
-    )
-    func linkedIn(tier: WatchTier) async throws {
-        let watched = try Watched(tier: tier)
+    @Test("Links by name and files made without one are told too, though no close tells of them")
+    func linkedIn() async throws {
+        let watched = try Watched()
         await watched.start()
         try watched.write("aside.jpg", "whole")
         #expect(link(watched.scratch.appending("aside.jpg"), watched.path("linked.jpg")) == 0)
@@ -234,11 +226,9 @@ struct LiveTests {
         await watched.end()
     }
 
-    @Test(
-        "A file that was made and never closed counts as found once it lies still from one tick to the next",
-        arguments: Watched.tiers)
-    func comesToRest(tier: WatchTier) async throws {
-        let watched = try Watched(tier: tier)
+    @Test("A file that was made and never closed counts as found once it lies still from one tick to the next")
+    func comesToRest() async throws {
+        let watched = try Watched()
         await watched.start()
         let file = open(watched.path("open.jpg"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
         defer { close(file) }
@@ -252,9 +242,9 @@ struct LiveTests {
         await watched.end()
     }
 
-    @Test("Any name goes through: 255 bytes, newlines, invalid UTF-8", arguments: Watched.tiers)
-    func names(tier: WatchTier) async throws {
-        let watched = try Watched(tier: tier)
+    @Test("Any name goes through: 255 bytes, newlines, invalid UTF-8")
+    func names() async throws {
+        let watched = try Watched()
         await watched.start()
         let names = [
             BytePath(Array(repeating: UInt8(ascii: "x"), count: 250) + Array(".jpg\n".utf8)),
@@ -276,9 +266,9 @@ struct LiveTests {
         await watched.end()
     }
 
-    @Test("What is no regular file is told once, and neither followed nor opened", arguments: Watched.tiers)
-    func specials(tier: WatchTier) async throws {
-        let watched = try Watched(tier: tier)
+    @Test("What is no regular file is told once, and neither followed nor opened")
+    func specials() async throws {
+        let watched = try Watched()
         #expect(symlink("/etc", watched.path("way")) == 0)
         await watched.start()
         #expect(watched.takeLines() == ["way notRegular(symbolicLink)"])
@@ -311,10 +301,9 @@ struct LiveTests {
         await watched.end()
     }
 
-    @Test(
-        "A reconciliation of what is known tells nothing; of what events miss, exactly that", arguments: Watched.tiers)
-    func reconciliation(tier: WatchTier) async throws {
-        let watched = try Watched(tier: tier)
+    @Test("A reconciliation of what is known tells nothing; of what events miss, exactly that")
+    func reconciliation() async throws {
+        let watched = try Watched()
         for name in ["a.jpg", "b.jpg", "c.jpg"] { try watched.write("inbox/\(name)", name) }
         await watched.start()
         _ = watched.take()

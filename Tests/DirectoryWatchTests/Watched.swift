@@ -22,14 +22,13 @@ final class Watched: Sendable {
 
     /// Watches the directory `inbox` in a scratch directory, which may be that of an earlier one.
     init(
-        tier: WatchTier = .inotify, isDriven: Bool = false, reportsChanges: Bool = false, identifiesFiles: Bool = true,
+        isDriven: Bool = false, reportsChanges: Bool = false, identifiesFiles: Bool = true,
         policy: ComparePolicy = ComparePolicy(),
         livenessDirectory: BytePath? = nil, roots: [String] = ["inbox"], below parent: String? = nil,
         in scratch: ScratchDirectory? = nil, memory: WatchMemory = WatchMemory(),
         exclude: (@Sendable (BytePath, FileKind) -> Bool)? = nil
     ) throws {
-        let scratch =
-            try scratch ?? ScratchDirectory(below: parent ?? (tier == .fanotify ? ScratchDirectory.quiet : nil))
+        let scratch = try scratch ?? ScratchDirectory(below: parent)
         self.scratch = scratch
         queue = MonitorQueue(label: "test.watch")
         self.roots = roots
@@ -39,25 +38,11 @@ final class Watched: Sendable {
             roots: zip(roots, rootQueues).map { name, queue in
                 WatchRoot(
                     id: name, path: scratch.bytePath.appending(BytePath(name)), queue: queue, exclude: exclude)
-            }, memory: memory, reportsChanges: reportsChanges, identifiesFiles: identifiesFiles, tick: nil, tier: tier,
+            }, memory: memory, reportsChanges: reportsChanges, identifiesFiles: identifiesFiles, tick: nil,
             waiting: isDriven ? .driver : .dispatch, policy: policy, livenessDirectory: livenessDirectory)
         hasLeft = isDriven ? DispatchSemaphore(value: 0) : nil
         for name in roots { mkdir(scratch.appending(name), 0o755) }
     }
-
-    /// The tiers that can be tested here; ``FanotifyTests`` says why not all.
-    static let tiers: [WatchTier] = fanotifyRefusal == nil ? [.inotify, .fanotify] : [.inotify]
-
-    /// Why a file system can't be marked here.
-    static let fanotifyRefusal: String? = {
-        do {
-            let scratch = try ScratchDirectory(below: ScratchDirectory.quiet)
-            try FanotifyGroup().mark(fileSystemOf: try openDirectory(scratch.bytePath), .renamed)
-            return nil
-        } catch {
-            return "needs root: \(error)"
-        }
-    }()
 
     /// Starts, and waits until all that was there has been told.
     func start() async {

@@ -95,31 +95,6 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test(
-            "fanotify is asked for and refused: told, and inotify serves", .enabled(if: canBeOrdinary, withoutOthers))
-        func marksRefused() async throws {
-            let house = try Self.house()
-            try house.configure(
-                """
-                library = "@library"
-                state = "@st"
-                [watch]
-                tier = "fanotify"
-                [inbox.card]
-                path = "@inbox"
-                """)
-            let daemon = try house.launch(["--config", house.path("photoinbox.toml"), "--log-level", "debug"])
-            try await daemon.lines(holding: ["ready: ", "PI-109"])
-            try house.drop(try Photos.unique(1), as: "a.jpg")
-            try Self.own(house)
-            try await daemon.line(holding: "filed card/a.jpg")
-            let state = try await house.state(of: daemon)
-            #expect(state.problems.map(\.code) == ["PI-109"] && state.inboxes.first?.verdict == "live")
-            #expect(state.problems.first?.what.contains("Operation not permitted") ?? false, "\(state.problems)")
-            #expect(state.problems.first?.effect.contains("nothing is missed") ?? false)
-            try await daemon.stop()
-        }
-
         /// As the kernel sees it, not as we do.
         @Test("Trees that are left out cost no watch")
         func excludedTrees() async throws {

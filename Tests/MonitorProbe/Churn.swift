@@ -21,7 +21,6 @@ func churn(_ kind: String) -> Never {
         case "DirectoryMonitor": round = { try useDirectories($0, queue) }
         case "ListenerMonitor": round = { try useListeners($0, queue) }
         case "ConnectionMonitor": round = { try useConnections($0, queue) }
-        case "FanotifyMonitor": round = { try useFileSystems($0, queue) }
         default: exit(64)
         }
         do {
@@ -118,25 +117,6 @@ private func useDirectories(_ count: Int, _ queue: MonitorQueue) throws {
         try use(count, batch: 20, queue) { _ in
             let monitor = try DirectoryMonitor(label: "directory", queue: queue)
             _ = try monitor.watches.addWatch(BytePath(directory), [.closedAfterWriting])
-            return monitor
-        } poke: { _, _ in
-            close(creat(file, 0o600))
-        }
-    }
-}
-
-/// All mark one file system, few at a time, as above. A group that is closed has no mark left.
-private func useFileSystems(_ count: Int, _ queue: MonitorQueue) throws {
-    try withScratch { directory, file in
-        let directory = try openDirectory(BytePath(directory))
-        try use(count, batch: 20, queue) { _ in
-            let monitor = try FanotifyMonitor(label: "file system", queue: queue)
-            do throws(SystemCallError) {
-                try monitor.group.mark(fileSystemOf: directory, [.closedAfterWriting])
-            } catch {
-                queue.async { monitor.invalidate() }
-                throw error
-            }
             return monitor
         } poke: { _, _ in
             close(creat(file, 0o600))

@@ -51,8 +51,7 @@ struct ProblemTests {
         #expect(
             limit.action.rendered(Self.values, clock: .universal)
                 == "sudo sysctl fs.inotify.max_user_watches=16384; to keep it, put fs.inotify.max_user_watches=16384 into "
-                + "/etc/sysctl.d/photoinbox.conf; no restart is needed; or, where CAP_SYS_ADMIN may be given, set tier = "
-                + "\"fanotify\" under [watch]")
+                + "/etc/sysctl.d/photoinbox.conf; no restart is needed")
     }
 
     @Test func namesCanNeitherForgeALineNorACommand() {

@@ -24,8 +24,7 @@ struct SettingsTests {
         #expect(settings.inboxes.map(\.quiet) == [.seconds(90), .seconds(5), .seconds(2)])
         #expect(settings.inboxes[0].exclude.map(\.pattern) == ["*.tmp", "@eaDir"])
         #expect(settings.inboxes[0].exclusion(of: "a/@eaDir/b.jpg")?.pattern == "@eaDir")
-        #expect(
-            settings.watch == WatchSettings(fastest: .seconds(2), slowest: .seconds(300), audit: nil, tier: .fanotify))
+        #expect(settings.watch == WatchSettings(fastest: .seconds(2), slowest: .seconds(300), audit: nil))
         #expect(settings.timers[0].schedule == .every(.seconds(3600), .boottime))
         #expect(settings.timers[1].schedule == .at(try #require(TimeOfDay("Sunday 03:00"))))
         #expect(settings.timers.map(\.action) == [.reconcile, .hook("notify")])
@@ -60,7 +59,7 @@ struct SettingsTests {
         #expect(shown["timer.weekly.at"] == "\"sun 03:00\" photoinbox.toml:24")
         #expect(shown["timer.weekly.clock"] == nil)
         #expect(shown["signals.QUIT"] == "\"dump\" photoinbox.toml:29")
-        #expect(shown["filing.mode"] == "\"0600\" photoinbox.toml:48")
+        #expect(shown["filing.mode"] == "\"0600\" photoinbox.toml:47")
         #expect(shown["hook.notify.on"] == "[\"filed\", \"set-complete\"] photoinbox.toml:38")
         #expect(shown["filing.owner"] == nil)
     }

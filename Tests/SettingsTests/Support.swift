@@ -49,7 +49,6 @@ let fullFile = """
     [log]
     level = "debug"
     [watch]
-    tier = "fanotify"
     slowest = "5m"
     audit = "0s"
     [filing]

@@ -94,16 +94,7 @@ struct ChurnTests {
             "CounterMonitor", "TimerMonitor", "ClockMonitor", "SignalMonitor", "pipe", "DirectoryMonitor",
             "ListenerMonitor", "ConnectionMonitor",
         ])
-    func leavesNothing(kind: String) async throws { try await check(kind) }
-
-    @Test(
-        "The same of those that need a privilege", .timeLimit(.minutes(60)),
-        .enabled(
-            if: FanotifyMonitorTests.refusal == nil, "skipped: \(FanotifyMonitorTests.refusal ?? "")"),
-        arguments: ["FanotifyMonitor"])
-    func leavesNothingPrivileged(kind: String) async throws { try await check(kind) }
-
-    private func check(_ kind: String) async throws {
+    func leavesNothing(kind: String) async throws {
         let (lines, status) = try await Probe("churn", kind).end()
         #expect(status == 0)
         var figures: [String: [Int]] = [:]

@@ -16,8 +16,8 @@ public final class ScratchDirectory: Sendable {
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// The parent for what marks a whole file system: one in memory, where no build and no other program writes. A mark
-    /// on the disk tells of everything there, and others' writes make its queue overflow. Nil where there is none.
+    /// A parent in memory, where no build and no other program writes, and nothing waits for a disk. Nil where there is
+    /// none.
     public static let quiet: String? = access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : nil
 
     deinit { try? runProgram(["/bin/rm", "-rf", "--", path]) }

@@ -10,7 +10,6 @@
 #include "clinux_confinement.h"
 #include "clinux_directories.h"
 #include "clinux_events.h"
-#include "clinux_fanotify.h"
 #include "clinux_files.h"
 #include "clinux_memory.h"
 #include "clinux_threads.h"

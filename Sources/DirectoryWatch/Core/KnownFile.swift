@@ -104,8 +104,6 @@ struct Hints: Hashable, Sendable {
 
     var signs: Signs
     var mask: InotifyMask = []
-    /// The process behind the last event, where events tell it; 0 otherwise.
-    var writer: Int32 = 0
     /// Where it may have been before, the likeliest first.
     var sources: [MoveSource] = []
     /// How often its directory was not where it was looked for.
@@ -114,7 +112,6 @@ struct Hints: Hashable, Sendable {
     mutating func merge(_ other: Hints) {
         signs.formUnion(other.signs)
         mask.formUnion(other.mask)
-        if other.writer != 0 { writer = other.writer }
         tries = max(tries, other.tries)
         if other.sources.isEmpty { return }
         for source in other.sources where !sources.contains(source) { sources.append(source) }

@@ -36,18 +36,16 @@ extension TreeCore {
         )
     }
 
-    /// Takes one record; `name` is valid in the call alone. `writer` is the process behind it, where that is known.
-    mutating func take(
-        watch: Int32, mask: InotifyMask, cookie: UInt32, name: UnsafeRawBufferPointer, writer: Int32 = 0
-    ) {
+    /// Takes one record; `name` is valid in the call alone.
+    mutating func take(watch: Int32, mask: InotifyMask, cookie: UInt32, name: UnsafeRawBufferPointer) {
         counters.events += 1
         if mask.contains(.queueOverflow) { return overflow() }
         // Seldom: a record of what became of a watched inode itself, or of names while some path ends too early.
         let isOfWay = name.isEmpty || ancestors.listensToNames ? takeOfWays(watch, mask, name) : false
         if let node = owner(of: watch) {
-            apply(mask, cookie: cookie, name: name, writer: writer, in: node)
+            apply(mask, cookie: cookie, name: name, in: node)
         } else if !isOfWay || watches.isRetired(watch) {
-            takeStray(EventRecord(watch: watch, mask: mask, cookie: cookie, name: BytePath(name), writer: writer))
+            takeStray(EventRecord(watch: watch, mask: mask, cookie: cookie, name: BytePath(name)))
         }
     }
 
@@ -59,7 +57,7 @@ extension TreeCore {
     /// The same for a record that was copied.
     mutating func take(_ record: EventRecord) {
         record.name.bytes.withUnsafeBytes { name in
-            take(watch: record.watch, mask: record.mask, cookie: record.cookie, name: name, writer: record.writer)
+            take(watch: record.watch, mask: record.mask, cookie: record.cookie, name: name)
         }
     }
 
@@ -90,13 +88,13 @@ extension TreeCore {
         for record in watches.takeEarly(watch) {
             guard let node = owner(of: watch) else { return }
             record.name.bytes.withUnsafeBytes { name in
-                apply(record.mask, cookie: record.cookie, name: name, writer: record.writer, in: node)
+                apply(record.mask, cookie: record.cookie, name: name, in: node)
             }
         }
     }
 
     private mutating func apply(
-        _ mask: InotifyMask, cookie: UInt32, name bytes: UnsafeRawBufferPointer, writer: Int32, in node: NodeID
+        _ mask: InotifyMask, cookie: UInt32, name bytes: UnsafeRawBufferPointer, in node: NodeID
     ) {
         if mask.contains(.ignored) { return loseWatch(of: node) }
         if bytes.isEmpty {
@@ -112,8 +110,8 @@ extension TreeCore {
         let isDirectory = mask.contains(.isDirectory)
         if isDirectory { roots[Int(table[node].root)].mayHaveMoved = true }
         let name = table.names.intern(bytes)
-        if mask.contains(.movedFrom) { return hold(mask, cookie: cookie, name: name, writer: writer, in: node) }
-        if mask.contains(.movedTo) { return join(mask, cookie: cookie, name: name, writer: writer, in: node) }
+        if mask.contains(.movedFrom) { return hold(mask, cookie: cookie, name: name, in: node) }
+        if mask.contains(.movedTo) { return join(mask, cookie: cookie, name: name, in: node) }
         var signs: Hints.Signs = []
         if mask.contains(.created) { signs.insert(.created) }
         if mask.contains(.deleted) { signs.insert(.left) }
@@ -127,7 +125,7 @@ extension TreeCore {
             survey(addPending(name, in: node), isRecursive: true)
             return
         }
-        note(node, name, Hints(signs: signs, mask: mask, writer: writer))
+        note(node, name, Hints(signs: signs, mask: mask))
     }
 
     /// Whether a name that left was told, or may yet be told by an observation that is on its way.
@@ -138,9 +136,7 @@ extension TreeCore {
     }
 
     /// The first half of a rename: not looked at until the second half came or is overdue.
-    private mutating func hold(
-        _ mask: InotifyMask, cookie: UInt32, name: NameID, writer: Int32, in node: NodeID
-    ) {
+    private mutating func hold(_ mask: InotifyMask, cookie: UInt32, name: NameID, in node: NodeID) {
         guard isWorthALook(name, in: node) else { return }
         let root = Int(table[node].root)
         var source = MoveSource(directory: node, name: name, child: table.child(of: node, named: name))
@@ -149,14 +145,12 @@ extension TreeCore {
         // Renamed again before anybody looked: where it was before that may be the name that was told.
         let earlier = roots[root].dirty[node, name]?.sources ?? []
         if let stale = held.removeValue(forKey: cookie) { expire(stale) }
-        held[cookie] = HeldMove(root: root, source: source, earlier: earlier, mask: mask, writer: writer)
+        held[cookie] = HeldMove(root: root, source: source, earlier: earlier, mask: mask)
     }
 
     /// The second half.
-    private mutating func join(
-        _ mask: InotifyMask, cookie: UInt32, name: NameID, writer: Int32, in node: NodeID
-    ) {
-        var hints = Hints(signs: .movedIn, mask: mask, writer: writer)
+    private mutating func join(_ mask: InotifyMask, cookie: UInt32, name: NameID, in node: NodeID) {
+        var hints = Hints(signs: .movedIn, mask: mask)
         if let move = held.removeValue(forKey: cookie) {
             if move.root == Int(table[node].root) { hints.sources = [move.source] + move.earlier.prefix(3) }
             expire(move)

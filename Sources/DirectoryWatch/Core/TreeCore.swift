@@ -47,7 +47,6 @@ struct TreeCore {
         let source: MoveSource
         var earlier: [MoveSource]
         let mask: InotifyMask
-        let writer: Int32
         var age = 0
     }
 
@@ -186,7 +185,7 @@ struct TreeCore {
     }
 
     mutating func expire(_ move: HeldMove) {
-        note(move.source.directory, move.source.name, Hints(signs: .left, mask: move.mask, writer: move.writer))
+        note(move.source.directory, move.source.name, Hints(signs: .left, mask: move.mask))
     }
 
     /// Asks for a survey of a directory that is in its tree; returns its number.
@@ -228,8 +227,7 @@ struct TreeCore {
         }
         output.notices.append(
             WatchNotice(
-                root: roots[root].id, path: path, kind: kind, identity: identity, mask: hints?.mask ?? [],
-                writer: hints.flatMap { $0.writer == 0 ? nil : $0.writer }))
+                root: roots[root].id, path: path, kind: kind, identity: identity, mask: hints?.mask ?? []))
     }
 
     /// Marks a name to be looked at.

@@ -7,8 +7,6 @@ struct EventRecord: Hashable, Sendable {
     let mask: InotifyMask
     let cookie: UInt32
     let name: BytePath
-    /// The process behind it, where that is told; 0 otherwise.
-    var writer: Int32 = 0
 }
 
 /// Which watch descriptor stands for which directory, through the times when it is uncertain:
@@ -17,11 +15,7 @@ struct EventRecord: Hashable, Sendable {
 /// - *contested*: a second directory got the same descriptor, so one of the two is stale or both are one inode;
 /// - *early*: records whose descriptor is not known yet, because the result of the call that made it is on its way.
 struct WatchTable {
-    /// Numbers from here on are not inotify(7)'s: they are given to directories whose file system is marked.
-    static let firstMarked: Int32 = 1 << 30
-
     private var owners = WatchMap()
-    private var marked = WatchMap()
     private var retired: [Int32: [NodeID]] = [:]
     private var ended: [Int32: UInt32] = [:]
     private var contested: [Int32: [NodeID]] = [:]
@@ -32,28 +26,22 @@ struct WatchTable {
     static let earlyLimit = 65_536
 
     /// Watches in use.
-    var count: Int { owners.count + marked.count }
+    var count: Int { owners.count }
 
     /// The place of the directory in its table; −1 if there is none.
-    func owner(of watch: Int32) -> Int32 {
-        watch < Self.firstMarked ? owners[watch] : marked[watch - Self.firstMarked]
-    }
+    func owner(of watch: Int32) -> Int32 { owners[watch] }
     func isRetired(_ watch: Int32) -> Bool { retired[watch] != nil }
 
     mutating func setOwner(_ node: NodeID, of watch: Int32) {
         ended[watch] = nil
-        put(node.index, watch)
+        owners[watch] = node.index
     }
 
-    mutating func clearOwner(of watch: Int32) { put(-1, watch) }
-
-    private mutating func put(_ place: Int32, _ watch: Int32) {
-        if watch < Self.firstMarked { owners[watch] = place } else { marked[watch - Self.firstMarked] = place }
-    }
+    mutating func clearOwner(of watch: Int32) { owners[watch] = -1 }
 
     /// Gives a watch up; its removal is to be asked for.
     mutating func retire(_ watch: Int32) {
-        put(-1, watch)
+        owners[watch] = -1
         retired[watch] = []
     }
 

@@ -76,7 +76,6 @@ final class Generation: Sendable {
             made.append { pipeline.abandon() }
             let watch = try DirectoryWatch(
                 label: "inboxes", queue: watchQueue, roots: roots, memory: remains.memory, tick: nil,
-                tier: WatchTier(settings.watch.tier),
                 policy: ComparePolicy(settings.watch), livenessDirectory: settings.runtime)
             made.append { [watchQueue] in
                 watchQueue.async { watch.invalidate { withExtendedLifetime(watch) {} } }
@@ -243,14 +242,4 @@ struct SetupError: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
-}
-
-extension WatchTier {
-    /// The tier that the configuration names.
-    init(_ tier: WatchSettings.Tier) {
-        switch tier {
-        case .inotify: self = .inotify
-        case .fanotify: self = .fanotify
-        }
-    }
 }

@@ -5,6 +5,7 @@ import LinuxKernel
 import Logging
 import Settings
 import SystemMonitor
+import SystemPackage
 
 /// Compares the library with the catalogue, and counts what waits in quarantine: slow looks at the disk, on a queue of
 /// their own, for which nothing waits. Reads only.
@@ -296,6 +297,11 @@ actor LibraryAuditor {
             if case .unreadable(let path, let reason) = finding {
                 log.logger.warning("\(path.escaped) is not in the new catalogue: \(reason), continuing")
             }
+        }
+        // Another directory may have come in its place meanwhile, whose photos are not recorded.
+        let (read, now) = (try FileStatus(of: tree.root), try FileStatus(at: library, followingLinks: true))
+        guard read.device == now.device, read.identity.inode == now.identity.inode else {
+            throw SystemCallError("stat", .noSuchFileOrDirectory, path: library)
         }
         try catalogue.endRebuilding()
         log.logger.notice("the catalogue is made anew: \(summary.adopted) photos recorded, \(summary.known) before")

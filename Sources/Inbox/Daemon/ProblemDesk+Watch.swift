@@ -9,7 +9,6 @@ extension ProblemDesk {
     /// The watch as of its last turn.
     func watched(_ snapshot: WatchSnapshot) {
         needs(snapshot)
-        set(.marksRefused, subject: "fanotify", snapshot.tier?.refusal.map { [.reason: .text("\($0)")] })
         for root in snapshot.roots {
             let path = desk.withLock { $0.path(of: root.id) }
             let common: [ProblemParameter: ProblemValue] = [.inbox: .text(root.id), .path: .path(path)]

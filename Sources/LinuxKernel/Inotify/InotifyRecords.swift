@@ -19,14 +19,11 @@ public struct InotifyRecord {
 /// The records of one read, walked in the raw buffer: copying `struct inotify_event` out of it would lose the names.
 ///
 /// Whole records only, as the kernel writes them; bytes that are none end the sequence.
-public struct InotifyRecords: RecordSequence {
+public struct InotifyRecords: Sequence {
     private let buffer: UnsafeRawBufferPointer
 
     /// The records in `buffer`, which must outlive this value and all that it gives.
     public init(_ buffer: UnsafeRawBufferPointer) { self.buffer = buffer }
-
-    /// See ``InotifyInstance/smallestBuffer``.
-    public static var smallestBuffer: Int { InotifyInstance.smallestBuffer }
 
     /// `sizeof(struct inotify_event)`: i32 wd, u32 mask, u32 cookie, u32 len; the name follows, padded.
     public static let headerSize = 16

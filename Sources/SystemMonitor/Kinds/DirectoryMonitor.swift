@@ -2,9 +2,6 @@ import Glibc
 public import LinuxKernel
 import SystemPackage
 
-/// Records of an inotify queue.
-public typealias DirectoryEvents = RecordBatch<InotifyRecords>
-
 /// Reports what happens in watched directories: one inotify(7) instance with any number of watches.
 ///
 /// Its handler is given everything that the kernel tells, overflows (`queueOverflow`, watch −1), lost watches (`ignored`)

@@ -32,10 +32,6 @@ struct WatchCommand: ParsableCommand {
         is told again, unless "renamed" is asked for too. Lost events (an overflow, a
         moved tree) are made up for by comparing with what is there.
 
-        With --tier fanotify it marks the file systems that the directories lie on,
-        instead of watching each directory: no limit, and --json tells the process that
-        wrote ("writer"; it may have ended). It needs CAP_SYS_ADMIN and Linux 5.17.
-
         With --state FILE it goes on where the last run with that file ended: first it
         tells what was finished, renamed or vanished since. What was there at the
         first run is told with --existing only. What was told, and may not have been
@@ -119,9 +115,6 @@ struct WatchCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Tell what changed since the last run with it.", valueName: "file"))
     var state: RawArgument?
 
-    @Option(help: ArgumentHelp("inotify; or fanotify, for root: whole file systems.", valueName: "tier"))
-    var tier: TierOption = .inotify
-
     @OptionGroup var refused: WatchRefusedOptions
 
     @Argument(help: ArgumentHelp("Directories to watch; @DIR to leave out.", valueName: "dir"))
@@ -136,9 +129,6 @@ struct WatchCommand: ParsableCommand {
         if directories.isEmpty, paths.fromfile == nil { throw ValidationError("Name a directory to watch.") }
         if case .raw = try watchEvents(), state != nil {
             throw ValidationError("--state goes with finished and the other kinds, not with the kernel's events.")
-        }
-        if case .raw = try watchEvents(), tier != .inotify {
-            throw ValidationError("--tier goes with finished and the other kinds, not with the kernel's events.")
         }
         _ = try shape.format(showsKind: true, isTerminal: false)
         _ = try paths.filter()
@@ -173,7 +163,6 @@ struct WatchCommand: ParsableCommand {
             }
         let isRaw = if case .raw = events { true } else { false }
         let format = try shape.format(showsKind: showsKind, isRaw: isRaw, isTerminal: Terminal.isOutput)
-        if tier == .fanotify { try Self.checkMarks(on: roots) }
         let known = try state.map { try KnownFiles(at: $0.path, roots: roots) }
         let session = try WatchSession(
             report: WatchReport(format: format, limit: count, isSilent: quiet > 1), manner: manner)
@@ -186,7 +175,7 @@ struct WatchCommand: ParsableCommand {
                     selection: NoticeSource.Selection(
                         kinds: kinds, includesExisting: existing, includesUnfinished: unfinished), filter: filter,
                     // Only who is told no more than names can do without a look at each file.
-                    identifiesFiles: shape.json || kinds.contains(.special), known: known, tier: tier.tier,
+                    identifiesFiles: shape.json || kinds.contains(.special), known: known,
                     earlyFormat: count == nil && timeout == nil && quiet <= 1 ? format : nil)
             case .raw(let mask):
                 source = try RawSource(
@@ -215,28 +204,6 @@ struct WatchCommand: ParsableCommand {
         return manner
     }
 
-    /// Whoever asks for marks wants to know that there are none, before anything is missed. What a single file system
-    /// cannot do is no failure: inotify serves there.
-    private static func checkMarks(on roots: [BytePath]) throws(CommandFailure) {
-        do throws(SystemCallError) {
-            let group = try FanotifyGroup()
-            defer { group.end() }
-            for root in roots { try group.mark(fileSystemOf: try openDirectory(root), .renamed) }
-        } catch {
-            guard error.call.hasPrefix("fanotify") else { throw CommandFailure(error) }
-            switch error.code {
-            case .notPermitted, .permissionDenied:
-                throw CommandFailure(
-                    .permission, "--tier fanotify needs CAP_SYS_ADMIN",
-                    action: "Use sudo, or leave it out: inotify needs no privilege.")
-            case .noFunction, .invalidArgument:
-                throw CommandFailure(
-                    .failed, "--tier fanotify needs Linux 5.17", action: "Leave it out: inotify serves, too.")
-            default: return
-            }
-        }
-    }
-
     private func appendOutput(to path: BytePath) throws(CommandFailure) {
         let file = path.withCString { open($0, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600) }
         guard file >= 0 else { throw CommandFailure(SystemCallError("open", Errno(rawValue: errno), path: path)) }
@@ -262,17 +229,5 @@ struct WatchCommand: ParsableCommand {
             }
             return !isDouble
         }.map(\.element.path)
-    }
-}
-
-/// How `--tier` names the tiers.
-enum TierOption: String, CaseIterable, ExpressibleByArgument {
-    case inotify, fanotify
-
-    var tier: WatchTier {
-        switch self {
-        case .inotify: .inotify
-        case .fanotify: .fanotify
-        }
     }
 }

@@ -124,7 +124,7 @@ struct WatchRefusedOptions: ParsableArguments {
                 "--daemon is not there: use systemd-run --user, or nohup photoinbox watch --outfile FILE DIR &.")
         }
         if syslog { throw ValidationError("--syslog is not there: use 2> >(logger -t watch).") }
-        if fanotify { throw ValidationError("--fanotify is not there: inotify(7) serves without root; see --tier.") }
+        if fanotify { throw ValidationError("--fanotify is not there: inotify(7) serves without root.") }
         if filename { throw ValidationError("--filename is not there: names are told unasked; see --format.") }
         if filesystem { throw ValidationError("--filesystem is not there: name the mount point as DIR.") }
     }

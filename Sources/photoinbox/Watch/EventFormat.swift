@@ -186,10 +186,6 @@ extension EventFormat {
             bytes.append(",\"modified\":")
             modified.append(identity.modified, to: &bytes)
         }
-        if let writer = notice.writer {
-            bytes.append(",\"writer\":")
-            bytes.appendDecimal(UInt64(max(0, writer)))
-        }
         appendNow(now, to: &bytes)
     }
 

@@ -50,7 +50,7 @@ final class NoticeSource: EventSource {
 
     init(
         session: WatchSession, roots: [BytePath], selection: Selection, filter: PathFilter, identifiesFiles: Bool,
-        known: KnownFiles?, tier: WatchTier = .inotify, earlyFormat: EventFormat? = nil
+        known: KnownFiles?, earlyFormat: EventFormat? = nil
     ) throws(SystemCallError) {
         self.known = known
         self.earlyFormat = earlyFormat
@@ -68,7 +68,7 @@ final class NoticeSource: EventSource {
         watch = try DirectoryWatch(
             label: "watch", queue: session.queue, roots: watched, memory: known?.memory ?? WatchMemory(),
             reportsChanges: selection.kinds.contains(.changed), identifiesFiles: identifiesFiles || known != nil,
-            tier: tier, waiting: .driver, isolatesRoots: roots.count > 1)
+            waiting: .driver, isolatesRoots: roots.count > 1)
         isReconciled = QueueBound(false, queue: session.queue)
         hasRemarkedOnLimit = QueueBound(false, queue: session.queue)
     }
@@ -79,9 +79,6 @@ final class NoticeSource: EventSource {
         if let teller = earlyTeller() { watch.setEarlyTeller(teller) }
         watch.activate(onReconciled: { [self] reports in
             isReconciled.onQueue { $0 = true }
-            if let refusal = watch.snapshot().tier?.refusal {
-                session.remark("fanotify is refused for a part (\(refusal)); inotify serves there")
-            }
             remarkOnLimit()
             onReady(reports.reduce(0) { $0 + $1.directories })
         })

@@ -2,13 +2,13 @@ import Glibc
 public import LinuxKernel
 import SystemPackage
 
-/// Records of a kernel queue in the order in which the kernel put them there, as one read gave them.
-public struct RecordBatch<Records: RecordSequence>: Sendable {
+/// Records of an inotify queue in the order in which the kernel put them there, as one read gave them.
+public struct DirectoryEvents: Sendable {
     @usableFromInline let bytes: [UInt8]
     /// Whether the read had room for more, so that the kernel's queue was empty after it.
     public let isAll: Bool
 
-    /// Whole records as read(2) gave them; see inotify(7) and fanotify(7).
+    /// Whole records as read(2) gave them; see inotify(7).
     public init(bytes: [UInt8], isAll: Bool = false) {
         self.bytes = bytes
         self.isAll = isAll
@@ -20,13 +20,13 @@ public struct RecordBatch<Records: RecordSequence>: Sendable {
     }
 
     /// Calls `body` with each record. A record and its names point into the batch: they are valid in the call alone, and
-    /// whoever keeps a name copies it (``InotifyRecord/copiedName``, ``FanotifyEntry/copiedName``).
+    /// whoever keeps a name copies it (``InotifyRecord/copiedName``).
     @inlinable
-    public func forEach<E: Error>(_ body: (Records.Element) throws(E) -> Void) throws(E) {
+    public func forEach<E: Error>(_ body: (InotifyRecord) throws(E) -> Void) throws(E) {
         // A closure with typed throws cannot pass through the rethrowing buffer call, so its result is carried out.
         let result: Result<Void, E> = bytes.withUnsafeBytes { buffer in
             do throws(E) {
-                for record in Records(buffer) { try body(record) }
+                for record in InotifyRecords(buffer) { try body(record) }
                 return .success(())
             } catch {
                 return .failure(error)
@@ -37,16 +37,17 @@ public struct RecordBatch<Records: RecordSequence>: Sendable {
 
     /// Gives `body` all records, which are valid in the call alone.
     @inlinable
-    public func withRecords<R>(_ body: (Records) -> R) -> R { bytes.withUnsafeBytes { body(Records($0)) } }
+    public func withRecords<R>(_ body: (InotifyRecords) -> R) -> R {
+        bytes.withUnsafeBytes { body(InotifyRecords($0)) }
+    }
 }
 
-extension RecordBatch {
-    /// Bytes of one read: some 1,500 inotify or 800 fanotify records with camera names. Below the size at which malloc
-    /// maps each buffer.
+extension DirectoryEvents {
+    /// Bytes of one read: some 1,500 records with camera names. Below the size at which malloc maps each buffer.
     static var readSize: Int { 64 << 10 }
 
     /// Whether a read of so many bytes, into a buffer of ``readSize``, left nothing behind.
-    static func isAll(_ size: Int) -> Bool { size < readSize - Records.smallestBuffer }
+    static func isAll(_ size: Int) -> Bool { size < readSize - InotifyInstance.smallestBuffer }
 
     /// Delivers what waits in a queue, with one read, or with several while each is full; for `turn` at most. Whether
     /// there was something.
