@@ -21,12 +21,9 @@ int clinux_pidfd_send_signal(int pidfd, int signal) {
 
 int32_t clinux_gettid(void) { return (int32_t)syscall(SYS_gettid); }
 
-_Static_assert(CLINUX_EPOLLIN == EPOLLIN && CLINUX_EPOLLPRI == EPOLLPRI && CLINUX_EPOLLOUT == EPOLLOUT, "epoll");
-
-int clinux_epoll_add(int epoll, int fd, uint32_t events) {
-    struct epoll_event event = {.events = events, .data = {.fd = fd}};
-    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
-}
+_Static_assert(CLINUX_EPOLLIN == EPOLLIN && CLINUX_EPOLLPRI == EPOLLPRI && CLINUX_EPOLLOUT == EPOLLOUT &&
+                   CLINUX_EPOLLET == EPOLLET,
+               "epoll");
 
 int clinux_epoll_watching(int fd, uint32_t events) {
     int epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -39,6 +36,11 @@ int clinux_epoll_watching(int fd, uint32_t events) {
         return -1;
     }
     return epoll;
+}
+
+int clinux_epoll_take(int epoll) {
+    struct epoll_event event;
+    return epoll_wait(epoll, &event, 1, 0);
 }
 
 int clinux_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }

@@ -1,3 +1,5 @@
+import CLinux
+import Dispatch
 import FileValues
 import Glibc
 import LinuxKernel
@@ -109,6 +111,89 @@ struct MountMonitorTests {
             #expect(try await observed.next().added.map(\.source) == [BytePath(source)])
         }
         await observed.end()
+    }
+
+    /// Does `work` on a thread in a mount namespace of its own, given the thread's number, by which /proc has its mounts.
+    private static func inOwnMounts(_ work: @escaping @Sendable (Int32) -> Void) async {
+        await withCheckedContinuation { done in
+            let begin = Unmanaged.passRetained(Body(work: work) { done.resume() })
+            var thread = pthread_t()
+            let status = pthread_create(
+                &thread, nil,
+                { context in
+                    guard let context else { return nil }
+                    let body = Unmanaged<Body>.fromOpaque(context).takeRetainedValue()
+                    typealias Unshare = @convention(c) (Int32) -> Int32
+                    let unshare = unsafeBitCast(dlsym(nil, "unshare"), to: Unshare.self)
+                    #expect(unshare(0x2_0000) == 0, "CLONE_NEWNS")
+                    #expect(mount("none", "/", nil, UInt(MS_REC | MS_PRIVATE), nil) == 0)
+                    body.work(clinux_gettid())
+                    body.done()
+                    return nil
+                }, begin.toOpaque())
+            #expect(status == 0)
+            pthread_detach(thread)
+        }
+    }
+
+    private final class Body: Sendable {
+        let work: @Sendable (Int32) -> Void
+        let done: @Sendable () -> Void
+        init(work: @escaping @Sendable (Int32) -> Void, done: @escaping @Sendable () -> Void) {
+            self.work = work
+            self.done = done
+        }
+    }
+
+    @Test(
+        "Of two changes in a row the last is told, however closely it follows",
+        .enabled(if: geteuid() == 0, "skipped: needs root, to mount"))
+    func twoInARow() async throws {
+        let scratch = try ScratchDirectory()
+        let queue = queue
+        let places = (0..<2).map { scratch.appending("\($0)") }
+        for place in places { mkdir(place, 0o755) }
+        let missed = Locked(0)
+        await Self.inOwnMounts { thread in
+            guard let monitor = try? MountMonitor(ofProcess: thread, label: "pairs", queue: queue) else {
+                return missed.withLock { $0 = -1 }
+            }
+            // How many of the two are to be mounted for somebody to be woken, and who.
+            let wanted = Locked(-1)
+            let told = DispatchSemaphore(value: 0)
+            let look: @Sendable () -> Void = { [unowned monitor] in
+                let count = monitor.mounts().mounts.values.count { places.map { BytePath($0) }.contains($0.mountPoint) }
+                let isWanted = wanted.withLock { wanted in
+                    guard wanted == count else { return false }
+                    wanted = -1
+                    return true
+                }
+                if isWanted { told.signal() }
+            }
+            queue.sync {
+                monitor.setEventHandler { _ in look() }
+                monitor.activate { told.signal() }
+            }
+            told.wait()
+            for round in 0..<400 {
+                for target in [2, 0] {
+                    wanted.withLock { $0 = target }
+                    for (index, place) in places.enumerated() {
+                        if index == 1 { for _ in 0..<(round % 50) * 200 { clinux_gettid() } }
+                        if target == 2 {
+                            #expect(mount("none", place, "tmpfs", 0, nil) == 0)
+                        } else {
+                            #expect(umount2(place, 0) == 0)
+                        }
+                    }
+                    // What is told comes within a millisecond or never.
+                    if told.wait(timeout: .now() + .seconds(2)) == .timedOut { missed.withLock { $0 += 1 } }
+                }
+            }
+            queue.sync { monitor.invalidate { told.signal() } }
+            told.wait()
+        }
+        #expect(missed.withLock { $0 } == 0)
     }
 
     @Test func knowsTheMountsOfThisProcess() async throws {

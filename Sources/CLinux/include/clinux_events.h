@@ -8,13 +8,14 @@ int clinux_pidfd_send_signal(int pidfd, int signal);         /* pidfd_send_signa
 
 int32_t clinux_gettid(void);                                 /* gettid(2) */
 
-/* epoll_create1(2), closed on exec, holding `fd` with `events`, level-triggered; the values of epoll_ctl(2). */
+/* epoll_create1(2), closed on exec, holding `fd` with `events`; the values of epoll_ctl(2). */
 int clinux_epoll_watching(int fd, uint32_t events);
-/* EPOLL_CTL_ADD of epoll_ctl(2): `epoll` watches `fd`, too. */
-int clinux_epoll_add(int epoll, int fd, uint32_t events);
+/* epoll_wait(2) for one event, without waiting. */
+int clinux_epoll_take(int epoll);
 #define CLINUX_EPOLLIN 0x001u
 #define CLINUX_EPOLLPRI 0x002u
 #define CLINUX_EPOLLOUT 0x004u
+#define CLINUX_EPOLLET 0x80000000u
 
 /* eventfd(2) with 0 in it, non-blocking and closed on exec. */
 int clinux_eventfd(void);

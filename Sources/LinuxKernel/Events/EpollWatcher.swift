@@ -14,6 +14,8 @@ public struct Readiness: OptionSet, Hashable, Sendable {
     public static let write = Readiness(rawValue: CLINUX_EPOLLOUT)
     /// Something urgent, as pressure files and the mount table report it.
     public static let urgent = Readiness(rawValue: CLINUX_EPOLLPRI)
+    /// With the others: once for each time that the kernel wakes who waits, until it is taken by ``takeEdge(of:)``.
+    public static let edge = Readiness(rawValue: CLINUX_EPOLLET)
 }
 
 /// Makes an epoll descriptor that is readable while `descriptor` is ready, has an error or was hung up. It never hangs up
@@ -28,10 +30,7 @@ public func epollWatcher(
     return try descriptorCall("epoll_ctl") { clinux_epoll_watching(raw, readiness.rawValue) }
 }
 
-/// Makes a watcher of ``epollWatcher(of:_:)`` watch `descriptor`, too; until either is closed.
-public func epollWatch(
-    _ descriptor: borrowing OwnedDescriptor, _ readiness: Readiness, with watcher: borrowing OwnedDescriptor
-) throws(SystemCallError) {
-    let (epoll, raw) = (watcher.raw, descriptor.raw)
-    try systemCall("epoll_ctl") { clinux_epoll_add(epoll, raw, readiness.rawValue) }
+/// Takes the event of a watcher with ``Readiness/edge``, given by its number: it is readable again after the next one.
+public func takeEdge(of watcher: Int32) throws(SystemCallError) {
+    try systemCall("epoll_wait") { clinux_epoll_take(watcher) }
 }

@@ -19,21 +19,23 @@ public final class MountMonitor: Monitor {
         file: StaticString = #fileID, line: UInt = #line
     ) throws(SystemCallError) {
         let path = BytePath("/proc/\(process.map { "\($0)" } ?? "self")/mountinfo")
-        let descriptor = try Self.open(path)
-        // The kernel tells each open file of a change once, to whoever asks first. libdispatch arms its descriptor again
-        // after each event, which asks, and asks again before it believes the answer: a change since the event would be
-        // told to nobody. With the file opened twice the second question is answered, too.
-        let second = try Self.open(path)
+        let descriptor = try descriptorCall("open", path: path) {
+            path.withCString { clinux_openat(AT_FDCWD, $0, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0) }
+        }
+        // EPOLLPRI tells of a change once, to whoever polls first, and libdispatch polls more than once to arm its
+        // descriptor again: what it asks for to be sure would be the news. But the file is readable always, and each
+        // change wakes who waits. So the edge is what is watched: polling leaves it as it is, and the drain alone takes
+        // it, before it reads the table.
         // Watched before it is read, so that no change falls in between.
-        let watcher = try epollWatcher(of: descriptor, [.urgent])
-        try epollWatch(second, [.urgent], with: watcher)
+        let watcher = try epollWatcher(of: descriptor, [.read, .edge])
+        let edge = watcher.raw
         let table = QueueBound(try MountTable(reading: descriptor.raw), queue: queue)
         self.table = table
-        let number = second.take()
         core = MonitorCore(
             kind: "MountMonitor", label: label, queue: queue, descriptor: descriptor, watcher: watcher,
             drain: { raw, outlet in
                 do throws(SystemCallError) {
+                    try takeEdge(of: edge)
                     let now = try MountTable(reading: raw)
                     let changes = table.onQueue { before in
                         defer { before = now }
@@ -44,13 +46,7 @@ public final class MountMonitor: Monitor {
                 } catch {
                     outlet.fail(error)
                 }
-            }, onEnd: { close(number) }, file: file, line: line)
-    }
-
-    private static func open(_ path: BytePath) throws(SystemCallError) -> OwnedDescriptor {
-        try descriptorCall("open", path: path) {
-            path.withCString { clinux_openat(AT_FDCWD, $0, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0) }
-        }
+            }, file: file, line: line)
     }
 
     /// The table as of the last event. On the queue.
