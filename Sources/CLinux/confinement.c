@@ -35,6 +35,7 @@ int clinux_processor_time_alarm(uint32_t seconds) {
 /* Landlock. The kernel's numbers are written out: headers of Debian 12 know the first versions only. */
 
 #define LANDLOCK_CREATE_RULESET 444
+#define LANDLOCK_ADD_RULE 445
 #define LANDLOCK_RESTRICT_SELF 446
 
 struct ruleset {
@@ -47,23 +48,47 @@ int clinux_landlock_version(void) {
     return (int)syscall(LANDLOCK_CREATE_RULESET, NULL, (size_t)0, 1u /* LANDLOCK_CREATE_RULESET_VERSION */);
 }
 
-int clinux_landlock_nothing(int version) {
-    /* Rights came with versions: 13 at first, REFER with 2, TRUNCATE with 3, device ioctls with 5. */
-    unsigned rights = version >= 5 ? 16 : version >= 3 ? 15 : version >= 2 ? 14 : 13;
+/* Rights came with versions: 13 at first, REFER with 2, TRUNCATE with 3, device ioctls with 5. */
+static uint64_t file_rights(int version) {
+    return (UINT64_C(1) << (version >= 5 ? 16 : version >= 3 ? 15 : version >= 2 ? 14 : 13)) - 1;
+}
+
+static int new_set(int version, int network) {
     struct ruleset rules = {
-        .files = (UINT64_C(1) << rights) - 1,
-        .network = version >= 4 ? 3 : 0, /* to bind and to connect TCP sockets */
-        .scoped = version >= 6 ? 3 : 0,  /* abstract sockets, signals */
+        .files = file_rights(version),
+        .network = version >= 4 && network ? 3 : 0, /* to bind and to connect TCP sockets */
+        .scoped = version >= 6 ? 3 : 0,             /* abstract sockets, signals */
     };
     /* A kernel takes no structure that is longer than the one it knows, unless the rest is 0. */
-    int set = (int)syscall(LANDLOCK_CREATE_RULESET, &rules, sizeof rules, 0u);
+    return (int)syscall(LANDLOCK_CREATE_RULESET, &rules, sizeof rules, 0u);
+}
+
+int clinux_landlock_nothing(int version) {
+    int set = new_set(version, 1);
     if (set < 0) return -1;
-    int result = (int)syscall(LANDLOCK_RESTRICT_SELF, set, 0u);
+    int result = clinux_landlock_enforce(set);
     int error = errno;
     close(set);
     errno = error;
     return result;
 }
+
+int clinux_landlock_set(int version) { return new_set(version, 0); }
+
+/* READ_FILE, READ_DIR */
+#define READS UINT64_C(0x000c)
+/* WRITE_FILE, REMOVE_DIR, REMOVE_FILE, MAKE_DIR, MAKE_REG, REFER, TRUNCATE: no devices, sockets, FIFOs, links. */
+#define WRITES UINT64_C(0x61b2)
+
+int clinux_landlock_allow(int set, int version, int place, int writes) {
+    struct {
+        uint64_t rights;
+        int32_t place;
+    } __attribute__((packed)) rule = {.rights = (READS | (writes ? WRITES : 0)) & file_rights(version), .place = place};
+    return (int)syscall(LANDLOCK_ADD_RULE, set, 1 /* LANDLOCK_RULE_PATH_BENEATH */, &rule, 0u);
+}
+
+int clinux_landlock_enforce(int set) { return (int)syscall(LANDLOCK_RESTRICT_SELF, set, 0u); }
 
 /* seccomp: a program for the kernel's filter machine. Each part ends with an answer or falls through to the next. */
 

@@ -104,7 +104,9 @@ package final class ImportInbox: Sendable {
         } else {
             try? file.setOwner(user: nil, group: status.group)
         }
-        try file.setModeOrLess(isDirectory ? status.mode | 0o700 : 0o600 | (status.mode & 0o066))
+        // From a sticky directory that is not its own the daemon could take nothing; its group can, and others cannot.
+        let mode = status.mode & 0o1000 != 0 ? status.mode & ~0o1002 : status.mode
+        try file.setModeOrLess(isDirectory ? mode | 0o700 : 0o600 | (status.mode & 0o066))
     }
 
     /// The directory `path` below the inbox, made with what is missing on the way.

@@ -152,13 +152,18 @@ extension WithSystemd {
             "Photos are downloaded by a unit that has the network and may write to inboxes alone",
             .enabled(
                 if: access("\(BuiltPrograms.directory)/photoinbox-fetch", X_OK) == 0
-                    && access("/usr/bin/python3", X_OK) == 0,
-                "skipped: photoinbox-fetch is not built, or Python is not installed"), .timeLimit(.minutes(60)))
+                    && access("/usr/bin/python3", X_OK) == 0 && access("/usr/bin/cc", X_OK) == 0,
+                "skipped: photoinbox-fetch is not built, or Python or a C compiler is not installed"),
+            .timeLimit(.minutes(60)))
         func downloads() async throws {
             expectHeld(
                 [
                     "there is a server", "the socket is there for the operators", "others may not ask",
-                    "a photo is fetched", "by the unit", "and filed", "nothing is left of it", "and nothing half done",
+                    "a photo is fetched", "by the unit", "with a user of its own", "and filed",
+                    "proven by a lease, as other people's photos are", "nothing is left of it", "and nothing half done",
+                    "its group could read and ask more", "of which the unit leaves what is writable",
+                    "and the daemon takes no orders from it", "the program fetches",
+                    "and sees nothing but the inbox",
                     "this machine is not fetched from, where the configuration does not say so",
                     "lists are taken up from now on", "what a dropped list names is filed", "and the list is set aside",
                     "that nobody fetches is told", "it is tried again at once", "and comes", "which is told no more",

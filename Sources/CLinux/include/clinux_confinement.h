@@ -16,6 +16,13 @@ int clinux_landlock_version(void);
 /* landlock(7): the calling thread opens, makes, changes and removes no file any more, and as far as the kernel knows
    how, binds and connects no TCP socket, reaches no abstract socket and signals no process. */
 int clinux_landlock_nothing(int version);
+/* A new set for landlock(7), closed on exec: of files nothing is allowed yet; the network stays. */
+int clinux_landlock_set(int version);
+/* Adds what lies beneath the directory `place`: to be read, and with `writes` files and directories to be made, changed
+   and removed. */
+int clinux_landlock_allow(int set, int version, int place, int writes);
+/* For the calling thread and those that it makes. */
+int clinux_landlock_enforce(int set);
 /* seccomp(2), all threads: nothing but computing, reading and writing what is open, messages on descriptor 0 and
    threads of its own. All else fails with EPERM. EOPNOTSUPP on a processor that we have no table for. */
 int clinux_seccomp_compute_only(void);

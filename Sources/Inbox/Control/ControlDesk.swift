@@ -27,6 +27,8 @@ final class ControlDesk: Sendable {
     private let recheck: @Sendable ([Int64], _ isComplete: Bool) -> Void
     /// The group whose members may operate, as of the running configuration.
     private let operators = Locked(chosenGroup())
+    /// Who downloads photos has the group, to put them into inboxes, and nothing to say.
+    private let downloader = userNumber("_photoinbox-fetch")
     /// Who reloads.
     private let reloader = Locked<Reloader?>(nil)
     /// The state as JSON; nil where it is too large for an answer.
@@ -95,7 +97,8 @@ final class ControlDesk: Sendable {
     }
 
     private func mayOperate(_ peer: PeerCredentials) -> Bool {
-        peer.user == 0 || peer.user == geteuid() || operatorGroup.map { peer.isIn(group: $0) } == true
+        if peer.user == 0 || peer.user == geteuid() { return true }
+        return peer.user != downloader && operatorGroup.map { peer.isIn(group: $0) } == true
     }
 
     // MARK: - Looking

@@ -1,4 +1,5 @@
 import CLinux
+public import FileValues
 import Glibc
 import SystemPackage
 
@@ -63,6 +64,28 @@ public enum Confinement {
             try systemCall("seccomp") { clinux_seccomp_compute_only() }
         }
         return gaps
+    }
+
+    /// Leaves the process the files beneath the directories `reading` and, to be changed too, `writing`; the network stays.
+    /// A directory that is not there is left out. See landlock(7).
+    ///
+    /// Throws where the kernel cannot do it: it has no Landlock, or one that forbids moves between directories.
+    public static func keep(reading: [BytePath], writing: [BytePath]) throws(SystemCallError) {
+        let version = try systemCall("landlock_create_ruleset") { clinux_landlock_version() }
+        guard version >= 2 else { throw SystemCallError("landlock_create_ruleset", .notSupported) }
+        if let count = threadCount, count > 1 { throw SystemCallError("landlock_restrict_self", .resourceBusy) }
+        let rules = try descriptorCall("landlock_create_ruleset") { clinux_landlock_set(version) }
+        let set = rules.raw
+        for (paths, writes) in [(reading, Int32(0)), (writing, 1)] {
+            for path in paths {
+                guard let place = try? openDirectory(path, OpenOptions(rawValue: clinux_o_path())) else { continue }
+                let raw = place.raw
+                try systemCall("landlock_add_rule", path: path) { clinux_landlock_allow(set, version, raw, writes) }
+            }
+        }
+        try systemCall("prctl") { clinux_no_new_privileges() }
+        try systemCall("landlock_restrict_self") { clinux_landlock_enforce(set) }
+        withExtendedLifetime(rules) {}
     }
 
     private static func attempt(_ part: String, _ gaps: inout [Gap], _ body: () throws(SystemCallError) -> Void) {

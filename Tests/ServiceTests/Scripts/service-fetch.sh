@@ -18,10 +18,69 @@ refuse "others may not ask" photoinboxd-fetch.socket setpriv --reuid=65534 --reg
 check "a photo is fetched" 'photoinboxd-fetch@*.service' photoinbox fetch http://127.0.0.1:8099/one.jpg
 eventually "by the unit" 'photoinboxd-fetch@*.service' sh -c \
     'journalctl -q -o cat -t photoinbox-fetch | grep -q "1 arrived, 0 failed, 0 cancelled"'
+check "with a user of its own" 'photoinboxd-fetch@*.service' sh -c \
+    'journalctl -q -o cat -t photoinbox-fetch _UID="$(id -u _photoinbox-fetch)" | grep -q "1 arrived"'
 eventually "and filed" photoinboxd filed one.jpg
+check "proven by a lease, as other people's photos are" photoinboxd sh -c 'photoinbox show 1 | grep -q "no writer left (lease)"'
 eventually "nothing is left of it" 'photoinboxd-fetch@*.service' sh -c \
     "[ -z \"\$(systemctl list-units --no-legend 'photoinboxd-fetch@*.service')\" ]"
 check "and nothing half done" photoinboxd sh -c '[ -z "$(find /srv/photos/card -name ".photo-inbox-*")" ]'
+
+# What somebody finds who has taken the program over: in the unit, and as that user without the unit.
+cat >/run/probe <<'PROBE'
+#!/bin/bash
+see() { if "${@:2}" >/dev/null 2>&1; then printf '%s ' "$1"; fi; }
+reach() { python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$1"; }
+see inbox touch "/srv/photos/card/.probe.$$"
+see elsewhere test -r /srv/elsewhere/photo.jpg
+see library ls /srv/photos/library
+see state ls /var/lib/photoinbox
+see catalogue head -c 1 /var/lib/photoinbox/catalogue.sqlite
+see control reach /run/photoinbox/control
+see hooks reach /run/photoinbox/hooks
+see fetch reach /run/photoinbox/fetch
+echo end
+PROBE
+chmod 0755 /run/probe
+install -D -m 0644 "$(photo 1)" /srv/elsewhere/photo.jpg
+as_downloader() { setpriv --reuid=_photoinbox-fetch --regid=_photoinbox --clear-groups -- "$@"; }
+export -f as_downloader
+check "its group could read and ask more" photoinboxd test \
+    "$(as_downloader /run/probe)" = "inbox elsewhere library state catalogue control fetch end"
+change() { # LINE…: a drop-in for the unit
+    install -d /etc/systemd/system/photoinboxd-fetch@.service.d
+    printf '%s\n' '[Service]' "$@" >/etc/systemd/system/photoinboxd-fetch@.service.d/probe.conf
+    systemctl daemon-reload
+}
+change ExecStart= ExecStart=/run/probe
+ask
+eventually "of which the unit leaves what is writable" 'photoinboxd-fetch@*.service' sh -c \
+    '[ "$(journalctl -q -o cat -t probe)" = "inbox elsewhere end" ]'
+rm -f /srv/photos/card/.probe.*
+check "and the daemon takes no orders from it" photoinboxd bash -c \
+    'as_downloader photoinbox pause card 2>&1 | grep -q "may only look"'
+# A library may lie elsewhere: what is seen from within the program when it connects.
+cat >/run/probe.c <<'PROBE'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
+int connect(int fd, const struct sockaddr *address, socklen_t length) {
+    int (*real)(int, const struct sockaddr *, socklen_t) = dlsym(RTLD_NEXT, "connect");
+    if (address->sa_family == AF_INET)
+        fprintf(stderr, "elsewhere %d, system %d\n", open("/srv/elsewhere/photo.jpg", O_RDONLY) >= 0,
+                open("/etc/passwd", O_RDONLY) >= 0);
+    return real(fd, address, length);
+}
+PROBE
+"$(command -v cc || command -v clang)" -shared -fPIC -o /run/probe.so /run/probe.c -ldl
+change Environment=LD_PRELOAD=/run/probe.so
+check "the program fetches" 'photoinboxd-fetch@*.service' photoinbox fetch http://127.0.0.1:8099/one.jpg
+eventually "and sees nothing but the inbox" 'photoinboxd-fetch@*.service' sh -c \
+    'journalctl -q -o cat -t photoinbox-fetch | grep -qx "elsewhere 0, system 1"'
+rm -r /etc/systemd/system/photoinboxd-fetch@.service.d/probe.conf
+systemctl daemon-reload
 allow
 refuse "this machine is not fetched from, where the configuration does not say so" 'photoinboxd-fetch@*.service' \
     photoinbox fetch http://127.0.0.1:8099/one.jpg

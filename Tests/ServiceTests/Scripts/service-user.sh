@@ -22,6 +22,8 @@ as_ana tee /var/ana/.config/photoinbox/photoinbox.toml >/dev/null <<'TOML'
 library = "/var/ana/library"
 [inbox.own]
 path = "/var/ana/inbox"
+[fetch]
+allow-private = ["127.0.0.1"]
 [hook.note]
 command = ["/var/ana/bin/note"]
 on = ["filed"]
@@ -53,6 +55,13 @@ refuse "nothing was taken" ana-manager in_library two.jpg
 check "resumed" ana-manager as_ana photoinbox resume own
 eventually "it is filed" ana-manager in_library two.jpg
 eventually "its hook runs in a unit of the user's" ana-manager grep -q two.jpg /var/ana/told
+install -D -m 0644 "$(photo 3)" /run/served/three.jpg
+python3 -m http.server --bind 127.0.0.1 --directory /run/served 8099 >/dev/null 2>&1 &
+eventually "there is a server" ana-manager python3 -c 'import socket; socket.create_connection(("127.0.0.1", 8099))'
+check "a photo is fetched" ana-manager as_ana photoinbox fetch http://127.0.0.1:8099/three.jpg
+eventually "by a unit of the user's" ana-manager sh -c \
+    "journalctl -q -o cat -t photoinbox-fetch _UID=$user | grep -q '1 arrived'"
+eventually "and filed" ana-manager in_library three.jpg
 own kill --signal=KILL --kill-whom=main photoinboxd
 eventually "killed, it is started again" ana-manager own_property_is photoinboxd NRestarts 1
 eventually "and is active again" ana-manager own is-active photoinboxd
