@@ -26,6 +26,8 @@ extension WithSystemd {
                     "it is built", "it installs", "the service runs, though nothing is configured",
                     "and will be started at the next boot", "as its own user", "which says that there is nothing to do",
                     "the journal's catalogue knows it", "manual pages, completions, units and documents came along",
+                    "the pages name its places", "and so does the configuration's example",
+                    "and those of make install those of its prefix",
                     "the configuration is the administrator's", "it files a photo", "it is upgraded",
                     "the new service runs", "and so do the instances", "as new processes", "all of them",
                     "with the configuration as it was", "and all that it knew", "no photo was touched by that",

@@ -30,6 +30,16 @@ check "manual pages, completions, units and documents came along" photoinboxd ls
     /usr/share/fish/vendor_completions.d/photoinbox.fish /lib/systemd/system/photoinboxd@.service \
     /usr/lib/systemd/user/photoinboxd.service /usr/share/doc/photoinbox/copyright \
     /usr/share/doc/photoinbox/examples/alerts.yml
+names_places() { # PREFIX MANDIR
+    ! zgrep -qE '/usr/local/(s?bin|libexec|share)' "$2"/man?/photoinbox* &&
+        zgrep -q " $1/share/doc/photoinbox/state.schema.json" "$2"/man7/photoinbox-json.7* &&
+        zgrep -q "=$1/sbin/photoinboxd" "$2"/man8/photoinboxd.8* &&
+        zgrep -q "q$1/libexec/photoinbox" "$2"/man5/photoinbox.toml.5*
+}
+check "the pages name its places" photoinboxd names_places /usr /usr/share/man
+refuse "and so does the configuration's example" photoinboxd grep -q /usr/local/libexec /etc/photoinbox/photoinbox.toml
+make --silent install DESTDIR=/run/elsewhere prefix=/opt/photos release=/run/built
+check "and those of make install those of its prefix" photoinboxd names_places /opt/photos /run/elsewhere/opt/photos/share/man
 check "the configuration is the administrator's" photoinboxd sh -c \
     'dpkg-query --show --showformat="\${Conffiles}" photoinbox | grep -q " /etc/photoinbox/photoinbox.toml "'
 
