@@ -3,8 +3,8 @@ import Glibc
 package import LinuxKernel
 import SystemPackage
 
-// The directories `import-DATE-N` and `fetch-DATE-N` of the inbox. The daemon takes the photos out of them and leaves the directories, since
-// it removes none that it did not make; so the next run, or this one at its end, removes those in which nothing is.
+// The directories `import-DATE-N` and `fetch-DATE-N` of the inbox. The daemon takes the photos out of them, and
+// removes those that it has emptied; this run at its end, or the next one, removes the others in which nothing is.
 //
 // A run holds a shared lock on its own. Who removes one takes the exclusive lock first, so that no run that is about to
 // name a photo loses the directory under it.
@@ -57,6 +57,22 @@ extension ImportInbox {
         }
     }
 
+    /// Removes the directories of a run that are empty now that `path` is gone; none while the run lives.
+    package static func removeEmptied(by path: BytePath, of inbox: BytePath) {
+        guard let run = path.components.first, isRun(run), let root = try? LinuxKernel.openDirectory(inbox),
+            let directory = try? root.openDirectoryBeneath(run), flock(directory.raw, LOCK_EX | LOCK_NB) == 0
+        else { return }
+        defer { flock(directory.raw, LOCK_UN) }
+        let place = path.parent
+        if place != run {
+            guard let parent = try? root.openDirectoryBeneath(place.parent), removeDirectory(place.name, in: parent)
+            else { return }
+            // With those that were emptied while the run lived.
+            removeEmptyDirectories(in: directory, depth: 0)
+        }
+        removeDirectory(run, in: root)
+    }
+
     /// `import-2026-11-22-1`.
     static func isRun(_ name: BytePath) -> Bool {
         let parts = name.bytes.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
@@ -81,8 +97,9 @@ extension ImportInbox {
     }
 
     /// See rmdir(2): it removes nothing in which something is.
-    static func removeDirectory(_ name: BytePath, in root: borrowing OwnedDescriptor) {
+    @discardableResult
+    static func removeDirectory(_ name: BytePath, in root: borrowing OwnedDescriptor) -> Bool {
         let number = root.raw
-        _ = name.withCString { unlinkat(number, $0, Int32(AT_REMOVEDIR)) }
+        return name.withCString { unlinkat(number, $0, Int32(AT_REMOVEDIR)) } == 0
     }
 }

@@ -257,6 +257,9 @@ extension InboxWorker {
             let copy = libraryCopy(file.path, member.plan.hash, size: source.identity.size, lastRead: file.status)
             ends.append(remove(source, member.plan, seeing: copy, work, syncing: members.count == 1))
         }
+        defer {
+            for member in members { ImportInbox.removeEmptied(by: member.hashed.member.key.path, of: spec.path) }
+        }
         guard members.count > 1 else { return ends }
         var synced: Set<BytePath> = []
         for (index, member) in members.enumerated() {

@@ -96,6 +96,7 @@ extension InboxWorker {
                 owe(error)
                 throw error
             }
+            if kept == nil { ImportInbox.removeEmptied(by: source.path, of: spec.path) }
             return kept
         }
     }
