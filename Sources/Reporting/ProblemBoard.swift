@@ -86,6 +86,13 @@ package struct ProblemBoard: Hashable, Sendable {
         return gone
     }
 
+    /// Has those that stop filing say how many photos wait now.
+    package mutating func count(waiting: Int) {
+        for (key, problem) in problems where problem.severity == .stopped {
+            problems[key]?.parameters[.count] = .count(waiting)
+        }
+    }
+
     /// All of them, shown or not, sorted as ``visible(at:)``.
     package var all: [Problem] { problems.values.sorted(by: Self.precedes) }
 

@@ -78,13 +78,12 @@ package enum ProblemCode: String, CaseIterable, Hashable, Comparable, Sendable {
 
 /// What the texts of a problem speak of. Which ones a code needs, its row tells.
 package enum ProblemParameter: String, CaseIterable, Hashable, Sendable {
-    case count, total, limit, needed, free, age, interval, next, path, inbox, name, reason, filesystem, sysctl
+    case count, total, limit, needed, age, interval, next, path, inbox, name, reason, filesystem, sysctl
 }
 
 /// A parameter's value; how it is written follows from what it is.
 package enum ProblemValue: Hashable, Sendable {
     case count(Int)
-    case bytes(UInt64)
     /// A length of time in seconds.
     case seconds(Int64)
     /// A moment, in seconds since 1970, shown as local time of day.

@@ -191,8 +191,11 @@ extension ProblemCode {
         switch self {
         case .libraryFull:
             ProblemRow(
-                .stopped, title: "library disk full: {path}, {free} free", effect: waiting,
-                action: "free {needed} there; filing resumes by itself", see: manual)
+                .stopped, title: "library disk full: {path}: {reason}", effect: waiting,
+                action: """
+                    make room there; if enough is free, its inodes (df -i {path'}) or a quota are used up. Filing \
+                    resumes by itself
+                    """, see: manual)
         case .libraryReadOnly:
             ProblemRow(
                 .stopped, title: "library cannot be written to: {path}: {reason}", effect: waiting,
@@ -291,8 +294,8 @@ extension ProblemCode {
                 action: "install that version again, or a newer one", see: manual)
         default:
             ProblemRow(
-                .stopped, title: "catalogue disk full: {path}, {free} free", effect: waiting,
-                action: "free {needed} there; filing resumes by itself", see: manual)
+                .stopped, title: "catalogue disk full: {path}", effect: waiting,
+                action: "make room there, some megabytes at least; filing resumes by itself", see: manual)
         }
     }
 

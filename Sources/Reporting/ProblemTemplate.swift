@@ -86,7 +86,6 @@ extension ProblemValue {
     func text(clock: LocalClock) -> String {
         switch self {
         case .count(let number): HumanText.count(number)
-        case .bytes(let number): HumanText.bytes(number)
         case .seconds(let number): HumanText.age(number)
         case .moment(let moment): clock.timeOfDay(moment)
         case .path(let path): path.escaped

@@ -27,7 +27,7 @@ struct ProblemDeskTests {
 
     @Test func theLibrarysProblemsExcludeEachOther() {
         let desk = desk
-        desk.symptom(.library(failure: .full))
+        desk.symptom(.library(failure: .full()))
         #expect(desk.rows(now: .now).map(\.code) == ["PI-402"])
         desk.symptom(.library(failure: .readOnly))
         #expect(desk.rows(now: .now).map(\.code) == ["PI-403"])
@@ -41,7 +41,7 @@ struct ProblemDeskTests {
         let desk = desk
         let count = Locked(0)
         desk.whenShown { count.withLock { $0 += 1 } }
-        for _ in 0..<3 { desk.symptom(.library(failure: .full)) }
+        for _ in 0..<3 { desk.symptom(.library(failure: .full())) }
         #expect(count.withLock { $0 } == 1)
         for _ in 0..<3 { desk.symptom(.library(failure: nil)) }
         #expect(count.withLock { $0 } == 2)

@@ -198,7 +198,7 @@ struct StorageTroubleTests {
         let troubled = try TroubledHouse(scratch.path, small: "library")
         await troubled.pipeline.start { _, _ in }
         try troubled.fill()
-        troubled.desk.symptom(.library(failure: .full))
+        troubled.desk.symptom(.library(failure: .full()))
         await troubled.pipeline.tryOut(troubled.desk.doubt)
         #expect(troubled.desk.rows(now: .now).map(\.code) == ["PI-402"])
         troubled.desk.symptom(.library(failure: nil))

@@ -5,7 +5,7 @@ import Testing
 
 struct ProblemTests {
     private static let values: [ProblemParameter: ProblemValue] = [
-        .count: .count(2), .total: .count(9), .limit: .count(8192), .needed: .count(1_048_576), .free: .bytes(0),
+        .count: .count(2), .total: .count(9), .limit: .count(8192), .needed: .count(1_048_576),
         .age: .seconds(840), .interval: .seconds(60), .next: .moment(0), .path: .path("/a/b"), .inbox: .text("card"),
         .name: .text("x"), .reason: .text("Input/output error"), .filesystem: .text("NFS"),
         .sysctl: .text("fs.inotify.max_user_watches=16384"),

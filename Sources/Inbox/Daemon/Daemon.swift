@@ -390,7 +390,11 @@ package actor Daemon {
             deferred: { key, reason, attempt, seconds in
                 log.deferred(key, reason: reason, attempt: attempt, seconds: seconds)
             },
-            symptom: { problems.symptom($0) },
+            symptom: { symptom in
+                let waiting = state.current.pipeline?.book.withLock { $0.arrivals.count }
+                if let waiting { problems.waiting.withLock { $0 = waiting } }
+                problems.symptom(symptom)
+            },
             activity: { activity in
                 try? service.status(state.capture().program.status)
                 if activity == .idle { log.logger.debug("nothing to do") }

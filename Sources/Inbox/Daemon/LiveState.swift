@@ -79,7 +79,7 @@ package final class LiveState: Sendable {
         let book = parts.pipeline?.book.withLock { $0 } ?? ArrivalBook()
         let watch = parts.watch?.snapshot()
         let log = sink.snapshot()
-        let board = problems.rows(now: now)
+        let board = problems.rows(now: now, waiting: book.arrivals.count)
         var counts = DaemonState.Counts()
         let subsystems = subsystems.map { DaemonState.Subsystem($0.snapshot(), now: now) }
         let inboxes = parts.settings.inboxes.map { inbox in

@@ -40,17 +40,20 @@ extension ProblemDesk {
     }
 
     private func library(_ failure: LibraryFailure?) {
-        let (path, free) = desk.withLock { desk in
-            let path = desk.settings?.library?.path ?? ""
-            return (path, desk.freeBytes[path] ?? 0)
-        }
+        let path = desk.withLock { $0.settings?.library?.path ?? "" }
         let waiting = waitingCount()
         let common: [ProblemParameter: ProblemValue] = [.path: .path(path), .count: .count(waiting)]
-        let needed: [ProblemParameter: ProblemValue] = [.free: .bytes(free), .needed: .bytes(200 << 20)]
         var rows: [ProblemCode: [ProblemParameter: ProblemValue]] = [:]
         switch failure {
         case nil: break
-        case .full: rows[.libraryFull] = common.merging(needed) { $1 }
+        case .full(let needed, let free):
+            let room = desk.withLock { desk in
+                if let free { desk.freeBytes[path] = free }
+                // A trial, which needs next to nothing, takes nothing back.
+                if let needed { desk.needed = needed }
+                return desk.room(at: path)
+            }
+            rows[.libraryFull] = common.merging([.reason: .text(room)]) { $1 }
         case .readOnly: rows[.libraryReadOnly] = common.merging([.reason: .text("it is read-only")]) { $1 }
         case .inputOutput: rows[.libraryFailing] = common.merging([.reason: .text("input/output error")]) { $1 }
         case .missing: rows[.libraryMissing] = common
@@ -59,7 +62,10 @@ extension ProblemDesk {
         case .unsuitable(let reason): rows[.libraryUnsuitable] = common.merging([.reason: .text(reason)]) { $1 }
         case .other(let reason): rows[.libraryReadOnly] = common.merging([.reason: .text(reason)]) { $1 }
         }
-        desk.withLock { $0.doubt.set(.library, failure != nil) }
+        desk.withLock { desk in
+            desk.doubt.set(.library, failure != nil)
+            if failure == nil { desk.needed = nil }
+        }
         setOne(
             of: [
                 .libraryFull, .libraryReadOnly, .libraryFailing, .libraryMissing, .libraryReplaced, .placeTaken,
@@ -91,8 +97,7 @@ extension ProblemDesk {
             let common: [ProblemParameter: ProblemValue] = [.path: .path(path), .count: .count(waitingCount())]
             switch error.code {
             case .replaced: rows[.catalogueReplaced] = common.merging([.reason: .text(error.message)]) { $1 }
-            case .diskFull:
-                rows[.catalogueFull] = common.merging([.free: .bytes(0), .needed: .bytes(200 << 20)]) { $1 }
+            case .diskFull: rows[.catalogueFull] = common
             // Transient, or of one photo alone: it says nothing of the rest.
             case .busy, .alreadyRecorded, .beingFiled, .pathTaken, .noSuchIntent: return
             default: rows[.catalogueDamaged] = common.merging([.reason: .text("\(error)")]) { $1 }

@@ -19,6 +19,8 @@ package final class ProblemDesk: Sendable {
         var kept: [String: Int] = [:]
         var hookFailures: [String: Int] = [:]
         var freeBytes: [BytePath: UInt64] = [:]
+        /// Bytes that the photo needed for which the library had no room.
+        var needed: UInt64?
         /// How many filed photos are not in the library as they were filed.
         var damaged = 0
         /// How far the library was read again; nil if it never was.
@@ -31,6 +33,14 @@ package final class ProblemDesk: Sendable {
         var isNested = false
         var nestingLooks = 0
         var settings: Settings?
+
+        /// What PI-402 tells of the library's room.
+        func room(at path: BytePath) -> String {
+            let needed = needed.map { "\(HumanText.bytes($0)) needed for a photo" }
+            let free = freeBytes[path].map { "\(HumanText.bytes($0)) free" }
+            let words = [needed, free].compactMap(\.self).joined(separator: ", ")
+            return words.isEmpty ? "no space left" : words
+        }
     }
 
     let desk = Locked(Desk())
@@ -106,9 +116,10 @@ package final class ProblemDesk: Sendable {
     /// What is old enough is told now; called at each tick of the watchdog.
     func review() { change { _, _ in } }
 
-    /// The rows for the state dump.
-    func rows(now: Moment) -> [DaemonState.Problem] {
-        let board = desk.withLock { $0.board }
+    /// The rows for the state dump, while so many photos wait.
+    func rows(now: Moment, waiting: Int? = nil) -> [DaemonState.Problem] {
+        var board = desk.withLock { $0.board }
+        if let waiting { board.count(waiting: waiting) }
         let seconds = now.wall.seconds
         let clock = LocalClock(offset: offsetOfLocalZone(seconds))
         let all: [(problem: Problem, cause: ProblemCode?)] =
@@ -129,7 +140,17 @@ package final class ProblemDesk: Sendable {
     /// has looked yet.
     var mayBeNested: Bool { desk.withLock { $0.isNested || $0.nestingLooks > 0 } }
 
-    func free(_ bytes: UInt64, at path: BytePath) { desk.withLock { $0.freeBytes[path] = bytes } }
+    func free(_ bytes: UInt64, at path: BytePath) {
+        desk.withLock { desk in
+            desk.freeBytes[path] = bytes
+            // Told as it is now, and not as it was when the first photo had no room.
+            guard path == desk.settings?.library?.path,
+                let told = desk.board.all.first(where: { $0.code == .libraryFull })
+            else { return }
+            let room = ProblemValue.text(desk.room(at: path))
+            desk.board.raise(.libraryFull, told.parameters.merging([.reason: room]) { $1 }, at: told.since)
+        }
+    }
 
     func freeBytes(of path: BytePath) -> Int? { desk.withLock { $0.freeBytes[path].map { Int(clamping: $0) } } }
 

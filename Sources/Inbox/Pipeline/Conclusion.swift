@@ -88,7 +88,9 @@ extension [Symptom] {
 
 /// How the library refuses.
 package enum LibraryFailure: Hashable, Sendable {
-    case full, readOnly, inputOutput, missing
+    case readOnly, inputOutput, missing
+    /// So many bytes were needed for a photo, and so many were free right after, as far as both are known.
+    case full(needed: UInt64? = nil, free: UInt64? = nil)
     /// Another directory lies at its path; says how that was seen.
     case replaced(String)
     /// Another daemon works there; says which.

@@ -32,7 +32,7 @@ extension InboxWorker {
         if case .sourceChanged(let how) = error.cause { return postponed("it changed while it was read: \(how)") }
         // Whatever was open may be what went away; it is opened anew at the next try.
         forgetRoots()
-        guard let failure = libraryFailure(error) else { return postponed("\(error)") }
+        guard let failure = libraryFailure(error, arrival.key.path) else { return postponed("\(error)") }
         return postponed("\(error)", [.library(failure: failure)])
     }
 
@@ -56,12 +56,15 @@ extension InboxWorker {
         owed.withLock { $0.owe(refusedBy: storage, because: "\(error)") }
     }
 
-    /// What `error` says of the library; nil where it is about the source.
-    func libraryFailure(_ error: FilingError) -> LibraryFailure? {
+    /// What `error` says of the library; nil where it is about the source, which lies at `path` of the inbox.
+    func libraryFailure(_ error: FilingError, _ path: BytePath? = nil) -> LibraryFailure? {
         // The library takes what others put there just now.
         if error.side == .source || error.cause == .noFreeName { return nil }
         switch error.kind {
-        case .noSpace: return .full
+        case .noSpace:
+            let size = path.flatMap { try? FileStatus(at: spec.path.appending($0)) }?.identity.size
+            let status = try? FileSystemStatus(of: openDirectory(places.library))
+            return .full(needed: size.map { $0 + places.minFree }, free: status?.available)
         case .readOnly: return .readOnly
         case .inputOutput, .damagedCopy: return .inputOutput
         case .unsuitableFileSystem: return .unsuitable("\(error.cause)")
