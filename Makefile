@@ -28,7 +28,7 @@ release := .build/release
     install uninstall clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | sort | column -t -s "$$(printf '\t')"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | column -t -s "$$(printf '\t')"
 
 deps: ## say which system libraries are missing and install them (asks first on a terminal); FACES=1 with OpenCV
 	@scripts/deps build $(FACES:1=faces)
@@ -110,50 +110,6 @@ man: build ## write docs/man anew, after a key, a problem or an option was added
 	    done; } < /dev/null | .build/debug/manual photoinbox.1 > docs/man/photoinbox.1
 	.build/debug/photoinbox watch --help < /dev/null | .build/debug/manual photoinbox-watch.1 > docs/man/photoinbox-watch.1
 
-bench: release ## measure, beside the peers that are installed, and print ratios
-	@scripts/deps build bench
-	scripts/bench
-
-campaign-overflow: release ## storms of files while the watcher is stopped: ROUNDS of FILES, or STORM=1 for a million
-	scripts/campaign-overflow $(if $(STORM),--storm,$(ROUNDS:%=--rounds %) $(FILES:%=--files %)) $(SEED:%=--seed %)
-
-campaign-kill: release ## SIGKILL at every system call of each scenario, and of recovery: SCENARIO, SEED
-	Campaigns/kill_at_every_syscall.py $(SCENARIO:%=--scenario %) $(SEED:%=--seed %)
-
-campaign-random-kill: release ## SIGKILL at random moments under load: TRIALS (10,000), SEED
-	Campaigns/random_kill.py $(TRIALS:%=--trials %) $(SEED:%=--seed %)
-
-campaign-errno: release ## each errno at the Nth system call, once and lasting: FAULTS (2,000), SEED
-	Campaigns/each_errno.py $(FAULTS:%=--faults %) $(SEED:%=--seed %)
-
-campaign-power: release ## power cuts of ext4 in three journal modes, as root: CYCLES (2,100), SEED
-	Campaigns/power.py $(CYCLES:%=--cycles %) $(SEED:%=--seed %)
-
-campaign-full-disk: release ## small disks filled and freed under load, as root: ROUNDS (200), SEED
-	Campaigns/fulldisk.py $(ROUNDS:%=--rounds %) $(SEED:%=--seed %)
-
-campaign-race: release ## names, links and directories swapped while photos are filed, as root: SWAPS (100,000), SEED
-	Campaigns/race.py $(SWAPS:%=--swaps %) $(SEED:%=--seed %)
-
-campaign-writers: release ## slow and hostile writers of every style, and pictures that were cut: ROUNDS (20), CUTS (40,000), SEED
-	swift build -c release --static-swift-stdlib --product filing-probe
-	Campaigns/writers.py $(ROUNDS:%=--rounds %) $(CUTS:%=--cuts %) $(SEED:%=--seed %)
-
-campaign-imports: release ## imports cancelled at random moments and begun again: CANCELLATIONS (100), SEED
-	Campaigns/cancelled_imports.py $(CANCELLATIONS:%=--cancellations %) $(SEED:%=--seed %)
-
-campaign-places: release ## random worlds of disks and mounts, random acts of people, as root: WORLDS, ACTS, SEED
-	Campaigns/places.py $(WORLDS:%=--worlds %) $(ACTS:%=--acts %) $(SEED:%=--seed %)
-
-campaign-mutants: release ## mutants of pictures, through decoders and the daemon: MUTANTS (100,000), PICTURES, SEED
-	Campaigns/mutants.py $(MUTANTS:%=--mutants %) $(PICTURES:%=--pictures %) $(SEED:%=--seed %)
-
-campaign-service: release ## journald and the daemon killed under load in a booted systemd, as root: CYCLES (500), SEED
-	Campaigns/service.py $(CYCLES:%=--cycles %) $(SEED:%=--seed %)
-
-campaign-seeded-bugs: ## faults put into a copy of the source, which the campaigns must catch: BUG
-	Campaigns/seeded_bugs.py $(BUG:%=--bug %)
-
 run: release ## build and start in the foreground: drop photos into ./inbox, find them in ./library
 	@mkdir -p inbox library
 	@exec $(release)/photoinboxd --inbox inbox --library library --state .photo-inbox
@@ -214,3 +170,47 @@ uninstall: ## remove what install put there; configuration, catalogue and photos
 
 clean: ## remove what was built; never a photo
 	rm -rf .build .build-tsan .build-release-tests
+
+bench: release ## measure, beside the peers that are installed, and print ratios
+	@scripts/deps build bench
+	scripts/bench
+
+campaign-overflow: release ## storms of files while the watcher is stopped: ROUNDS of FILES, or STORM=1 for a million
+	scripts/campaign-overflow $(if $(STORM),--storm,$(ROUNDS:%=--rounds %) $(FILES:%=--files %)) $(SEED:%=--seed %)
+
+campaign-kill: release ## SIGKILL at every system call of each scenario, and of recovery: SCENARIO, SEED
+	Campaigns/kill_at_every_syscall.py $(SCENARIO:%=--scenario %) $(SEED:%=--seed %)
+
+campaign-random-kill: release ## SIGKILL at random moments under load: TRIALS (10,000), SEED
+	Campaigns/random_kill.py $(TRIALS:%=--trials %) $(SEED:%=--seed %)
+
+campaign-errno: release ## each errno at the Nth system call, once and lasting: FAULTS (2,000), SEED
+	Campaigns/each_errno.py $(FAULTS:%=--faults %) $(SEED:%=--seed %)
+
+campaign-power: release ## power cuts of ext4 in three journal modes, as root: CYCLES (2,100), SEED
+	Campaigns/power.py $(CYCLES:%=--cycles %) $(SEED:%=--seed %)
+
+campaign-full-disk: release ## small disks filled and freed under load, as root: ROUNDS (200), SEED
+	Campaigns/fulldisk.py $(ROUNDS:%=--rounds %) $(SEED:%=--seed %)
+
+campaign-race: release ## names, links and directories swapped while photos are filed, as root: SWAPS (100,000), SEED
+	Campaigns/race.py $(SWAPS:%=--swaps %) $(SEED:%=--seed %)
+
+campaign-writers: release ## slow and hostile writers of every style, and pictures that were cut: ROUNDS (20), CUTS (40,000), SEED
+	swift build -c release --static-swift-stdlib --product filing-probe
+	Campaigns/writers.py $(ROUNDS:%=--rounds %) $(CUTS:%=--cuts %) $(SEED:%=--seed %)
+
+campaign-imports: release ## imports cancelled at random moments and begun again: CANCELLATIONS (100), SEED
+	Campaigns/cancelled_imports.py $(CANCELLATIONS:%=--cancellations %) $(SEED:%=--seed %)
+
+campaign-places: release ## random worlds of disks and mounts, random acts of people, as root: WORLDS, ACTS, SEED
+	Campaigns/places.py $(WORLDS:%=--worlds %) $(ACTS:%=--acts %) $(SEED:%=--seed %)
+
+campaign-mutants: release ## mutants of pictures, through decoders and the daemon: MUTANTS (100,000), PICTURES, SEED
+	Campaigns/mutants.py $(MUTANTS:%=--mutants %) $(PICTURES:%=--pictures %) $(SEED:%=--seed %)
+
+campaign-service: release ## journald and the daemon killed under load in a booted systemd, as root: CYCLES (500), SEED
+	Campaigns/service.py $(CYCLES:%=--cycles %) $(SEED:%=--seed %)
+
+campaign-seeded-bugs: ## faults put into a copy of the source, which the campaigns must catch: BUG
+	Campaigns/seeded_bugs.py $(BUG:%=--bug %)

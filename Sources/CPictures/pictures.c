@@ -43,6 +43,14 @@ int cpictures_start(void) {
     return 0;
 }
 
+int cpictures_finds_faces(void) {
+#ifdef PHOTOINBOX_FACES
+    return 1;
+#else
+    return 0;
+#endif
+}
+
 void cpictures_take_message(char *text, size_t size) {
     g_strlcpy(text, vips_error_buffer(), size);
     vips_error_clear();

@@ -11,6 +11,9 @@ package struct ThumbnailMaker: PictureMaker {
 
     package init() {}
 
+    /// Whether googly eyes can be drawn.
+    package static var findsFaces: Bool { cpictures_finds_faces() != 0 }
+
     package mutating func prepare() throws {
         status = try? HeldDescriptor(openDirectory("/proc/self").openBeneath("statm", .read))
         guard cpictures_start() == 0 else { throw LibraryFailure(reason: Self.message) }

@@ -36,6 +36,7 @@ package enum ProblemCode: String, CaseIterable, Hashable, Comparable, Sendable {
     case decoderUnavailable = "PI-110"
     case decoderUnconfined = "PI-111"
     case metricsUnwritable = "PI-112"
+    case decoderWithoutFaces = "PI-113"
 
     case inboxPolled = "PI-201"
     case watchLimit = "PI-202"

@@ -55,7 +55,7 @@ extension ProblemCode {
         case .inboxPolled, .watchLimit, .inboxMissing, .inboxGone, .directoryUnreadable, .inboxStalled, .sourceKept,
             .eventsMissed, .inboxPaused, .cardIncomplete, .downloadsWait, .inboxTaken:
             inboxRow
-        case .decoderUnavailable, .decoderUnconfined, .metricsUnwritable: daemonRow
+        case .decoderUnavailable, .decoderUnconfined, .metricsUnwritable, .decoderWithoutFaces: daemonRow
         case .photosDeferred, .photosQuarantined: photoRow
         case .libraryMissing, .libraryFull, .libraryReadOnly, .libraryFailing, .libraryStalled,
             .libraryReplaced, .libraryDamaged, .placeTaken, .photosElsewhere, .placesNested, .photosUnrecorded,

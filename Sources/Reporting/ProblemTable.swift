@@ -48,7 +48,7 @@ extension ProblemCode {
                 ])
         case .decoderUnavailable:
             ProblemRow(
-                .warning, title: "no thumbnails are made, since no photo can be decoded: {reason}",
+                .warning, title: "no thumbnails are made: {reason}",
                 effect: "photos are filed all the same, and get theirs when it works again",
                 action: "photoinbox thumbs says more; to do without, set enabled = \"no\" under [pictures]", see: manual
             )
@@ -64,6 +64,14 @@ extension ProblemCode {
                 action: """
                     let photoinboxd write to that directory: by its owner or mode, and for the service with \
                     ReadWritePaths= in systemctl edit photoinboxd
+                    """, see: manual)
+        case .decoderWithoutFaces:
+            ProblemRow(
+                .notice, title: "no googly eyes are drawn: {path} was built without face detection",
+                effect: "photos are filed, and get their other renditions",
+                action: """
+                    build it with FACES=1, then photoinbox thumbs --rebuild; or take "googly" out of renditions in the \
+                    configuration
                     """, see: manual)
         case .noInboxes:
             ProblemRow(

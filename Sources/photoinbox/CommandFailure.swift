@@ -1,4 +1,5 @@
 import Catalogue
+import Decoding
 import FileValues
 import LinuxKernel
 import Reporting
@@ -60,6 +61,25 @@ extension CommandFailure {
         }
     }
 
+    /// Why no pictures can be made.
+    init(_ trouble: DecoderTrouble) {
+        switch trouble {
+        case .cannotBeKept(let error) where [.permissionDenied, .notPermitted].contains(error.code):
+            self.init(.permission, "you may not write thumbnails", action: Self.asOwner)
+        case .cannotBeKept: self.init(.failed, "\(trouble)")
+        case .cannotStart, .cannotBeConfined, .stopped:
+            self.init(
+                .unavailable, "\(trouble)",
+                action: "See confinement and decoder under [pictures] in photoinbox.toml(5).")
+        }
+    }
+
+    static func mayNotChange(_ catalogue: BytePath) -> CommandFailure {
+        CommandFailure(.permission, "you may not change the catalogue \(catalogue)", action: asOwner)
+    }
+
+    private static let asOwner = "Use sudo, or run this as the daemon's user."
+
     /// A catalogue's failure.
     init(_ error: CatalogueError, path: String) {
         switch error.code {
@@ -70,10 +90,7 @@ extension CommandFailure {
         case .permission:
             self.init(
                 .permission, "you may not read the catalogue \(path)", action: permissionAdvice(for: BytePath(path)))
-        case .readOnly:
-            self.init(
-                .permission, "you may not change the catalogue \(path)",
-                action: "Use sudo, or run this as the daemon's user.")
+        case .readOnly: self = .mayNotChange(BytePath(path))
         case .newerSchema:
             self.init(
                 .failed, "the catalogue \(path) was written by a newer photoinboxd",

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Reporting
 
-/// Help: `-h` fits a screen, `--help` teaches, examples first.
+/// Help: `-h` is short, a line for each option or command; `--help` teaches, examples first.
 struct HelpText {
     let text: String
 

@@ -97,7 +97,7 @@ struct PhotoInboxDaemon: ParsableCommand {
             SEE ALSO
               photoinbox(1), photoinbox.toml(5)
             """,
-        version: productVersion)
+        version: "photoinboxd \(productVersion)")
 
     @Option(name: .long, help: ArgumentHelp("The configuration file.", valueName: "file"))
     var config: String?
@@ -214,6 +214,9 @@ struct PhotoInboxDaemon: ParsableCommand {
         }
         for warning in loaded.warnings { Self.tell("\(warning)") }
         if check {
+            if let decoder = ThumbnailWork(loaded.settings, state: loaded.settings.state).programWithoutFaces {
+                Self.tell("renditions: no googly eyes are drawn: \(decoder) was built without face detection")
+            }
             let words = checker.map { ", as \($0) sees it, the user of the service" } ?? ""
             print("\(options.effectiveFile?.escaped ?? "the configuration"): good\(words)")
             Self.end(EX_OK)

@@ -79,6 +79,53 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
+        @Test(
+            "Who may read and not write is told so by what writes",
+            .enabled(if: getuid() == 0, "skipped: needs root"))
+        func mayOnlyRead() async throws {
+            let house = try House()
+            let daemon = try await house.start()
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try await daemon.line(holding: "filed inbox/a.jpg")
+            try write(Data("path,title\ninbox/a.jpg,Harbour\n".utf8), to: house.path("a.csv"))
+            try runProgram(["/bin/chmod", "-R", "o+rX", house.root])
+            let nobody = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+            try runProgram(["/bin/chmod", "o+w", house.outside])
+            for (command, words) in [
+                (["import-csv", "--rejects", house.path("outside/r"), house.path("a.csv")], "not change the catal"),
+                (["thumbs"], "not write thumbnails"),
+                (["sheet", "-o", house.path("outside/sheet.jpg")], "not write thumbnails"),
+            ] {
+                let program = try RunningProgram(
+                    nobody + [BuiltPrograms.path("photoinbox")] + command + ["--state", house.path("st")])
+                #expect(try await program.ending(within: 60) == .status(77), "\(command): \(program.lines)")
+                #expect(program.lines.contains { $0.contains("you may \(words)") }, "\(command): \(program.lines)")
+            }
+            try await daemon.stop()
+        }
+
+        @Test("list pages on a terminal, but not with --no-pager; --version names the program")
+        func paged() async throws {
+            let house = try House()
+            let daemon = try await house.start()
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try await daemon.line(holding: "filed inbox/a.jpg")
+            for (options, isPaged) in [([], true), (["--no-pager"], false)] {
+                let terminal = try PseudoTerminal(
+                    [BuiltPrograms.path("photoinbox"), "list", "--state", house.path("st")] + options,
+                    environment: ["TERM": "xterm", "PHOTOINBOX_PAGER": "sed 's/^/paged /'"], columns: 200)
+                try await terminal.wait(for: "\(Photos.day)/a.jpg")
+                #expect(try await terminal.ending() == .status(0))
+                #expect(terminal.text.contains("paged") == isPaged, "\(terminal.text)")
+            }
+            try await daemon.stop()
+            for name in ["photoinboxd", "photoinbox"] {
+                let program = try RunningProgram([BuiltPrograms.path(name), "--version"])
+                #expect(try await program.ending(within: 60) == .status(0))
+                #expect(program.lines == ["\(name) \(productVersion)"])
+            }
+        }
+
         @Test("A second daemon on the same state directory is refused, and harms nothing")
         func secondDaemon() async throws {
             let house = try House()

@@ -311,7 +311,7 @@ extension EndToEnd {
                 #expect(try await run(house, card: wrong).status == 64, "\(wrong)")
             }
             #expect(try await run(house, card: house.path("nowhere")).status == 1)
-            #expect(try await run(house, "--inbox", "phones").status == 64)
+            #expect(try await run(house, "--inbox", "phones").status == 4)
             #expect(house.files(in: house.inbox).isEmpty)
         }
 

@@ -95,6 +95,26 @@ extension EndToEnd {
             #expect(answer.status == 0, "\(answer.lines)")
         }
 
+        @Test(
+            "Googly eyes that the decoder cannot draw are told by --check, and as a notice",
+            .enabled(if: !findsFaces, "skipped: this decoder finds faces"))
+        func withoutFaces() async throws {
+            let house = try House()
+            let wanted = Self.configuration.replacing("\"tilt-shift\"", with: "\"googly\"")
+            try house.configure(wanted)
+            let check = try house.launch(["--check", "--config", house.path("photoinbox.toml")])
+            #expect(try await check.ending(within: 60) == .status(0))
+            #expect(check.lines.contains { $0.contains("built without face detection") }, "\(check.lines)")
+            let daemon = try await house.start(configuration: wanted, telling: ["PI-113"])
+            try house.configure(Self.configuration)
+            daemon.signal(SIGHUP)
+            try await daemon.line(holding: "PI-113 is over")
+            try await daemon.stop()
+        }
+
+        private static let findsFaces =
+            (try? runProgram([BuiltPrograms.path("photoinbox-decoder"), "--finds-faces"])) != nil
+
         @Test("A catalogue that was made anew is told again what its photos look like, from what is there")
         func rebuilt() async throws {
             let house = try House()

@@ -55,6 +55,9 @@ int cpictures_make(int fd, int is_raw, const struct cpictures_limits *limits, in
 int cpictures_tilt_shift(int fd, const struct cpictures_limits *limits, int quality, struct cpictures_part *part,
                          struct cpictures_facts *facts);
 
+/* Whether this build finds faces. */
+int cpictures_finds_faces(void);
+
 /* Lays googly eyes over each pair of eyes of a rendition of our own; CPICTURES_UNSUPPORTED in a build without faces. */
 int cpictures_googly(int fd, const struct cpictures_limits *limits, int quality, struct cpictures_part *part,
                      struct cpictures_facts *facts);

@@ -17,13 +17,16 @@ package enum DecoderTrouble: Error, Hashable, Sendable, CustomStringConvertible 
     case cannotStart(reason: String)
     /// It starts and cannot be confined, though it has to be.
     case cannotBeConfined(gaps: String)
+    /// What it makes cannot be written to the state directory.
+    case cannotBeKept(SystemCallError)
     /// This client was stopped.
     case stopped
 
     package var description: String {
         switch self {
-        case .cannotStart(let reason): reason
-        case .cannotBeConfined(let gaps): "it cannot be confined: \(gaps)"
+        case .cannotStart(let reason): "no photo can be decoded: \(reason)"
+        case .cannotBeConfined(let gaps): "no photo can be decoded: it cannot be confined: \(gaps)"
+        case .cannotBeKept(let error): "the pictures cannot be kept: \(error)"
         case .stopped: "stopped"
         }
     }

@@ -199,7 +199,7 @@ extension LinkDesk {
             words.append("it stays, as all files of that inbox do")
         }
         return result(
-            item, .done, words.joined(separator: "; "), addresses: order.addresses.count,
+            item, .done, words.joined(separator: "; "), addresses: order.addresses.count + order.refusals.count,
             arrived: progress?.arrived ?? 0, failed: failed.count + order.refusals.count)
     }
 

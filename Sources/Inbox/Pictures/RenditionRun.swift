@@ -124,9 +124,11 @@ struct RenditionRun {
             }
             try failed(&self, reason)
             return .failed(reason)
-        } catch {
+        } catch let error as SystemCallError {
             // The state directory's trouble: full, or read-only.
-            return .unavailable(.cannotStart(reason: "the pictures cannot be kept: \(error)"))
+            return .unavailable(.cannotBeKept(error))
+        } catch {
+            return .unavailable(.cannotStart(reason: "\(error)"))
         }
     }
 

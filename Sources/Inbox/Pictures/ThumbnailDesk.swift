@@ -82,6 +82,7 @@ actor ThumbnailDesk {
             mark = "\(next.key) \(Self.identity(ofCatalogue: catalogue.path))"
             done = next.store.doneUpTo(mark)
             (newest, earlier, page) = (done, .max, [])
+            problems.set(.decoderWithoutFaces, next.programWithoutFaces.map { [.path: .path($0)] })
             resume()
         } catch {
             trouble(.cannotStart(reason: "\(error)"))
@@ -103,6 +104,7 @@ actor ThumbnailDesk {
         counts.withLock { $0.clients = [] }
         problems.set(.decoderUnavailable, nil)
         problems.set(.decoderUnconfined, nil)
+        problems.set(.decoderWithoutFaces, nil)
     }
 
     /// A photo was filed; from any thread.

@@ -71,8 +71,19 @@ package struct ThumbnailWork: Hashable, Sendable {
     /// So many decoders at most where the configuration names no number: each may take half a gigabyte.
     private static let mostUnasked = 4
 
+    private var program: BytePath { settings.decoder ?? Self.standardProgram }
+
+    /// The decoder, where googly eyes are wanted and it says that it was built without faces. Waits for it.
+    package var programWithoutFaces: BytePath? {
+        guard settings.isEnabled, renditions.keys.contains(where: { kinds(for: $0).contains(.googly) }),
+            let exit = try? ChildProcess.spawn(program, ["--finds-faces"], error: .null).wait(),
+            exit == .exited(status: 1)
+        else { return nil }
+        return program
+    }
+
     private func client() throws -> DecoderClient {
-        var options = DecoderClient.Options(program: settings.decoder ?? Self.standardProgram)
+        var options = DecoderClient.Options(program: program)
         options.isConfinementRequired = settings.isConfinementRequired
         options.deadline = settings.time.duration
         return try DecoderClient(options, queue: MonitorQueue(label: "photo-inbox.decoder"))

@@ -38,7 +38,10 @@ struct ConfigCommand: ParsableCommand {
         guard let settings = try Places(places).settings else {
             throw CommandFailure(
                 .configuration, "a state directory tells nothing of the configuration",
-                action: "Name the daemon's configuration with --config.")
+                action: """
+                    Name the daemon's configuration with --config; for one that was started with flags: \
+                    ps -o args -C photoinboxd
+                    """)
         }
         let found = settings.effective.filter { setting in
             let isMeant = key.map { setting.key == $0 || setting.key.hasPrefix("\($0).") } ?? true

@@ -21,6 +21,7 @@ struct ListCommand: ParsableCommand {
         Without --outcome, photos that are in the library are listed; with it, what became of files that came:
         filed, duplicate, quarantined, ignored, withdrawn. Of those that were quarantined, it lists what waits still.
         NUMBER is what "show", "undo", "release" and "discard" take.
+        What its name or kind alone rules out (.part, links) is not recorded; "photoinbox status" counts it as ignored.
         --since takes a span (90s, 15m, 2h, 7d), yesterday, a date (2026-11-21) or a time (2026-11-21T14:07).
 
         EXIT STATUS:
@@ -32,6 +33,7 @@ struct ListCommand: ParsableCommand {
 
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
+    @OptionGroup var pager: PagerOption
 
     @Option(help: "Only those that came to this inbox.")
     var inbox: String?
@@ -71,7 +73,7 @@ struct ListCommand: ParsableCommand {
         if output.json {
             try printOut(JSONValue.document([JSONField(name, .array(rows))]).compact + "\n")
         } else if !rows.isEmpty {
-            try printOut(table().rendered(Terminal.style(output.color)))
+            try pager.print(table().rendered(Terminal.style(output.color)))
         } else {
             printRemark("nothing matches")
         }

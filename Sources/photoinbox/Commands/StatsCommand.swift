@@ -17,6 +17,7 @@ struct StatsCommand: ParsableCommand {
           photoinbox stats --since 1d --json | jq '.total.filed'
 
         Days are those of the local time. SIZE is what was filed. --since takes a span (2h, 7d), a date or a time.
+        What its name or kind alone rules out (.part, links) is not recorded; "photoinbox status" counts it as ignored.
 
         EXIT STATUS:
           0   something is counted

@@ -78,13 +78,18 @@ struct Places {
         guard let text = String(validating: catalogue.bytes, as: UTF8.self) else {
             throw CommandFailure(.failed, "\(catalogue): the catalogue's path must be UTF-8")
         }
-        do throws(CatalogueError) {
-            // One that is not there is not made here: a wrong --state would look like an empty library.
-            let reading = try Catalogue.openForReading(text)
-            guard forRepair else { return reading }
-            reading.close()
-            return try Catalogue.openForRepair(text)
-        } catch { throw CommandFailure(error, path: catalogue.escaped) }
+        // One that is not there is not made here: a wrong --state would look like an empty library.
+        let reading: Catalogue
+        do throws(CatalogueError) { reading = try Catalogue.openForReading(text) } catch {
+            throw CommandFailure(error, path: catalogue.escaped)
+        }
+        guard forRepair else { return reading }
+        reading.close()
+        do throws(CatalogueError) { return try Catalogue.openForRepair(text) } catch {
+            // What this user may not do is to write, since reading went well.
+            let isForbidden = error.code == .permission
+            throw isForbidden ? .mayNotChange(catalogue) : CommandFailure(error, path: catalogue.escaped)
+        }
     }
 
     private static func rough(_ named: BytePath?) -> Settings? {

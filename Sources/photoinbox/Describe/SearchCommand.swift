@@ -33,6 +33,7 @@ struct SearchCommand: ParsableCommand {
 
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
+    @OptionGroup var pager: PagerOption
 
     @Option(help: "Taken at this time or later.")
     var from: String?
@@ -113,7 +114,8 @@ struct SearchCommand: ParsableCommand {
         } else if hits.isEmpty {
             printRemark("nothing matches")
         } else {
-            try printOut((outcome == nil ? photos(hits) : outcomes(hits, now)).rendered(Terminal.style(output.color)))
+            let table = outcome == nil ? photos(hits) : outcomes(hits, now)
+            try pager.print(table.rendered(Terminal.style(output.color)))
         }
         if hits.isEmpty { throw CommandEnd(status: .noMatch) }
     }

@@ -34,6 +34,7 @@ struct FetchCommand: ParsableCommand {
         EXIT STATUS:
           0   all have arrived
           3   some have not, or were cancelled
+          4   no such inbox
           64, 69, 77, 78: see photoinbox --help
         """
 

@@ -37,6 +37,7 @@ struct ImportCommand: ParsableCommand {
         EXIT STATUS:
           0   all photos of DIR are in the inbox or filed
           3   some are not, or the run was stopped
+          4   no such inbox
           75  another run imports from there
           64, 77, 78: see photoinbox --help
         """

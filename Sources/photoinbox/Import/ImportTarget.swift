@@ -80,7 +80,7 @@ extension KnownPlaces {
         if let name {
             if let found = inboxes.first(where: { $0.name == name }) { return found }
             throw CommandFailure(
-                .usage, "there is no inbox \(name)", action: names.isEmpty ? nil : "Inboxes: \(names).")
+                .noMatch, "there is no inbox \(name)", action: names.isEmpty ? nil : "Inboxes: \(names).")
         }
         guard let first = inboxes.first else {
             throw CommandFailure(

@@ -148,9 +148,7 @@ private struct ThumbsRun {
             try tell(photo.photo, reason)
         case .unavailable(let trouble):
             display.clear()
-            throw CommandFailure(
-                .unavailable, "no photo can be decoded: \(trouble)",
-                action: "See confinement and decoder under [pictures] in photoinbox.toml(5).")
+            throw CommandFailure(trouble)
         }
     }
 

@@ -55,7 +55,7 @@ func printLine(_ word: String, _ text: String) throws {
 }
 
 /// What lets this user use what belongs to `path`, which may not be seen itself: to join its group, where that has a name
-/// and is not root's.
+/// and is not root's, and this user is not in it already.
 func permissionAdvice(for path: BytePath) -> String {
     var place = path
     var status = try? FileStatus(at: place)
@@ -63,9 +63,17 @@ func permissionAdvice(for path: BytePath) -> String {
         place = place.parent
         status = try? FileStatus(at: place)
     }
-    guard let group = status?.group, group != 0, let name = groupName(group) else { return "Use sudo." }
+    guard let group = status?.group, group != 0, !isMember(of: group), let name = groupName(group) else {
+        return "Use sudo."
+    }
     let user = userName(getuid()) ?? "$USER"
     return "Use sudo, or join its group: sudo adduser \(user) \(name), then log in again."
+}
+
+private func isMember(of group: UInt32) -> Bool {
+    var groups = [gid_t](repeating: 0, count: Int(NGROUPS_MAX))
+    let count = getgroups(Int32(groups.count), &groups)
+    return getegid() == group || groups.prefix(Int(max(0, count))).contains(group)
 }
 
 /// Prints to standard output at once; what cannot be written ends the command.

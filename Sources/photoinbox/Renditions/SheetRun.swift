@@ -64,7 +64,7 @@ struct SheetRun {
             requireLibrary = nil
             let work = work
             let made = waitFor { await work.make(photo, known: [], by: client) }
-            if case .unavailable(let trouble) = made.result { throw Self.unavailable(trouble) }
+            if case .unavailable(let trouble) = made.result { throw CommandFailure(trouble) }
         }
         guard work.store.has(hash, word) else { return [] }
         do throws(SystemCallError) {
@@ -101,15 +101,9 @@ struct SheetRun {
         case .refused(let refusal):
             throw CommandFailure(.failed, "the page could not be made: \(shown(refusal.reason))")
         case .fatal(let reason): throw CommandFailure(.failed, "the page could not be made: \(shown(reason))")
-        case .unavailable(let trouble): throw Self.unavailable(trouble)
+        case .unavailable(let trouble): throw CommandFailure(trouble)
         }
         throw CommandFailure(.failed, "the decoder sent no page")
-    }
-
-    private static func unavailable(_ trouble: DecoderTrouble) -> CommandFailure {
-        CommandFailure(
-            .unavailable, "no photo can be decoded: \(trouble)",
-            action: "See confinement and decoder under [pictures] in photoinbox.toml(5).")
     }
 
     /// When it was taken, to the minute; else when it was filed.

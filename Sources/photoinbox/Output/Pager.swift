@@ -1,0 +1,25 @@
+import ArgumentParser
+import Glibc
+
+/// Whether what is long is shown page by page.
+struct PagerOption: ParsableArguments {
+    @Flag(name: .customLong("no-pager"), help: "Without $PHOTOINBOX_PAGER, $PAGER or less, which a terminal gets else.")
+    var isOff = false
+
+    /// Prints `text`, on a terminal through the pager, as git(1) does.
+    func print(_ text: String) throws {
+        let own = Terminal.variable("PHOTOINBOX_PAGER") ?? Terminal.variable("PAGER") ?? "less"
+        guard !isOff, Terminal.isOutput, Terminal.variable("TERM") != "dumb", !["", "cat"].contains(own) else {
+            return try printOut(text)
+        }
+        // It ends at once if one screen holds all, leaves colours alone, and the text on the screen.
+        setenv("LESS", "FRX", 0)
+        setenv("LV", "-c", 0)
+        // Ctrl-C is the pager's while it runs.
+        signal(SIGINT, SIG_IGN)
+        guard let pager = popen("trap - INT; exec \(own)", "w") else { return try printOut(text) }
+        fputs(text, pager)
+        // The shell did not find it.
+        if pclose(pager) == 127 << 8 { try printOut(text) }
+    }
+}
