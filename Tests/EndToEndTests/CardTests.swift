@@ -126,15 +126,16 @@ extension EndToEnd {
                 mount --bind stage media/EOS
                 """)
             try await daemon.line(holding: "media/EOS is no card")
+            try await takeOut(daemon, house)
             try await inside(
-                daemon, house,
-                "umount media/EOS; mv stage/photos stage/real; ln -s real stage/DCIM; mount --bind stage media/EOS")
+                daemon, house, "mv stage/photos stage/real; ln -s real stage/DCIM; mount --bind stage media/EOS")
             try await daemon.line(holding: "media/EOS is no card")
             // A disk of ours: a part of it is mounted in an inbox.
+            try await takeOut(daemon, house)
             try await inside(
                 daemon, house,
                 """
-                umount media/EOS; rm stage/DCIM; cp -a card/DCIM stage; mkdir stage/ours inbox/ours
+                rm stage/DCIM; cp -a card/DCIM stage; mkdir stage/ours inbox/ours
                 mount --bind stage/ours inbox/ours; mount --bind stage media/EOS
                 """)
             try await daemon.line(holding: "media/EOS is no card")
