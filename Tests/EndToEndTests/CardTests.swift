@@ -192,7 +192,7 @@ extension EndToEnd {
 
         /// Waits until so many photos are filed.
         private func library(of house: House, _ daemon: RunningProgram, has count: Int) async throws {
-            let limit = ContinuousClock.now + .seconds(60)
+            let limit = ContinuousClock.now + .seconds(60 * slowness)
             while house.files(in: house.library).count < count, ContinuousClock.now < limit {
                 _ = try await house.state(of: daemon)
             }

@@ -54,7 +54,7 @@ extension House {
     }
 
     /// A connection to the daemon's control socket that the test reads and writes itself.
-    func connection(patience: Duration = .seconds(30)) throws -> OwnedDescriptor {
+    func connection(patience: Duration = .seconds(30 * slowness)) throws -> OwnedDescriptor {
         try connect(to: BytePath(path("st/run/control")), patience: patience)
     }
 

@@ -119,7 +119,7 @@ extension EndToEnd {
             for client in deaf {
                 var buffer = [UInt8](repeating: 0, count: 1 << 16)
                 var event = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
-                while poll(&event, 1, 60_000) == 1, recv(client, &buffer, buffer.count, 0) > 0 {}
+                while poll(&event, 1, Int32(60_000 * slowness)) == 1, recv(client, &buffer, buffer.count, 0) > 0 {}
                 close(client)
             }
             try await daemon.stop()

@@ -81,7 +81,7 @@ extension EndToEnd {
             try await daemon.lines(holding: ["filed card/after.jpg", "PI-206 is over for card"])
             state = try await house.state(of: daemon)
             // What else was told of it meanwhile is over with the watchdog's next ticks.
-            let limit = ContinuousClock.now + .seconds(60)
+            let limit = ContinuousClock.now + .seconds(60 * slowness)
             while !state.problems.isEmpty, ContinuousClock.now < limit { state = try await house.state(of: daemon) }
             #expect(state.problems.isEmpty && state.inboxes.allSatisfy { $0.verdict == "live" })
             #expect(state.inboxes.first { $0.name == "card" }?.counts.withdrawn == 0)

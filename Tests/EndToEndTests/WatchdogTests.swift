@@ -44,7 +44,7 @@ private final class NotifyReceiver: Sendable {
         try await aside { [self] in
             while true {
                 var question = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-                let ready = try systemCall("poll") { poll(&question, 1, 30_000) }
+                let ready = try systemCall("poll") { poll(&question, 1, Int32(30_000 * slowness)) }
                 guard ready == 1 else {
                     throw SystemCallError("poll for a ping", .timedOut)
                 }

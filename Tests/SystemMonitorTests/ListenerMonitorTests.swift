@@ -70,7 +70,7 @@ struct ListenerMonitorTests {
         _ = consume client
         await observed.end()
         // Once it was still there: a program that another test starts may hold all descriptors until its exec.
-        let deadline = ContinuousClock.now.advanced(by: .seconds(30))
+        let deadline = ContinuousClock.now.advanced(by: .seconds(30 * slowness))
         var isRefused = false
         while !isRefused, ContinuousClock.now < deadline {
             do { _ = try connect(to: path("control"), patience: .seconds(5)) } catch { isRefused = true }
@@ -180,7 +180,7 @@ struct ListenerMonitorTests {
                 }
             }
             try #require(status == 0)
-            var patience = timeval(tv_sec: 60, tv_usec: 0)
+            var patience = timeval(tv_sec: Int(60 * slowness), tv_usec: 0)
             setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
             #expect(try receiveAll(from: client).isEmpty)
             close(client)

@@ -5,7 +5,7 @@ import SystemPackage
 
 /// By how much longer than they say tests wait for what must come: no test may fail because a machine, or a sanitizer, is
 /// ten times slower. Only a test that fails pays for it.
-let slowness = 10.0
+public let slowness = 10.0
 
 /// A program of ours (or a peer) that a test has started: its lines can be waited for, signals sent, its end awaited.
 ///

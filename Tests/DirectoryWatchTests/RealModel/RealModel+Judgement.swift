@@ -47,7 +47,7 @@ extension RealModel {
         watch.release()
         var differences: [String] = []
         for round in 0..<setting.patience {
-            guard watch.passCookies() else { return faults.append("a cookie is not told within 20 s") }
+            guard watch.passCookies() else { return faults.append("a cookie is not told") }
             takeNotices()
             faults += judge.complaints
             guard faults.isEmpty else { return }
@@ -202,7 +202,7 @@ extension RealModel {
         for _ in 0..<setting.patience {
             wrong = snapshotFaults()
             if wrong.isEmpty { break }
-            guard watch.passCookies() else { return faults.append("a cookie is not told within 20 s") }
+            guard watch.passCookies() else { return faults.append("a cookie is not told") }
         }
         faults += wrong
     }

@@ -2,6 +2,7 @@ import Dispatch
 import FileValues
 import Glibc
 import LinuxKernel
+import TestSupport
 import Testing
 
 @Suite("Whatever happens in real directories, the notices alone lead to what is there")
@@ -93,12 +94,12 @@ struct RealModelTests {
         faults.prefix(4).joined(separator: "; ").split(separator: "\\xe9").joined(separator: "…")
     }
 
-    /// Races are not the same each time: a sequence fails if one of so many runs of it does. A minute at most.
+    /// Races are not the same each time: a sequence fails if one of so many runs of it does. Minutes at most.
     static func shrunk(
         _ steps: [RealStep], _ faults: [String], _ setting: RealModel.Setting, tries: Int = 3
     ) -> (steps: [RealStep], faults: [String]) {
         var last = faults
-        let deadline = DispatchTime.now() + 60
+        let deadline = DispatchTime.now() + 60 * slowness
         let rule = Self.rule(faults)
         let least = shrink(steps) { shorter in
             for _ in 0..<tries where DispatchTime.now() < deadline {

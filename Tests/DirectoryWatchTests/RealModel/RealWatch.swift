@@ -134,7 +134,7 @@ final class RealWatch {
     }
 
     /// What is waited for at most, where something is sure to come.
-    private static let patience = 20.0
+    private static let patience = 20 * slowness
 
     /// Makes a file in each root, waits until it is told, moves it out, and waits until that is told. A name that left is
     /// given up only when the other half of its rename is overdue, so all halves before it are through as well.
