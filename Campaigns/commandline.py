@@ -10,7 +10,7 @@ def parser(usage, jobs):
     arguments = argparse.ArgumentParser(usage=usage)
     arguments.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     arguments.add_argument("--jobs", type=int, default=jobs)
-    arguments.add_argument("--patience", type=float, default=60)
+    arguments.add_argument("--patience", type=float, default=houses.PATIENCE)
     arguments.add_argument("--daemon")
     return arguments
 

@@ -13,7 +13,7 @@ import time
 
 import checker
 import pictures
-from storm import House, Violation, find_program, judge, scratch
+from storm import PATIENCE, House, Violation, find_program, judge, scratch
 
 # What the probe answers: completeness, then the decision at each of these moments, then why.
 AT_ONCE, AFTER_QUIET, WITHIN_PATIENCE, AFTER_PATIENCE = 1, 2, 3, 4
@@ -171,13 +171,13 @@ def through_daemon(drawn, count, seed, program):
         house.start().ready()
         try:
             # What is not deferred has been decided, one way or the other.
-            end = time.monotonic() + 180
+            end = time.monotonic() + PATIENCE
             while True:
                 counts = house.daemon.state()["inboxes"][0]["counts"]
                 if counts["inHand"] == 0 and counts["deferred"] + counts["filed"] >= len(whole) + len(cut):
                     break
                 if time.monotonic() > end:
-                    raise Violation(f"not all were decided within 180 s: {counts}")
+                    raise Violation(f"not all were decided within {PATIENCE} s: {counts}")
                 time.sleep(0.1)
             house.daemon.stop()
             filed = {checker.file_hash(file.path) for file in checker.walk(house.places.library)}

@@ -25,6 +25,7 @@ import threading
 import time
 
 import checker
+from slowness import SLOWNESS
 from storm import House, Violation, enter_private_mounts, find_program, jpeg, judge, mount, require_root, scratch
 
 VARIANTS = ("library", "whole", "catalogue", "inodes")
@@ -190,7 +191,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--variant", action="append", choices=VARIANTS)
     parser.add_argument("--houses", type=int, default=3)
-    parser.add_argument("--heals-within", type=float, default=60)
+    parser.add_argument("--heals-within", type=float, default=60 * SLOWNESS)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--program")
     options = parser.parse_args()

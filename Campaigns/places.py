@@ -289,7 +289,7 @@ def main():
     parser.add_argument("--shrink-for", type=float, default=180)
     parser.add_argument("--tail", type=int, default=12)
     parser.add_argument("--replay", type=pathlib.Path)
-    parser.add_argument("--patience", type=float, default=60)
+    parser.add_argument("--patience", type=float, default=houses.PATIENCE)
     parser.add_argument("--daemon")
     parser.add_argument("--tool")
     options = commandline.begin(parser, "places")

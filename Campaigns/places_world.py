@@ -291,7 +291,7 @@ class World(Layouts):
         """A command of photoinbox: its status, and all that it said. What it proposes is remembered."""
         line = [self.tool, *words, "--config", self.keepers[keeper].file]
         run = subprocess.run(line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-                             timeout=seconds * 3, env={"PATH": os.environ["PATH"], "TZ": "UTC", "LANG": "C.UTF-8"})
+                             timeout=seconds * 3, env=houses.plain_environment())
         text = run.stdout.decode(errors="backslashreplace")
         if run.returncode < 0 or "Fatal error" in text:
             raise Violation("died", f"photoinbox {' '.join(words)} ended with {run.returncode}: {text[-300:]}")

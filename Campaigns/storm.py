@@ -17,14 +17,15 @@ import threading
 import time
 
 import checker
+from slowness import SLOWNESS
 
 # Ended by SIGTERM, a campaign cleans up as after any other end.
 signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SKIPPED = 77
-# Seconds for what must come and has no bound of its own: more than any busy machine needs, or what is asked for.
-PATIENCE = float(os.environ.get("PHOTOINBOX_CAMPAIGN_PATIENCE", 180))
+# Seconds for what must come and has no bound of its own: more than any busy machine needs.
+PATIENCE = 180 * SLOWNESS
 os.environ["PATH"] = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
 libc = ctypes.CDLL(None, use_errno=True)
 

@@ -28,6 +28,7 @@ enum Campaign {
             [try #require(python), "-B", "\(directory)/\(arguments[0])"] + arguments.dropFirst(),
             environment: [
                 "PHOTOINBOX_PROGRAMS": BuiltPrograms.directory, "PHOTOINBOX_CAMPAIGN_TOOLS": tools.path,
+                "PHOTOINBOX_CAMPAIGN_SLOWNESS": "\(slowness)",
             ])
         defer { campaign.killIfRunning() }
         let ending = try await campaign.ending(within: 280)
