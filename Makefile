@@ -78,11 +78,16 @@ test-release: ## the lifecycle rules trap in optimised code as well
 # booted systemd confines; those tests are of units.
 CONFINED := photoinbox-decoder decoder-probe
 
+# Reports go to files: of a daemon that a test kills, or whose words it does not read, they would be seen by nobody.
+tsan: export TSAN_OPTIONS = log_path=$(CURDIR)/.build-tsan/reports/report
 tsan: test-deps ## run the tests under Thread Sanitizer, without suppressions (an hour on two cores)
 	for program in $(CONFINED); do swift build --product $$program || exit; done
 	swift build --build-tests $(TSAN)
 	cp $(addprefix .build/debug/,$(CONFINED)) .build-tsan/debug/
+	rm -rf .build-tsan/reports
+	mkdir -m 1777 .build-tsan/reports
 	$(call run-groups,$(TSAN))
+	@! cat .build-tsan/reports/* 2> /dev/null
 
 lint: ## check the formatting, and the units
 	swift format lint --strict --recursive Package.swift Sources Tests Examples

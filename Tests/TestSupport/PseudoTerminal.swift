@@ -64,6 +64,7 @@ public final class PseudoTerminal: Sendable {
             posix_spawnattr_destroy(&attributes)
         }
         var variables = ["TERM": "xterm-256color", "TZ": "UTC", "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"]
+        if let options = getenv("TSAN_OPTIONS") { variables["TSAN_OPTIONS"] = String(cString: options) }
         variables.merge(environment) { $1 }
         var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
         var envp: [UnsafeMutablePointer<CChar>?] = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
