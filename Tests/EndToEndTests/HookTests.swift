@@ -237,7 +237,8 @@ extension EndToEnd {
                     trap '' TERM
                     (exec >/dev/null; while :; do sleep 0.1; done) &
                     echo $! > \(house.path("child"))
-                    while :; do echo flood; printf '\\033[2J%02000d' 1; done
+                    printf '\\033[2J%02000d\\n' 1
+                    while :; do echo flood; done
                     """.utf8), to: script)
             chmod(script, 0o755)
             let daemon = try await house.start(
