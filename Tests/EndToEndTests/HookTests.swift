@@ -107,8 +107,16 @@ extension EndToEnd {
         @Test("explain says of each hook whether it was told of a file, or is still to be")
         func explained() async throws {
             let house = try House()
+            // Who fails again and again is not told of it any more, some day: one that failed once runs on.
             func hook(_ name: String, _ more: String) -> String {
-                "\n[hook.\(name)]\ncommand = ['/bin/sh', '-c', 'test -e @ready-\(name)']\n\(more)\n"
+                """
+
+                [hook.\(name)]
+                command = ['/bin/sh', '-c', 'test -e @ready-\(name) || { mkdir @failed-\(name) && exit 1; exec sleep 9999; }']
+                deadline = '1h'
+                \(more)
+
+                """
             }
             let both = hook("all", "on = ['filed', 'set-complete']") + hook("late", "on = ['filed']")
             let others = hook("aside", "on = ['quarantined']") + hook("asked", "")
