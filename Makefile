@@ -22,7 +22,7 @@ export FACES
 
 release := .build/release
 
-.PHONY: help deps test-deps build release test test-release tsan lint format config man bench campaign-overflow \
+.PHONY: help deps test-deps build release test test-release tsan lint format config man bench campaign-overflow campaign-versions \
     campaign-kill campaign-random-kill campaign-errno campaign-power campaign-full-disk campaign-race \
     campaign-writers campaign-imports campaign-places campaign-mutants campaign-service campaign-seeded-bugs run deb \
     install uninstall clean
@@ -50,7 +50,7 @@ release: deps ## build for use, with Swift's runtime linked in
 # doubt.
 HEAVY := RealModel|ShrinkingTests|StormTests|DirectoryWatchTests.*Mount|RestartModel|ModelTests
 CAMPAIGNS := CampaignTests|SetFilingTests|HostileClient
-ALONE := PressureMonitorTests|HeardTests|DaemonCommandTests
+ALONE := PressureMonitorTests|DaemonCommandTests
 # Each boots a systemd of its own, which the others would slow down.
 BOOTED := ServiceTests
 
@@ -179,6 +179,9 @@ clean: ## remove what was built; never a photo
 bench: release ## measure, beside the peers that are installed, and print ratios
 	@scripts/deps build bench
 	scripts/bench
+
+campaign-versions: release ## random trees under photoinbox watch, every version judged: SEEDS (100), OVERFLOWS (20), FIRST
+	Campaigns/versions.py $(SEEDS:%=--seeds %) $(OVERFLOWS:%=--overflows %) $(FIRST:%=--first %)
 
 campaign-overflow: release ## storms of files while the watcher is stopped: ROUNDS of FILES, or STORM=1 for a million
 	scripts/campaign-overflow $(if $(STORM),--storm,$(ROUNDS:%=--rounds %) $(FILES:%=--files %)) $(SEED:%=--seed %)

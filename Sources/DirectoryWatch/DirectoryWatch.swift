@@ -18,7 +18,6 @@ public final class DirectoryWatch: Sendable {
     let monitor: DirectoryMonitor?
     let queue: MonitorQueue
     private let timer: TimerMonitor?
-    private let isDriven: Bool
     /// Nil where the kernel refuses one: mounts are then noticed on the next tick.
     private let mounts: MountMonitor?
 
@@ -28,28 +27,16 @@ public final class DirectoryWatch: Sendable {
     /// - Parameter memory: What an earlier watch knew (``memory()``): what has not changed since is not told again.
     /// - Parameter reportsChanges: Whether writes to files that are still open are told as ``WatchNotice/Kind/changed``,
     ///   at the price of an event for each write(2).
-    /// - Parameter identifiesFiles: Whether each file is looked at before it is told as finished, so that the notice has
-    ///   its identity. Without, one that was made and closed is told by what the events said of it, if nothing speaks
-    ///   against it, and its notice has none: that saves a third of the processor time, and half of what an event takes
-    ///   until it is told. For receivers that look at files themselves. Events do not tell a FIFO or a device from a file:
-    ///   one that was made, opened for writing and closed before its events were read (microseconds, and 4 ms in a burst)
-    ///   is told as finished, and as what it is when it is next looked at; from then on all files of that tree are looked
-    ///   at. What was told so can't be acknowledged.
     /// - Parameter tick: How far apart the cheap checks are: that each root's path leads to it, that files which were made
     ///   and not closed came to rest, and listings of what is polled. Nil if the caller calls ``tick()``, on a timer that
     ///   wakes the process anyway.
     /// - Parameter policy: How often is compared what events do not tell.
     /// - Parameter livenessDirectory: A directory, best on tmpfs and in none of the roots, for a cookie that is touched on
     ///   each tick, so that ``WatchSnapshot/liveness`` says whether events arrive.
-    /// - Parameter waiting: Who waits for events: libdispatch, or a thread of the caller's in ``drive(whileOpen:)``.
-    /// - Parameter isolatesRoots: Whether files are looked at on their root's queue even if nothing else is going on
-    ///   there, so that a root that hangs holds up nobody. Without, a look at a file that was just closed, which the
-    ///   kernel answers from memory, is done at once on `queue`, and saves two thread changes.
     public init(
         label: String, queue: MonitorQueue, roots: [WatchRoot], memory: WatchMemory = WatchMemory(),
-        reportsChanges: Bool = false, identifiesFiles: Bool = true,
-        tick: Duration? = .seconds(5), waiting: DirectoryMonitor.Waiting = .dispatch,
-        isolatesRoots: Bool = true, policy: ComparePolicy = ComparePolicy(), livenessDirectory: BytePath? = nil,
+        reportsChanges: Bool = false, tick: Duration? = .seconds(5), policy: ComparePolicy = ComparePolicy(),
+        livenessDirectory: BytePath? = nil,
         file: StaticString = #fileID, line: UInt = #line
     ) throws(SystemCallError) {
         precondition(Set(roots.map(\.id)).count == roots.count, "two roots with one identifier")
@@ -60,8 +47,8 @@ public final class DirectoryWatch: Sendable {
             } else { nil }
         var noInstance: SystemCallError?
         do throws(SystemCallError) {
-            monitor = try DirectoryMonitor(label: label, queue: queue, waiting: waiting, file: file, line: line)
-        } catch  where error.code == .tooManyOpenFiles && error.call == "inotify_init1" && waiting == .dispatch {
+            monitor = try DirectoryMonitor(label: label, queue: queue, file: file, line: line)
+        } catch  where error.code == .tooManyOpenFiles && error.call == "inotify_init1" {
             noInstance = error
             monitor = nil
         } catch {
@@ -72,7 +59,6 @@ public final class DirectoryWatch: Sendable {
         self.timer = timer
         self.queue = queue
         mounts = try? MountMonitor(label: "\(label) mounts", queue: queue, file: file, line: line)
-        isDriven = waiting == .driver
         var mask: InotifyMask = [
             .created, .closedAfterWriting, .movedFrom, .movedTo, .deleted, .deletedSelf, .movedSelf, .onlyDirectory,
             .excludeUnlinked,
@@ -90,21 +76,13 @@ public final class DirectoryWatch: Sendable {
         }
         engine = WatchEngine(
             label: label, queue: queue, roots: roots, memory: memory, backend: backend,
-            instance: monitor?.watches, reportsChanges: reportsChanges, identifiesFiles: identifiesFiles,
-            isolatesRoots: isolatesRoots, policy: policy,
-            cookie: cookie)
+            instance: monitor?.watches, reportsChanges: reportsChanges, policy: policy, cookie: cookie)
     }
 
     /// Sets what is called with the notices of each turn, in order, on the queue. In set up only.
     public func setHandler(_ handler: @escaping @Sendable ([WatchNotice]) -> Void) {
         monitor?.core.checkConfigurable(file: #fileID, line: #line)
         engine.setHandler(handler)
-    }
-
-    /// Sets who tells lone small files before anything else is done. In set up only.
-    public func setEarlyTeller(_ teller: EarlyTeller) {
-        monitor?.core.checkConfigurable(file: #fileID, line: #line)
-        engine.setEarlyTeller(teller)
     }
 
     /// Starts. `onWatching` is called when every root is watched and its first listing has begun, or is gone: what comes
@@ -114,11 +92,11 @@ public final class DirectoryWatch: Sendable {
         file: StaticString = #fileID, line: UInt = #line, onWatching: (@Sendable () -> Void)? = nil,
         onReconciled: (@Sendable ([ReconcileReport]) -> Void)? = nil
     ) {
-        let (engine, monitor, isDriven) = (self.engine, self.monitor, self.isDriven)
+        let (engine, monitor) = (self.engine, self.monitor)
         if let monitor {
             monitor.setEventHandler(file: file, line: line) { events in
                 engine.take(events)
-                guard !isDriven, engine.shouldGather else { return }
+                guard engine.shouldGather else { return }
                 monitor.suspend()
                 monitor.queue.after(.nanoseconds(Pacer.batch)) { if !engine.hasEnded { monitor.resume() } }
             }
@@ -132,17 +110,6 @@ public final class DirectoryWatch: Sendable {
         mounts?.activate(file: file, line: line)
         timer?.setEventHandler(file: file, line: line) { _ in engine.tick(isPaced: true) }
         timer?.activate(file: file, line: line)
-    }
-
-    /// Waits for events with the calling thread, which must be no queue's, as ``DirectoryMonitor/drive(whileOpen:pause:gathers:)``
-    /// does: until nobody is at the other end of `descriptor` any more, or the watch has ended. Only with
-    /// ``DirectoryMonitor/Waiting/driver``, and only once it was activated.
-    public func drive(whileOpen descriptor: Int32) {
-        let engine = self.engine
-        guard let monitor else { preconditionFailure("a watch without events was driven") }
-        monitor.drive(
-            whileOpen: descriptor, pause: .nanoseconds(Pacer.batch),
-            early: { engine.tellEarly($0) }, gathers: { engine.shouldGather })
     }
 
     /// Compares a root, or all, with what is known and tells the differences, then calls `completion` with a report for

@@ -25,8 +25,8 @@ final class WatchEngine: Sendable {
         var shouldGather = false
         /// Who takes the records of watches that are not of trees.
         var outsiders: [Int32: @Sendable (EventRecord) -> Void] = [:]
-        /// For each root, requests whose last result was not taken yet.
-        var underWay: [Int]
+        /// What the roots' workers found, until the events before it have been taken.
+        var results = HeldResults<(root: Int, epoch: UInt32, result: WorkResult)>()
         /// Whether the handler is being called: what it asks for comes after it, so that it is never called inside itself.
         var isDelivering = false
         var hasEnded = false
@@ -43,7 +43,6 @@ final class WatchEngine: Sendable {
     let queue: MonitorQueue
     let roots: [WatchRoot]
     private let workers: [RootWorker]
-    private let isolatesRoots: Bool
     /// What it was given to begin with.
     let recalled: WatchMemory
     private let backend: any WatchBackend
@@ -52,36 +51,30 @@ final class WatchEngine: Sendable {
     /// For when no other can be made.
     private let lastSnapshot: Locked<WatchSnapshot>
     private let step: Locked<WatchStep>
-    /// Locked, not bound to the queue: that costs more than all that is done with it. Each turn takes the lock first.
-    private let early = Locked(EarlyTelling())
 
     init(
         label: String, queue: MonitorQueue, roots: [WatchRoot], memory: WatchMemory, backend: any WatchBackend,
-        instance: InotifyInstance?, reportsChanges: Bool, identifiesFiles: Bool, isolatesRoots: Bool,
-        policy: ComparePolicy, cookie: LivenessCookie?
+        instance: InotifyInstance?, reportsChanges: Bool, policy: ComparePolicy,
+        cookie: LivenessCookie?
     ) {
         recalled = memory
         self.label = label
         self.queue = queue
         self.roots = roots
-        self.isolatesRoots = isolatesRoots
         self.backend = backend
         self.cookie = cookie
         let share = max(8, Self.openDirectories / max(1, roots.count))
         workers = roots.map {
-            RootWorker($0, backend: backend, instance: instance, openDirectories: share, keepsOpen: !isolatesRoots)
+            RootWorker($0, backend: backend, instance: instance, openDirectories: share)
         }
-        var core = TreeCore(
-            roots: roots.map(\.id), reportsChanges: reportsChanges, identifiesFiles: identifiesFiles,
-            policy: policy)
+        var core = TreeCore(roots: roots.map(\.id), reportsChanges: reportsChanges, policy: policy)
         for (place, root) in roots.enumerated() {
             core.roots[place].memories = memory.roots[root.id] ?? []
-            core.roots[place].hasNoRule = root.exclude == nil
         }
         step = Locked(WatchStep(name: "idle", since: monotonicNanoseconds()))
         let state = State(
             core: core, reports: Array(repeating: nil, count: roots.count),
-            started: Array(repeating: 0, count: roots.count), underWay: Array(repeating: 0, count: roots.count))
+            started: Array(repeating: 0, count: roots.count))
         lastSnapshot = Locked(state.snapshot(label: label, roots, isAskedForLife: cookie != nil))
         self.state = EngineState(state, queue: queue)
     }
@@ -120,8 +113,6 @@ final class WatchEngine: Sendable {
 
     func setHandler(_ handler: @escaping Handler) { state.onQueue { $0.handler = handler } }
 
-    func setEarlyTeller(_ teller: EarlyTeller) { early.withLock { $0.teller = teller } }
-
     /// How long roots that do not answer may hold up whoever waits for the watch to begin.
     private static let patience = Duration.seconds(5)
 
@@ -149,62 +140,21 @@ final class WatchEngine: Sendable {
             defer { (state.handler, state.onWatching, state.tickets, state.outsiders) = (nil, nil, [:], [:]) }
             return (state.handler, state.onWatching, state.tickets, state.outsiders)
         }
-        let teller = early.withLock { early in
-            _ = early.settle()
-            defer { early.teller = nil }
-            return early.teller
-        }
-        withExtendedLifetime((dropped, teller)) {}
+        withExtendedLifetime(dropped) {}
         cookie?.end()
     }
 
     func take(_ events: DirectoryEvents) {
-        let readAt = wallTime()
-        var alone: EarlyTelling.Permit?
-        takeRecords { core in
+        turn("events") { state in
             var records = 0
-            core.beginRead(at: readAt, isAll: events.isAll)
-            if let file = events.withRecords({ core.takeAlone($0) }) {
-                alone = file.permit
-                return file.records
-            }
             events.forEach {
-                core.take(watch: $0.watch, mask: $0.mask, cookie: $0.cookie, name: $0.name)
+                state.core.take(watch: $0.watch, mask: $0.mask, cookie: $0.cookie, name: $0.name)
                 records += 1
             }
-            return records
-        }
-        if let alone, !hasEnded { early.withLock { $0.grant(alone) } }
-    }
-
-    /// Takes what was read at once if nothing can come of it but a line (``EarlyTelling``); on the thread that drives the
-    /// watch. Whether it did.
-    func tellEarly(_ records: UnsafeRawBufferPointer) -> Bool {
-        switch early.withLock({ $0.take(records, now: wallTime) }) {
-        case .refused: return false
-        case .taken: return true
-        case .held:
-            queue.after(Self.closing) { [weak self] in
-                guard let self, self.early.withLock({ $0.release() }) else { return }
-                // A turn begins with what was held.
-                self.turnCore("made") { _ in }
+            for (root, epoch, result) in state.results.took(events.bytes.count) {
+                state.core.take(result, root: root, epoch: epoch)
             }
-            return true
-        }
-    }
-
-    /// How long the close of a file that was made is waited for: that there is one at all is not said, as after link(2).
-    private static let closing = Duration.milliseconds(10)
-
-    /// Has the core take account of what was taken early, before it does anything else; what follows may be about
-    /// anything, so nothing more is taken early until a turn has shown again that it may.
-    private func settleEarly() {
-        if let account = early.withLock({ $0.settle() }) { state.onQueue { $0.core.take(account) } }
-    }
-
-    private func takeRecords(_ body: (inout TreeCore) -> Int) {
-        turn("events") { state in
-            state.shouldGather = state.pacer.shouldGather(records: body(&state.core), now: state.core.now)
+            state.shouldGather = state.pacer.shouldGather(records: records, now: state.core.now)
         }
     }
 
@@ -214,15 +164,12 @@ final class WatchEngine: Sendable {
     var hasEnded: Bool { state.onQueue { $0.hasEnded } }
 
     /// Gives `body` the core, for what makes no notices.
-    func withCore<R>(_ body: (inout TreeCore) -> R) -> R {
-        settleEarly()
-        return state.onQueue { body(&$0.core) }
-    }
+    func withCore<R>(_ body: (inout TreeCore) -> R) -> R { state.onQueue { body(&$0.core) } }
 
     func tick(isPaced: Bool) {
         if hasEnded { return }
         state.onQueue { $0.limits = nil }
-        let hasQueuedRecords = backend.hasQueuedRecords
+        let hasQueuedRecords = backend.queuedBytes > 0
         turnCore("tick") {
             $0.hasQueuedRecords = hasQueuedRecords
             $0.tick(isPaced: isPaced)
@@ -297,7 +244,6 @@ final class WatchEngine: Sendable {
     private func turn(_ name: String, _ body: (inout State) -> Void) {
         let began = monotonicNanoseconds()
         step.withLock { $0 = WatchStep(name: name, since: began) }
-        settleEarly()
         let begun: Begun? = state.onQueue { state in
             if state.hasEnded { return nil }
             state.core.now = began
@@ -305,49 +251,10 @@ final class WatchEngine: Sendable {
             return state.begin()
         }
         if let begun {
-            if begun.output.work.isEmpty {
-                finish(begun)
-            } else {
-                perform(begun)
-            }
+            for (root, epoch, request) in begun.output.work { submit(root, epoch, request) }
+            finish(begun)
         }
         step.withLock { $0 = WatchStep(name: "idle", since: monotonicNanoseconds()) }
-    }
-
-    private func perform(_ begun: Begun) {
-        var begun = begun
-        if !isolatesRoots { lookNow(&begun) }
-        for (root, epoch, request) in begun.output.work { submit(root, epoch, request) }
-        finish(begun)
-    }
-
-    /// Carries out looks at once, as long as nothing else is going on at their roots.
-    private func lookNow(_ begun: inout Begun) {
-        while let place = begun.output.work.firstIndex(where: { _, _, request in
-            if case .look = request { true } else { false }
-        }) {
-            let (root, epoch, request) = begun.output.work[place]
-            // What was asked for before goes first.
-            guard case .look(let looks) = request, !begun.output.work[..<place].contains(where: { $0.root == root }),
-                state.onQueue({ $0.underWay[root] == 0 })
-            else { return }
-            if begun.output.work.count == 1 {
-                begun.output.work = []
-            } else {
-                begun.output.work.remove(at: place)
-            }
-            guard let result = workers[root].lookNow(looks, epoch: epoch) else { continue }
-            let more = state.onQueue { state in
-                state.core.take(result, root: root, epoch: epoch)
-                return state.begin()
-            }
-            if begun.output.isEmpty {
-                begun.output = more.output
-            } else {
-                begun.output.append(more.output)
-            }
-            begun.handler = more.handler ?? begun.handler
-        }
     }
 
     /// Tells what came of a turn, and what it ended.
@@ -370,12 +277,12 @@ final class WatchEngine: Sendable {
     }
 
     private func submit(_ root: Int, _ epoch: UInt32, _ request: WorkRequest) {
-        state.onQueue { $0.underWay[root] += 1 }
-        workers[root].submit(request, epoch: epoch) { [weak self] result, isLast in
-            guard let self else { return }
+        workers[root].submit(request, epoch: epoch) { [weak self] result in
+            guard let self, let result else { return }
             self.queue.async {
-                if isLast { self.state.onQueue { $0.underWay[root] -= 1 } }
-                if let result { self.turnCore("results") { $0.take(result, root: root, epoch: epoch) } }
+                let queued = self.backend.queuedBytes
+                let due = self.state.onQueue { $0.results.add((root, epoch, result), queued: queued) }
+                if due != nil { self.turnCore("results") { $0.take(result, root: root, epoch: epoch) } }
             }
         }
     }
@@ -390,12 +297,4 @@ final class WatchEngine: Sendable {
             self.turnCore("pairing") { $0.age() }
         }
     }
-}
-
-/// Not CLOCK_REALTIME_COARSE: since Linux 6.13 a file's times may be ahead of that one by up to a tick, because no file
-/// is given an earlier time than another that was given a fine one.
-private func wallTime() -> FileTime {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return FileTime(seconds: Int64(time.tv_sec), nanoseconds: UInt32(time.tv_nsec))
 }

@@ -69,8 +69,7 @@ public struct WatchNotice: Hashable, Sendable {
     public let path: BytePath
     /// What happened.
     public let kind: Kind
-    /// The file's identity when it was looked at, for regular files that are there; nil for one that was told without a
-    /// look, where the caller allows that.
+    /// The file's identity when it was looked at, for regular files that are there.
     public let identity: FileIdentity?
     /// The bits of the events that led to the notice; empty if a scan did.
     public let mask: InotifyMask

@@ -37,6 +37,8 @@ struct FakeKernel {
     var watchLimit = Int.max
     var overflows = 0
     var open: [Open] = []
+    /// How often each file was closed after writing.
+    var closes: [UInt64: Int] = [:]
     private var free: [UInt64] = []
     private var lastInode: UInt64 = 100
     private var lastWatch: Int32 = 0
@@ -84,10 +86,12 @@ struct FakeKernel {
         let seen = look(directory, name)
         // By its number alone.
         if case .directory(let inode, _) = seen { return .directory(inode: inode) }
-        guard case .file(.regular, let identity, _) = seen, inodes[identity.inode]?.writers ?? 0 > 0 else {
-            return seen
-        }
-        return .writing(identity)
+        return askForWriter(seen)
+    }
+
+    func askForWriter(_ seen: Observation) -> Observation {
+        guard case .file(.regular, let identity, let links) = seen else { return seen }
+        return inodes[identity.inode]?.writers ?? 0 > 0 ? .writing(identity) : .unwritten(identity, links: links)
     }
 
     func identity(_ number: UInt64) -> FileIdentity {
@@ -124,6 +128,7 @@ struct FakeKernel {
         guard !open.isEmpty else { return }
         let file = open.remove(at: place % open.count)
         inodes[file.inode]?.writers -= 1
+        closes[file.inode, default: 0] += 1
         if inodes[file.directory]?.entries[file.name] == file.inode {
             post(file.directory, .closedAfterWriting, file.name)
         }

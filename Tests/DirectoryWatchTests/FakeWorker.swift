@@ -179,7 +179,8 @@ struct FakeWorker {
             task = (epoch, .look(request, done: done, opened: (item.directory, found)))
             return
         }
-        let seen = opened.inode.map { kernel.look($0, request.name(item).escaped) } ?? .unreached
+        var seen = opened.inode.map { kernel.look($0, request.name(item).escaped) } ?? .unreached
+        if item.asksForWriter { seen = kernel.askForWriter(seen) }
         task = (epoch, .look(request, done: done + [seen], opened: opened))
     }
 }

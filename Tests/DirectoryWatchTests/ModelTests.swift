@@ -29,25 +29,10 @@ struct Model {
     var receiver = Receiver()
     var lastReports: [Reconciliation] = []
     var ticks = 0
-    /// Notices without an identity.
-    var heard = 0
-    /// Reads that told of one file alone.
-    var alone = 0
-    /// Files that were told before the core heard of them.
-    var toldEarly = 0
-    private var early = EarlyTelling()
-    private let earlyLines = Locked<[[UInt8]]>([])
+    var results = HeldResults<(Int, UInt32, WorkResult)>()
 
-    /// - Parameter identifiesFiles: Otherwise the receiver looks at files itself, and files may be told by events alone.
-    init(identifiesFiles: Bool = true) {
-        core = TreeCore(roots: ["x", "y"], identifiesFiles: identifiesFiles)
-        for root in core.roots.indices { core.roots[root].hasNoRule = true }
-        early.teller = EarlyTeller(
-            frame: { root, directory in (Array("\(root) ".utf8) + directory, []) },
-            write: { [earlyLines] line in
-                earlyLines.withLock { $0.append(Array(line)) }
-                return true
-            })
+    init() {
+        core = TreeCore(roots: ["x", "y"])
         core.start(ticket: nil)
         pump()
     }
@@ -55,75 +40,23 @@ struct Model {
     mutating func pump() {
         core.flush()
         for (root, epoch, request) in core.output.work { workers[root].submit(request, epoch: epoch) }
-        for notice in core.output.notices { receiver.take(identified(notice)) }
+        for notice in core.output.notices {
+            receiver.take(notice, closes: notice.identity.flatMap { kernel.closes[$0.inode] } ?? 0)
+        }
         lastReports += core.output.reconciled.map(\.outcome)
         core.output = TreeCore.Output()
     }
 
-    /// What was told without a look, the receiver looks at; what is gone again, or closed later, events tell of.
-    private mutating func identified(_ notice: WatchNotice) -> WatchNotice {
-        switch notice.kind {
-        case .finished, .renamed: break
-        default: return notice
-        }
-        guard notice.identity == nil, let root = core.roots.firstIndex(where: { $0.id == notice.root }) else {
-            return notice
-        }
-        heard += 1
-        let identity = kernel.find(FakeKernel.tops[root], notice.path).map { kernel.identity($0) }
-        return WatchNotice(
-            root: notice.root, path: notice.path, kind: notice.kind,
-            identity: identity
-                ?? FileIdentity(
-                    inode: 0, size: 0, modified: FileTime(seconds: 0, nanoseconds: 0),
-                    changed: FileTime(seconds: 0, nanoseconds: 0)))
-    }
-
+    /// Records count as one byte each.
     private mutating func take(_ records: some Collection<EventRecord>) {
-        if records.isEmpty { return }
-        let (isAll, readAt) = (
-            records.count == kernel.queue.count, FileTime(seconds: kernel.clock, nanoseconds: 1)
-        )
-        let bytes = records.flatMap(Self.asKernelWrites)
-        if isAll, tellEarly(bytes, at: readAt) { return }
-        settle()
-        core.beginRead(at: readAt, isAll: isAll)
-        if let file = bytes.withUnsafeBytes({ core.takeAlone(InotifyRecords($0)) }) {
-            alone += file.records == records.count ? 1 : 0
-            early.grant(file.permit)
-        } else {
-            for record in records { core.take(record) }
-        }
+        for record in records { core.take(record) }
+        for (root, epoch, result) in results.took(records.count) { core.take(result, root: root, epoch: epoch) }
     }
 
-    private mutating func tellEarly(_ bytes: [UInt8], at readAt: FileTime) -> Bool {
-        let isTaken = bytes.withUnsafeBytes { bytes in
-            if case .refused = early.take(bytes, now: { readAt }) { false } else { true }
+    private mutating func take(_ result: WorkResult, root: Int, epoch: UInt32) {
+        if let due = results.add((root, epoch, result), queued: kernel.queue.count) {
+            core.take(due.2, root: due.0, epoch: due.1)
         }
-        for line in earlyLines.withLock({ lines in
-            defer { lines = [] }
-            return lines
-        }) {
-            toldEarly += 1
-            let root = core.roots[Int(line[0] - UInt8(ascii: "0"))].id
-            receiver.take(
-                identified(
-                    WatchNotice(root: root, path: BytePath(line.dropFirst(2)), kind: .finished(.closeWrite))))
-        }
-        return isTaken
-    }
-
-    /// Before anything else is done with the core.
-    mutating func settle() {
-        if let account = early.settle() { core.take(account) }
-    }
-
-    /// A record as inotify(7) describes it.
-    private static func asKernelWrites(_ record: EventRecord) -> [UInt8] {
-        let padded = record.name.isEmpty ? 0 : (record.name.bytes.count / 16 + 1) * 16
-        let header = [UInt32(bitPattern: record.watch), record.mask.rawValue, record.cookie, UInt32(padded)]
-        let padding = [UInt8](repeating: 0, count: padded - record.name.bytes.count)
-        return header.withUnsafeBytes { Array($0) } + record.name.bytes + padding
     }
 
     private func directory(_ number: Int) -> UInt64 {
@@ -180,27 +113,24 @@ struct Model {
             }
         case .events, .events2:
             let count = min(kernel.queue.count, 1 + step.a % 6)
-            take(kernel.queue.prefix(count))
+            let records = Array(kernel.queue.prefix(count))
             kernel.queue.removeFirst(count)
+            take(records)
             pump()
         case .work, .work2, .work3:
             for _ in 0...(step.b % 4) { workers[step.a % 2].step(&kernel) }
         case .results, .results2:
             guard let (epoch, result) = workers[step.a % 2].takeResult() else { return }
-            settle()
-            core.take(result, root: step.a % 2, epoch: epoch)
+            take(result, root: step.a % 2, epoch: epoch)
             pump()
         case .age:
-            settle()
             core.age()
             pump()
         case .tick:
             ticks += 1
-            settle()
             core.tick(isPaced: false)
             pump()
         case .reconcile:
-            settle()
             core.reconcile(step.a % 2, ticket: nil)
             pump()
         }
@@ -213,7 +143,6 @@ struct Model {
         // What could not be watched is polled, and watched as soon as it can be.
         kernel.watchLimit = .max
         ticks += 1
-        settle()
         core.tick(isPaced: false)
         pump()
         return rest()
@@ -222,28 +151,25 @@ struct Model {
     private mutating func rest() -> Bool {
         for round in 0..<20_000 {
             if kernel.queue.isEmpty, workers.allSatisfy(\.isIdle) {
-                if early.release() { settle() }
                 pump()
                 if !workers.allSatisfy(\.isIdle) { continue }
-                settle()
                 guard core.isHolding else { return true }
                 core.age()
                 pump()
                 continue
             }
-            take(kernel.queue)
+            let records = kernel.queue
             kernel.queue = []
+            take(records)
             pump()
             for root in workers.indices {
                 workers[root].step(&kernel)
                 if let (epoch, result) = workers[root].takeResult() {
-                    settle()
-                    core.take(result, root: root, epoch: epoch)
+                    take(result, root: root, epoch: epoch)
                     pump()
                 }
             }
             if round % 64 == 63 {
-                settle()
                 core.age()
                 pump()
             }
@@ -294,8 +220,8 @@ struct Model {
     }
 
     /// What is wrong after a sequence; empty if nothing.
-    static func run(_ steps: [ModelStep], identifiesFiles: Bool = true) -> [String] {
-        var model = Model(identifiesFiles: identifiesFiles)
+    static func run(_ steps: [ModelStep]) -> [String] {
+        var model = Model()
         for step in steps { model.perform(step) }
         guard model.drain() else { return ["never comes to rest"] }
         let faults = model.faults()
@@ -312,7 +238,7 @@ struct Model {
     }
 
     /// The same fault with as few steps as can be found by leaving out.
-    static func shrink(_ steps: [ModelStep], identifiesFiles: Bool = true) -> [ModelStep] {
+    static func shrink(_ steps: [ModelStep]) -> [ModelStep] {
         var best = steps
         var size = max(1, best.count / 2)
         while true {
@@ -320,7 +246,7 @@ struct Model {
             while start < best.count {
                 var shorter = best
                 shorter.removeSubrange(start..<min(start + size, best.count))
-                if run(shorter, identifiesFiles: identifiesFiles).isEmpty { start += size } else { best = shorter }
+                if run(shorter).isEmpty { start += size } else { best = shorter }
             }
             if size == 1 { return best }
             size = max(1, size / 2)
@@ -353,12 +279,9 @@ struct ModelTests {
                 kind: ModelStep.Kind.allCases.randomElement(using: &numbers) ?? .create,
                 a: Int.random(in: 0..<1000, using: &numbers), b: Int.random(in: 0..<1000, using: &numbers))
         }
-        for identifiesFiles in [true, false] {
-            let faults = Model.run(steps, identifiesFiles: identifiesFiles)
-            if faults.isEmpty { continue }
-            let least = Model.shrink(steps, identifiesFiles: identifiesFiles)
-            let leastFaults = Model.run(least, identifiesFiles: identifiesFiles).joined(separator: "; ")
-            Issue.record("seed \(seed)\(identifiesFiles ? "" : " without identities"): \(leastFaults)\nof \(least)")
-        }
+        let faults = Model.run(steps)
+        if faults.isEmpty { return }
+        let least = Model.shrink(steps)
+        Issue.record("seed \(seed): \(Model.run(least).joined(separator: "; "))\nof \(least)")
     }
 }

@@ -18,14 +18,20 @@ struct Receiver {
     private(set) var directories: Set<Place> = []
     private(set) var complaints: [String] = []
     private(set) var changes = 0
+    /// How often what is told as finished had been closed by then.
+    private var closes: [Place: Int] = [:]
 
-    mutating func take(_ notice: WatchNotice) {
+    /// `closes` says how often the file was closed so far, for one that is told as finished.
+    mutating func take(_ notice: WatchNotice, closes count: Int) {
         let place = Place(root: notice.root, path: notice.path)
         switch notice.kind {
         case .finished:
             changes += 1
             guard let identity = notice.identity else { return complain(notice, "has no identity") }
-            if entries[place] == .finished(identity) { complain(notice, "was told before") }
+            if entries[place] == .finished(identity), kind(notice) != .closeWrite || count <= closes[place] ?? 0 {
+                complain(notice, "was told before")
+            }
+            closes[place] = count
             entries[place] = .finished(identity)
         case .created, .changed:
             changes += 1
@@ -53,6 +59,10 @@ struct Receiver {
             if directories.remove(place) == nil { complain(notice, "was never told") }
         case .rootGone, .rootBack, .treeGone, .treeBack, .overflow, .healed, .unreadable: break
         }
+    }
+
+    private func kind(_ notice: WatchNotice) -> WatchNotice.Cause? {
+        if case .finished(let cause) = notice.kind { cause } else { nil }
     }
 
     private mutating func complain(_ notice: WatchNotice, _ text: String) {

@@ -51,6 +51,7 @@ private struct RestartModel {
         told += model.receiver.changes
         model.core = TreeCore(roots: ["x", "y"])
         model.workers = [FakeWorker(root: 0), FakeWorker(root: 1)]
+        model.results = HeldResults()
         model.receiver = Receiver()
         for place in model.workers.indices {
             model.workers[place].fileSystem = fileSystem
@@ -85,7 +86,9 @@ private struct RestartModel {
                     let kind: WatchNotice.Kind = entry.kind == .regular ? .finished(.found) : .notRegular(entry.kind)
                     notices.append(WatchNotice(root: id, path: path, kind: kind, identity: identity))
                 })
-            for notice in notices { model.receiver.take(notice) }
+            for notice in notices {
+                model.receiver.take(notice, closes: notice.identity.flatMap { model.kernel.closes[$0.inode] } ?? 0)
+            }
         }
     }
 }

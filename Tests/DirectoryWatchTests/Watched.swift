@@ -10,37 +10,31 @@ import TestSupport
 final class Watched: Sendable {
     let scratch: ScratchDirectory
     let queue: MonitorQueue
-    private let roots: [String]
     private let rootQueues: [MonitorQueue]
     let watch: DirectoryWatch
-    /// Signalled when the thread that drives the watch has left it; nil if libdispatch does.
-    private let hasLeft: DispatchSemaphore?
-    /// How many files were told before the watch took account of them.
-    let toldEarly = Locked(0)
     private let notices = Locked<[WatchNotice]>([])
     private let waiters = Locked<[(condition: @Sendable (WatchNotice) -> Bool, resume: @Sendable () -> Void)]>([])
 
     /// Watches the directory `inbox` in a scratch directory, which may be that of an earlier one.
     init(
-        isDriven: Bool = false, reportsChanges: Bool = false, identifiesFiles: Bool = true,
-        policy: ComparePolicy = ComparePolicy(),
+        reportsChanges: Bool = false, policy: ComparePolicy = ComparePolicy(),
         livenessDirectory: BytePath? = nil, roots: [String] = ["inbox"], below parent: String? = nil,
         in scratch: ScratchDirectory? = nil, memory: WatchMemory = WatchMemory(),
         exclude: (@Sendable (BytePath, FileKind) -> Bool)? = nil
     ) throws {
+        // A lease that a writer breaks must not end this process.
+        signal(SIGIO, SIG_IGN)
         let scratch = try scratch ?? ScratchDirectory(below: parent)
         self.scratch = scratch
         queue = MonitorQueue(label: "test.watch")
-        self.roots = roots
         rootQueues = roots.map { MonitorQueue(label: "test.root.\($0)") }
         watch = try DirectoryWatch(
             label: "test", queue: queue,
             roots: zip(roots, rootQueues).map { name, queue in
                 WatchRoot(
                     id: name, path: scratch.bytePath.appending(BytePath(name)), queue: queue, exclude: exclude)
-            }, memory: memory, reportsChanges: reportsChanges, identifiesFiles: identifiesFiles, tick: nil,
-            waiting: isDriven ? .driver : .dispatch, policy: policy, livenessDirectory: livenessDirectory)
-        hasLeft = isDriven ? DispatchSemaphore(value: 0) : nil
+            }, memory: memory, reportsChanges: reportsChanges, tick: nil, policy: policy,
+            livenessDirectory: livenessDirectory)
         for name in roots { mkdir(scratch.appending(name), 0o755) }
     }
 
@@ -48,7 +42,6 @@ final class Watched: Sendable {
     func start() async {
         await withCheckedContinuation { continuation in
             queue.async {
-                let roots = self.roots
                 let handler: @Sendable ([WatchNotice]) -> Void = {
                     [notices = self.notices, waiters = self.waiters] batch in
                     notices.withLock { $0 += batch }
@@ -60,26 +53,7 @@ final class Watched: Sendable {
                     for resume in due { resume() }
                 }
                 self.watch.setHandler(handler)
-                // A line is a root's place, a space, and the path.
-                let teller = EarlyTeller(
-                    frame: { root, directory in (Array("\(root) ".utf8) + directory, []) },
-                    write: { [toldEarly = self.toldEarly] line in
-                        toldEarly.withLock { $0 += 1 }
-                        let path = BytePath(line.dropFirst(2))
-                        let root = roots[Int(line[0] - UInt8(ascii: "0"))]
-                        handler([WatchNotice(root: root, path: path, kind: .finished(.closeWrite))])
-                        return true
-                    })
-                self.watch.setEarlyTeller(teller)
                 self.watch.activate(onReconciled: { _ in continuation.resume() })
-                guard let hasLeft = self.hasLeft else { return }
-                Thread.start { [watch = self.watch] in
-                    // Nobody is ever missing at its other end.
-                    let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
-                    watch.drive(whileOpen: null)
-                    close(null)
-                    hasLeft.signal()
-                }
             }
         }
     }
@@ -147,7 +121,6 @@ final class Watched: Sendable {
         await withCheckedContinuation { continuation in
             queue.async { self.watch.invalidate { continuation.resume() } }
         }
-        if let hasLeft { try? await aside { hasLeft.wait() } }
         for queue in rootQueues { queue.sync {} }
     }
 

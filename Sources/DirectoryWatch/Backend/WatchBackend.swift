@@ -10,14 +10,14 @@ protocol WatchBackend: Sendable {
     /// Gives a watch up; a record `ignored` may follow. False if there is none by that number any more.
     @discardableResult
     func removeWatch(_ watch: Int32) -> Bool
-    /// Whether the kernel holds records that nobody has read yet.
-    var hasQueuedRecords: Bool { get }
+    /// How many bytes of records the kernel holds that nobody has read yet.
+    var queuedBytes: Int { get }
 }
 
 /// No watches at all, because there was no instance for them: everything is polled.
 struct NoWatches: WatchBackend {
     let reason: SystemCallError
-    let hasQueuedRecords = false
+    let queuedBytes = 0
 
     func addWatch(directory: borrowing OwnedDescriptor, by place: ThreadDirectory?) throws(SystemCallError) -> Int32 {
         throw reason
@@ -37,6 +37,6 @@ struct InotifyBackend: WatchBackend {
 
     func removeWatch(_ watch: Int32) -> Bool { instance.removeWatch(watch) }
 
-    // Where it can't be asked, nothing is assumed.
-    var hasQueuedRecords: Bool { (try? instance.queuedBytes()) != 0 }
+    // It fails only once the instance has ended: nothing is read any more.
+    var queuedBytes: Int { (try? instance.queuedBytes()) ?? 0 }
 }

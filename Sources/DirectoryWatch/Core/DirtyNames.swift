@@ -34,15 +34,35 @@ struct DirtyNames {
         }
     }
 
-    /// Gives all and starts anew.
-    mutating func takeAll() -> [Item] {
-        defer {
-            // Its room is kept for the next burst, unless it is out of proportion.
-            usual = min(items.count, Self.mostKept)
-            items = []
-            if index.size <= 2 * Self.mostKept { index.removeAll() } else { index = EntryIndex() }
+    /// The same for what was said before all else that is known of the name.
+    mutating func addEarlier(_ directory: NodeID, _ name: NameID, _ earlier: Hints) {
+        guard let place = find(directory, name) else { return add(directory, name, earlier) }
+        var hints = earlier
+        hints.merge(items[place].hints)
+        items[place].hints = hints
+    }
+
+    /// Gives all but what is to wait, and starts anew with that.
+    mutating func takeAll(_ isToWait: (Item) -> Bool) -> DirtyNames {
+        var taken = DirtyNames()
+        swap(&taken, &self)
+        usual = min(taken.count, Self.mostKept)
+        guard taken.items.contains(where: isToWait) else { return taken }
+        var due = DirtyNames()
+        for item in taken.items {
+            if isToWait(item) {
+                add(item.directory, item.name, item.hints)
+            } else {
+                due.add(item.directory, item.name, item.hints)
+            }
         }
-        return items
+        return due
+    }
+
+    mutating func removeAll(where isGone: (Item) -> Bool) {
+        guard items.contains(where: isGone) else { return }
+        items.removeAll(where: isGone)
+        rebuildIndex()
     }
 
     private static let mostKept = 4096

@@ -6,9 +6,6 @@ struct KnownFile: Hashable, Sendable {
     enum State: Hashable, Sendable {
         /// Told as finished with this identity.
         case reported
-        /// Told as finished by what events said, without a look: the identity holds no more than when, as
-        /// ``FileIdentity/changed``. The file is unchanged if it has not changed since.
-        case heard
         /// Told as created; its end is still to come.
         case writing
         /// The same, and a tick saw it with this identity: unchanged at the next one, it counts as found.
@@ -19,21 +16,11 @@ struct KnownFile: Hashable, Sendable {
 
     var identity: FileIdentity
     var state: State
+    /// Its next close is told only if it has changed by then: no program had it open for writing when it was told, so
+    /// nothing can have been written since without a trace.
+    var mustDiffer = false
     /// The receiver has taken care of it as it is: it need not be told again in another life.
     var isAcknowledged = false
-
-    /// One that was told without a look, by events that had come by `time`. Change times lag behind by a tick at most, so
-    /// one in the tick before is in doubt, which begins at ``FileIdentity/modified``.
-    static func heard(by time: FileTime) -> KnownFile {
-        let doubt =
-            time.nanoseconds >= longestTick
-            ? FileTime(seconds: time.seconds, nanoseconds: time.nanoseconds - longestTick)
-            : FileTime(seconds: time.seconds - 1, nanoseconds: time.nanoseconds + 1_000_000_000 - longestTick)
-        return KnownFile(identity: FileIdentity(inode: 0, size: 0, modified: doubt, changed: time), state: .heard)
-    }
-
-    /// In nanoseconds, at 100 Hz.
-    private static let longestTick: UInt32 = 10_000_000
 }
 
 /// When a directory was made, as a number that another directory with its inode number hardly has.
@@ -67,7 +54,9 @@ enum Observation: Hashable, Sendable {
     /// A directory that is the root of a mount, with that one's inode.
     case mountRoot(inode: UInt64)
     case file(FileKind, FileIdentity, links: UInt64)
-    /// A regular file, found by a listing, that some program has open for writing: its close will be told.
+    /// A regular file that no program has open for writing, as a lease has shown.
+    case unwritten(FileIdentity, links: UInt64)
+    /// A regular file that some program has open for writing: its close will be told.
     case writing(FileIdentity)
     /// It could not be looked at.
     case failed
@@ -82,8 +71,6 @@ struct MoveSource: Hashable, Sendable {
     let directory: NodeID
     let name: NameID
     let child: NodeID?
-    /// Whether it was a file that was told without a look, of which nothing was heard since: what was renamed is that one.
-    var isHeard = false
 }
 
 /// What events said about a name since it was last looked at.
@@ -100,6 +87,8 @@ struct Hints: Hashable, Sendable {
         static let surveyed = Signs(rawValue: 32)
         /// A tick asks whether it came to rest.
         static let settle = Signs(rawValue: 64)
+        /// Events told more of it while it was looked at, again and again.
+        static let unsure = Signs(rawValue: 128)
     }
 
     var signs: Signs
@@ -108,12 +97,21 @@ struct Hints: Hashable, Sendable {
     var sources: [MoveSource] = []
     /// How often its directory was not where it was looked for.
     var tries = 0
+    /// How often more was heard of it while it was looked at.
+    var rounds = 0
 
-    mutating func merge(_ other: Hints) {
-        signs.formUnion(other.signs)
-        mask.formUnion(other.mask)
-        tries = max(tries, other.tries)
-        if other.sources.isEmpty { return }
-        for source in other.sources where !sources.contains(source) { sources.append(source) }
+    /// Adds what came later.
+    mutating func merge(_ later: Hints) {
+        if !later.signs.isDisjoint(with: [.created, .movedIn, .left]) {
+            // Something else has the name now: what was said before was of that.
+            signs.subtract([.created, .modified, .closed, .movedIn])
+            if later.signs.isDisjoint(with: .movedIn) { sources = [] }
+        }
+        signs.formUnion(later.signs)
+        mask.formUnion(later.mask)
+        tries = max(tries, later.tries)
+        rounds = max(rounds, later.rounds)
+        if later.sources.isEmpty { return }
+        sources = later.sources + sources.filter { !later.sources.contains($0) }
     }
 }

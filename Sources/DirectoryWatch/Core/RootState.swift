@@ -57,10 +57,7 @@ struct RootState {
     var phase: Phase = .starting
     /// Counts losses: results of requests from before one are void.
     var epoch: UInt32 = 0
-    var identity: RootIdentity? {
-        didSet { leasesDecide = identity?.fileSystem.kind.leases == .decides }
-    }
-    private var leasesDecide = false
+    var identity: RootIdentity?
     /// What was known of directories that lay at its path, and do not now: in an earlier life, or in this one. The last
     /// that was there first.
     var memories: [RootMemory] = []
@@ -70,13 +67,7 @@ struct RootState {
     var hasBegun = false
     var dirty = DirtyNames()
     /// The looks under way: what was asked, with the hints kept here.
-    var looking: [DirtyNames.Item]?
-    /// Whether no rule leaves out any of its entries.
-    var hasNoRule = false
-    /// Whether a change time was seen that is finer than a second, as where each change leaves a new one.
-    var hasFineTimes = false
-    /// Whether a FIFO or a device was seen: what is closed after writing may be another one.
-    var hasSpecials = false
+    var looking: DirtyNames?
     /// Whether events told of directories since the last looks.
     var mayHaveMoved = false
     var looks: UInt64 = 0
@@ -127,13 +118,6 @@ struct RootState {
     var isObserving: Bool { surveys > 0 || looking != nil }
     // Inlined, since a getter that is called is given a copy of all this.
 
-    /// Whether nothing speaks against telling by events alone; see `TreeCore.canHear`.
-    @inline(__always) var isToBeBelieved: Bool {
-        hasNoRule && hasFineTimes && leasesDecide && !hasSpecials && !mayHaveMoved && !isObserving && !isChecking
-            && !isDoubted && !isTracing
-    }
     /// Whether a comparison of it is wanted or under way.
     @inline(__always) var isToBeCompared: Bool { if case (.none, .none) = (wanted, underWay) { false } else { true } }
-    /// Whether no look and no comparison is due, and nobody wants to know of each event.
-    @inline(__always) var hasNothingToDo: Bool { isLive && dirty.isEmpty && !isToBeCompared && !ledger.isListening }
 }

@@ -53,14 +53,12 @@ extension TreeCore {
             case .directory(let inode, _):
                 let child = table.child(of: node, named: name)
                 if child.map({ table[$0].inode != 0 && table[$0].inode != inode }) ?? true { suspect(node, name) }
-            case .file(_, let identity, _):
+            case .file(_, let identity, _), .unwritten(let identity, _):
                 guard let known = files[node, name] else {
                     suspect(node, name)
                     continue
                 }
-                if known.state == .heard {
-                    if identity.changed > known.identity.changed { suspect(node, name) }
-                } else if known.identity.inode != identity.inode {
+                if known.identity.inode != identity.inode {
                     suspect(node, name)
                 } else if known.state == .reported, known.identity.size != identity.size {
                     roots[root].ledger.doubt(key(node, name))
@@ -74,9 +72,7 @@ extension TreeCore {
     private mutating func suspect(_ node: NodeID, _ name: NameID) {
         let root = Int(table[node].root)
         // Named by a record that was taken already: its look is still to come, or its other half.
-        if roots[root].dirty[node, name] != nil { return }
-        if roots[root].looking?.contains(where: { $0.directory == node && $0.name == name }) ?? false { return }
-        if held.values.contains(where: { $0.source.directory == node && $0.source.name == name }) { return }
+        if isAwaited(node, name) { return }
         roots[root].ledger.suspect(key(node, name))
     }
 

@@ -104,42 +104,97 @@ extension TreeCore {
         }
     }
 
-    /// Puts a detached subtree in its place, and tells what is now under another path.
+    /// Puts a detached subtree in its place. What is in it is told where it is now once it is listed there: a survey of it
+    /// must follow.
     mutating func place(_ node: NodeID, from old: BytePath, to parent: NodeID, _ name: NameID) {
         table.attach(node, to: parent, name: name)
         let new = table.path(of: node)
         guard new != old else { return }
-        let root = Int(table[node].root)
-        var left: [BytePath] = []
         for directory in table.subtree(of: node) {
+            for (name, file) in files.files(from: table[directory].firstFile) where file.isAcknowledged {
+                setKnown(directory, name, file.unacknowledged)
+            }
             let here = table.path(of: directory)
-            let before = old.appending(here.relative(to: new) ?? "")
-            if table[directory].wasTold {
-                notify(root, here, .directoryAppeared)
-                left.append(before)
-            }
-            for (name, file) in files.files(from: table[directory].firstFile) {
-                if file.isAcknowledged { setKnown(directory, name, file.unacknowledged) }
-                let name = table.names.name(name)
-                tellMoved(root, file, from: before.appending(name), to: here.appending(name))
-            }
+            let told = toldPaths[directory] ?? old.appending(here.relative(to: new) ?? "")
+            toldPaths[directory] = table[directory].wasTold && told != here ? told : nil
         }
-        for path in left.reversed() { notify(root, path, .directoryVanished) }
     }
 
-    private mutating func tellMoved(_ root: Int, _ file: KnownFile, from old: BytePath, to new: BytePath) {
-        switch file.state {
-        case .reported:
-            notify(root, new, .renamed(from: old), identity: file.identity)
-        case .heard:
-            notify(root, new, .renamed(from: old))
-        case .writing, .resting:
-            notify(root, old, .vanished)
-            notify(root, new, .created, identity: file.identity)
-        case .special(let kind):
-            notify(root, old, .vanished)
-            notify(root, new, .notRegular(kind))
+    /// Tells where a directory that was moved, and the files that were told of it, are now; `seen` is what it was listed
+    /// with, nil if it cannot be listed.
+    mutating func tellMoved(_ node: NodeID, seen: [NameID: Observation]?) {
+        guard let told = toldPaths.removeValue(forKey: node) else { return }
+        let (root, here) = (Int(table[node].root), table.path(of: node))
+        notify(root, here, .directoryAppeared)
+        for (name, file) in files.files(from: table[node].firstFile) {
+            let (before, now) = (told.appending(table.names.name(name)), here.appending(table.names.name(name)))
+            if let seen, !isSame(file, seen[name], node) {
+                setKnown(node, name, nil)
+                notify(root, before, .vanished)
+                continue
+            }
+            switch file.state {
+            case .reported: notify(root, now, .renamed(from: before), identity: file.identity)
+            case .writing, .resting:
+                notify(root, before, .vanished)
+                notify(root, now, .created, identity: file.identity)
+            case .special(let kind):
+                notify(root, before, .vanished)
+                notify(root, now, .notRegular(kind))
+            }
         }
+        departed.append((root, told))
+        tellDeparted()
+    }
+
+    /// Whether a listing shows the file that was told.
+    private func isSame(_ file: KnownFile, _ seen: Observation?, _ directory: NodeID) -> Bool {
+        switch (seen, file.state) {
+        case (.file(let kind, let identity, _), .special(let told)):
+            kind == told && isSameInode(file.identity, identity, directory)
+        case (.file(.regular, let identity, _), _), (.unwritten(let identity, _), _), (.writing(let identity), _):
+            if case .special = file.state { false } else { isSameInode(file.identity, identity, directory) }
+        case (.failed, _): true
+        default: false
+        }
+    }
+
+    /// Tells directories as gone that are listed elsewhere, once what was told in them is.
+    private mutating func tellDeparted() {
+        for (root, path) in departed.sorted(by: { $0.path.bytes.count > $1.path.bytes.count }) {
+            let isLeft = toldPaths.contains { Int(table[$0.key].root) == root && $0.value.isInside(path) }
+            if isLeft { continue }
+            departed.removeAll { $0.root == root && $0.path == path }
+            notify(root, path, .directoryVanished)
+        }
+    }
+
+    /// What was told of a path that a directory is about to be told at is told as gone.
+    mutating func makeRoom(_ root: Int, _ path: BytePath) {
+        if !limbo.isEmpty { dropDisplaced(root, path) }
+        let moved = toldPaths.filter { Int(table[$0.key].root) == root && $0.value.isInside(path) }
+        for (node, told) in moved.sorted(by: { $0.value.bytes.count > $1.value.bytes.count }) {
+            forgetTold(node, told)
+        }
+        for (_, path) in departed.filter({ $0.root == root && $0.path.isInside(path) }).sorted(by: {
+            $0.path.bytes.count > $1.path.bytes.count
+        }) {
+            departed.removeAll { $0.root == root && $0.path == path }
+            notify(root, path, .directoryVanished)
+        }
+    }
+
+    /// Tells a directory that was moved as gone from where it was told; it is told anew when it is listed.
+    mutating func forgetTold(_ node: NodeID, _ told: BytePath) {
+        let root = Int(table[node].root)
+        for (name, _) in files.files(from: table[node].firstFile) {
+            setKnown(node, name, nil)
+            notify(root, told.appending(table.names.name(name)), .vanished)
+        }
+        toldPaths[node] = nil
+        table[node].inode = 0
+        table[node].isRecalled = false
+        notify(root, told, .directoryVanished)
     }
 
     /// Forgets a subtree and tells that it is gone: what is in a directory before the directory.
@@ -151,7 +206,7 @@ extension TreeCore {
         let directories = table.subtree(of: node)
         let mounted = mounts.isEmpty || isSilent ? [] : tellMountsGone(below: path, among: directories)
         for directory in directories.reversed() {
-            let here = path.appending(table.path(of: directory))
+            let here = toldPaths.removeValue(forKey: directory) ?? path.appending(table.path(of: directory))
             let isSilent = isSilent || mounted.contains(directory)
             for (name, _) in files.files(from: table[directory].firstFile) {
                 setKnown(directory, name, nil)
@@ -164,5 +219,6 @@ extension TreeCore {
             if !mounts.isEmpty { mounts[directory] = nil }
             table.remove(directory)
         }
+        if !departed.isEmpty { tellDeparted() }
     }
 }

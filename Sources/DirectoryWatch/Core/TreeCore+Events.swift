@@ -1,41 +1,8 @@
 import FileValues
-import Glibc
 import LinuxKernel
 
 /// Events become names to look at.
 extension TreeCore {
-    /// Takes the records of one read at once if all are of one file that was closed after writing and may be told by its
-    /// events alone, as most are at a low rate; returns how many they were, and what the next such file may be told by.
-    /// Otherwise nil: then nothing has happened, and they are to be taken one by one, which comes to the same.
-    mutating func takeAlone(_ records: InotifyRecords) -> (records: Int, permit: EarlyTelling.Permit)? {
-        var records = records.makeIterator()
-        guard let first = records.next(), !first.name.isEmpty, let node = owner(of: first.watch) else { return nil }
-        var (mask, count) = (first.mask, 1)
-        while let next = records.next() {
-            guard next.watch == first.watch, isSame(next.name, first.name), count < 8 else { return nil }
-            mask.formUnion(next.mask)
-            count += 1
-        }
-        let root = Int(table[node].root)
-        guard mask.contains(.closedAfterWriting), mask.isSubset(of: [.created, .closedAfterWriting, .modified]),
-            canHear(root), roots[root].hasNothingToDo, !ancestors.listensToNames, isAttached(node)
-        else { return nil }
-        var signs: Hints.Signs = .closed
-        if mask.contains(.created) { signs.insert(.created) }
-        if mask.contains(.modified) { signs.insert(.modified) }
-        let hints = Hints(signs: signs, mask: mask)
-        guard tellHeard(DirtyNames.Item(directory: node, name: table.names.intern(first.name), hints: hints))
-        else { return nil }
-        counters.events += count
-        let path = table.path(of: node)
-        return (
-            count,
-            EarlyTelling.Permit(
-                watch: first.watch, node: node, root: root,
-                directory: path.isEmpty ? [] : path.bytes + [UInt8(ascii: "/")])
-        )
-    }
-
     /// Takes one record; `name` is valid in the call alone.
     mutating func take(watch: Int32, mask: InotifyMask, cookie: UInt32, name: UnsafeRawBufferPointer) {
         counters.events += 1
@@ -47,11 +14,6 @@ extension TreeCore {
         } else if !isOfWay || watches.isRetired(watch) {
             takeStray(EventRecord(watch: watch, mask: mask, cookie: cookie, name: BytePath(name)))
         }
-    }
-
-    private func isSame(_ name: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
-        guard let start = name.baseAddress, let otherStart = other.baseAddress else { return name.count == other.count }
-        return name.count == other.count && memcmp(start, otherStart, name.count) == 0
     }
 
     /// The same for a record that was copied.
@@ -139,9 +101,7 @@ extension TreeCore {
     private mutating func hold(_ mask: InotifyMask, cookie: UInt32, name: NameID, in node: NodeID) {
         guard isWorthALook(name, in: node) else { return }
         let root = Int(table[node].root)
-        var source = MoveSource(directory: node, name: name, child: table.child(of: node, named: name))
-        source.isHeard =
-            files[node, name]?.state == .heard && !roots[root].isObserving && roots[root].dirty[node, name] == nil
+        let source = MoveSource(directory: node, name: name, child: table.child(of: node, named: name))
         // Renamed again before anybody looked: where it was before that may be the name that was told.
         let earlier = roots[root].dirty[node, name]?.sources ?? []
         if let stale = held.removeValue(forKey: cookie) { expire(stale) }

@@ -3,73 +3,23 @@ import LinuxKernel
 
 /// What was seen under a name, compared with what is known, makes notices.
 extension TreeCore {
-    /// Sends all names that are due; those of directories that are gone, or in limbo, have nothing to be looked at.
+    /// Sends all names that are due; those of directories that are gone, or in limbo, have nothing to be looked at, and
+    /// those in directories that were moved wait until these are listed.
     mutating func sendLooks(_ root: Int) {
-        var items = roots[root].dirty.takeAll()
-        let hears = canHear(root)
-        // In place, and not by a closure, which would be given a copy of the whole core.
-        var kept = 0
-        for place in items.indices {
-            let item = items[place]
-            if !table.isValid(item.directory) || !isAttached(item.directory) || hears && tellHeard(item) { continue }
-            if kept != place { items[kept] = item }
-            kept += 1
-        }
-        items.removeLast(items.count - kept)
-        if items.isEmpty {
+        var dirty = DirtyNames()
+        swap(&dirty, &roots[root].dirty)
+        dirty.removeAll { !table.isValid($0.directory) || !isAttached($0.directory) }
+        let due = dirty.takeAll { !toldPaths.isEmpty && isMoving($0.directory) }
+        swap(&dirty, &roots[root].dirty)
+        if due.isEmpty {
             // Counted all the same: a reconciliation may wait for it.
             roots[root].looks += 1
             return
         }
-        let looks = lookRequest(items, mayHaveMoved: roots[root].mayHaveMoved)
-        roots[root].looking = items
+        let looks = lookRequest(due.items, mayHaveMoved: roots[root].mayHaveMoved)
+        roots[root].looking = due
         request(root, .look(looks))
         roots[root].mayHaveMoved = false
-    }
-
-    /// Whether files that were closed may be told by their events alone: where the caller wants no identities, and nothing
-    /// is in doubt but what the events say. What they cannot say is kept to a minimum: a FIFO or a device that was made,
-    /// opened and closed before its records were read is told as a file, once in a tree.
-    func canHear(_ root: Int) -> Bool {
-        !identifiesFiles && hasReadAll && roots[root].isToBeBelieved && held.isEmpty && limbo.isEmpty && shelf.isEmpty
-            && mounts.isEmpty
-    }
-
-    /// Tells a file that was closed by its events, if they are all that there is to it: it was made just now, or a look
-    /// saw it while it was written. Whether it did.
-    mutating func tellHeard(_ item: DirtyNames.Item) -> Bool {
-        let signs = item.hints.signs
-        guard signs.contains(.closed), signs.isSubset(of: [.created, .closed, .modified]), item.hints.sources.isEmpty,
-            item.hints.tries == 0
-        else { return false }
-        switch files[item.directory, item.name]?.state {
-        case nil:
-            guard signs.contains(.created), table.child(of: item.directory, named: item.name) == nil
-            else { return false }
-            addKnown(item.directory, item.name, .heard(by: readAt))
-        case .writing, .resting:
-            if signs.contains(.created) { return false }
-            setKnown(item.directory, item.name, .heard(by: readAt))
-        case .reported, .heard, .special: return false
-        }
-        notify(
-            Int(table[item.directory].root), path(item.directory, item.name), .finished(.closeWrite),
-            hints: item.hints)
-        return true
-    }
-
-    /// A file that was told without a look is seen for the first time: what is known of it now.
-    private mutating func identify(
-        _ directory: NodeID, _ name: NameID, _ known: KnownFile, as identity: FileIdentity, _ hints: Hints
-    ) -> KnownFile {
-        // Whatever happened to it later gave it a later time, or one in the same tick, if an event tells of more.
-        let isUnchanged =
-            identity.changed < known.identity.modified
-            || identity.changed <= known.identity.changed && hints.signs.isSubset(of: [.surveyed, .settle])
-        guard isUnchanged, !hints.signs.contains(.movedIn) else { return known }
-        let seen = KnownFile(identity: identity, state: .reported)
-        setKnown(directory, name, seen)
-        return seen
     }
 
     private func lookRequest(_ items: [DirtyNames.Item], mayHaveMoved: Bool) -> LookRequest {
@@ -83,7 +33,9 @@ extension TreeCore {
             if item.directory != last.node {
                 last = (item.directory, place(of: item.directory, in: &request, &places))
             }
-            request.add(table.names[item.name], in: last.place)
+            request.add(
+                table.names[item.name], in: last.place,
+                asksForWriter: item.hints.signs.isDisjoint(with: [.closed, .movedIn]))
         }
         return request
     }
@@ -108,18 +60,76 @@ extension TreeCore {
     }
 
     mutating func takeLooks(_ root: Int, _ observations: [Observation]) {
-        guard let items = roots[root].looking else { return }
+        guard let items = roots[root].looking?.items else { return }
         roots[root].looking = nil
         roots[root].looks += 1
         // Renames first, so that an old name is not told as vanished before its new one is known.
         let hasRenames = items.contains { !$0.hints.sources.isEmpty }
+        var void: Set<DirtyNames.Key> = []
         for renames in hasRenames ? [true, false] : [false] {
             for place in items.indices where items[place].hints.sources.isEmpty != renames {
-                observe(items[place].directory, items[place].name, observations[place], items[place].hints)
+                var item = items[place]
+                guard table.isValid(item.directory), !observations[place].isUnreached else { continue }
+                let key = DirtyNames.Key(directory: item.directory, name: item.name)
+                if isVoid(key, in: root) || void.contains(key) {
+                    item.hints.rounds += 1
+                    if item.hints.rounds <= Self.mostRounds {
+                        roots[root].dirty.addEarlier(item.directory, item.name, item.hints)
+                        // Where it was is looked at with it.
+                        for source in item.hints.sources {
+                            void.insert(DirtyNames.Key(directory: source.directory, name: source.name))
+                        }
+                        continue
+                    }
+                    // It never rests: told as it is, and again once it has changed.
+                    item.hints.signs.insert(.unsure)
+                }
+                observe(item.directory, item.name, observations[place], item.hints)
             }
         }
         let unreached = items.indices.filter { observations[$0].isUnreached }
         if !unreached.isEmpty { lookAgain(unreached.map { items[$0] }) }
+    }
+
+    /// How often a name is looked at again because more was heard of it meanwhile.
+    private static let mostRounds = 8
+
+    /// Whether what was seen under a name may not be so any more: events told more of it, or of a directory above.
+    private func isVoid(_ key: DirtyNames.Key, in root: Int) -> Bool {
+        roots[root].dirty[key.directory, key.name] != nil || isHeld(key.directory, key.name)
+            || isUncertain(key.directory) || !toldPaths.isEmpty && isMoving(key.directory)
+    }
+
+    /// Whether a name left, and the other half of its rename may still come.
+    func isHeld(_ directory: NodeID, _ name: NameID) -> Bool {
+        !held.isEmpty && held.values.contains { $0.source.directory == directory && $0.source.name == name }
+    }
+
+    /// Whether a name is about to be looked at, or a look at it is on its way.
+    func isAwaited(_ directory: NodeID, _ name: NameID) -> Bool {
+        let root = Int(table[directory].root)
+        return roots[root].dirty[directory, name] != nil || roots[root].looking?[directory, name] != nil
+            || isHeld(directory, name)
+    }
+
+    /// Whether a directory, or one above, may not be where it is known.
+    func isUncertain(_ directory: NodeID) -> Bool {
+        var node = directory
+        while let parent = table.parent(of: node) {
+            if isAwaited(parent, table.name(of: node)) { return true }
+            node = parent
+        }
+        return false
+    }
+
+    /// Whether a directory, or one above, was moved and is not listed yet where it is now.
+    func isMoving(_ directory: NodeID) -> Bool {
+        var node: NodeID? = directory
+        while let here = node {
+            if toldPaths[here] != nil { return true }
+            node = table.parent(of: here)
+        }
+        return false
     }
 
     /// The directories were not where they should be: renamed or replaced since, and their parents' looks tell which.
@@ -129,7 +139,9 @@ extension TreeCore {
         for var item in items where table.isValid(item.directory) {
             if doubted.insert(item.directory).inserted { doubt(item.directory) }
             item.hints.tries += 1
-            if item.hints.tries <= 3 { note(item.directory, item.name, item.hints) }
+            if item.hints.tries <= 3 {
+                roots[Int(table[item.directory].root)].dirty.addEarlier(item.directory, item.name, item.hints)
+            }
             if item.hints.tries > 3, isLast.insert(item.directory).inserted {
                 survey(item.directory, isRecursive: true)
             }
@@ -151,12 +163,14 @@ extension TreeCore {
             enterDirectory(directory, name, inode: inode, born: .unknown, isMountRoot: true, hints)
         case .file(let kind, let identity, let links):
             leaveDirectory(directory, name, hints)
-            if identity.changed.nanoseconds != 0 { roots[Int(table[directory].root)].hasFineTimes = true }
             if kind == .regular {
-                observeFile(directory, name, identity, links: links, hints)
+                observeFile(directory, name, identity, links: links, isUnwritten: false, hints)
             } else {
                 observeSpecial(directory, name, kind, identity, hints)
             }
+        case .unwritten(let identity, let links):
+            leaveDirectory(directory, name, hints)
+            observeFile(directory, name, identity, links: links, isUnwritten: true, hints)
         case .writing(let identity):
             leaveDirectory(directory, name, hints)
             observeOpen(directory, name, identity, hints)
@@ -172,13 +186,13 @@ extension TreeCore {
     /// Something told under this name is not there any more.
     mutating func tellVanished(_ directory: NodeID, _ name: NameID, _ hints: Hints) {
         guard setKnown(directory, name, nil) != nil else { return }
-        notify(Int(table[directory].root), path(directory, name), .vanished, hints: hints)
+        let told = (toldPaths[directory] ?? table.path(of: directory)).appending(table.names.name(name))
+        notify(Int(table[directory].root), told, .vanished, hints: hints)
     }
 
     private mutating func observeSpecial(
         _ directory: NodeID, _ name: NameID, _ kind: FileKind, _ identity: FileIdentity, _ hints: Hints
     ) {
-        if kind != .symbolicLink, kind != .socket { roots[Int(table[directory].root)].hasSpecials = true }
         if let known = files[directory, name] {
             if known.state == .special(kind), isSameInode(known.identity, identity, directory) { return }
             tellVanished(directory, name, hints)
@@ -188,10 +202,10 @@ extension TreeCore {
     }
 
     private mutating func observeFile(
-        _ directory: NodeID, _ name: NameID, _ identity: FileIdentity, links: UInt64, _ hints: Hints
+        _ directory: NodeID, _ name: NameID, _ identity: FileIdentity, links: UInt64, isUnwritten: Bool, _ hints: Hints
     ) {
         var known = files[directory, name]
-        if known == nil, hints.sources.isEmpty, hints.signs.contains(.closed) {
+        if known == nil, hints.sources.isEmpty, hints.signs.contains(.closed), !hints.signs.contains(.unsure) {
             // What most events come to: a file that was made and written.
             addKnown(directory, name, KnownFile(identity: identity, state: .reported))
             notify(
@@ -203,28 +217,50 @@ extension TreeCore {
             tellVanished(directory, name, hints)
             known = nil
         }
-        if let before = known, before.state == .heard {
-            known = identify(directory, name, before, as: identity, hints)
-        }
-        if let known, known.state == .reported, isSame(known.identity, identity, directory, name) { return }
-        if let old = takeSource(of: identity, among: hints.sources, hints.signs, to: directory, name) {
+        if let known, known.state == .reported, wasTold(known, as: identity, directory, name, hints.signs) { return }
+        if let old = takeSource(of: identity, among: hints, to: directory, name) {
             tell(directory, name, identity, .renamed(from: old), hints)
         } else if hints.signs.contains(.closed) {
             tell(directory, name, identity, .finished(.closeWrite), hints)
         } else if hints.signs.contains(.movedIn) {
             tell(directory, name, identity, .finished(.movedIn), hints)
-        } else if hints.signs.contains(.surveyed) {
-            tell(directory, name, identity, .finished(.found), hints)
+        } else if isUnwritten && !isBeingOpened(identity, links, hints) || hints.signs.contains(.surveyed) {
+            tell(directory, name, identity, .finished(.found), hints, mustDiffer: isUnwritten)
         } else if let known, known.state == .writing || known.state == .resting {
             observeWriting(directory, name, known, identity, hints)
         } else if hints.signs.isDisjoint(with: [.created, .modified]) {
             tell(directory, name, identity, .finished(.found), hints)
-        } else if known == nil, links > 1 || identity.changed > identity.modified {
+        } else if known == nil, links > 1 {
             // Made by link(2): its content is older than its name, and no close will be told under this name.
             tell(directory, name, identity, .finished(.found), hints)
         } else {
             awaitClose(directory, name, known, identity, hints)
         }
+    }
+
+    /// Whether a file may have been made a moment ago by an open(2) that does not count as a writer yet.
+    private func isBeingOpened(_ identity: FileIdentity, _ links: UInt64, _ hints: Hints) -> Bool {
+        hints.signs.contains(.created) && identity.size == 0 && links == 1
+    }
+
+    /// Whether what is seen is the version that was told. A file whose attributes or links alone have changed is noted as
+    /// it is now.
+    private mutating func wasTold(
+        _ known: KnownFile, as seen: FileIdentity, _ directory: NodeID, _ name: NameID, _ signs: Hints.Signs
+    ) -> Bool {
+        let rule = rule(Int(table[directory].root))
+        guard rule.hasSameContent(known.identity, seen) else { return false }
+        let isUnchanged = rule.isSame(known.identity, seen)
+        // Whoever closed it may have written through a mapping, which leaves no trace if it was made before.
+        if signs.contains(.closed), !(isUnchanged && known.mustDiffer) { return false }
+        // It left and came back.
+        if signs.contains(.movedIn), !isUnchanged { return false }
+        if known.identity != seen {
+            var file = known
+            file.identity = seen
+            setKnown(directory, name, file)
+        }
+        return true
     }
 
     /// A listing found a file while it is being written.
@@ -236,8 +272,13 @@ extension TreeCore {
             tellVanished(directory, name, hints)
             known = nil
         }
-        if let before = known, before.state == .heard {
-            known = identify(directory, name, before, as: identity, hints)
+        // Made without a name (O_TMPFILE) and given one before it is closed: no close is told under that.
+        if known == nil, hints.signs.contains(.created), identity.changed > identity.modified {
+            linked[DirtyNames.Key(directory: directory, name: name)] = 0
+        }
+        // Its close is told in any case, unless it must differ.
+        if let known, known.state != .writing, rule(Int(table[directory].root)).isSame(known.identity, identity) {
+            return
         }
         if known?.identity != identity { awaitClose(directory, name, known, identity, hints) }
     }
@@ -246,6 +287,12 @@ extension TreeCore {
     private mutating func awaitClose(
         _ directory: NodeID, _ name: NameID, _ known: KnownFile?, _ identity: FileIdentity, _ hints: Hints
     ) {
+        var known = known
+        if let before = known, !isSameInode(before.identity, identity, directory) {
+            // Another file has the name, and what was told of it is gone.
+            tellVanished(directory, name, hints)
+            known = nil
+        }
         setKnown(directory, name, KnownFile(identity: identity, state: .writing))
         if known != nil, !reportsChanges { return }
         let kind: WatchNotice.Kind = known == nil ? .created : .changed
@@ -273,34 +320,31 @@ extension TreeCore {
     }
 
     private mutating func tell(
-        _ directory: NodeID, _ name: NameID, _ identity: FileIdentity, _ kind: WatchNotice.Kind, _ hints: Hints
+        _ directory: NodeID, _ name: NameID, _ identity: FileIdentity, _ kind: WatchNotice.Kind, _ hints: Hints,
+        mustDiffer: Bool = false
     ) {
-        setKnown(directory, name, KnownFile(identity: identity, state: .reported))
+        let mustDiffer = mustDiffer || hints.signs.contains(.unsure)
+        setKnown(directory, name, KnownFile(identity: identity, state: .reported, mustDiffer: mustDiffer))
         notify(Int(table[directory].root), path(directory, name), kind, identity: identity, hints: hints)
     }
 
-    /// The path under which a renamed file was told; it is not known there any more.
+    /// The path under which a renamed file was told, if it is unchanged; it is not known there any more.
     private mutating func takeSource(
-        of identity: FileIdentity, among sources: [MoveSource], _ signs: Hints.Signs, to directory: NodeID,
-        _ name: NameID
+        of identity: FileIdentity, among hints: Hints, to directory: NodeID, _ name: NameID
     ) -> BytePath? {
-        for source in sources where table.isValid(source.directory) && isAttached(source.directory) {
+        for source in hints.sources where table.isValid(source.directory) && isAttached(source.directory) {
             if source.directory == directory, source.name == name { continue }
-            guard let known = files[source.directory, source.name],
-                known.identity.inode == identity.inode || known.state == .heard
+            guard let known = files[source.directory, source.name], known.identity.inode == identity.inode
             else { continue }
-            switch known.state {
-            case .heard:
-                // Nothing but its rename was heard of it, and of its new name nothing else.
-                guard source.isHeard, sources.count == 1, signs == .movedIn else { continue }
-                setKnown(source.directory, source.name, nil)
-                return path(source.directory, source.name)
-            case .reported:
-                setKnown(source.directory, source.name, nil)
-                return path(source.directory, source.name)
-            case .writing, .resting, .special:
+            guard known.state == .reported, !hints.signs.contains(.closed),
+                rule(Int(table[directory].root)).hasSameContent(known.identity, identity)
+            else {
+                tellVanished(source.directory, source.name, hints)
                 return nil
             }
+            setKnown(source.directory, source.name, nil)
+            return (toldPaths[source.directory] ?? table.path(of: source.directory)).appending(
+                table.names.name(source.name))
         }
         return nil
     }

@@ -14,10 +14,9 @@ extension TreeCore {
         else { return }
         switch known.state {
         case .reported:
-            guard let identity, rule(root).isSame(known.identity, identity) else { return }
+            guard let identity, rule(root).hasSameContent(known.identity, identity) else { return }
         case .special: guard identity == nil else { return }
-        // What was told without a look has no identity that could be kept.
-        case .writing, .resting, .heard: return
+        case .writing, .resting: return
         }
         known.isAcknowledged = true
         setKnown(directory, name, known)
@@ -88,19 +87,6 @@ extension TreeCore {
 
     func rule(_ root: Int) -> IdentityRule {
         roots[root].identity.map { IdentityRule($0.fileSystem) } ?? IdentityRule(countsInodes: true)
-    }
-
-    /// Whether a file that was told is seen unchanged. Where numbers are made up, the one it has now is noted.
-    mutating func isSame(
-        _ known: FileIdentity, _ seen: FileIdentity, _ directory: NodeID, _ name: NameID
-    ) -> Bool {
-        if known == seen { return true }
-        guard rule(Int(table[directory].root)).isSame(known, seen) else { return false }
-        if var file = files[directory, name] {
-            file.identity = seen
-            setKnown(directory, name, file)
-        }
-        return true
     }
 
     func isSameInode(_ known: FileIdentity, _ seen: FileIdentity, _ directory: NodeID) -> Bool {

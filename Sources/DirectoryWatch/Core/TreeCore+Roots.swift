@@ -124,7 +124,9 @@ extension TreeCore {
     }
 
     private mutating func isThrough(_ root: Int) -> Bool {
-        guard var underWay = roots[root].underWay, roots[root].surveys == 0 else { return false }
+        guard var underWay = roots[root].underWay, roots[root].surveys == 0,
+            !unsure.contains(where: { table.isValid($0) && Int(table[$0].root) == root })
+        else { return false }
         let last =
             underWay.lastLook ?? roots[root].looks + (roots[root].looking == nil ? 0 : 1)
             + (roots[root].dirty.isEmpty ? 0 : 1)
@@ -212,6 +214,7 @@ extension TreeCore {
         roots[root].isDoubted = false
         roots[root].hasBegun = false
         roots[root].failed = []
+        unsure = unsure.filter { table.isValid($0) && Int(table[$0].root) != root }
         held = held.filter { $0.value.root != root }
         returnFromLimbo(root)
         roots[root].ledger.void()

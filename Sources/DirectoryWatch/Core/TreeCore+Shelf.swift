@@ -26,6 +26,9 @@ extension TreeCore {
         let parent = table.parent(of: node)
         if parent != nil {
             let path = table.path(of: node)
+            for directory in table.subtree(of: node).reversed() {
+                if let told = toldPaths[directory] { forgetTold(directory, told) }
+            }
             if !limbo.isEmpty { returnFromLimbo(root, below: path) }
             notify(root, path, .treeGone)
         }

@@ -51,14 +51,23 @@ extension TreeCore {
                 releaseWatch(of: node)
                 setCoverage(node, .unreadable)
                 let path = table.path(of: node)
+                if toldPaths[node] != nil { tellMoved(node, seen: nil) }
                 notify(survey.root, path, .unreadable(SystemCallError("openat", code, path: path)))
             }
             if isTop(node) { roots[survey.root].hasBegun = true }
         case .listed(let inode, let born, let watch):
-            settled = settle(node, inode, born, findings.mounts[place]) { core, moved, path in
-                core.tellGone(from: moved, path: path, listed: directory.entries, findings)
+            // About to be found elsewhere, or in what is: what it holds is told when it is listed there.
+            let isUnsure = isUncertain(node) || table.parent(of: node).map { isMoving($0) } ?? false
+            if isUnsure {
+                unsure.insert(node)
+                guard table[node].inode == inode, findings.mounts[place] == nil, mounts[node] == nil else {
+                    if watch >= 0 { releaseUnowned(watch, root: survey.root, from: id) }
+                    break
+                }
+            } else {
+                settled = settle(node, inode, born, findings.mounts[place])
+                table[settled].born = born
             }
-            table[settled].born = born
             let wasWatched = settled == node && table[node].coverage == .watched && table[node].watch == watch
             if watch >= 0 {
                 bind(settled, watch, from: id)
@@ -67,6 +76,7 @@ extension TreeCore {
                 setCoverage(settled, .polled)
                 roots[survey.root].refusal = Errno(rawValue: -watch)
             }
+            if isUnsure { break }
             compare(
                 settled, directory.entries, findings, isRecursive: survey.isRecursive,
                 isAudit: wasWatched && roots[survey.root].underWay?.isAudit == true)
@@ -84,11 +94,22 @@ extension TreeCore {
         return table.child(of: survey.nodes[place], named: name)
     }
 
+    /// Lists the directories again whose listing was void, once it is known where they are.
+    mutating func surveyUnsure() {
+        for node in unsure {
+            guard table.isValid(node), isAttached(node) else {
+                unsure.remove(node)
+                continue
+            }
+            if table.parent(of: node).map({ isMoving($0) }) ?? false || isUncertain(node) { continue }
+            unsure.remove(node)
+            survey(node, isRecursive: table[node].inode == 0)
+        }
+    }
+
     /// The directory that was found under a name, which may be another than the one that was known there.
-    /// `leave` is called before what is in one that was found elsewhere is told as renamed, with the path where it was.
     private mutating func settle(
-        _ node: NodeID, _ inode: UInt64, _ born: BirthMark, _ mount: FileSystem?,
-        leave: (inout TreeCore, NodeID, BytePath) -> Void
+        _ node: NodeID, _ inode: UInt64, _ born: BirthMark, _ mount: FileSystem?
     ) -> NodeID {
         if table[node].inode == inode, mounts.isEmpty && mount == nil || mounts[node] == mount {
             table[node].isRecalled = false
@@ -119,7 +140,6 @@ extension TreeCore {
         }
         displace(node)
         if let moved = takeMoved(inode: inode, born: born, [], to: parent) {
-            leave(&self, moved.node, moved.path)
             place(moved.node, from: moved.path, to: parent, name)
             // What happened in it while it was in limbo was not looked at.
             survey(moved.node, isRecursive: true)
@@ -129,24 +149,6 @@ extension TreeCore {
         table[fresh].inode = inode
         notify(Int(table[fresh].root), table.path(of: fresh), .directoryAppeared)
         return fresh
-    }
-
-    /// Files that a directory's listing does not have any more are told as gone from where they were, not first as renamed
-    /// with it. Should one be there all the same, a look finds it.
-    private mutating func tellGone(
-        from node: NodeID, path: BytePath, listed entries: Range<Int32>, _ findings: Findings
-    ) {
-        if table[node].firstFile < 0 { return }
-        let present = Set(
-            entries.map { place in
-                findings.withName(findings.entries[Int(place)].name) { table.names.intern($0) }
-            })
-        let root = Int(table[node].root)
-        for (name, _) in files.files(from: table[node].firstFile) where !present.contains(name) {
-            setKnown(node, name, nil)
-            notify(root, path.appending(table.names.name(name)), .vanished)
-            note(node, name, Hints(signs: .surveyed))
-        }
     }
 
     /// The same where something was mounted, unmounted, or may be back; nil if it is nothing but a new directory.
@@ -179,6 +181,12 @@ extension TreeCore {
             findings.withName(findings.entries[Int(place)].name) { table.names.intern($0) }
         }
         if isAudit { suspectDifferences(node, listed, entries, findings) }
+        if toldPaths[node] != nil {
+            tellMoved(
+                node,
+                seen: Dictionary(zip(listed, entries.map { findings.entries[Int($0)].observation })) { first, _ in first
+                })
+        }
         if table[node].firstFile >= 0 || table.hasChildren(node) {
             let present = Set(listed)
             // A listing is not trusted with a loss: the name is looked at.
@@ -200,10 +208,12 @@ extension TreeCore {
             let observation = findings.entries[Int(place)].observation
             switch observation {
             case .directory, .mountRoot: break
-            case .absent, .excluded, .file, .writing, .failed, .unreached:
-                observe(node, name, observation, hints)
+            case .absent, .excluded, .file, .unwritten, .writing, .failed, .unreached:
+                // What events told of it says more than that it is there.
+                if !isAwaited(node, name) { observe(node, name, observation, hints) }
                 continue
             }
+            if isAwaited(node, name) { continue }
             tellVanished(node, name, hints)
             let child = table.child(of: node, named: name) ?? addPending(name, in: node)
             // A recursive survey goes on to it by itself.

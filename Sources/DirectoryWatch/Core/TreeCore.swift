@@ -3,12 +3,15 @@ import LinuxKernel
 
 /// The decisions of the watcher: takes events and results of file work, gives notices and requests for file work.
 ///
-/// A value without Dispatch, clock or I/O. Two ideas make it simple:
+/// A value without Dispatch, clock or I/O. Three ideas make it simple:
 /// - *Level, not edge.* An event says no more than "look at this name"; what is seen there, compared with what is
 ///   known, makes the notice. Lost, late, doubled and stale events thus cost a look and never the truth.
 /// - *One history per root.* The file work of a root is carried out one request after the other, so observations
 ///   arrive in the order in which they were made, and the last one of a name is the newest. Whatever happens to a name
 ///   after it was looked at raises an event, and so another look.
+/// - *Events first.* An observation is taken once all events that were queued before it have been (``HeldResults``). One of
+///   a name of which more was heard meanwhile is void: the name is looked at again. So each event is known to be older or
+///   newer than what was told, and a version of a file is told once.
 struct TreeCore {
     /// What it wants done; the caller takes it after each turn.
     struct Output {
@@ -19,14 +22,6 @@ struct TreeCore {
         var outside: [EventRecord] = []
 
         var isEmpty: Bool { notices.isEmpty && work.isEmpty && reconciled.isEmpty && outside.isEmpty }
-
-        /// Adds what came of a later turn.
-        mutating func append(_ later: Output) {
-            notices += later.notices
-            work += later.work
-            reconciled += later.reconciled
-            outside += later.outside
-        }
     }
 
     /// One survey under way: which root, and the directories that its findings name by their place.
@@ -78,6 +73,15 @@ struct TreeCore {
     var surveys: [UInt32: Survey] = [:]
     var held: [UInt32: HeldMove] = [:]
     var limbo: [InodeKey: Displaced] = [:]
+    /// Files that may have been linked while they were being written: asked for twice, in a moment, and then on ticks.
+    var linked: [DirtyNames.Key: Int] = [:]
+    /// Directories that were moved, and are not listed yet where they are now: under which paths they, and what is in
+    /// them, were told. A directory below may have been renamed before.
+    var toldPaths: [NodeID: BytePath] = [:]
+    /// Paths of directories that are listed elsewhere now; they are told as gone after what was in them.
+    var departed: [(root: Int, path: BytePath)] = []
+    /// Directories whose listing came while they, or one above, were about to be found elsewhere: listed again then.
+    var unsure: Set<NodeID> = []
     /// Directories that are roots of mounts inside a root, and on which file systems they are.
     var mounts: [NodeID: FileSystem] = [:]
     /// Trees that are out of reach.
@@ -97,19 +101,10 @@ struct TreeCore {
 
     /// Whether changes of files that are being written are told.
     let reportsChanges: Bool
-    /// Whether every finished file is looked at before it is told.
-    let identifiesFiles: Bool
-    /// The wall clock (CLOCK_REALTIME) after events were last read: no change before has a later time.
-    private(set) var readAt = FileTime(seconds: 0, nanoseconds: 0)
-    /// Whether this turn has read all that the kernel's queue held, so that it can't be about to overflow.
-    private(set) var hasReadAll = false
-
     init(
-        roots identifiers: [String], reportsChanges: Bool = false, identifiesFiles: Bool = true,
-        policy: ComparePolicy = ComparePolicy()
+        roots identifiers: [String], reportsChanges: Bool = false, policy: ComparePolicy = ComparePolicy()
     ) {
         self.reportsChanges = reportsChanges
-        self.identifiesFiles = identifiesFiles
         self.policy = policy
         for (place, identifier) in identifiers.enumerated() {
             let top = table.insert(root: UInt16(place), parent: nil, name: table.names.intern(BytePath(identifier)))
@@ -117,28 +112,16 @@ struct TreeCore {
         }
     }
 
-    /// Events are about to be taken that were read just before this time; `isAll` if there were no more.
-    mutating func beginRead(at time: FileTime, isAll: Bool) {
-        hasReadAll = isAll
-        let isBack = time < readAt
-        readAt = time
-        guard isBack, !identifiesFiles else { return }
-        // The clock was set back, so a later change may have an earlier time: what was told without a look is looked at now.
-        for root in roots.indices where roots[root].isLive && roots[root].wanted == nil {
-            roots[root].wanted = Reconciliation(began: now)
-        }
-    }
-
     /// Whether ``age()`` should be called in a moment.
-    var isHolding: Bool { !held.isEmpty || !limbo.isEmpty }
+    var isHolding: Bool { !held.isEmpty || !limbo.isEmpty || !linked.isEmpty }
 
     /// Sends the looks that are due, and says which reconciliations are through. To be called at the end of each turn.
     mutating func flush() {
+        if !unsure.isEmpty { surveyUnsure() }
         for root in roots.indices where roots[root].isLive {
             if roots[root].looking == nil, !roots[root].dirty.isEmpty { sendLooks(root) }
             advanceReconciliation(root)
         }
-        hasReadAll = false
         if surveys.isEmpty { counters.strayEvents += watches.settle() }
         if !shelf.isEmpty { sweepShelf() }
         if table.names.isWasteful { sweepNames() }
@@ -152,7 +135,7 @@ struct TreeCore {
             table.forEachName(mark)
             files.forEachName(mark)
             for root in roots {
-                for item in root.dirty.items + (root.looking ?? []) {
+                for item in root.dirty.items + (root.looking?.items ?? []) {
                     mark(item.name)
                     for source in item.hints.sources { mark(source.name) }
                 }
@@ -166,6 +149,10 @@ struct TreeCore {
 
     /// Ends what waited for its other half since the call before the last.
     mutating func age() {
+        for (key, age) in linked {
+            note(key.directory, key.name, Hints(signs: .settle))
+            linked[key] = age == 0 ? 1 : nil
+        }
         for (cookie, move) in held {
             if move.age == 0 {
                 held[cookie]?.age = 1
@@ -216,7 +203,7 @@ struct TreeCore {
         _ root: Int, _ path: BytePath, _ kind: WatchNotice.Kind, identity: FileIdentity? = nil, hints: Hints? = nil
     ) {
         // What takes a path must not be told before what had it is told as gone.
-        if kind == .directoryAppeared, !limbo.isEmpty { dropDisplaced(root, path) }
+        if kind == .directoryAppeared { makeRoom(root, path) }
         roots[root].counts.notices += 1
         switch kind {
         case .finished: roots[root].counts.found += 1

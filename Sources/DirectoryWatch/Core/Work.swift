@@ -42,6 +42,8 @@ struct LookRequest: Sendable {
         let directory: Int32
         /// Where its name lies in ``names``, without its NUL.
         let name: Range<Int32>
+        /// Whether to ask if a program has the file open for writing: no event said that it was closed.
+        let asksForWriter: Bool
     }
 
     var directories: [Directory] = []
@@ -51,10 +53,10 @@ struct LookRequest: Sendable {
     /// Whether directories may have moved since the last request, so that none may be kept open from before.
     var mayHaveMoved = false
 
-    mutating func add(_ name: ArraySlice<UInt8>, in directory: Int32) {
+    mutating func add(_ name: ArraySlice<UInt8>, in directory: Int32, asksForWriter: Bool = false) {
         let start = Int32(names.count)
         names.append(contentsOf: name)
-        items.append(Item(directory: directory, name: start..<Int32(names.count)))
+        items.append(Item(directory: directory, name: start..<Int32(names.count), asksForWriter: asksForWriter))
         names.append(0)
     }
 

@@ -13,8 +13,12 @@ struct IdentityRule: Hashable, Sendable {
     init(_ fileSystem: FileSystem) { self.init(countsInodes: fileSystem.kind.inodes == .lasting) }
 
     func isSame(_ one: FileIdentity, _ other: FileIdentity) -> Bool {
-        one.size == other.size && one.modified == other.modified && one.changed == other.changed
-            && (!countsInodes || one.inode == other.inode)
+        hasSameContent(one, other) && one.changed == other.changed
+    }
+
+    /// Whether no more than attributes and links may differ.
+    func hasSameContent(_ one: FileIdentity, _ other: FileIdentity) -> Bool {
+        one.size == other.size && one.modified == other.modified && (!countsInodes || one.inode == other.inode)
     }
 
     func isSame(_ one: RootIdentity, _ other: RootIdentity) -> Bool {

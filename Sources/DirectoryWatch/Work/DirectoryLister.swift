@@ -8,17 +8,17 @@ final class DirectoryLister {
     private let exclude: (@Sendable (BytePath, FileKind) -> Bool)?
     private let reader = DirectoryReader()
     private let probe = WriterGuess()
-    /// Whether leases mean anything where the root is.
-    var asksForWriters: Bool
+    /// How much leases say where the root is.
+    var leases: LeaseTrust
     /// The working directory of the thread that runs now, where it has its own.
     var place: ThreadDirectory?
 
     init(
-        backend: any WatchBackend, exclude: (@Sendable (BytePath, FileKind) -> Bool)?, asksForWriters: Bool = false
+        backend: any WatchBackend, exclude: (@Sendable (BytePath, FileKind) -> Bool)?, leases: LeaseTrust = .nothing
     ) {
         self.backend = backend
         self.exclude = exclude
-        self.asksForWriters = asksForWriters
+        self.leases = leases
     }
 
     /// A watch on an open directory, or the negative of whatever stands against it (ENOSPC:
@@ -66,13 +66,24 @@ final class DirectoryLister {
                 switch observation {
                 case .absent, .excluded, .unreached: continue
                 case .directory, .mountRoot: enter(name)
-                case .file(.regular, let identity, _)
-                where asksForWriters && probe.hasWriter(name, identity, in: directory, now: now):
-                    observation = .writing(identity)
-                case .file, .writing, .failed: break
+                case .file(.regular, let identity, _) where abs(now - identity.changed.seconds) <= WriterGuess.recently:
+                    observation = askForWriter(observation, name, in: directory)
+                case .file, .unwritten, .writing, .failed: break
                 }
                 findings.add(entry: name, observation)
             }
+        }
+    }
+
+    /// The same observation, with what a lease says of the file's writers.
+    func askForWriter(
+        _ seen: Observation, _ name: UnsafeRawBufferPointer, in directory: borrowing OwnedDescriptor
+    ) -> Observation {
+        guard case .file(.regular, let identity, let links) = seen, leases != .nothing else { return seen }
+        switch probe.ask(name, identity, in: directory) {
+        case .writer: return .writing(identity)
+        case .noWriter where leases == .decides: return .unwritten(identity, links: links)
+        case .noWriter, .unknown: return seen
         }
     }
 

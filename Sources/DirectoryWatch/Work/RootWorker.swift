@@ -8,8 +8,8 @@ import SystemMonitor
 /// Nothing is kept open for long between two requests, so that a root can be unmounted; what is opened anew is proven to
 /// be still the same directory.
 final class RootWorker: Sendable {
-    /// Takes a result, if the request came to one; `isLast` with the last of each request.
-    typealias Deliver = @Sendable (WorkResult?, _ isLast: Bool) -> Void
+    /// Takes a result, if the request came to one.
+    typealias Deliver = @Sendable (WorkResult?) -> Void
 
     private struct State {
         var adopted: RootIdentity?
@@ -23,7 +23,6 @@ final class RootWorker: Sendable {
     }
 
     private let root: WatchRoot
-    private let keepsOpen: Bool
     private let instance: InotifyInstance?
     private let state: QueueBound<State>
     private let published = Locked(WatchStep(name: "idle", since: monotonicNanoseconds()))
@@ -43,12 +42,10 @@ final class RootWorker: Sendable {
     /// - Parameters:
     ///   - instance: For watches on what the root's path leads through, where there is one.
     ///   - openDirectories: How many it may keep open at most for the length of a burst.
-    ///   - keepsOpen: Whether they stay open for a moment after single looks, too.
     init(
-        _ root: WatchRoot, backend: any WatchBackend, instance: InotifyInstance?, openDirectories: Int, keepsOpen: Bool
+        _ root: WatchRoot, backend: any WatchBackend, instance: InotifyInstance?, openDirectories: Int
     ) {
         self.root = root
-        self.keepsOpen = keepsOpen
         self.instance = instance
         state = QueueBound(
             State(
@@ -64,43 +61,38 @@ final class RootWorker: Sendable {
         root.queue.async { self.perform(request, epoch: epoch, deliver: deliver) }
     }
 
-    /// Carries out looks at once, on the calling thread. Only while nothing else is in line.
-    func lookNow(_ request: LookRequest, epoch: UInt32) -> WorkResult? {
-        root.queue.sync { look(request, epoch: epoch) }
-    }
-
     private func perform(_ request: WorkRequest, epoch: UInt32, deliver: @escaping Deliver) {
         defer { publish("idle") }
         switch request {
         case .unwatch(let numbers):
             publish("removing watches")
             state.onQueue { state in for number in numbers { state.lister.removeWatch(number) } }
-            deliver(.unwatched(numbers), true)
+            deliver(.unwatched(numbers))
         case .trace:
             publish("following the path")
             // Where there is no instance for it, nothing is watched, and the ticks tell.
             let way = instance.map { WayTracer(path: root.path, instance: $0).trace() }
-            deliver(.traced(way ?? RootWay(isWhole: true, isSettled: true)), true)
+            deliver(.traced(way ?? RootWay(isWhole: true, isSettled: true)))
         case .adopt:
             publish("opening")
             adopt(epoch: epoch, deliver: deliver)
         case .check:
             publish("checking")
             let result = inRoot(epoch) { _, descriptor in
-                if let place = try? descriptor.currentPath() { deliver(.placed(place), false) }
+                if let place = try? descriptor.currentPath() { deliver(.placed(place)) }
                 return .checked
             }
-            deliver(result, true)
+            deliver(result)
         case .look(let request):
             publish("looking at", request.directories.first?.path)
-            deliver(look(request, epoch: epoch), true)
+            deliver(look(request, epoch: epoch))
         case .survey(let request):
             let isFirst = state.onQueue { state -> Bool? in
                 guard state.adopted != nil, state.epoch == epoch else { return nil }
                 state.surveys.append(SurveyRun(request, epoch: epoch, lister: state.lister, deliver: deliver))
                 return state.surveys.count == 1 && !state.hasThread
             }
-            guard let isFirst else { return deliver(nil, true) }
+            guard let isFirst else { return deliver(nil) }
             if isFirst { survey(for: Self.firstSlice) }
         }
     }
@@ -111,16 +103,16 @@ final class RootWorker: Sendable {
             do throws(SystemCallError) {
                 let descriptor = try openDirectory(root.path)
                 let identity = try RootIdentity(of: descriptor)
-                if let place = try? descriptor.currentPath() { deliver(.placed(place), false) }
+                if let place = try? descriptor.currentPath() { deliver(.placed(place)) }
                 state.adopted = identity
-                state.lister.asksForWriters = !identity.fileSystem.changesElsewhere
+                state.lister.leases = identity.fileSystem.changesElsewhere ? .nothing : identity.fileSystem.kind.leases
                 state.epoch = epoch
                 return .adopted(identity)
             } catch {
                 return .lost(.absent(error))
             }
         }
-        deliver(result, true)
+        deliver(result)
     }
 
     /// Gives `body` the opened root, if it is the one that was adopted in this epoch. A request from before a loss comes
@@ -159,7 +151,7 @@ final class RootWorker: Sendable {
             defer { state.surveys = [] }
             return state.surveys.map(\.deliver)
         }
-        for deliver in ended { deliver(nil, true) }
+        for deliver in ended { deliver(nil) }
     }
 
     private func publish(_ name: String, _ path: BytePath? = nil) {
@@ -224,7 +216,7 @@ extension RootWorker {
             }
             return nil
         }
-        if let lost { run.deliver(lost, false) }
+        if let lost { run.deliver(lost) }
         return state.onQueue { !$0.surveys.isEmpty }
     }
 }
@@ -242,7 +234,7 @@ extension RootWorker {
             } catch {
                 result = .lost(error)
             }
-            if !keepsOpen, request.items.count < Self.burst { state.open.close() }
+            if request.items.count < Self.burst { state.open.close() }
             state.open.noteUse(at: monotonicNanoseconds())
             defer { state.isClosing = state.isClosing || !state.open.isEmpty }
             return (result, !state.isClosing && !state.open.isEmpty)
@@ -278,7 +270,9 @@ extension RootWorker {
                     for item in request.items[first..<end] {
                         let range = Int(item.name.lowerBound)..<Int(item.name.upperBound)
                         let name = UnsafeRawBufferPointer(rebasing: names[range])
-                        observations.append(lister.look(name, in: found.descriptor, directory.path))
+                        var seen = lister.look(name, in: found.descriptor, directory.path)
+                        if item.asksForWriter { seen = lister.askForWriter(seen, name, in: found.descriptor) }
+                        observations.append(seen)
                     }
                 }
             } else {

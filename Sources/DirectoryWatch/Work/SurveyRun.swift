@@ -44,7 +44,7 @@ final class SurveyRun {
         }
         for (number, findings) in parts.enumerated() {
             let isLast = isComplete && number == parts.count - 1
-            deliver(.surveyed(id: request.id, findings: findings, isComplete: isLast), isLast)
+            deliver(.surveyed(id: request.id, findings: findings, isComplete: isLast))
         }
         return isComplete
     }
@@ -73,8 +73,7 @@ final class SurveyRun {
         guard let second else {
             if isLarge, let share = lane.share() {
                 let (place, backend) = (lane.leaveEverySecondPlace(), lane.lister.backend)
-                let asksForWriters = lane.lister.asksForWriters
-                let lister = DirectoryLister(backend: backend, exclude: nil, asksForWriters: asksForWriters)
+                let lister = DirectoryLister(backend: backend, exclude: nil, leases: lane.lister.leases)
                 self.second = Locked(SurveyLane(request, share, from: place, lister: lister))
             }
             return

@@ -2,16 +2,20 @@ import FileValues
 import Glibc
 import LinuxKernel
 
-/// Asks of a file that a listing found whether somebody is writing it, so that it is told once, when it is closed, and
-/// not before.
+/// Asks of a file that is there without having been closed whether somebody is writing it, so that it is told once, when it
+/// is closed, and not before.
 ///
-/// Only of files that changed lately: it costs four system calls. Where nothing can be said (another user's file, SIGIO
-/// not blocked), the file counts as finished, as WatchNotice says. A value; safe on any thread.
+/// It costs four system calls. Nothing can be said of another user's file, or while SIGIO is not blocked. A value; safe
+/// on any thread.
 struct WriterGuess: Sendable {
     private let isSafe = isSignalHarmless(SIGIO)
 
-    /// How long ago a file may have changed to be asked about, in seconds.
-    private static let recently: Int64 = 60
+    enum Answer {
+        case writer, noWriter, unknown
+    }
+
+    /// How long ago a file of a listing may have changed to be asked about, in seconds.
+    static let recently: Int64 = 60
 
     /// The wall clock in seconds, as file systems read it.
     static var now: Int64 {
@@ -20,20 +24,23 @@ struct WriterGuess: Sendable {
         return Int64(time.tv_sec)
     }
 
-    /// Whether the kernel refuses a read lease on the file, which it does while it has a writer. A NUL follows the name.
-    func hasWriter(
-        _ name: UnsafeRawBufferPointer, _ identity: FileIdentity, in directory: borrowing OwnedDescriptor, now: Int64
-    ) -> Bool {
-        guard isSafe, abs(now - identity.changed.seconds) <= Self.recently,
-            let start = name.baseAddress?.assumingMemoryBound(to: CChar.self)
-        else { return false }
+    /// Whether the kernel grants a read lease on the file, which it does unless the file has a writer or is mapped for
+    /// writing. A NUL follows the name.
+    func ask(
+        _ name: UnsafeRawBufferPointer, _ identity: FileIdentity, in directory: borrowing OwnedDescriptor
+    ) -> Answer {
+        guard isSafe, let start = name.baseAddress?.assumingMemoryBound(to: CChar.self) else { return .unknown }
         do throws(SystemCallError) {
             let file = try directory.openFile(named: start)
             // Another file has the name by now: an event tells of it.
-            guard try FileStatus(of: file).identity.inode == identity.inode else { return false }
-            return file.askForReadLease() == .refusedForWriter
+            guard try FileStatus(of: file).identity.inode == identity.inode else { return .unknown }
+            switch file.askForReadLease() {
+            case .refusedForWriter: return .writer
+            case .granted: return .noWriter
+            case .unavailable: return .unknown
+            }
         } catch {
-            return false
+            return .unknown
         }
     }
 }

@@ -94,12 +94,6 @@ package enum NameRules {
         return false
     }
 
-    /// The same of a name alone, at a glance: false if no rule can say so.
-    package static func mayBeUnfinished(name: UnsafeRawBufferPointer) -> Bool {
-        guard let first = name.first, let last = name.last else { return false }
-        return unfinishedFirst[Int(lowercased(first))] || unfinishedLast[Int(lowercased(last))]
-    }
-
     private static let unfinishedFirst = marks(\.first)
     private static let unfinishedLast = marks(\.last)
 

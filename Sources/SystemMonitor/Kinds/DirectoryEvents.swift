@@ -4,7 +4,8 @@ import SystemPackage
 
 /// Records of an inotify queue in the order in which the kernel put them there, as one read gave them.
 public struct DirectoryEvents: Sendable {
-    @usableFromInline let bytes: [UInt8]
+    /// The records as read(2) gave them; see inotify(7).
+    public let bytes: [UInt8]
     /// Whether the read had room for more, so that the kernel's queue was empty after it.
     public let isAll: Bool
 
@@ -12,11 +13,6 @@ public struct DirectoryEvents: Sendable {
     public init(bytes: [UInt8], isAll: Bool = false) {
         self.bytes = bytes
         self.isAll = isAll
-    }
-
-    /// What a read into a buffer of ``readSize`` gave.
-    init(_ read: UnsafeRawBufferPointer) {
-        self.init(bytes: Array(read), isAll: Self.isAll(read.count))
     }
 
     /// Calls `body` with each record. A record and its names point into the batch: they are valid in the call alone, and

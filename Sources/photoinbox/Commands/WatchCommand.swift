@@ -174,9 +174,7 @@ struct WatchCommand: ParsableCommand {
                     session: session, roots: roots,
                     selection: NoticeSource.Selection(
                         kinds: kinds, includesExisting: existing, includesUnfinished: unfinished), filter: filter,
-                    // Only who is told no more than names can do without a look at each file.
-                    identifiesFiles: shape.json || kinds.contains(.special), known: known,
-                    earlyFormat: count == nil && timeout == nil && quiet <= 1 ? format : nil)
+                    known: known)
             case .raw(let mask):
                 source = try RawSource(
                     session: session, roots: roots, mask: mask, includesExisting: existing, filter: filter)

@@ -57,23 +57,6 @@ struct EventFormat: Sendable {
         }
     }
 
-    /// What stands before and after the names of finished files in a directory, given as it is printed; nil where a line
-    /// holds more than is known beforehand, or is made of something else than pieces.
-    func frame(of directory: [UInt8]) -> (before: [UInt8], after: [UInt8])? {
-        guard let format, !isEscaped else { return nil }
-        var sides: [[UInt8]] = [[]]
-        for piece in format.pieces {
-            switch piece.kind {
-            case .literal: sides[sides.count - 1] += format.literals[piece.range]
-            case .directory: sides[sides.count - 1] += directory
-            case .events: sides[sides.count - 1].append(NoticeKind.finished.bytes)
-            case .name: sides.append([])
-            case .time, .cookie: return nil
-            }
-        }
-        return sides.count == 2 ? (sides[0], sides[1]) : nil
-    }
-
     /// A kernel record's line. `directory` is as it is printed, with a slash at its end.
     mutating func append(
         record mask: InotifyMask, directory: [UInt8], name: UnsafeRawBufferPointer, cookie: UInt32, at now: FileTime,

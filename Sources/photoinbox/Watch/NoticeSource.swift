@@ -45,15 +45,11 @@ final class NoticeSource: EventSource {
     private let hasRemarkedOnLimit: QueueBound<Bool>
     private let started = coarseNow()
     private let known: KnownFiles?
-    /// How finished files are written, where nothing has to be counted or timed; nil otherwise.
-    private let earlyFormat: EventFormat?
 
     init(
-        session: WatchSession, roots: [BytePath], selection: Selection, filter: PathFilter, identifiesFiles: Bool,
-        known: KnownFiles?, earlyFormat: EventFormat? = nil
+        session: WatchSession, roots: [BytePath], selection: Selection, filter: PathFilter, known: KnownFiles?
     ) throws(SystemCallError) {
         self.known = known
-        self.earlyFormat = earlyFormat
         self.session = session
         self.selection = selection
         self.filter = filter
@@ -63,12 +59,9 @@ final class NoticeSource: EventSource {
                 id: String(index), path: root, queue: MonitorQueue(label: "photoinbox.files.\(index)"),
                 exclude: filter.isEmpty ? nil : filter.rule(for: root))
         }
-        // The main thread waits for events, so that a file is told one thread change after it was closed. A root that
-        // hangs may hold up itself, but no other.
         watch = try DirectoryWatch(
             label: "watch", queue: session.queue, roots: watched, memory: known?.memory ?? WatchMemory(),
-            reportsChanges: selection.kinds.contains(.changed), identifiesFiles: identifiesFiles || known != nil,
-            waiting: .driver, isolatesRoots: roots.count > 1)
+            reportsChanges: selection.kinds.contains(.changed))
         isReconciled = QueueBound(false, queue: session.queue)
         hasRemarkedOnLimit = QueueBound(false, queue: session.queue)
     }
@@ -76,7 +69,6 @@ final class NoticeSource: EventSource {
     func start(onReady: @escaping @Sendable (Int) -> Void) {
         if let complaint = known?.complaint { session.remark(complaint) }
         watch.setHandler { [self] notices in take(notices) }
-        if let teller = earlyTeller() { watch.setEarlyTeller(teller) }
         watch.activate(onReconciled: { [self] reports in
             isReconciled.onQueue { $0 = true }
             remarkOnLimit()
@@ -91,19 +83,7 @@ final class NoticeSource: EventSource {
         }
     }
 
-    func drive(untilGone reader: Int32) { watch.drive(whileOpen: reader) }
-
-    /// Who tells files whose line is known but for their name, where nothing else depends on it.
-    private func earlyTeller() -> EarlyTeller? {
-        guard let format = earlyFormat, selection.kinds.contains(.finished), !selection.kinds.contains(.created),
-            filter.isEmpty
-        else { return nil }
-        return EarlyTeller(
-            frame: { [prefixes] root, directory in format.frame(of: prefixes[root] + directory) },
-            accepts: { [selection] in selection.includesUnfinished || !NameRules.mayBeUnfinished(name: $0) },
-            // What could not be written is written anew by the report, which then ends.
-            write: { OutputBuffer.write($0, to: STDOUT_FILENO) == .written })
-    }
+    func drive(untilGone reader: Int32) { waitUntilGone(reader) }
 
     private func take(_ notices: [WatchNotice]) {
         let now = wallNow()

@@ -21,6 +21,8 @@ struct NoticeJudge {
     /// Overflows told that are not healed yet, by root.
     private(set) var wounds: [String: Int] = [:]
     private(set) var overflows = 0
+    /// How often each inode was told as closed.
+    private var closesTold: [UInt64: Int] = [:]
     /// How often a file was told where a directory was told and not gone yet, or the other way round.
     private(set) var overlaps = 0
     /// Times that a directory was told as gone before what was in it.
@@ -30,14 +32,19 @@ struct NoticeJudge {
 
     mutating func forget(_ place: Place) { entries[place] = nil }
 
-    mutating func take(_ notice: WatchNotice) {
+    /// `closes` says how often an inode was closed after writing so far; nil if that is not known.
+    mutating func take(_ notice: WatchNotice, closes: (UInt64) -> Int?) {
         if Self.isCookie(notice.path) { return }
         let place = Place(root: notice.root, path: notice.path)
         log[place, default: []].append(notice)
         switch notice.kind {
-        case .finished:
+        case .finished(let cause):
             guard let identity = fileIn(notice, place) else { return }
-            if entries[place] == .finished(identity) { complain(notice, "told before, and the same") }
+            if cause == .closeWrite { closesTold[identity.inode, default: 0] += 1 }
+            // A close is told although nothing has changed: somebody may have written through a mapping.
+            let isClose =
+                cause == .closeWrite && closes(identity.inode).map { closesTold[identity.inode] ?? 0 <= $0 } ?? true
+            if entries[place] == .finished(identity), !isClose { complain(notice, "told before, and the same") }
             replaceSpecial(notice, place)
             entries[place] = .finished(identity)
         case .created:

@@ -20,14 +20,17 @@ extension RealModel {
         case .append: if !open.isEmpty { RealTree.write(1 + step.b % 9, to: open[step.a % open.count].file) }
         case .close:
             if open.isEmpty { return }
-            Glibc.close(open.remove(at: step.a % open.count).file)
+            closeFile(step.a % open.count)
         case .link:
             guard let existing, let new = fresh(step.a / 3, in: here), let entry = RealTree.status(of: path(existing)),
                 entry.kind == .regular,
                 path(existing).withCString({ old in path(new).withCString { Glibc.link(old, $0) } }) == 0
             else { return }
             quiet.insert(entry.identity.inode)
-            touch(new, .linked)
+            // No close is told under its new name, and ticks ask whether its writer is gone.
+            let isOpen = open.contains { $0.inode == entry.identity.inode }
+            if isOpen { needsTicks = true }
+            touch(new, isOpen ? .other : .linked)
         case .symbolicLink, .fifo:
             guard let place = fresh(step.b, in: here) else { return }
             let far = watch.top.appending("far").escaped
@@ -45,7 +48,20 @@ extension RealModel {
         guard before.map({ $0.kind == .regular && bytes > 0 }) ?? true else { return }
         if let before { noteLinks(before) }
         guard RealTree.makeFile(path(place), bytes: bytes) else { return }
+        noteClose(place)
         touch(place, before != nil ? .other : bytes > 0 ? .written : .created)
+    }
+
+    func closeFile(_ number: Int) {
+        let (file, inode) = open.remove(at: number)
+        closes[inode, default: 0] += 1
+        // Told though nothing else may have happened under its name.
+        quiet.insert(inode)
+        Glibc.close(file)
+    }
+
+    private func noteClose(_ place: Place) {
+        if let inode = RealTree.status(of: path(place))?.identity.inode { closes[inode, default: 0] += 1 }
     }
 
     private func openForWriting(_ place: Place) {
@@ -84,7 +100,10 @@ extension RealModel {
                 // Not through a link that has the name.
                 guard RealTree.status(of: path(at))?.kind == .directory else { return }
                 let file = Place(root: at.root, path: at.path.appending(BytePath("f\(depth)")))
-                if RealTree.makeFile(path(file)) { touch(file, .created) }
+                if RealTree.makeFile(path(file)) {
+                    noteClose(file)
+                    touch(file, .created)
+                }
                 at = Place(root: at.root, path: at.path.appending(Self.names[(step.a + depth) % 4]))
             }
         case .plant: plant(here, step)
@@ -110,7 +129,9 @@ extension RealModel {
             return made
         }
         for file in made.joined() where RealTree.status(of: top.appending(file.parent))?.kind == .directory {
-            touch(Place(root: here.root, path: here.path.appending(file)), .created)
+            let place = Place(root: here.root, path: here.path.appending(file))
+            noteClose(place)
+            touch(place, .created)
             var directory = file.parent
             while !directory.isEmpty {
                 ever.insert(Place(root: here.root, path: here.path.appending(directory)))

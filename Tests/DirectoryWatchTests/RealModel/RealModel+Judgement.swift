@@ -8,7 +8,8 @@ extension RealModel {
     func takeNotices() {
         for notice in watch.take() {
             guard let notice = setting.plant.map({ $0(notice) }) ?? notice else { continue }
-            judge.take(notice)
+            let isWild = wild.contains { $0.root == notice.root && notice.path.isInside($0.path) }
+            judge.take(notice, closes: { inode in isWild ? nil : closes[inode] ?? 0 })
             if NoticeJudge.isCookie(notice.path) { continue }
             counts.notices += 1
             checkEverThere(notice)
@@ -93,11 +94,16 @@ extension RealModel {
         let isOpen = open.contains { $0.inode == entry.identity.inode }
         switch told {
         case .finished(let identity):
-            if identity == entry.identity { return true }
+            // Attributes and links are no news.
+            if hasSameContent(identity, entry.identity) { return true }
             return identity.inode == entry.identity.inode && !isStrict && (isOpen || quiet.contains(identity.inode))
         case .writing(let identity): return isOpen && identity.inode == entry.identity.inode
         case .special, nil: return false
         }
+    }
+
+    private func hasSameContent(_ one: FileIdentity, _ other: FileIdentity) -> Bool {
+        one.inode == other.inode && one.size == other.size && one.modified == other.modified
     }
 
     /// Of what was done once, and to nothing else above it, exactly so much is told.
@@ -173,8 +179,7 @@ extension RealModel {
 
     /// Closes all that is open; then events alone must have told everything, and a comparison finds what none told of.
     func end() {
-        for (file, _) in open { close(file) }
-        open = []
+        while !open.isEmpty { closeFile(0) }
         if let path = setting.watchLimit, let file = RealTree.open(BytePath(path), O_WRONLY) {
             _ = "1000000\n".withCString { Glibc.write(file, $0, strlen($0)) }
             close(file)

@@ -18,8 +18,7 @@ extension RealModel {
         case .remove, .removeTree, .forget, .rename, .exchange, .moveOut, .moveIn: performOnName(step)
         case .makeDirectory, .makeDeep, .plant, .melee: performOnDirectory(step)
         case .hold: watch.hold(nil)
-        // Where roots are not isolated, one that is held holds the watch.
-        case .holdRoot: if setting.mode.isolatesRoots { watch.hold(step.a % RealWatch.roots.count) }
+        case .holdRoot: watch.hold(step.a % RealWatch.roots.count)
         case .release: watch.release()
         case .overflow: overflow()
         case .reconcile:

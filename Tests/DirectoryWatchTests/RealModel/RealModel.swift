@@ -21,21 +21,12 @@ final class RealModel {
         var parent: String?
         /// Whether the file system there gives a removed file's inode number to the next one at once.
         var reusesInodes: Bool { parent == nil }
-        var mode = Mode.isolated
         /// What a planted fault does to notices before they are judged; for tests of this model.
         var plant: (@Sendable (WatchNotice) -> WatchNotice?)?
         /// How often what was told may differ from what is there before that counts as a fault.
         var patience = 40
         /// Where the number of watches is set, if it may be: `/proc/sys/user/max_inotify_watches` of a namespace.
         var watchLimit: String?
-    }
-
-    /// Who waits for events, and where files are looked at.
-    enum Mode: CaseIterable, Sendable {
-        case isolated, inline, driven, drivenInline
-
-        var isDriven: Bool { self == .driven || self == .drivenInline }
-        var isolatesRoots: Bool { self == .isolated || self == .driven }
     }
 
     let setting: Setting
@@ -51,6 +42,8 @@ final class RealModel {
     var wild: [Place] = []
     /// Inodes that changed, or may have, without an event: chmod(2), truncate(2), another name of theirs.
     var quiet: Set<UInt64> = []
+    /// How often each inode was closed after writing.
+    var closes: [UInt64: Int] = [:]
     /// Files that are open for writing.
     var open: [(file: Int32, inode: UInt64)] = []
     /// What was told when all was at rest last.
@@ -92,7 +85,7 @@ final class RealModel {
 
     init(_ setting: Setting) throws {
         self.setting = setting
-        watch = try RealWatch(below: setting.parent, setting.mode)
+        watch = try RealWatch(below: setting.parent)
     }
 
     /// What is wrong after a sequence (empty if nothing), and what was met with.

@@ -17,7 +17,7 @@ struct RealModelTests {
     func sequences() async {
         let counts = await Self.run(Self.first..<(Self.first + Self.seeds), lanes: 4) { seed in
             // Inode numbers are used again at once on a disk, and not on tmpfs.
-            RealModel.Setting(parent: seed % 2 == 0 ? "/dev/shm" : nil, mode: .allCases[seed / 2 % 4])
+            RealModel.Setting(parent: seed % 2 == 0 ? "/dev/shm" : nil)
         }
         print(
             "\(counts.sequences) sequences, \(counts.operations) steps, \(counts.rests) rests, \(counts.notices) notices, "
@@ -83,7 +83,7 @@ struct RealModelTests {
             @Test func seed\(seed)() {
                 let faults = RealModel.run([
                     \(least.map { "\($0)" }.joined(separator: ", ")),
-                ], RealModel.Setting(parent: \(setting.parent.map { "\"\($0)\"" } ?? "nil"), mode: .\(setting.mode))).faults
+                ], RealModel.Setting(parent: \(setting.parent.map { "\"\($0)\"" } ?? "nil"))).faults
                 #expect(faults == [])  // \(readable(leastFaults))
             }
             """

@@ -19,8 +19,6 @@ final class RealWatch {
     private let inbound = Inbound()
     private var holds: [Hold] = []
     private var cookies = 0
-    /// Signalled when the thread that drives the watch has left it; nil if libdispatch does.
-    private let hasLeft: DispatchSemaphore?
 
     /// Notices that nobody took yet, and who waits for more.
     private final class Inbound: Sendable {
@@ -49,7 +47,9 @@ final class RealWatch {
     }
 
     /// Makes the directories (`far` is where links lead), starts, and returns when they were compared for the first time.
-    init(below parent: String?, _ mode: RealModel.Mode = .isolated) throws {
+    init(below parent: String?) throws {
+        // A lease that a writer breaks must not end this process.
+        signal(SIGIO, SIG_IGN)
         scratch = try ScratchDirectory(below: parent)
         let top = scratch.bytePath
         self.top = top
@@ -60,21 +60,11 @@ final class RealWatch {
                 WatchRoot(
                     id: name, path: top.appending(BytePath(name)), queue: queue,
                     exclude: { path, kind in RealWatch.isExcluded(path, kind) })
-            }, tick: nil, waiting: mode.isDriven ? .driver : .dispatch, isolatesRoots: mode.isolatesRoots)
-        hasLeft = mode.isDriven ? DispatchSemaphore(value: 0) : nil
+            }, tick: nil)
         let isStarted = DispatchSemaphore(value: 0)
         queue.sync {
             watch.setHandler { [inbound] in inbound.add($0) }
             watch.activate(onReconciled: { _ in isStarted.signal() })
-        }
-        if let hasLeft {
-            // Nobody is ever missing at its other end.
-            let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
-            Thread.start { [watch] in
-                watch.drive(whileOpen: null)
-                close(null)
-                hasLeft.signal()
-            }
         }
         isStarted.wait()
     }
@@ -168,7 +158,6 @@ final class RealWatch {
         let hasEnded = DispatchSemaphore(value: 0)
         queue.async { [watch] in watch.invalidate { hasEnded.signal() } }
         hasEnded.wait()
-        hasLeft?.wait()
         for queue in rootQueues { queue.sync {} }
     }
 }

@@ -1,0 +1,166 @@
+import DirectoryWatch
+import FileValues
+import Foundation
+import Glibc
+import SystemMonitor
+import TestSupport
+import Testing
+
+/// What was told twice, never, or under paths that never were, before observations waited for the events before them.
+@Suite("Each version of a file is told once, under the path that it has")
+struct OnceTests {
+    /// Starts a watch over an empty directory, runs `body`, lets all come to rest, and returns what was told.
+    private func told(below parent: String? = nil, _ body: (Watched) async throws -> Void) async throws -> [String] {
+        let watched = try Watched(below: parent)
+        await watched.start()
+        _ = watched.take()
+        try await body(watched)
+        try await watched.settle()
+        await watched.end()
+        return watched.takeLines()
+    }
+
+    /// Makes a file, and waits until it is told.
+    private func make(_ name: String, in watched: Watched) async throws {
+        let isFinished: @Sendable (WatchNotice) -> Bool = { notice in
+            guard case .finished = notice.kind else { return false }
+            return notice.path == BytePath(name)
+        }
+        try await watched.wait(isFinished) { try watched.write("inbox/\(name)", "a") }
+    }
+
+    @Test("A directory whose file's mode was changed, then renamed: the file is renamed and not told as finished again")
+    func modeThenRename() async throws {
+        let lines = try await told { watched in
+            mkdir(watched.path("d"), 0o755)
+            try await make("d/f", in: watched)
+            chmod(watched.path("d/f"), 0o600)
+            try await watched.settle()
+            rename(watched.path("d"), watched.path("e"))
+        }
+        #expect(lines.count { $0.hasPrefix("d/f finished") } == 1 && lines.count { $0.contains("finished") } == 1)
+        #expect(lines.contains("e/f renamed(d/f)"))
+    }
+
+    @Test("A file that was given a second name is not told again when its directory is renamed")
+    func linkThenRename() async throws {
+        let lines = try await told { watched in
+            mkdir(watched.path("d"), 0o755)
+            try await make("d/f", in: watched)
+            link(watched.path("d/f"), watched.scratch.appending("outside"))
+            rename(watched.path("d"), watched.path("e"))
+        }
+        #expect(lines.count { $0.hasPrefix("d/f finished") } == 1 && lines.count { $0.contains("finished") } == 1)
+        #expect(lines.contains("e/f renamed(d/f)"))
+    }
+
+    @Test("A file that left before its directory was renamed is told as gone, and never under the new name")
+    func leftThenRename() async throws {
+        let lines = try await told { watched in
+            mkdir(watched.path("d"), 0o755)
+            try await make("d/f", in: watched)
+            rename(watched.path("d/f"), watched.scratch.appending("x"))
+            rename(watched.path("d"), watched.path("e"))
+        }
+        #expect(!lines.contains { $0.hasPrefix("e/f") })
+        #expect(lines.contains("d/f vanished"))
+    }
+
+    @Test("Two renames of nested directories in a row: no path is made of the one's new name and the other's old one")
+    func nestedRenames() async throws {
+        for _ in 0..<20 {
+            let lines = try await told { watched in
+                mkdir(watched.path("a"), 0o755)
+                mkdir(watched.path("a/b"), 0o755)
+                try await make("a/b/f", in: watched)
+                rename(watched.path("a/b"), watched.path("a/c"))
+                rename(watched.path("a"), watched.path("z"))
+            }
+            let places = Set(lines.compactMap { $0.split(separator: " ").first.map(String.init) })
+            #expect(places.isSubset(of: ["a", "a/b", "a/b/f", "a/c", "a/c/f", "z", "z/c", "z/c/f"]), "\(lines)")
+            #expect(lines.contains { $0.hasPrefix("z/c/f renamed(") }, "\(lines)")
+        }
+    }
+
+    @Test(
+        "The last close of a mapped file is told, though neither its size nor its time has changed", arguments: [0, 1])
+    func mapped(ticks: Int) async throws {
+        let lines = try await told { watched in
+            let file = open(watched.path("m"), O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+            ftruncate(file, 4096)
+            let memory = try #require(mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0))
+            memory.storeBytes(of: 1, as: UInt8.self)
+            // A tick, or the close of another, looks at it meanwhile.
+            for _ in 0..<(3 * ticks) {
+                watched.queue.sync { watched.watch.checkNow() }
+                try await watched.passEvents()
+            }
+            if ticks == 0 {
+                try await watched.waitForClose("m") { close(open(watched.path("m"), O_WRONLY | O_CLOEXEC)) }
+            }
+            try await watched.waitForClose("m") {
+                memory.storeBytes(of: 2, as: UInt8.self)
+                munmap(memory, 4096)
+                close(file)
+            }
+        }
+        #expect(lines.filter { $0.hasPrefix("m finished") }.count == 2 - ticks, "\(lines)")
+    }
+
+    @Test(
+        "A file that was made without a name is told in a moment once it has one and is closed, at the latest on a tick",
+        arguments: [nil, "/dev/shm"], [false, true])
+    func unnamed(parent: String?, isLate: Bool) async throws {
+        let lines = try await told(below: parent) { watched in
+            let file = open(watched.path(""), O_WRONLY | oTmpfile | O_CLOEXEC, 0o644)
+            try #require(file >= 0)
+            write(file, "abc", 3)
+            try await watched.wait({ $0.kind == .finished(.found) && $0.path == "t" }) {
+                _ = linkat(AT_FDCWD, "/proc/self/fd/\(file)", AT_FDCWD, watched.path("t"), AT_SYMLINK_FOLLOW)
+                // No event tells of this close.
+                guard isLate else {
+                    close(file)
+                    return
+                }
+                Thread.detachNewThread {
+                    for _ in 0..<3 { watched.queue.sync { watched.watch.checkNow() } }
+                    close(file)
+                    watched.queue.sync { watched.watch.checkNow() }
+                }
+            }
+        }
+        #expect(lines.filter { $0 != "t created" } == ["t finished(found)"])
+    }
+
+    /// O_TMPFILE, which is a macro of two others.
+    private let oTmpfile: Int32 = 0o20000000 | O_DIRECTORY
+
+    @Test("Each file of an archive is told once while it is unpacked into directories that are new")
+    func archive() async throws {
+        let scratch = try ScratchDirectory()
+        for number in 0..<60 {
+            let directory = scratch.appending("tree/d\(number % 6)/e\(number % 3)")
+            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+            try String(repeating: "x", count: number * 97).write(
+                toFile: "\(directory)/f\(number)", atomically: false, encoding: .utf8)
+        }
+        try run("tar", "-C", scratch.path, "-cf", scratch.appending("a.tar"), "tree")
+        for round in 0..<20 {
+            let lines = try await told { watched in
+                try run("tar", "-C", watched.path(""), "-xf", scratch.appending("a.tar"))
+            }
+            let finished = lines.filter { $0.contains(" finished(") }
+            #expect(finished.count == 60, "round \(round): \(finished)")
+            #expect(Set(finished.map { $0.split(separator: " ")[0] }).count == 60, "round \(round)")
+        }
+    }
+
+    private func run(_ words: String...) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = words
+        try process.run()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+    }
+}
