@@ -15,6 +15,10 @@ public struct WatchRoot: Sendable {
     /// Called on `queue`. Must give the same answer each time. Nil leaves nothing out, and costs nothing.
     public let exclude: (@Sendable (BytePath, FileKind) -> Bool)?
 
+    /// Whether the process has a handler for SIGIO, so that files may be asked for leases; where it blocks or ignores the
+    /// signal, that is seen.
+    var handlesSIGIO = false
+
     /// A root; without a rule nothing is left out.
     public init(
         id: String, path: BytePath, queue: MonitorQueue,

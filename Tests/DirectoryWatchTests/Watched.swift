@@ -1,10 +1,11 @@
-import DirectoryWatch
 import Dispatch
 import FileValues
 import Glibc
 import LinuxKernel
 import SystemMonitor
 import TestSupport
+
+@testable import DirectoryWatch
 
 /// A watch over a scratch directory (or several) with all its notices kept, for tests.
 final class Watched: Sendable {
@@ -20,10 +21,9 @@ final class Watched: Sendable {
         reportsChanges: Bool = false, policy: ComparePolicy = ComparePolicy(),
         livenessDirectory: BytePath? = nil, roots: [String] = ["inbox"], below parent: String? = nil,
         in scratch: ScratchDirectory? = nil, memory: WatchMemory = WatchMemory(),
-        exclude: (@Sendable (BytePath, FileKind) -> Bool)? = nil
+        asksForLeases: Bool = false, exclude: (@Sendable (BytePath, FileKind) -> Bool)? = nil
     ) throws {
-        // A lease that a writer breaks must not end this process.
-        signal(SIGIO, SIG_IGN)
+        if asksForLeases { handleSIGIO() }
         let scratch = try scratch ?? ScratchDirectory(below: parent)
         self.scratch = scratch
         queue = MonitorQueue(label: "test.watch")
@@ -31,8 +31,10 @@ final class Watched: Sendable {
         watch = try DirectoryWatch(
             label: "test", queue: queue,
             roots: zip(roots, rootQueues).map { name, queue in
-                WatchRoot(
+                var root = WatchRoot(
                     id: name, path: scratch.bytePath.appending(BytePath(name)), queue: queue, exclude: exclude)
+                root.handlesSIGIO = asksForLeases
+                return root
             }, memory: memory, reportsChanges: reportsChanges, tick: nil, policy: policy,
             livenessDirectory: livenessDirectory)
         for name in roots { mkdir(scratch.appending(name), 0o755) }
@@ -165,3 +167,7 @@ func describe(_ kind: WatchNotice.Kind) -> String {
     default: "\(kind)"
     }
 }
+
+/// A lease that a writer breaks must not end this process. Not ignored, which other parts would see and ask for leases:
+/// beside tests that start programs, which hold files open until they are executed, these say little.
+func handleSIGIO() { signal(SIGIO) { _ in } }

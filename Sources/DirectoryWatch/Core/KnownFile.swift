@@ -16,8 +16,8 @@ struct KnownFile: Hashable, Sendable {
 
     var identity: FileIdentity
     var state: State
-    /// Its next close is told only if it has changed by then: no program had it open for writing when it was told, so
-    /// nothing can have been written since without a trace.
+    /// Its next close is told only if it has changed by then. No program had it open for writing when it was told, so that
+    /// nothing can have been written since without a trace; or nobody knows, and most likely that close was the writer's.
     var mustDiffer = false
     /// The receiver has taken care of it as it is: it need not be told again in another life.
     var isAcknowledged = false

@@ -225,7 +225,7 @@ extension TreeCore {
         } else if hints.signs.contains(.movedIn) {
             tell(directory, name, identity, .finished(.movedIn), hints)
         } else if isUnwritten && !isBeingOpened(identity, links, hints) || hints.signs.contains(.surveyed) {
-            tell(directory, name, identity, .finished(.found), hints, mustDiffer: isUnwritten)
+            tell(directory, name, identity, .finished(.found), hints, mustDiffer: true)
         } else if let known, known.state == .writing || known.state == .resting {
             observeWriting(directory, name, known, identity, hints)
         } else if hints.signs.isDisjoint(with: [.created, .modified]) {

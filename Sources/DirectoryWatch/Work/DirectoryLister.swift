@@ -7,18 +7,20 @@ final class DirectoryLister {
     let backend: any WatchBackend
     private let exclude: (@Sendable (BytePath, FileKind) -> Bool)?
     private let reader = DirectoryReader()
-    private let probe = WriterGuess()
+    let probe: WriterGuess
     /// How much leases say where the root is.
     var leases: LeaseTrust
     /// The working directory of the thread that runs now, where it has its own.
     var place: ThreadDirectory?
 
     init(
-        backend: any WatchBackend, exclude: (@Sendable (BytePath, FileKind) -> Bool)?, leases: LeaseTrust = .nothing
+        backend: any WatchBackend, exclude: (@Sendable (BytePath, FileKind) -> Bool)?, leases: LeaseTrust = .nothing,
+        probe: WriterGuess
     ) {
         self.backend = backend
         self.exclude = exclude
         self.leases = leases
+        self.probe = probe
     }
 
     /// A watch on an open directory, or the negative of whatever stands against it (ENOSPC:

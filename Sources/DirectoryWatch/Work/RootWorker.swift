@@ -49,7 +49,8 @@ final class RootWorker: Sendable {
         self.instance = instance
         state = QueueBound(
             State(
-                lister: DirectoryLister(backend: backend, exclude: root.exclude),
+                lister: DirectoryLister(
+                    backend: backend, exclude: root.exclude, probe: WriterGuess(handlesSIGIO: root.handlesSIGIO)),
                 open: OpenDirectories(capacity: openDirectories)), queue: root.queue)
     }
 

@@ -73,7 +73,8 @@ final class SurveyRun {
         guard let second else {
             if isLarge, let share = lane.share() {
                 let (place, backend) = (lane.leaveEverySecondPlace(), lane.lister.backend)
-                let lister = DirectoryLister(backend: backend, exclude: nil, leases: lane.lister.leases)
+                let lister = DirectoryLister(
+                    backend: backend, exclude: nil, leases: lane.lister.leases, probe: lane.lister.probe)
                 self.second = Locked(SurveyLane(request, share, from: place, lister: lister))
             }
             return

@@ -8,7 +8,10 @@ import LinuxKernel
 /// It costs four system calls. Nothing can be said of another user's file, or while SIGIO is not blocked. A value; safe
 /// on any thread.
 struct WriterGuess: Sendable {
-    private let isSafe = isSignalHarmless(SIGIO)
+    private let isSafe: Bool
+
+    /// - Parameter handlesSIGIO: That the process has a handler for it, which is not seen from here.
+    init(handlesSIGIO: Bool) { isSafe = handlesSIGIO || isSignalHarmless(SIGIO) }
 
     enum Answer {
         case writer, noWriter, unknown

@@ -1,10 +1,11 @@
-import DirectoryWatch
 import Dispatch
 import FileValues
 import Glibc
 import LinuxKernel
 import SystemMonitor
 import TestSupport
+
+@testable import DirectoryWatch
 
 /// A live watch over the directories `a` and `b` of a scratch directory, with a directory `o` beside them that is not
 /// watched, for one plain thread that waits for it. Any queue of it can be held, as a busy machine would.
@@ -48,8 +49,7 @@ final class RealWatch {
 
     /// Makes the directories (`far` is where links lead), starts, and returns when they were compared for the first time.
     init(below parent: String?) throws {
-        // A lease that a writer breaks must not end this process.
-        signal(SIGIO, SIG_IGN)
+        handleSIGIO()
         scratch = try ScratchDirectory(below: parent)
         let top = scratch.bytePath
         self.top = top
@@ -57,9 +57,11 @@ final class RealWatch {
         watch = try DirectoryWatch(
             label: "test", queue: queue,
             roots: zip(Self.roots, rootQueues).map { name, queue in
-                WatchRoot(
+                var root = WatchRoot(
                     id: name, path: top.appending(BytePath(name)), queue: queue,
                     exclude: { path, kind in RealWatch.isExcluded(path, kind) })
+                root.handlesSIGIO = true
+                return root
             }, tick: nil)
         let isStarted = DispatchSemaphore(value: 0)
         queue.sync {
