@@ -24,8 +24,8 @@ release := .build/release
 
 .PHONY: help deps test-deps build release test test-release tsan lint format config man bench campaign-overflow campaign-versions \
     campaign-kill campaign-random-kill campaign-errno campaign-power campaign-full-disk campaign-race \
-    campaign-writers campaign-imports campaign-places campaign-mutants campaign-service campaign-seeded-bugs run deb \
-    install uninstall clean
+    campaign-writers campaign-imports campaign-places campaign-mutants campaign-service campaign-seeded-bugs \
+    campaign-soak run deb install uninstall clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | column -t -s "$$(printf '\t')"
@@ -219,6 +219,9 @@ campaign-mutants: release ## mutants of pictures, through decoders and the daemo
 
 campaign-service: release ## journald and the daemon killed under load in a booted systemd, as root: CYCLES (500), SEED
 	Campaigns/service.py $(CYCLES:%=--cycles %) $(SEED:%=--seed %)
+
+campaign-soak: release ## an hour with everything on: memory, descriptors, threads, watches must not grow: MINUTES (60), SEED
+	Campaigns/soak.py $(MINUTES:%=--minutes %) $(SEED:%=--seed %)
 
 campaign-seeded-bugs: ## faults put into a copy of the source, which the campaigns must catch: BUG
 	Campaigns/seeded_bugs.py $(BUG:%=--bug %)
