@@ -167,6 +167,38 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
+        @Test("tail ends when told to although nobody reads what it has to say")
+        func tailThatNobodyReads() async throws {
+            let house = try House()
+            let daemon = try await house.start()
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try await daemon.line(holding: "filed inbox/a.jpg")
+            let pipe = house.path("pipe")
+            try #require(mkfifo(pipe, 0o600) == 0)
+            let full = open(pipe, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+            defer { close(full) }
+            while write(full, [0], 1) == 1 {}
+            let program = try RunningProgram([
+                "/bin/sh", "-c", "exec \"$0\" tail --state \"$1\" > \"$2\"", BuiltPrograms.path("photoinbox"),
+                house.path("st"), pipe,
+            ])
+            defer { program.killIfRunning() }
+            // Before it has blocked the signal, it would be ended by that.
+            while try !blockedSignals(of: program.pid).contains(SIGTERM) {
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            program.signal(SIGTERM)
+            #expect(try await program.ending() == .status(0))
+            try await daemon.stop()
+        }
+
+        /// See SigBlk in proc_pid_status(5).
+        private func blockedSignals(of process: pid_t) throws -> Set<Int32> {
+            let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+            let mask = status.firstMatch(of: #/SigBlk:\s*([0-9a-f]+)/#).flatMap { UInt64($0.1, radix: 16) } ?? 0
+            return Set((1...64).filter { mask & (1 << ($0 - 1)) != 0 })
+        }
+
         private struct Answer {
             let lines: [String]
             let ending: RunningProgram.Ending

@@ -33,6 +33,20 @@ final class Interruption {
     /// Waits until something is asked for, but no longer than `time`.
     func wait(atMost time: timespec) { _ = take(waiting: time) }
 
+    /// Waits until what reads `descriptor` leaves room for a piece of PIPE_BUF bytes; false if a stop is asked for before. A
+    /// signal does not end write(2) while it is blocked.
+    func awaitRoom(in descriptor: Int32) -> Bool {
+        while true {
+            var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            // Whatever is wrong with it, writing tells.
+            if poll(&entry, 1, Self.lookAgain) != 0 { return true }
+            if isHurried() || isStopAsked { return false }
+        }
+    }
+
+    /// In milliseconds: so long a signal waits at most while nobody reads.
+    private static let lookAgain: Int32 = 250
+
     /// Whether a stop is asked for a second time; nil if nothing came.
     private func take(waiting time: timespec) -> Bool? {
         var time = time

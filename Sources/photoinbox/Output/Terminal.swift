@@ -77,7 +77,9 @@ private func isMember(of group: UInt32) -> Bool {
 }
 
 /// Prints to standard output at once; what cannot be written ends the command.
-func printOut(_ text: String) throws {
+func printOut(_ text: String) throws { try printOut(text.utf8) }
+
+func printOut(_ text: some Collection<UInt8>) throws {
     var buffer = OutputBuffer(descriptor: STDOUT_FILENO)
     buffer.append(text)
     switch buffer.flush() {
