@@ -9,9 +9,9 @@ usage: Campaigns/soak.py [--minutes N] [--plant leak] [--base DIR] [--seed N] [-
   --plant    leak: one more directory in the inbox each minute, and so a watch that stays, which must be told
   --base     where (/dev/shm): all that is filed stays there until the end
 
-In the last ten seconds of each minute nobody comes. Of descriptors, threads, watches, monitors and children the least of a
-minute counts: what is open for a moment is left out, and a leak raises the least. Of memory the median counts, of the
-catalogue's log its largest size. The last quarter's median (of the log the largest) is compared with that of the second.
+In the last ten seconds of each minute nobody comes. Of descriptors, threads, watches, monitors and children the least then
+counts: what is open for a moment is left out, and a leak raises the least. Of memory the median of the minute counts, of
+the catalogue's log the largest size. The last quarter's median (of the log the largest) is compared with that of the second.
 At the end each photo must have exactly one outcome. Exits with 1 if there was a violation, with 2 if it was cut short.
 """
 import collections
@@ -27,7 +27,7 @@ import time
 
 import commandline
 import house as houses
-from soak_house import Soak
+from soak_house import REST, Soak
 
 sys.path.append(str(houses.ROOT / "Benchmarks"))
 import processes  # noqa: E402
@@ -37,11 +37,11 @@ MIB = 1 << 20
 MEASURES = {
     "memory": Measure(MIB, statistics.median, statistics.median, 2, "the allocator's free pages"),
     "decoder": Measure(MIB, max, statistics.median, 2, "the largest one's; they come and go"),
-    "descriptors": Measure(1, min, statistics.median, 1, "a client that is answered just then"),
+    "descriptors": Measure(1, min, statistics.median, 2, "a client that is answered, a decoder that waits just then"),
     "threads": Measure(1, min, statistics.median, 2, "libdispatch keeps idle ones for some seconds"),
     "watches": Measure(1, min, statistics.median, 0, "none is for a moment"),
     "monitors": Measure(1, min, statistics.median, 1, "a client that is answered just then"),
-    "children": Measure(1, min, statistics.median, 0, "hooks and downloads end within the minute"),
+    "children": Measure(1, min, statistics.median, 1, "a decoder waits for half a minute before it ends"),
     "log": Measure(MIB, max, max, 0, "SQLite begins it anew after each checkpoint"),
 }
 SHOWN = {**MEASURES, "private": MEASURES["memory"]}
@@ -91,8 +91,8 @@ def one_minute(house, number, begun):
         samples.append({**held(house.daemon.own_pid), "log": os.path.getsize(log)})
         time.sleep(max(0, begun + number * 60 + second + 1 - time.monotonic()))
     samples[-1]["monitors"] = len(json.loads(house.said("dump"))["monitors"])
-    return {name: measure.of_minute([sample[name] for sample in samples if name in sample]) / measure.unit
-            for name, measure in SHOWN.items()}
+    return {name: measure.of_minute([sample[name] for sample in samples[REST if measure.of_minute is min else 0:]
+                                     if name in sample]) / measure.unit for name, measure in SHOWN.items()}
 
 
 def run(house, count):

@@ -298,7 +298,11 @@ class Soak(House):
         self.send_away()
         for follower in self.followers:
             follower.terminate()
-            follower.wait()
+            try:
+                follower.wait(houses.PATIENCE)
+            except subprocess.TimeoutExpired:
+                self.wrong.append(f"{' '.join(follower.args[:2])} is not ended by SIGTERM")
+                follower.kill()
         self.reload(with_guest=True)
         while self.asked:
             self.collect()

@@ -27,6 +27,7 @@ FLAT = [
     ("memory that falls", rising("memory", -1)),
     ("a little memory", rising("memory", 0.1)),
     ("a client at the last look", series("descriptors", *[60] * 12, 61)),
+    ("a decoder that waits", series("children", *[0] * 12, 1)),
     ("a log that was larger before", series("log", *[4.1] * 5, 6, *[4.1] * 5, 6)),
 ]
 GROWN = [
