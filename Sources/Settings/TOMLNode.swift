@@ -1,6 +1,6 @@
 /// One value of a TOML document with its place in it.
-struct TOMLNode: Equatable {
-    enum Content: Equatable {
+struct TOMLNode: Equatable, Sendable {
+    enum Content: Equatable, Sendable {
         case string(String)
         case integer(Int)
         case number(Double)
@@ -32,7 +32,7 @@ struct TOMLNode: Equatable {
 }
 
 /// A key of a TOML table and its value.
-struct TOMLEntry: Equatable {
+struct TOMLEntry: Equatable, Sendable {
     var key: String
     var position: TextPosition
     var node: TOMLNode

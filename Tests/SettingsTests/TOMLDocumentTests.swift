@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import Settings
@@ -118,5 +119,33 @@ struct TOMLDocumentTests {
         #expect(!TOMLDocument(Array(inline.utf8)).errors.isEmpty)
         let balanced = "a = " + String(repeating: "[", count: 250) + String(repeating: "]", count: 250)
         #expect(!mistakes(balanced).isEmpty)
+    }
+
+    @Test("A text that is read again and again costs memory once")
+    func textsThatAreReadAgain() async {
+        await #expect(processExitsWith: .success) {
+            func mostKilobytes() -> Int {
+                var usage = rusage()
+                getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+                return usage.ru_maxrss
+            }
+            let timer = "[[timer]]\nname = \"n\"\nevery = \"1h\"\naction = \"dump\"\n"
+            let text = Array(String(repeating: timer, count: 20).utf8)
+            let first = TOMLDocument.reading(text)
+            let before = mostKilobytes()
+            for _ in 0..<1_000 where TOMLDocument.reading(text).entries != first.entries { exit(1) }
+            // TOMLKit keeps ten times as much.
+            exit(mostKilobytes() - before < 1_000 ? 0 : 1)
+        }
+    }
+
+    @Test func theTextThatNobodyAskedForIsForgotten() {
+        var recent = RecentTexts<Int>()
+        for number in 0..<RecentTexts<Int>.most { recent.keep(number, of: [UInt8(number)]) }
+        #expect(recent.made(of: [0]) == 0)
+        recent.keep(100, of: [100])
+        #expect(recent.made(of: [0]) == 0 && recent.made(of: [1]) == nil && recent.made(of: [100]) == 100)
+        recent.keep(101, of: [100])
+        #expect(recent.made(of: [2]) == 2 && recent.made(of: [100]) == 101)
     }
 }
