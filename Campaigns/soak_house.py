@@ -97,12 +97,22 @@ class Soak(House):
         os.close(terminal)
         threading.Thread(target=drain, args=(screen,), daemon=True).start()
 
+    def fill(self, count):
+        """Photos at once, a hundred at a time: what grows to a bound with the catalogue (SQLite's cache has 2 MB) is there
+        before anything is judged."""
+        for _ in range(count // 100):
+            for _ in range(100):
+                self.photo(size=6_000)
+            waiting = houses.Waiting("empty inbox")
+            while os.listdir(self.path("inbox")):
+                waiting.once()
+
     # --- who comes ---
 
-    def photo(self, where=""):
+    def photo(self, where="", size=None):
         """A new photo by itself."""
         self.count += 1
-        content = dated(jpeg(f"lone {self.count}", self.numbers.choice((6_000, 12_000, 40_000))), self.count)
+        content = dated(jpeg(f"lone {self.count}", size or self.numbers.choice((6_000, 12_000, 40_000))), self.count)
         self.drop(f"{where}IMG_{self.count:06}.JPG", content, ends=["library", "duplicates"])
         self.lone.append(content)
 
@@ -259,7 +269,7 @@ class Soak(House):
             30: [lambda: self.ask("pause", "inbox")], 33: [lambda: self.ask("resume", "inbox")],
             34: [lambda: self.reload(with_guest=False)],
             40: [lambda: self.reload(with_guest=False, broken=True)] if minute % 5 == 2 else [],
-            41: [lambda: self.ask("verify")] if minute % 10 == 7 else [],
+            41: [lambda: self.ask("verify")] if minute % 10 == 9 else [],
             44: [self.send_away, lambda: self.ask("import", "--inbox", "inbox", self.path("card"))],
         }.get(second, []):
             act()

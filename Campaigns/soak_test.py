@@ -8,7 +8,7 @@ import sys
 import soak
 
 STEADY = {
-    "memory": 50, "decoder": 40, "descriptors": 60, "threads": 20, "watches": 10, "monitors": 25, "children": 0, "log": 4.1}
+    "memory": 50, "decoder": 40, "descriptors": 60, "threads": 20, "watches": 10, "monitors": 25, "children": 0, "WAL": 4.1}
 
 
 def series(name, *values):
@@ -26,15 +26,17 @@ FLAT = [
     ("a minute that stands out", series("descriptors", *[60] * 13, 90, 60)),
     ("memory that falls", rising("memory", -1)),
     ("a little memory", rising("memory", 0.1)),
+    ("threads that come and go", series("threads", *[20, 25, 22, 18] * 3, 20, 25, 23, 19)),
     ("a client at the last look", series("descriptors", *[60] * 12, 61)),
     ("a decoder that waits", series("children", *[0] * 12, 1)),
-    ("a log that was larger before", series("log", *[4.1] * 5, 6, *[4.1] * 5, 6)),
+    ("a commit of more pages", series("WAL", *[4.1] * 14, 4.15, 4.1)),
+    ("a WAL that was larger before", series("WAL", *[4.1] * 5, 6, *[4.1] * 5, 6)),
 ]
 GROWN = [
     *((name, rising(name, 1)) for name in STEADY),
     ("memory", series("memory", *[50] * 12, 53)),
     ("watches", series("watches", *[10] * 13, 11)),
-    ("log", series("log", *[4.1] * 14, 4.2, 4.1)),
+    ("WAL", series("WAL", *[4.1] * 14, 4.3, 4.1)),
 ]
 
 
