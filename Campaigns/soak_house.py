@@ -204,7 +204,7 @@ class Soak(House):
         if broken:
             self.later(3, lambda: self.configure(with_guest))
 
-    def ask(self, *words, right=(0, 3, 4)):
+    def ask(self, *words, right=(0, 3, 4, 75)):
         process = subprocess.Popen([self.tool, *words, "--config", self.path("photoinbox.toml")],
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         self.asked.append((words, process, right, time.monotonic()))
@@ -224,9 +224,14 @@ class Soak(House):
                 self.wrong.append(f"{' '.join(words)}: status {process.returncode}, {said}")
 
     def said(self, *words):
-        """What an answer says, at once."""
-        return subprocess.run([self.tool, *words, "--config", self.path("photoinbox.toml")], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, check=True, timeout=houses.PATIENCE).stdout
+        """What an answer says, once there is one."""
+        waiting = houses.Waiting(f"answer to {words[0]}")
+        while True:
+            answer = subprocess.run([self.tool, *words, "--config", self.path("photoinbox.toml")], check=False,
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            if answer.returncode == 0:
+                return answer.stdout
+            waiting.once()
 
     def invite(self):
         self.crowd = subprocess.Popen(
@@ -243,9 +248,11 @@ class Soak(House):
         self.late.setdefault(self.second + seconds, []).append(act)
 
     def command(self, word):
-        pipe = os.open(self.path("own/commands"), os.O_WRONLY | os.O_NONBLOCK)
-        os.write(pipe, word + b"\n")
-        os.close(pipe)
+        # Nobody reads the FIFO during a reload, which takes long on a busy machine.
+        with contextlib.suppress(OSError):
+            pipe = os.open(self.path("own/commands"), os.O_WRONLY | os.O_NONBLOCK)
+            os.write(pipe, word + b"\n")
+            os.close(pipe)
 
     def act(self, minute, second):
         """What happens in this second of a minute."""
