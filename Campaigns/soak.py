@@ -38,10 +38,10 @@ MIB, LEAST, PHOTOS = 1 << 20, 8, 2_500
 MEASURES = {
     "memory": Measure(MIB, statistics.median, statistics.median, 2, "the allocator's free pages"),
     "decoder": Measure(MIB, max, statistics.median, 2, "the largest one's; they come and go"),
-    "descriptors": Measure(1, min, statistics.median, 2, "a client that is answered, a decoder that waits just then"),
+    "descriptors": Measure(1, min, statistics.median, 4, "a second decoder that waits has four"),
     "threads": Measure(1, min, min, 2, "libdispatch keeps idle ones for some seconds"),
     "watches": Measure(1, min, statistics.median, 0, "none is for a moment"),
-    "monitors": Measure(1, min, statistics.median, 1, "a client that is answered just then"),
+    "monitors": Measure(1, min, statistics.median, 2, "a second decoder that waits has two"),
     "children": Measure(1, min, statistics.median, 1, "a decoder waits for half a minute before it ends"),
     "WAL": Measure(MIB, max, max, 0.1, "SQLite begins it anew after the commit that is past 1,000 pages"),
 }
