@@ -26,9 +26,6 @@ struct CampaignTests {
     @Test("The soak sees each kind of growth", .enabled(if: Campaign.python != nil, Campaign.withoutPython))
     func growth() async throws { try await Campaign.run("soak_test.py") }
 
-    @Test("A minute with everything on", .enabled(if: Campaign.python != nil, Campaign.withoutPython))
-    func soak() async throws { try await Campaign.run("soak.py", "--minutes", "1") }
-
     @Test("SIGKILL at system calls, in life and in recovery", .enabled(if: canTrace, untraceable))
     func killAtSyscalls() async throws {
         try await Campaign.run(

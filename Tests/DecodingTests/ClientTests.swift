@@ -41,7 +41,7 @@ struct ClientTests {
 
     @Test("Signals that are meant for the daemon, and reach all of its service, end no decoder")
     func signalsOfTheService() async throws {
-        try await DecoderHouse.with("decoder-probe") { (house) async throws in
+        try await DecoderHouse.with("decoder-probe", change: { $0.idle = .seconds(3600) }) { (house) async throws in
             _ = try await house.attempt("environment")
             let process = try #require(house.client.snapshot().process)
             for number in [SIGUSR1, SIGUSR2, SIGHUP] { kill(process, number) }

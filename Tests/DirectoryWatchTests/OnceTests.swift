@@ -147,10 +147,10 @@ struct OnceTests {
             try String(repeating: "x", count: number * 97).write(
                 toFile: "\(directory)/f\(number)", atomically: false, encoding: .utf8)
         }
-        try run("tar", "-C", scratch.path, "-cf", scratch.appending("a.tar"), "tree")
+        try await run("/usr/bin/tar", "-C", scratch.path, "-cf", scratch.appending("a.tar"), "tree")
         for round in 0..<20 {
             let lines = try await told { watched in
-                try run("tar", "-C", watched.path(""), "-xf", scratch.appending("a.tar"))
+                try await run("/usr/bin/tar", "-C", watched.path(""), "-xf", scratch.appending("a.tar"))
             }
             let finished = lines.filter { $0.contains(" finished(") }
             #expect(finished.count == 60, "round \(round): \(finished)")
@@ -158,12 +158,5 @@ struct OnceTests {
         }
     }
 
-    private func run(_ words: String...) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = words
-        try process.run()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
-    }
+    private func run(_ words: String...) async throws { try await aside { try runProgram(words) } }
 }

@@ -59,6 +59,8 @@ final class NoticeSource: EventSource {
                 id: String(index), path: root, queue: MonitorQueue(label: "photoinbox.files.\(index)"),
                 exclude: filter.isEmpty ? nil : filter.rule(for: root))
         }
+        // DirectoryWatch would poll where the kernel has no instance left: not for who wants events.
+        try InotifyInstance().end()
         watch = try DirectoryWatch(
             label: "watch", queue: session.queue, roots: watched, memory: known?.memory ?? WatchMemory(),
             reportsChanges: selection.kinds.contains(.changed))
