@@ -57,7 +57,7 @@ extension TreeCore {
             if isTop(node) { roots[survey.root].hasBegun = true }
         case .listed(let inode, let born, let watch):
             // About to be found elsewhere, or in what is: what it holds is told when it is listed there.
-            let isUnsure = isUncertain(node) || table.parent(of: node).map { isMoving($0) } ?? false
+            let isUnsure = isUncertain(node) || !isParentTold(node)
             if isUnsure {
                 unsure.insert(node)
                 guard table[node].inode == inode, findings.mounts[place] == nil, mounts[node] == nil else {
@@ -94,6 +94,12 @@ extension TreeCore {
         return table.child(of: survey.nodes[place], named: name)
     }
 
+    /// Whether the directory that this one is in was told where it is.
+    private func isParentTold(_ node: NodeID) -> Bool {
+        guard let parent = table.parent(of: node) else { return true }
+        return (isTop(parent) || table[parent].wasTold) && !isMoving(parent)
+    }
+
     /// Lists the directories again whose listing was void, once it is known where they are.
     mutating func surveyUnsure() {
         for node in unsure {
@@ -101,7 +107,7 @@ extension TreeCore {
                 unsure.remove(node)
                 continue
             }
-            if table.parent(of: node).map({ isMoving($0) }) ?? false || isUncertain(node) { continue }
+            if isUncertain(node) || !isParentTold(node) { continue }
             unsure.remove(node)
             survey(node, isRecursive: table[node].inode == 0)
         }
