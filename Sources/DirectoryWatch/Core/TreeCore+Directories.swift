@@ -153,7 +153,12 @@ extension TreeCore {
         case (.file(let kind, let identity, _), .special(let told)):
             kind == told && isSameInode(file.identity, identity, directory)
         case (.file(.regular, let identity, _), _), (.unwritten(let identity, _), _), (.writing(let identity), _):
-            if case .special = file.state { false } else { isSameInode(file.identity, identity, directory) }
+            switch file.state {
+            case .special: false
+            // A number alone may be another file's by now.
+            case .reported: rule(Int(table[directory].root)).hasSameContent(file.identity, identity)
+            case .writing, .resting: isSameInode(file.identity, identity, directory)
+            }
         case (.failed, _): true
         default: false
         }

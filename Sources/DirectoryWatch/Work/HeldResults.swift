@@ -24,7 +24,4 @@ struct HeldResults<Result> {
         held.removeFirst(due.count)
         return due
     }
-
-    /// Whether none waits.
-    var isEmpty: Bool { held.isEmpty }
 }
