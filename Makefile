@@ -79,6 +79,7 @@ test-release: ## the lifecycle rules trap in optimised code as well
 CONFINED := photoinbox-decoder decoder-probe
 
 # Reports go to files: of a daemon that a test kills, or whose words it does not read, they would be seen by nobody.
+tsan: export TEST_MINUTES = 120
 tsan: export TSAN_OPTIONS = log_path=$(CURDIR)/.build-tsan/reports/report
 tsan: test-deps ## run the tests under Thread Sanitizer, without suppressions (an hour on two cores)
 	for program in $(CONFINED); do swift build --product $$program || exit; done

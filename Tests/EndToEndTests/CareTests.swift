@@ -4,7 +4,7 @@ import Inbox
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension LongEndToEnd {
     /// What keeps library and catalogue one to one, when people or disks have changed one of them.
     @Suite("verify, adopt, rebuild, and a catalogue that was lost")
     struct Care {
@@ -304,7 +304,8 @@ extension EndToEnd {
 
         @Test(
             "What root rebuilds belongs to the daemon's user, and the daemon goes on",
-            .enabled(if: isRoot && canBeOrdinary, "skipped: needs root, and another user who can run the daemon"))
+            .enabled(
+                if: isRoot && EndToEnd.canBeOrdinary, "skipped: needs root, and another user who can run the daemon"))
         func byRoot() async throws {
             let house = try House(running: EndToEnd.asNobody)
             for path in [house.root, house.inbox, house.library] { chown(path, 65534, 65534) }

@@ -109,7 +109,7 @@ extension EndToEnd {
 
         @Test(
             "A directory that is spelled otherwise is the same where case does not count",
-            .enabled(if: canMountFAT, withoutFAT))
+            .enabled(if: LongEndToEnd.canMountFAT, LongEndToEnd.withoutFAT))
         func spelled() async throws {
             let house = try MountedHouse(
                 mount: """

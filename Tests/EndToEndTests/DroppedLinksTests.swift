@@ -85,7 +85,7 @@ extension EndToEnd {
             let status = try await ask(house, "status")
             #expect(status.contains("links") && status.contains("nothing waiting, last inbox/"), "\(status)")
             let trip = try await ask(house, "explain", "inbox/trip.links")
-            #expect(trip.contains("a file of links, done: 1 of 2 arrived, 2 failed"), "\(trip)")
+            #expect(trip.contains("a file of links, done: 1 of 3 arrived, 2 failed"), "\(trip)")
             let bad = try await ask(house, "explain", "inbox/bad.webloc")
             #expect(bad.contains("a file of links of which nothing is fetched"), "\(bad)")
             // Renamed, the note is a list of what is left.

@@ -22,3 +22,11 @@ struct EndToEnd {
     static let canBeOrdinary =
         !isRoot || (try? runProgram(asNobody + ["/usr/bin/test", "-x", BuiltPrograms.path("photoinboxd")])) != nil
 }
+
+/// The suites that take longest, mostly to wait: they run beside the others.
+@Suite("End to end, the long ones", .serialized)
+struct LongEndToEnd {
+    static let isRoot = EndToEnd.isRoot
+    static let canMount = EndToEnd.canMount
+    static let withoutMounts = EndToEnd.withoutMounts
+}

@@ -138,8 +138,9 @@ extension EndToEnd {
                 ("flaky/9", "status 503", 3),
             ]
             // What is no HTTP where a redirect leads may be the rest of another answer: that passes, its refusal would not.
+            // Any of them may lose one of its three tries to what a bad one left on a connection.
             // What "long" sent too much may be the next one's answer, for libcurl keeps the connection: so it is the last.
-            let good = ["flaky/2", "moved", "slurred", "half", "other", "wrong-part", "photo/1.jpg", "long"]
+            let good = ["flaky/1", "moved", "slurred", "half", "other", "wrong-part", "photo/1.jpg", "long"]
             let answer = try await run(house, (bad.map(\.path) + good).map { server.address($0) })
             #expect(answer.status == 3, "\(answer.output)")
             for one in bad {
@@ -150,7 +151,7 @@ extension EndToEnd {
             }
             for path in good { #expect(answer.item(path).what == "arrived", "\(path) \(answer.item(path))") }
             #expect(answer.count("arrived") == good.count && answer.count("failed") == bad.count)
-            #expect(server.requests("flaky/2").count == 3)
+            #expect(server.requests("flaky/1").count == 2)
             #expect(
                 server.requests("slurred").count > 1 && server.requests("slurred/then").count > 1,
                 "\(server.requests("slurred"))")
