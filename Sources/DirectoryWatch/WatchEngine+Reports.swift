@@ -105,7 +105,8 @@ extension TreeCore {
                 count: state.audits, missed: state.missed, lastMissed: state.lastMissed,
                 pace: isAllPolled ? nil : state.audit.map { PaceReport($0) }), since: state.since,
             unreadable: state.unreadable.count, firstUnreadable: firstUnreadable(root), knownFiles: state.knownFiles,
-            notices: state.counts.notices, waitingLooks: state.dirty.count, surveys: state.surveys,
+            unfinishedFiles: state.unsettled.count, notices: state.counts.notices, waitingLooks: state.dirty.count,
+            surveys: state.surveys,
             lastReconciliation: lastReconciliation, step: step)
     }
 

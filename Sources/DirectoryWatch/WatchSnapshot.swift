@@ -112,6 +112,8 @@ public struct RootSnapshot: Hashable, Sendable {
     public let firstUnreadable: UnreadableDirectory?
     /// Entries known that are no directories.
     public let knownFiles: Int
+    /// Those of them that were made and not closed yet: programs are writing them.
+    public let unfinishedFiles: Int
     /// Notices given.
     public let notices: Int
     /// Names that wait to be looked at.

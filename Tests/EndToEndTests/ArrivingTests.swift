@@ -93,19 +93,27 @@ extension EndToEnd {
             for start in stride(from: 0, to: photo.count, by: photo.count / 7 + 1) {
                 try writer.write(photo[start..<min(photo.count, start + photo.count / 7 + 1)])
                 // Even asked to look, it must see that the file is open.
-                daemon.signal(SIGUSR2)
+                try await lines(of: "rescan", house)
                 let state = try await house.state(of: daemon)
-                #expect(state.outcomes.isEmpty)
+                #expect(state.outcomes.isEmpty && state.inHand.isEmpty && state.inboxes.first?.beingWritten == 1)
             }
             // Whole by its structure, and still open.
-            var state = try await house.state(of: daemon)
-            while state.inHand.first?.stage != "settling" { state = try await house.state(of: daemon) }
-            #expect(state.inHand.first?.what == "a program still has it open for writing")
+            let asked = try await house.state(of: daemon)
+            #expect(asked.program.status.contains("filing normally, 1 being written"))
+            let status = try await lines(of: "status", house)
+            #expect(status.contains { $0.hasSuffix("inbox  live, 1 being written") }, "\(status)")
             #expect(house.files(in: house.library).isEmpty)
             writer.close()
             try await daemon.line(holding: "filed inbox/slow.jpg as ")
             #expect(house.files(in: house.library) == ["\(Photos.day)/slow.jpg": photo])
             try await daemon.stop()
+        }
+
+        @discardableResult
+        private func lines(of command: String, _ house: House) async throws -> [String] {
+            let program = try RunningProgram([BuiltPrograms.path("photoinbox"), command, "--state", house.path("st")])
+            #expect(try await program.ending() == .status(0))
+            return program.lines
         }
 
         @Test("A directory tree that is moved in whole")

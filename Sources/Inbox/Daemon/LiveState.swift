@@ -96,7 +96,7 @@ package final class LiveState: Sendable {
             at: now.text,
             program: DaemonState.Program(
                 version: version, pid: Int(getpid()), started: started.text, uptimeSeconds: now.seconds(since: started),
-                status: statusLine(counts, problems: board, paused: paused),
+                status: statusLine(counts, inboxes, problems: board, paused: paused),
                 phase: phase.withLock { $0 }.rawValue,
                 configuration: configuration?.escaped, residentBytes: facts.residentBytes,
                 descriptors: facts.descriptors, threads: facts.threads, processorSeconds: facts.processorSeconds),
@@ -137,7 +137,8 @@ package final class LiveState: Sendable {
 
     /// The line that the service manager shows.
     private func statusLine(
-        _ counts: DaemonState.Counts, problems: [DaemonState.Problem], paused: [String]
+        _ counts: DaemonState.Counts, _ inboxes: [DaemonState.Inbox], problems: [DaemonState.Problem],
+        paused: [String]
     ) -> String {
         let shown = problems.filter { $0.hiddenBy == nil }
         if let stopped = shown.first(where: { $0.severity == "stopped" }) {
@@ -146,7 +147,9 @@ package final class LiveState: Sendable {
         let warnings = shown.filter { $0.severity == "warning" }.count
         var text = "filing" + (warnings == 0 ? " normally" : ", \(warnings) warning\(warnings == 1 ? "" : "s")")
         if !paused.isEmpty { text += ", \(paused.joined(separator: ", ")) paused" }
-        if counts.inHand == 0, counts.deferred == 0 { text += ", nothing waiting" }
+        let beingWritten = inboxes.reduce(0) { $0 + ($1.beingWritten ?? 0) }
+        if counts.inHand == 0, counts.deferred == 0, beingWritten == 0 { text += ", nothing waiting" }
+        if beingWritten > 0 { text += ", \(beingWritten) being written" }
         if counts.inHand > 0 { text += ", \(counts.inHand) in hand" }
         if counts.deferred > 0 { text += ", \(counts.deferred) deferred" }
         return text + "; \(counts.filed) filed since the start"

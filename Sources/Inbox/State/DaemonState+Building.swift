@@ -87,7 +87,7 @@ extension DaemonState.Inbox {
             name: inbox.name, path: inbox.path.escaped, mode: inbox.mode.rawValue, verdict: verdict, reason: reason,
             watches: root?.watches ?? 0, polledDirectories: polled,
             coverage: root.map { DaemonState.Coverage($0, now: now) }, knownFiles: root?.knownFiles ?? 0,
-            counts: counts,
+            beingWritten: root.flatMap { $0.unfinishedFiles == 0 ? nil : $0.unfinishedFiles }, counts: counts,
             lastReconciliation: root?.lastReconciliation?.ended.rfc3339, events: root?.notices ?? 0,
             overflows: overflows, stalledSeconds: stalled?.stuckSeconds,
             paused: paused.map { DaemonState.Pause(since: $0.since.rfc3339, by: $0.by.words) })

@@ -79,6 +79,8 @@ package struct DaemonState: Codable, Sendable {
         /// How it is watched, in full.
         package var coverage: Coverage?
         package var knownFiles: Int
+        /// Files that programs are writing; absent if none is.
+        package var beingWritten: Int?
         package var counts: Counts
         package var lastReconciliation: String?
         package var events: Int

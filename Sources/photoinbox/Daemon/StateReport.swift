@@ -97,7 +97,10 @@ struct StateReport {
         let own = state.inHand.filter { $0.inbox == inbox.name }
         if inbox.counts.inHand > 0 { parts.append("\(HumanText.count(inbox.counts.inHand)) in hand") }
         if inbox.counts.deferred > 0 { parts.append("\(HumanText.count(inbox.counts.deferred)) deferred") }
-        if inbox.counts.inHand == 0, inbox.counts.deferred == 0 { parts.append("nothing waiting") }
+        if let written = inbox.beingWritten { parts.append("\(HumanText.count(written)) being written") }
+        if inbox.counts.inHand == 0, inbox.counts.deferred == 0, inbox.beingWritten == nil {
+            parts.append("nothing waiting")
+        }
         if let oldest = own.compactMap({ parseRFC3339($0.firstSeen)?.seconds }).min() {
             parts.append("oldest \(HumanText.age(now - oldest))")
         }
