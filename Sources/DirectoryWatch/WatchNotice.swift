@@ -33,6 +33,9 @@ public struct WatchNotice: Hashable, Sendable {
         case created
         /// A file that is being written was seen with another size or time; only if the watch asks for changes.
         case changed
+        /// A file that was told has other attributes or links and the same content, as after chmod(2) or unlink(2) of
+        /// another of its names. No event leads to this; it is told when the file is looked at for another reason.
+        case attributesChanged
         /// What was told under this path is not there any more.
         case vanished
         /// A file that was told as finished is now here; nothing more comes for the old path. What this path told

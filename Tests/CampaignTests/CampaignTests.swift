@@ -49,6 +49,13 @@ struct CampaignTests {
     func seededBugs() async throws { try await Campaign.run("seeded_bugs.py", "--list") }
 
     @Test(
+        "Random trees whose every version is told once, one of them with an overflow",
+        .enabled(if: Campaign.python != nil, Campaign.withoutPython))
+    func versions() async throws {
+        try await Campaign.run("versions.py", "--seeds", "3", "--overflows", "1", "--operations", "900")
+    }
+
+    @Test(
         "Imports of photos and of tables that are cancelled and begun again",
         .enabled(if: Campaign.python != nil, Campaign.withoutPython))
     func cancelledImports() async throws {

@@ -55,6 +55,19 @@ struct OnceTests {
         #expect(lines.contains("e/f renamed(d/f)"))
     }
 
+    @Test("A file that was closed again before its directory was renamed is told once under the new name")
+    func closedThenRename() async throws {
+        for _ in 0..<20 {
+            let lines = try await told { watched in
+                mkdir(watched.path("d"), 0o755)
+                try await make("d/f", in: watched)
+                close(open(watched.path("d/f"), O_WRONLY | O_CLOEXEC))
+                rename(watched.path("d"), watched.path("e"))
+            }
+            #expect(lines.count { $0.hasPrefix("e/f ") } == 1, "\(lines)")
+        }
+    }
+
     @Test("A file that left before its directory was renamed is told as gone, and never under the new name")
     func leftThenRename() async throws {
         let lines = try await told { watched in
@@ -97,7 +110,8 @@ struct OnceTests {
                 try await watched.passEvents()
             }
             if ticks == 0 {
-                try await watched.waitForClose("m") { close(open(watched.path("m"), O_WRONLY | O_CLOEXEC)) }
+                close(open(watched.path("m"), O_WRONLY | O_CLOEXEC))
+                try await watched.passEvents()
             }
             try await watched.waitForClose("m") {
                 memory.storeBytes(of: 2, as: UInt8.self)
@@ -105,7 +119,8 @@ struct OnceTests {
                 close(file)
             }
         }
-        #expect(lines.filter { $0.hasPrefix("m finished") }.count == 2 - ticks, "\(lines)")
+        // The close of another is told, too, unless the file was known as being written by then.
+        #expect((1...(2 - ticks)).contains(lines.count { $0.hasPrefix("m finished") }), "\(lines)")
     }
 
     @Test(

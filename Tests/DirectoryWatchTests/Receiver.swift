@@ -47,6 +47,13 @@ struct Receiver {
             case let other: complain(notice, "came from \(String(describing: other))")
             }
             entries[place] = .finished(identity)
+        case .attributesChanged:
+            guard let identity = notice.identity else { return complain(notice, "has no identity") }
+            if case .finished(let before) = entries[place], before.size == identity.size, before != identity {
+                entries[place] = .finished(identity)
+            } else {
+                complain(notice, "was told as \(String(describing: entries[place]))")
+            }
         case .notRegular:
             changes += 1
             if entries[place] == .special { complain(notice, "was told before") }

@@ -128,7 +128,9 @@ extension TreeCore {
         notify(root, here, .directoryAppeared)
         for (name, file) in files.files(from: table[node].firstFile) {
             let (before, now) = (told.appending(table.names.name(name)), here.appending(table.names.name(name)))
-            if let seen, !isSame(file, seen[name], node) {
+            // One that was closed before it was moved is told as finished, here, by the look that is due.
+            let isClosed = roots[root].dirty[node, name]?.signs.contains(.closed) == true
+            if isClosed || seen.map({ !isSame(file, $0[name], node) }) == true {
                 setKnown(node, name, nil)
                 notify(root, before, .vanished)
                 continue

@@ -34,10 +34,16 @@ extension TreeCore {
                 last = (item.directory, place(of: item.directory, in: &request, &places))
             }
             request.add(
-                table.names[item.name], in: last.place,
-                asksForWriter: item.hints.signs.isDisjoint(with: [.closed, .movedIn]))
+                table.names[item.name], in: last.place, asksForWriter: mayBeOpen(item))
         }
         return request
+    }
+
+    /// Whether a file may have a writer by the time that it is looked at: nothing says that it was closed, or the next
+    /// program may write it already.
+    private func mayBeOpen(_ item: DirtyNames.Item) -> Bool {
+        if item.hints.signs.isDisjoint(with: [.closed, .movedIn]) { return true }
+        return item.hints.rounds > 0 || files[item.directory, item.name] != nil
     }
 
     /// The place of a directory in a request, in which it stands once.
@@ -71,9 +77,11 @@ extension TreeCore {
                 var item = items[place]
                 guard table.isValid(item.directory), !observations[place].isUnreached else { continue }
                 let key = DirtyNames.Key(directory: item.directory, name: item.name)
-                if isVoid(key, in: root) || void.contains(key) {
-                    item.hints.rounds += 1
-                    if item.hints.rounds <= Self.mostRounds {
+                let isElsewhere = isUncertain(item.directory) || !toldPaths.isEmpty && isMoving(item.directory)
+                if isElsewhere || isVoid(key, in: root) || void.contains(key) {
+                    // Under a path that may be wrong nothing is told, however long its directories move.
+                    if !isElsewhere { item.hints.rounds += 1 }
+                    if isElsewhere || item.hints.rounds <= Self.mostRounds {
                         roots[root].dirty.addEarlier(item.directory, item.name, item.hints)
                         // Where it was is looked at with it.
                         for source in item.hints.sources {
@@ -94,10 +102,9 @@ extension TreeCore {
     /// How often a name is looked at again because more was heard of it meanwhile.
     private static let mostRounds = 8
 
-    /// Whether what was seen under a name may not be so any more: events told more of it, or of a directory above.
+    /// Whether what was seen under a name may not be so any more: events told more of it.
     private func isVoid(_ key: DirtyNames.Key, in root: Int) -> Bool {
         roots[root].dirty[key.directory, key.name] != nil || isHeld(key.directory, key.name)
-            || isUncertain(key.directory) || !toldPaths.isEmpty && isMoving(key.directory)
     }
 
     /// Whether a name left, and the other half of its rename may still come.
@@ -217,7 +224,7 @@ extension TreeCore {
             tellVanished(directory, name, hints)
             known = nil
         }
-        if let known, known.state == .reported, wasTold(known, as: identity, directory, name, hints.signs) { return }
+        if let known, known.state == .reported, wasTold(known, as: identity, directory, name, hints) { return }
         if let old = takeSource(of: identity, among: hints, to: directory, name) {
             tell(directory, name, identity, .renamed(from: old), hints)
         } else if hints.signs.contains(.closed) {
@@ -246,8 +253,9 @@ extension TreeCore {
     /// Whether what is seen is the version that was told. A file whose attributes or links alone have changed is noted as
     /// it is now.
     private mutating func wasTold(
-        _ known: KnownFile, as seen: FileIdentity, _ directory: NodeID, _ name: NameID, _ signs: Hints.Signs
+        _ known: KnownFile, as seen: FileIdentity, _ directory: NodeID, _ name: NameID, _ hints: Hints
     ) -> Bool {
+        let signs = hints.signs
         let rule = rule(Int(table[directory].root))
         guard rule.hasSameContent(known.identity, seen) else { return false }
         let isUnchanged = rule.isSame(known.identity, seen)
@@ -259,6 +267,9 @@ extension TreeCore {
             var file = known
             file.identity = seen
             setKnown(directory, name, file)
+        }
+        if !isUnchanged {
+            notify(Int(table[directory].root), path(directory, name), .attributesChanged, identity: seen, hints: hints)
         }
         return true
     }

@@ -154,7 +154,7 @@ extension ProblemDesk {
                 log.logger.notice("\(path) is back; what differs in it is looked at")
             // How it is watched, and what cannot be read, is told by the snapshot.
             case .unreadable, .directoryAppeared, .directoryVanished, .finished, .created, .changed, .vanished,
-                .renamed, .notRegular, .overflow, .healed:
+                .renamed, .attributesChanged, .notRegular, .overflow, .healed:
                 break
             }
         }

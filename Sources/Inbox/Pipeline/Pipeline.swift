@@ -178,7 +178,7 @@ package actor Pipeline {
             for notice in notices where workers[notice.root] != nil {
                 let key = ArrivalKey(inbox: notice.root, path: notice.path)
                 switch notice.kind {
-                case .finished, .notRegular:
+                case .finished, .attributesChanged, .notRegular:
                     book.noticed(key, as: notice.identity, now: now)
                 case .renamed(let old):
                     let before = ArrivalKey(inbox: notice.root, path: old)

@@ -6,14 +6,9 @@ import SystemPackage
 public struct DirectoryEvents: Sendable {
     /// The records as read(2) gave them; see inotify(7).
     public let bytes: [UInt8]
-    /// Whether the read had room for more, so that the kernel's queue was empty after it.
-    public let isAll: Bool
 
     /// Whole records as read(2) gave them; see inotify(7).
-    public init(bytes: [UInt8], isAll: Bool = false) {
-        self.bytes = bytes
-        self.isAll = isAll
-    }
+    public init(bytes: [UInt8]) { self.bytes = bytes }
 
     /// Calls `body` with each record. A record and its names point into the batch: they are valid in the call alone, and
     /// whoever keeps a name copies it (``InotifyRecord/copiedName``).
@@ -30,20 +25,11 @@ public struct DirectoryEvents: Sendable {
         }
         try result.get()
     }
-
-    /// Gives `body` all records, which are valid in the call alone.
-    @inlinable
-    public func withRecords<R>(_ body: (InotifyRecords) -> R) -> R {
-        bytes.withUnsafeBytes { body(InotifyRecords($0)) }
-    }
 }
 
 extension DirectoryEvents {
     /// Bytes of one read: some 1,500 records with camera names. Below the size at which malloc maps each buffer.
     static var readSize: Int { 64 << 10 }
-
-    /// Whether a read of so many bytes, into a buffer of ``readSize``, left nothing behind.
-    static func isAll(_ size: Int) -> Bool { size < readSize - InotifyInstance.smallestBuffer }
 
     /// Delivers what waits in a queue, with one read, or with several while each is full; for `turn` at most. Whether
     /// there was something.
@@ -64,10 +50,10 @@ extension DirectoryEvents {
             }
             let now = start ?? nanoseconds(of: CLOCK_MONOTONIC)
             start = now
-            let isAll = isAll(bytes.count)
-            outlet.deliver(Self(bytes: bytes, isAll: isAll))
+            outlet.deliver(Self(bytes: bytes))
+            // The read had room for more, so that the queue was empty after it.
+            if bytes.count < readSize - InotifyInstance.smallestBuffer { break }
             // Nobody waits longer than a turn: the source fires again.
-            if isAll { break }
             if nanoseconds(of: CLOCK_MONOTONIC) - now > UInt64(max(0, turn.wholeNanoseconds)) { break }
         }
         return start != nil

@@ -29,7 +29,8 @@ enum NoticeKind: String, CaseIterable, Hashable, Sendable {
         case .directoryAppeared: self = .directory
         case .directoryVanished: self = .directoryVanished
         case .notRegular: self = .special
-        case .unreadable, .rootGone, .rootBack, .treeGone, .treeBack, .overflow, .healed: return nil
+        case .attributesChanged, .unreadable, .rootGone, .rootBack, .treeGone, .treeBack, .overflow, .healed:
+            return nil
         }
     }
 

@@ -66,6 +66,14 @@ struct NoticeJudge {
                 complain(notice, "renamed from something else: \(String(describing: before))")
             }
             entries[place] = .finished(identity)
+        case .attributesChanged:
+            guard let identity = fileIn(notice, place) else { return }
+            if case .finished(let before) = entries[place], before.inode == identity.inode, before.size == identity.size
+            {
+                entries[place] = .finished(identity)
+            } else {
+                complain(notice, "not told as finished with this content: \(String(describing: entries[place]))")
+            }
         case .notRegular(let kind):
             checkParent(notice)
             if kind == .regular || kind == .directory { complain(notice, "is no special file") }
