@@ -4,7 +4,7 @@ import Inbox
 import TestSupport
 import Testing
 
-extension LongEndToEnd {
+extension CommandsEndToEnd {
     /// What keeps library and catalogue one to one, when people or disks have changed one of them.
     @Suite("verify, adopt, rebuild, and a catalogue that was lost")
     struct Care {

@@ -5,7 +5,7 @@ import Inbox
 import TestSupport
 import Testing
 
-extension LongEndToEnd {
+extension TroubleEndToEnd {
     /// Whoever removes a photo's source must have its record, too.
     @Suite("A catalogue that is removed or replaced, and places that two daemons want")
     struct Places {

@@ -4,7 +4,7 @@ import Inbox
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension CommandsEndToEnd {
     @Suite("The command line finds the daemon and tells what it did")
     struct CommandLine {
         @Test("status, list, explain, show and dump beside a daemon that files")
@@ -167,8 +167,10 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("tail ends when told to although nobody reads what it has to say")
-        func tailThatNobodyReads() async throws {
+        @Test(
+            "What runs for long ends when told to although nobody reads what it has to say",
+            arguments: [("tail", 0), ("verify", 3), ("thumbs", 3)])
+        func thatNobodyReads(command: String, status: Int32) async throws {
             let house = try House()
             let daemon = try await house.start()
             try house.drop(try Photos.unique(1), as: "a.jpg")
@@ -179,8 +181,8 @@ extension EndToEnd {
             defer { close(full) }
             while write(full, [0], 1) == 1 {}
             let program = try RunningProgram([
-                "/bin/sh", "-c", "exec \"$0\" tail --state \"$1\" > \"$2\"", BuiltPrograms.path("photoinbox"),
-                house.path("st"), pipe,
+                "/bin/sh", "-c", "exec \"$0\" \"$3\" --json --state \"$1\" > \"$2\"",
+                BuiltPrograms.path("photoinbox"), house.path("st"), pipe, command,
             ])
             defer { program.killIfRunning() }
             // Before it has blocked the signal, it would be ended by that.
@@ -188,7 +190,7 @@ extension EndToEnd {
                 try await Task.sleep(for: .milliseconds(10))
             }
             program.signal(SIGTERM)
-            #expect(try await program.ending() == .status(0))
+            #expect(try await program.ending() == .status(status))
             try await daemon.stop()
         }
 

@@ -4,7 +4,7 @@ import Inbox
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension CommandsEndToEnd {
     @Suite("The configuration: read, checked, read again")
     struct Configuration {
         private static let good = """
@@ -109,7 +109,7 @@ extension EndToEnd {
 
         @Test(
             "A directory that is spelled otherwise is the same where case does not count",
-            .enabled(if: LongEndToEnd.canMountFAT, LongEndToEnd.withoutFAT))
+            .enabled(if: canMountFAT, withoutFAT))
         func spelled() async throws {
             let house = try MountedHouse(
                 mount: """

@@ -6,7 +6,7 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-extension LongEndToEnd {
+extension CommandsEndToEnd {
     @Suite("People pause, release, discard and take back")
     struct Control {
         @Test("Pause: what comes is counted and waits, over a restart and a reload; resume files it")

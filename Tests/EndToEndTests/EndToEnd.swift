@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Real photos, the real daemon. One test at a time: each starts processes that want the machine.
+/// Real photos, the real daemon: what arrives is filed. One test of a group at a time, since each starts processes.
 @Suite("End to end", .serialized)
 struct EndToEnd {
     static let isRoot = geteuid() == 0
@@ -23,10 +23,23 @@ struct EndToEnd {
         !isRoot || (try? runProgram(asNobody + ["/usr/bin/test", "-x", BuiltPrograms.path("photoinboxd")])) != nil
 }
 
-/// The suites that take longest, mostly to wait: they run beside the others.
-@Suite("End to end, the long ones", .serialized)
-struct LongEndToEnd {
-    static let isRoot = EndToEnd.isRoot
-    static let canMount = EndToEnd.canMount
-    static let withoutMounts = EndToEnd.withoutMounts
+/// What people ask of the daemon, and of the command line without one.
+@Suite("End to end, commands", .serialized)
+struct CommandsEndToEnd: EndToEndGroup {}
+
+/// What goes wrong around the daemon, and how it ends.
+@Suite("End to end, trouble", .serialized)
+struct TroubleEndToEnd: EndToEndGroup {}
+
+/// A group that runs beside the others, since most tests wait for most of their time.
+protocol EndToEndGroup {}
+
+extension EndToEndGroup {
+    static var isRoot: Bool { EndToEnd.isRoot }
+    static var canMount: Bool { EndToEnd.canMount }
+    static var withoutMounts: Comment { EndToEnd.withoutMounts }
+    static var canFreeze: Bool { EndToEnd.canFreeze }
+    static var withoutDisks: Comment { EndToEnd.withoutDisks }
+    static var asNobody: [String] { EndToEnd.asNobody }
+    static var canBeOrdinary: Bool { EndToEnd.canBeOrdinary }
 }

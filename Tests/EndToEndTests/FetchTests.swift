@@ -5,7 +5,7 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension CommandsEndToEnd {
     /// Photos from a real HTTP server on loopback, downloaded by the real programs.
     @Suite(
         "fetch", .enabled(if: AwkwardServer.isThere, "skipped: Python is not installed"), .timeLimit(.minutes(60)))

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension CommandsEndToEnd {
     /// What FAT does to an import: inode numbers that change, times of two seconds, names in any case.
     @Suite("import from cards of FAT")
     struct ImportingFAT {

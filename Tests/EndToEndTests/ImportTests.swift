@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-extension LongEndToEnd {
+extension CommandsEndToEnd {
     /// Cards and old archives, brought into an inbox by the real program, and filed by a real daemon or by none.
     @Suite("import")
     struct Importing {

@@ -5,7 +5,7 @@ import Inbox
 import TestSupport
 import Testing
 
-extension LongEndToEnd {
+extension TroubleEndToEnd {
     /// What is filed into a bare mount point, or onto a disk that was mixed up, is hidden or lost when the library is back.
     @Suite("Which directory the library is")
     struct LibraryIdentity {

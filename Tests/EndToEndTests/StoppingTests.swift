@@ -5,7 +5,7 @@ import Inbox
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension TroubleEndToEnd {
     @Suite("However it ends, nothing is lost and nothing is filed twice")
     struct Stopping {
         @Test(

@@ -25,7 +25,7 @@ struct MountedHouse {
     }
 }
 
-extension EndToEnd {
+extension TroubleEndToEnd {
     @Suite("Trouble with the library: told, waited for, and over by itself")
     struct Trouble {
         @Test("A library that is gone: photos wait, and are filed when it is back", arguments: [false, true])

@@ -106,7 +106,7 @@ private final class Thief: Sendable {
     }
 }
 
-extension LongEndToEnd {
+extension TroubleEndToEnd {
     @Suite("The service manager is pinged as long as events arrive, and not longer")
     struct WatchdogPings {
         private let scratch: ScratchDirectory

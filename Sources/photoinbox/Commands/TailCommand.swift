@@ -58,7 +58,7 @@ struct TailCommand: ParsableCommand {
         var file = try? FileStatus(at: places.catalogue, followingLinks: true).identity.inode
         // Before the first look, so that one that comes meanwhile waits until a line is whole.
         let interruption = Interruption { _ in }
-        var last = try begin(records, interruption)
+        var last = try begin(records)
         var latest = FileTime(seconds: Int64(time(nil)), nanoseconds: 0)
         // In a catalogue that took the place of another one, what it has of before is not told again.
         var horizon: FileTime?
@@ -68,7 +68,7 @@ struct TailCommand: ParsableCommand {
             let found = try records.ask { (catalogue) throws(CatalogueError) in
                 try catalogue.outcomes(after: last, limit: Self.page)
             }
-            try show(found.filter { found in horizon.map { found.outcome.at > $0 } ?? true }, interruption)
+            try show(found.filter { found in horizon.map { found.outcome.at > $0 } ?? true })
             last = found.last?.id ?? last
             if found.count == Self.page { continue }
             if let end = found.last { latest = end.outcome.at }
@@ -87,7 +87,7 @@ struct TailCommand: ParsableCommand {
     }
 
     /// Shows the last ones; the number of the newest of all.
-    private func begin(_ records: Records, _ interruption: Interruption) throws -> Int64 {
+    private func begin(_ records: Records) throws -> Int64 {
         let newest = try newest(records)
         if count == 0 { return newest }
         var before = newest
@@ -99,7 +99,7 @@ struct TailCommand: ParsableCommand {
             found = page.filter { isWanted($0) } + found
             before -= Int64(Self.page)
         }
-        try show(found.suffix(count), interruption)
+        try show(found.suffix(count))
         return newest
     }
 
@@ -111,21 +111,15 @@ struct TailCommand: ParsableCommand {
         (inbox == nil || found.outcome.inbox == inbox) && (outcome == nil || found.outcome.outcome == outcome)
     }
 
-    private func show(_ outcomes: some Sequence<StoredOutcome>, _ interruption: Interruption) throws {
+    private func show(_ outcomes: some Sequence<StoredOutcome>) throws {
         let now = Int64(time(nil))
         let style = Terminal.style(output.color)
         let lines = outcomes.filter { isWanted($0) }.map { found in
             output.json ? found.line().compact : line(found, now: now, style)
         }
-        // A reader may leave what is written lie for as long as it likes, and the end is asked for meanwhile. A piece of this
-        // size is taken whole; it ends with a line unless that is longer.
-        var rest = Array(lines.map { $0 + "\n" }.joined().utf8)[...]
-        while !rest.isEmpty {
-            guard interruption.awaitRoom(in: STDOUT_FILENO) else { throw CommandEnd(status: .ok) }
-            let most = rest.prefix(Int(PIPE_BUF))
-            let piece = most.lastIndex(of: UInt8(ascii: "\n")).map { most[...$0] } ?? most
-            try printOut(piece)
-            rest = rest[piece.endIndex...]
+        do { try printOut(lines.map { $0 + "\n" }.joined()) } catch is CommandEnd {
+            // It goes on until it is told to end: nothing is left of it.
+            throw CommandEnd(status: .ok)
         }
     }
 

@@ -1,4 +1,5 @@
 import Glibc
+import LinuxKernel
 import SystemMonitor
 
 /// What a person at the terminal asks of a long run: SIGINT or SIGTERM to stop, SIGUSR1 to say how far it is.
@@ -6,7 +7,11 @@ import SystemMonitor
 /// Signals are blocked and taken when the run has a moment (sigtimedwait(2)), so none comes in the middle of something.
 /// Used by the main thread alone.
 final class Interruption {
-    private(set) var isStopAsked = false
+    private(set) var isStopAsked = false {
+        didSet { Self.wasStopAsked.withLock { $0 = isStopAsked } }
+    }
+    /// The same for what prints.
+    static let wasStopAsked = Locked(false)
     private var isProgressAsked = false
     private let announce: (String) -> Void
     /// What is said when a stop is asked for.
@@ -32,20 +37,6 @@ final class Interruption {
 
     /// Waits until something is asked for, but no longer than `time`.
     func wait(atMost time: timespec) { _ = take(waiting: time) }
-
-    /// Waits until what reads `descriptor` leaves room for a piece of PIPE_BUF bytes; false if a stop is asked for before. A
-    /// signal does not end write(2) while it is blocked.
-    func awaitRoom(in descriptor: Int32) -> Bool {
-        while true {
-            var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-            // Whatever is wrong with it, writing tells.
-            if poll(&entry, 1, Self.lookAgain) != 0 { return true }
-            if isHurried() || isStopAsked { return false }
-        }
-    }
-
-    /// In milliseconds: so long a signal waits at most while nobody reads.
-    private static let lookAgain: Int32 = 250
 
     /// Whether a stop is asked for a second time; nil if nothing came.
     private func take(waiting time: timespec) -> Bool? {

@@ -76,17 +76,41 @@ private func isMember(of group: UInt32) -> Bool {
     return getegid() == group || groups.prefix(Int(max(0, count))).contains(group)
 }
 
-/// Prints to standard output at once; what cannot be written ends the command.
+/// Prints to standard output at once; what cannot be written ends the command. So does SIGINT or SIGTERM while nobody reads,
+/// although the command has blocked it (``Interruption``): write(2) would wait for ever.
 func printOut(_ text: String) throws { try printOut(text.utf8) }
 
 func printOut(_ text: some Collection<UInt8>) throws {
-    var buffer = OutputBuffer(descriptor: STDOUT_FILENO)
-    buffer.append(text)
-    switch buffer.flush() {
-    case .written: return
-    case .closed: throw CommandEnd(status: .ok)
-    case .failed(let code): throw CommandFailure(.failed, "standard output: \(code)")
+    var rest = Array(text)[...]
+    while !rest.isEmpty {
+        if !hasRoom(STDOUT_FILENO) { throw CommandEnd(status: .someLeft) }
+        // So much is taken whole where there is room for anything; it ends with a line unless that is longer.
+        let most = rest.prefix(Int(PIPE_BUF))
+        let piece = most.lastIndex(of: UInt8(ascii: "\n")).map { most[...$0] } ?? most
+        var buffer = OutputBuffer(descriptor: STDOUT_FILENO)
+        buffer.append(piece)
+        switch buffer.flush() {
+        case .written: rest = rest[piece.endIndex...]
+        case .closed: throw CommandEnd(status: .ok)
+        case .failed(let code): throw CommandFailure(.failed, "standard output: \(code)")
+        }
     }
+}
+
+/// Waits until what reads `descriptor` leaves room; false if a stop is asked for meanwhile, or was before and the reader
+/// does not come for five seconds.
+private func hasRoom(_ descriptor: Int32) -> Bool {
+    var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    // Each waits a quarter of a second. Whatever is wrong with the descriptor, writing tells.
+    var count = 0
+    while poll(&entry, 1, 250) == 0 {
+        count += 1
+        var pending = sigset_t()
+        sigpending(&pending)
+        if sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 { return false }
+        if count >= 20, Interruption.wasStopAsked.withLock({ $0 }) { return false }
+    }
+    return true
 }
 
 /// A remark beside the output; beside JSON it is an object too.
