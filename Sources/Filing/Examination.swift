@@ -17,6 +17,8 @@ package struct Examination: Sendable {
     /// any order, and close the file in between; a structure that can be walked past them shows nothing then. Known once
     /// the file was read through.
     package private(set) var hasEmptyBlocks: Bool
+    /// Whether nothing dates it but the time of its file. Set by the caller, who knows which dates count.
+    package var isDatedByFile = false
     /// The first part of its pixels that cannot have been written yet: zeros where the format has none.
     package private(set) var unwritten: Range<UInt64>?
 
@@ -218,6 +220,8 @@ extension Examination {
         if case .cannotTell(let doubt) = writer { doubts.append(doubt.description) }
         switch report.completeness {
         case .weak(let reason), .lacking(let reason): doubts.append(reason)
+        case .whole where isDatedByFile && !wasFinished:
+            doubts.append("its only date is the file's time, which its writer may still set")
         case .whole, .cutShort, .malformed, .notAPhoto, .empty: break
         }
         if hasHoles { doubts.append("parts of it are not written") }

@@ -42,6 +42,19 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
+        @Test("A file without a date whose writer sets its time after closing it goes by that time")
+        func timeSetLate() async throws {
+            let house = try House()
+            let daemon = try await house.start("--quiet", "1h")
+            try house.drop(try Photos.named("plain.png"), as: "scan.png")
+            _ = try await house.state(of: daemon) { state in
+                state.inHand.contains { $0.stage == "settling" && $0.what.contains("its only date is the file's time") }
+            }
+            try runProgram(["/usr/bin/touch", "-d", "2019-03-04 12:00", "\(house.inbox)/scan.png"])
+            try await daemon.line(holding: "filed inbox/scan.png as 2019/03/2019-03-04/scan.png")
+            try await daemon.stop()
+        }
+
         @Test("The layout and the trust in dates follow the configuration")
         func layout() async throws {
             let house = try House()

@@ -88,6 +88,8 @@ extension InboxWorker {
         quiet.observe(source.identity, at: now)
         work.willEnter(.openSource)
         var examination = try Examination(of: source, probe: probe, sidecar: sidecar)
+        let date = sidecar == nil ? self.date(of: source, examination.report).chosen : nil
+        examination.isDatedByFile = date?.provenance == .fileModified
         let windows = spec.quiet.adapted(to: pace)
         var proof = examination.decide(quiet, windows: windows, at: now)
         var content: SourceContent?

@@ -25,7 +25,7 @@ extension InboxWorker {
         let library = try root(places.library)
         for member in members {
             let hash = try member.hash ?? member.source.hash(work)
-            var hashed = HashedMember(member: member, hash: hash, date: date(of: member))
+            var hashed = HashedMember(member: member, hash: hash, date: date(of: member.source, member.report))
             if !member.role.isSidecar {
                 if new.contains(where: { !$0.member.role.isSidecar && $0.hash == hash }) {
                     done[member.key] = later(member, "another of its set has the same bytes and is being filed")
@@ -132,9 +132,9 @@ extension InboxWorker {
         return Moment.now.wall.seconds - newest <= Self.newness
     }
 
-    private func date(of member: ReadyMember) -> CaptureDateDecision {
+    func date(of source: SourceFile, _ report: PhotoReport) -> CaptureDateDecision {
         CaptureDateDecision(
-            recorded: member.report.dates, name: member.source.name, modified: member.source.identity.modified,
+            recorded: report.dates, name: source.name, modified: source.identity.modified,
             now: Moment.now.wall, trust: places.dates, zone: offsetOfLocalZone)
     }
 
