@@ -39,6 +39,18 @@ struct FaultTests {
         #expect(Set(told) == Set((0..<count).map { "\($0 % 10 == 3 ? "moved" : "d\($0 % 10)")/\($0).jpg" }))
         #expect(await watched.reconcile().map(\.found) == [0])
         #expect(watched.take().isEmpty)
+        // Modes that changed meanwhile finish no file.
+        try watched.whileEngineIsStuck {
+            for path in told { chmod(watched.path(path), 0o600) }
+            for number in 0..<count {
+                try watched.write("inbox/d0/passing-\(number)", "")
+                unlink(watched.path("d0/passing-\(number)"))
+            }
+        }
+        try await watched.settle()
+        let changed = watched.take()
+        #expect(changed.contains { $0.kind == .overflow })
+        #expect(Self.present(after: changed).isEmpty)
         await watched.end()
     }
 

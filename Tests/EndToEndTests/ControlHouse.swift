@@ -65,12 +65,17 @@ extension House {
         return try answer(from: socket.raw)
     }
 
-    /// The next answer; nil at the end.
+    /// The next answer, without a state that it holds; nil at the end.
     func answer(from socket: Int32) throws -> ControlAnswer? {
+        try frame(from: socket).flatMap { ControlAnswer(json: $0) }
+    }
+
+    /// The bytes of the next answer; nil at the end.
+    func frame(from socket: Int32) throws -> [UInt8]? {
         var reader = FrameReader(limit: ControlAnswer.limit + 1_024)
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
-            if let frame = try reader.next() { return ControlAnswer(json: frame) }
+            if let frame = try reader.next() { return frame }
             let count = recv(socket, &buffer, buffer.count, 0)
             guard count > 0 else { return nil }
             reader.add(Array(buffer[..<count]))

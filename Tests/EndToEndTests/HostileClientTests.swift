@@ -11,6 +11,13 @@ extension EndToEnd {
     struct HostileClients {
         private static let hello = framed(ControlRequest(.hello).json())
 
+        /// In bytes.
+        private static func peakMemory(of program: RunningProgram) throws -> Int {
+            let status = try String(contentsOfFile: "/proc/\(program.pid)/status", encoding: .utf8)
+            let kilobytes = status.firstMatch(of: #/VmHWM:\s+([0-9]+) kB/#).flatMap { Int($0.1) }
+            return try #require(kilobytes) << 10
+        }
+
         @Test("A thousand slow ones: those who ask are answered, photos are filed, and nothing is left of them")
         func thousandSlow() async throws {
             let house = try House()
@@ -100,6 +107,19 @@ extension EndToEnd {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
             let state = framed(ControlRequest(.state).json())
+            // As much to tell as there can be: an answer stays within its limit, and says what it leaves out.
+            #expect(try await house.ask("pause", "card").status == 0)
+            let hostile = String(repeating: "\u{1}\"\\", count: 80)
+            for number in 0..<600 {
+                try write(Data(), to: "\(house.inbox)/\(hostile)\(number).jpg")
+            }
+            _ = try await house.state(of: daemon) { $0.inboxes.first?.counts.inHand == 600 }
+            let socket = try house.connection()
+            _ = Glibc.send(socket.raw, state, state.count, Int32(MSG_NOSIGNAL))
+            let told = try #require(try house.frame(from: socket.raw))
+            #expect(ControlAnswer(json: told)?.status == 0 && told.count < ControlAnswer.limit)
+            #expect(String(decoding: told, as: UTF8.self).contains("\"inHandOmitted\":"))
+            let before = try Self.peakMemory(of: daemon)
             var deaf: [Int32] = []
             for _ in 0..<20 {
                 let client = try house.connection(patience: .milliseconds(10)).take()
@@ -113,6 +133,9 @@ extension EndToEnd {
             var answer = try house.exchange(Self.hello)
             while answer?.status == 75 { answer = try house.exchange(Self.hello) }
             #expect(answer?.status == 0)
+            #expect(try Self.peakMemory(of: daemon) - before < 20 << 20)
+            try runProgram(["/usr/bin/find", house.inbox, "-name", "*.jpg", "-delete"])
+            #expect(try await house.ask("resume", "card").status == 0)
             try house.drop(try Photos.unique(1), as: "a.jpg")
             try await daemon.line(holding: "filed card/a.jpg")
             // Each loses its connection when its time is over.

@@ -179,17 +179,45 @@ extension TroubleEndToEnd {
             let mounted = try MountedHouse(mount: "mount -t tmpfs -o size=9m tmpfs $root/library")
             let house = mounted.house
             let daemon = try await house.start()
-            let status = [BuiltPrograms.path("photoinbox"), "status", "--json", "--state", house.path("st")]
-            func free() async throws -> Int {
-                let program = try RunningProgram(status)
-                _ = try await program.ending(within: 60)
-                let text = program.lines.joined()
-                return Int(try #require(text.firstMatch(of: #/"free_bytes":([0-9]+)/#)?.1)) ?? -1
+            func free() async throws -> [Int] {
+                var found: [Int] = []
+                for command in [["status", "--json"], ["metrics"]] {
+                    let program = try RunningProgram(
+                        [BuiltPrograms.path("photoinbox")] + command + ["--state", house.path("st")])
+                    _ = try await program.ending(within: 60)
+                    let figure = #/(?:"free_bytes":|(?m:^)photoinbox_library_free_bytes )([0-9]+)/#
+                    let text = program.lines.joined(separator: "\n")
+                    found.append(text.firstMatch(of: figure).flatMap { Int($0.1) } ?? -1)
+                }
+                return found
             }
             let before = try await free()
             try write(Data(count: 3 << 20), to: "\(mounted.library(of: daemon))/film.mov")
             let after = try await free()
-            #expect(before - after == 3 << 20, "\(before), \(after)")
+            #expect(zip(before, after).map { $0 - $1 } == [3 << 20, 3 << 20], "\(before), \(after)")
+            try await daemon.stop()
+        }
+
+        @Test(
+            "A library on NTFS: what it allows in no name becomes _, and names that differ in case alone are two",
+            .enabled(
+                if: canMount && access("/dev/fuse", W_OK) == 0 && access("/usr/bin/lowntfs-3g", X_OK) == 0,
+                "skipped: needs root, FUSE and ntfs-3g"))
+        func ntfs() async throws {
+            let mounted = try MountedHouse(
+                mount: """
+                    truncate -s 32M $root/disk && mkfs.ntfs -F -Q -q $root/disk 2>/dev/null &&
+                    lowntfs-3g -o windows_names,ignore_case $root/disk $root/library
+                    """)
+            let house = mounted.house
+            let daemon = try await house.start()
+            let names = ["a:b?.jpg", "IMG_1.JPG", "img_1.jpg"]
+            for (number, name) in names.enumerated() { try house.drop(try Photos.unique(number), as: name) }
+            try await daemon.lines(holding: names.map { "filed inbox/\($0) as \(Photos.day)/" })
+            // This driver shows all names in lower case.
+            let library = house.files(in: mounted.library(of: daemon)).filter { !$0.key.contains("/.photo-inbox") }
+            #expect(library["\(Photos.day)/a_b_.jpg"] == (try Photos.unique(0)), "\(library.keys)")
+            #expect(library.count == 3 && Set(library.values).count == 3, "\(library.keys)")
             try await daemon.stop()
         }
 

@@ -41,14 +41,17 @@ private final class NotifyReceiver: Sendable {
     /// Waits for a ping that comes from now on.
     func ping() async throws {
         _ = pings()
+        try await message("WATCHDOG=1")
+    }
+
+    /// Waits for a message that begins so.
+    func message(_ beginning: String) async throws {
         try await aside { [self] in
             while true {
                 var question = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
                 let ready = try systemCall("poll") { poll(&question, 1, Int32(30_000 * slowness)) }
-                guard ready == 1 else {
-                    throw SystemCallError("poll for a ping", .timedOut)
-                }
-                if receive() == "WATCHDOG=1" { return }
+                guard ready == 1 else { throw SystemCallError("poll for \(beginning)", .timedOut) }
+                if receive()?.hasPrefix(beginning) == true { return }
             }
         }
     }
@@ -118,7 +121,11 @@ extension TroubleEndToEnd {
         }
 
         /// What makes the daemon believe that a service manager waits two seconds for each ping.
-        private var service: [String] { ["/usr/bin/env", "NOTIFY_SOCKET=\(receiver.path)", "WATCHDOG_USEC=2000000"] }
+        private var service: [String] { service(pingedWithin: 2) }
+
+        private func service(pingedWithin seconds: Int) -> [String] {
+            ["/usr/bin/env", "NOTIFY_SOCKET=\(receiver.path)", "WATCHDOG_USEC=\(seconds)000000"]
+        }
 
         @Test("It asks for more time to start before it reads its catalogue")
         func moreTime() async throws {
@@ -129,6 +136,38 @@ extension TroubleEndToEnd {
             var isReady = false
             while let message = receiver.receive() { isReady = isReady || message.hasPrefix("READY=1") }
             #expect(isReady)
+        }
+
+        @Test("A start that takes long asks for more time again and again", .enabled(if: canFreeze, withoutDisks))
+        func longStart() async throws {
+            let script = """
+                PATH=/usr/sbin:/usr/bin:/sbin:/bin; root=${2%/*}
+                truncate -s 32M $root/disk && mkfs.ext4 -q -F $root/disk && mkdir $root/st &&
+                mount -o loop $root/disk $root/st && fsfreeze -f $root/st && exec "$0" "$@"
+                """
+            let house = try House(
+                running: service + ["/usr/bin/unshare", "-m", "--propagation", "private", "/bin/sh", "-c", script])
+            let daemon = try house.launch([
+                "--inbox", house.inbox, "--library", house.library, "--state", house.path("st"),
+            ])
+            var isFrozen = true
+            func thaw() throws { try MountedHouse.run("/sbin/fsfreeze", "-u", house.path("st"), beside: daemon) }
+            defer { if isFrozen { try? thaw() } }
+            for _ in 0..<3 { try await receiver.message("EXTEND_TIMEOUT_USEC=60000000") }
+            try thaw()
+            isFrozen = false
+            try await daemon.lines(holding: ["ready: "])
+            try await daemon.stop()
+        }
+
+        @Test("That filing has stopped is in the unit's status at once, not with the watchdog's next tick")
+        func stoppedStatus() async throws {
+            let house = try House(running: service(pingedWithin: 3_600))
+            let daemon = try await house.start()
+            try move(house.library, to: "\(house.outside)/library")
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try await receiver.message("STATUS=FILING STOPPED: PI-401")
+            try await daemon.stop()
         }
 
         @Test(

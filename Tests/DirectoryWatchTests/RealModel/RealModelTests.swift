@@ -27,6 +27,7 @@ struct RealModelTests {
         if Self.seeds >= 100, readNumber("/proc/sys/fs/inotify/max_queued_events") ?? .max <= 65_536 {
             #expect(counts.overflows > 0)
         }
+        #expect(counts.ghosts == 0)
         // What is in a directory goes before it, but where several directories move at one moment: rare.
         #expect(counts.late <= counts.sequences / 100 + 1)
         // A rename whose halves are told apart is no fault: the wait for the other half is bounded. But not the rule.
