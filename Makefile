@@ -48,7 +48,7 @@ release: deps ## build for use, with Swift's runtime linked in
 # Storms, models and mounts keep both hands of a small machine busy, so they come after the others; campaigns after them,
 # since they strike at many daemons; and alone what uses up the processors, and what a mount of another test would put in
 # doubt.
-HEAVY := RealModel|ShrinkingTests|StormTests|DirectoryWatchTests.*Mount|RestartModel|ModelTests
+HEAVY := RealModel|ShrinkingTests|StormTests|DirectoryWatchTests.*Mount|RestartModel|DirectoryWatchTests.ModelTests
 CAMPAIGNS := CampaignTests|SetFilingTests|HostileClient
 ALONE := PressureMonitorTests|DaemonCommandTests
 # Each boots a systemd of its own, which the others would slow down.

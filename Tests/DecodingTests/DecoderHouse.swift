@@ -15,6 +15,9 @@ struct DecoderHouse {
     init(_ program: String = "photoinbox-decoder", _ change: (inout DecoderClient.Options) -> Void = { _ in }) throws {
         scratch = try ScratchDirectory()
         var options = DecoderClient.Options(program: BytePath(BuiltPrograms.path(program)))
+        options.deadline *= Int(slowness)
+        options.startDeadline *= Int(slowness)
+        options.idle *= Int(slowness)
         change(&options)
         client = try DecoderClient(options, queue: MonitorQueue(label: "test.decoder"))
     }

@@ -186,9 +186,7 @@ extension CommandsEndToEnd {
             ])
             defer { program.killIfRunning() }
             // Before it has blocked the signal, it would be ended by that.
-            while try !blockedSignals(of: program.pid).contains(SIGTERM) {
-                try await Task.sleep(for: .milliseconds(10))
-            }
+            _ = try await poll({ try blockedSignals(of: program.pid) }, until: { $0.contains(SIGTERM) })
             program.signal(SIGTERM)
             #expect(try await program.ending() == .status(status))
             try await daemon.stop()

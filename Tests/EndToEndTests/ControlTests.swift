@@ -56,14 +56,10 @@ extension CommandsEndToEnd {
 
         /// The state once `count` files are in hand.
         private func counted(_ count: Int, _ daemon: RunningProgram, _ house: House) async throws -> DaemonState {
-            while true {
-                let state = try await house.state(of: daemon)
+            try await house.state(of: daemon) { state in
                 let counts = try #require(state.inboxes.first?.counts)
-                #expect(
-                    counts.seen == counts.filed + counts.duplicate + counts.quarantined + counts.ignored
-                        + counts.withdrawn + counts.deferred + counts.inHand)
-                #expect(counts.filed == 0)
-                if counts.inHand == count { return state }
+                #expect(counts.balances && counts.filed == 0)
+                return counts.inHand == count
             }
         }
 

@@ -67,11 +67,12 @@ extension EndToEnd {
             defer { frozen.thaw() }
             try house.drop(try Photos.unique(1), as: "a.jpg")
             try await daemon.lines(holding: ["filed card/a.jpg", "hook note runs"])
-            while house.files(in: house.root)["process"]?.last != UInt8(ascii: "\n") { await Task.yield() }
+            _ = try await poll(
+                { house.files(in: house.root)["process"]?.last }, until: { $0 == UInt8(ascii: "\n") })
             let process = try #require(try processes(house, "process").first)
             frozen.add(process)
             // In uninterruptible sleep, which no signal ends.
-            while try state(of: process) != "D" { await Task.yield() }
+            _ = try await poll({ try state(of: process) }, until: { $0 == "D" })
             daemon.signal(SIGTERM)
             #expect(try await daemon.ending(within: 60) == .status(EX_SOFTWARE), "\(daemon.lines.suffix(10))")
             #expect(daemon.lines.contains { $0.contains("monitors left alive") && $0.contains("hook note") })

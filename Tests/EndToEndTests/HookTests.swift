@@ -204,8 +204,8 @@ extension EndToEnd {
             try await daemon.lines(holding: ["filed card/b.png", "filed card/c.heic", "filed card/d.mp4"])
             try makeDirectory(cache)
             try await daemon.line(holding: "PI-103 is over for thumbnails")
-            while try await house.state(of: daemon).hooks?.first.map({ $0.waiting > 0 || $0.phase != "idle" }) ?? true {
-                await Task.yield()
+            _ = try await house.state(of: daemon) { state in
+                state.hooks?.first.map { $0.waiting == 0 && $0.phase == "idle" } ?? false
             }
             let made = house.files(in: cache)
             let catalogue = try Catalogue.openForReading(house.path("st/catalogue.sqlite"))

@@ -71,6 +71,13 @@ final class House: Sendable {
         return try readState()
     }
 
+    /// Asks for the state until `isWanted` holds for it; fails after a while, with the last one.
+    func state(
+        of daemon: RunningProgram, until isWanted: (DaemonState) throws -> Bool
+    ) async throws -> DaemonState {
+        try await poll({ try await self.state(of: daemon) }, until: isWanted)
+    }
+
     /// The state as it was last written.
     func readState() throws -> DaemonState {
         let data = try Data(contentsOf: URL(filePath: path("st/run/state.json")))

@@ -79,11 +79,9 @@ extension TroubleEndToEnd {
             try await beside(daemon, ["/bin/umount", house.path("card")])
             try house.drop(try Photos.unique(4), as: "after.jpg", into: house.path("card"))
             try await daemon.lines(holding: ["filed card/after.jpg", "PI-206 is over for card"])
-            state = try await house.state(of: daemon)
             // What else was told of it meanwhile is over with the watchdog's next ticks.
-            let limit = ContinuousClock.now + .seconds(60 * slowness)
-            while !state.problems.isEmpty, ContinuousClock.now < limit { state = try await house.state(of: daemon) }
-            #expect(state.problems.isEmpty && state.inboxes.allSatisfy { $0.verdict == "live" })
+            state = try await house.state(of: daemon, until: \.problems.isEmpty)
+            #expect(state.inboxes.allSatisfy { $0.verdict == "live" })
             #expect(state.inboxes.first { $0.name == "card" }?.counts.withdrawn == 0)
             try await daemon.stop()
         }

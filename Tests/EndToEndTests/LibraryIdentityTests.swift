@@ -198,7 +198,7 @@ extension TroubleEndToEnd {
             let daemon = try await house.start()
             // It is known once the daemon has looked at it.
             let catalogue = try Catalogue.openForReading(house.path("st/catalogue.sqlite"))
-            while try catalogue.knownPlaces().isEmpty { await Task.yield() }
+            _ = try await poll({ try catalogue.knownPlaces() }, until: { !$0.isEmpty })
             catalogue.close()
             try await daemon.stop()
             let bare = try RunningProgram([

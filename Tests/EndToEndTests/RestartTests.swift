@@ -170,23 +170,21 @@ extension EndToEnd {
 
         /// The inbox once it has been compared for the first time and nothing is in hand.
         private func reconciled(_ daemon: RunningProgram, _ house: House) async throws -> DaemonState.Inbox {
-            while true {
-                let inbox = try #require(try await house.state(of: daemon).inboxes.first)
-                if inbox.lastReconciliation != nil, inbox.counts.inHand == 0 { return inbox }
+            let state = try await house.state(of: daemon) { state in
+                state.inboxes.contains { $0.lastReconciliation != nil && $0.counts.inHand == 0 }
             }
+            return try #require(state.inboxes.first)
         }
 
         /// The same once so many files have been seen, and no more are after another comparison.
         private func settled(_ daemon: RunningProgram, _ house: House, seen: Int) async throws -> DaemonState.Inbox {
-            while try await reconciled(daemon, house).counts.seen < seen {}
+            _ = try await poll({ try await reconciled(daemon, house) }, until: { $0.counts.seen >= seen })
             let before = try await reconciled(daemon, house).lastReconciliation
             daemon.signal(SIGUSR2)
-            while true {
-                let inbox = try await reconciled(daemon, house)
-                if inbox.lastReconciliation == before { continue }
-                #expect(inbox.counts.seen == seen && inbox.counts.balances)
-                return inbox
-            }
+            let inbox = try await poll(
+                { try await reconciled(daemon, house) }, until: { $0.lastReconciliation != before })
+            #expect(inbox.counts.seen == seen && inbox.counts.balances)
+            return inbox
         }
 
         private func explain(_ name: String, _ house: House) async throws -> [String] {

@@ -73,9 +73,8 @@ extension EndToEnd {
             try house.configure("libary = 1\n")
             daemon.signal(SIGHUP)
             try await daemon.line(holding: "PI-101")
-            var trouble = try await checked(house, daemon)
-            while !trouble.inboxes.contains(where: { $0.verdict == "gone" }) {
-                trouble = try await checked(house, daemon)
+            let trouble = try await poll({ try await checked(house, daemon) }) { state in
+                state.inboxes.contains { $0.verdict == "gone" }
             }
             #expect(trouble.inboxes.first?.paused != nil && !trouble.inHand.isEmpty)
             #expect(Set(trouble.outcomes.map(\.outcome)).isSuperset(of: ["duplicate", "ignored", "quarantined"]))

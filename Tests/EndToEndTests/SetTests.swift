@@ -256,9 +256,8 @@ extension EndToEnd {
                 #expect(try await daemon.ending() == .signal(SIGKILL))
             }
             let daemon = try await house.start("--quiet", "0s")
-            var state = try await house.state(of: daemon)
-            while !house.files(in: house.inbox).isEmpty || state.inboxes.first?.counts.inHand != 0 {
-                state = try await house.state(of: daemon)
+            _ = try await house.state(of: daemon) { state in
+                house.files(in: house.inbox).isEmpty && state.inboxes.first?.counts.inHand == 0
             }
             let names = (0..<count).flatMap { ["DSC_\($0).JPG", "DSC_\($0).NEF", "DSC_\($0).xmp"] }
             expectLibrary(house, names)

@@ -4,8 +4,8 @@ import Glibc
 import LinuxKernel
 import SystemMonitor
 
-/// Sets up, uses and invalidates 10,000 monitors of a kind, and prints what the process holds before and after, with
-/// 1,000 more before that, so that pools and tables have their size.
+/// Sets up, uses and invalidates 10,000 monitors of a kind, and prints what the process holds before and after each 2,000,
+/// with 1,000 more before that, so that pools and tables have their size.
 func churn(_ kind: String) -> Never {
     let all = (1...29).map { Signal.realTime($0) }
     ProcessSignals.block(all)
@@ -25,12 +25,14 @@ func churn(_ kind: String) -> Never {
         }
         do {
             try round(1_000)
-            let before = Holdings()
-            try round(10_000)
-            let after = Holdings()
-            say("descriptors \(before.descriptors) \(after.descriptors)")
-            say("threads \(before.threads) \(after.threads)")
-            say("memory \(before.kilobytes) \(after.kilobytes)")
+            var holdings = [Holdings()]
+            for _ in 0..<5 {
+                try round(2_000)
+                holdings.append(Holdings())
+            }
+            for (name, figure) in Holdings.figures {
+                say("\(name) \(holdings.map { "\($0[keyPath: figure])" }.joined(separator: " "))")
+            }
             say("live \(MonitorRegistry.shared.liveCount)")
             exit(0)
         } catch {
@@ -62,6 +64,10 @@ enum Thread {
 
 /// What the process holds.
 struct Holdings {
+    static var figures: [(String, KeyPath<Holdings, Int>)] {
+        [("descriptors", \.descriptors), ("threads", \.threads), ("memory", \.kilobytes)]
+    }
+
     let descriptors = Self.entries("/proc/self/fd")
     let threads = Self.entries("/proc/self/task")
     let kilobytes = Self.residentKilobytes()

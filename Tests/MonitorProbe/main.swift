@@ -3,7 +3,7 @@
 import Glibc
 
 // Nobody waits for a probe that hangs.
-alarm(120)
+alarm(1_200)
 switch CommandLine.arguments.dropFirst().first {
 case "signals": reportSignals()
 case "own-signal": signalItself()

@@ -187,7 +187,7 @@ struct MountMonitorTests {
                         }
                     }
                     // What is told comes within a millisecond or never.
-                    if told.wait(timeout: .now() + .seconds(2)) == .timedOut { missed.withLock { $0 += 1 } }
+                    if told.wait(timeout: .now() + 2 * slowness) == .timedOut { missed.withLock { $0 += 1 } }
                 }
             }
             queue.sync { monitor.invalidate { told.signal() } }

@@ -105,12 +105,13 @@ struct ChurnTests {
         let descriptors = try #require(figures["descriptors"])
         let threads = try #require(figures["threads"])
         let memory = try #require(figures["memory"])
-        #expect(descriptors[0] == descriptors[1])
+        #expect(descriptors.first == descriptors.last)
         // libdispatch's pool: as many workers as processors, its manager, and a few that replace waiting ones.
-        #expect(threads[1] <= max(threads[0], 8))
-        // A leak of one small object for each monitor would be 10,000 × 48 bytes; the allocator's own noise is less.
-        // A sanitizer keeps memory of its own for what was freed.
-        if !isSanitized { #expect(memory[1] - memory[0] < 470, "kilobytes: \(memory)") }
+        #expect(try #require(threads.last) <= max(threads[0], 8))
+        // What leaks grows with every 2,000 monitors: 2,000 objects of 48 bytes are 94 kilobytes. What the allocator keeps
+        // grows at times, not each time. A sanitizer keeps memory of its own for what was freed.
+        let least = zip(memory.dropFirst(), memory).map { $0 - $1 }.min()
+        if !isSanitized { #expect(try #require(least) < 90, "kilobytes: \(memory)") }
         #expect(figures["live"] == [0])
     }
 }

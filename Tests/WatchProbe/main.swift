@@ -11,7 +11,7 @@ import LinuxKernel
 import SystemMonitor
 
 // Nobody waits for a probe that hangs.
-alarm(300)
+alarm(3_000)
 
 /// Prints one line at once.
 func say(_ line: String) {
