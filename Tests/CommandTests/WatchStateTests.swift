@@ -82,5 +82,21 @@ import Testing
         #expect(raw.status == 64 && raw.errors.contains("--state"))
         let nowhere = try await photoinbox(["watch", "--state", "no/such/seen", "in"], in: directory)
         #expect(nowhere.status == 1 && nowhere.errors.contains("no/such"))
+        // At once, and not when all has been told that would have to be kept.
+        let kernel = try await photoinbox(["watch", "--state", "/proc/x", "in"], in: directory)
+        #expect(kernel.status == 1 && kernel.errors.hasPrefix("photoinbox: /proc/x cannot be written: "))
+        try shell("mkdir closed; chmod 0555 closed; chmod 0755 .", in: directory)
+        // Root may write there: as somebody else, who must be able to run the program.
+        let program = "'\(BuiltPrograms.path("photoinbox"))'"
+        let closed = try await photoinboxShell(
+            """
+            run() { "$@" \(program) watch --state closed/seen in; }
+            if [ "$(id -u)" != 0 ]; then run env; exit; fi
+            nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
+            if $nobody test -x \(program); then run $nobody; else echo skipped; fi
+            """, in: directory)
+        if closed.text == "skipped\n" { return }
+        #expect(closed.status == 77 && closed.errors.hasPrefix("photoinbox: closed/seen cannot be written: "))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.appending("closed")).isEmpty)
     }
 }

@@ -59,12 +59,26 @@ public struct WatchMemoryFile: Hashable, Sendable {
         do throws(SystemCallError) { try write(memory.encoded()) } catch { throw WatchMemoryError(.system(error)) }
     }
 
+    /// Throws where ``write(_:)`` could not even begin: makes the file that it would, beside this one, and removes it.
+    public func tryWriting() throws(WatchMemoryError) {
+        do throws(SystemCallError) {
+            let directory = try directory()
+            _ = try makeTemporary(in: directory)
+            try directory.unlink(temporary)
+        } catch { throw WatchMemoryError(.system(error)) }
+    }
+
+    private var temporary: BytePath { path.name.addingSuffix(".\(getpid()).part") }
+
+    private func makeTemporary(in directory: borrowing OwnedDescriptor) throws(SystemCallError) -> OwnedDescriptor {
+        // What lies there is left from a crash of somebody who had our number.
+        try? directory.unlink(temporary)
+        return try directory.openBeneath(temporary, [.write, .createNew], mode: 0o600)
+    }
+
     private func write(_ bytes: [UInt8]) throws(SystemCallError) {
         let directory = try directory()
-        // What lies there is left from a crash of somebody who had our number.
-        let temporary = path.name.addingSuffix(".\(getpid()).part")
-        try? directory.unlink(temporary)
-        let file = try directory.openBeneath(temporary, [.write, .createNew], mode: 0o600)
+        let file = try makeTemporary(in: directory)
         do throws(SystemCallError) {
             try file.write(bytes, at: 0)
             try file.sync()

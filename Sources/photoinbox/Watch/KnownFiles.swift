@@ -1,7 +1,9 @@
 import DirectoryWatch
 import FileValues
 import LinuxKernel
+import Reporting
 import SystemMonitor
+import SystemPackage
 
 /// What `watch --state` keeps from one run to the next: which files it has told. Read on any thread; then
 /// everything is called on the watch's queue.
@@ -20,7 +22,8 @@ final class KnownFiles: Sendable {
     /// How long what was told may be told again after a SIGKILL or a power cut.
     private static let delay = Duration.seconds(60)
 
-    /// Reads the file; a damaged one counts as "everything has changed".
+    /// Reads the file; a damaged one counts as "everything has changed". Throws where it could not be written, too: that
+    /// would be told at the end otherwise, when what was told is lost.
     ///
     /// - Parameter roots: What is watched; the identifiers of the roots are their places here.
     init(at path: BytePath, roots: [BytePath]) throws(CommandFailure) {
@@ -40,6 +43,12 @@ final class KnownFiles: Sendable {
             if case .system(let error) = error.code { throw CommandFailure(error) }
             memory = WatchMemory()
             complaint = "\(path): \(error); everything is told"
+        }
+        do throws(WatchMemoryError) { try file.tryWriting() } catch {
+            guard case .system(let refusal) = error.code else { throw CommandFailure(.failed, "\(path): \(error)") }
+            throw CommandFailure(
+                [.permissionDenied, .notPermitted].contains(refusal.code) ? .permission : .failed,
+                "\(path) cannot be written: \(refusal.code)", action: "Choose another place with --state.")
         }
     }
 
