@@ -27,6 +27,7 @@ import Testing
         let statuses = try #require(result.text.split(separator: "EXIT STATUS").last).split(separator: "\n\n")[0]
         #expect(!statuses.contains(/\S   \d/) && statuses.contains(/\n  (?:0 |that of journalctl)/), "\(statuses)")
         #expect(result.text.split(separator: "\n").allSatisfy { $0.count <= 80 })
+        expectOwnOptionsFirst(result.text)
     }
 
     @Test(arguments: ["verify", "adopt", "rebuild", "thumbs"]) func theOthersFitATerminalToo(_ command: String)
@@ -35,6 +36,15 @@ import Testing
         let result = try await photoinbox([command, "--help"], in: ScratchDirectory())
         #expect(result.status == 0)
         #expect(result.text.split(separator: "\n").allSatisfy { $0.count <= 80 })
+        expectOwnOptionsFirst(result.text)
+    }
+
+    /// What a command alone takes stands before what most take.
+    private func expectOwnOptionsFirst(_ help: String, sourceLocation: SourceLocation = #_sourceLocation) {
+        let options = help.split(separator: "\n").compactMap { $0.firstMatch(of: /^  (?:-\w, )?(-[-\w]+)/)?.1 }
+        guard let common = options.firstIndex(of: "--config") else { return }
+        let others: Set<Substring> = ["--config", "--state", "--runtime", "--color", "--json", "--version", "--help"]
+        #expect(others.isSuperset(of: options[common...]), "\(options)", sourceLocation: sourceLocation)
     }
 
     @Test func groupsItsVerbs() async throws {

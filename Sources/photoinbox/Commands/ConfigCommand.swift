@@ -25,11 +25,11 @@ struct ConfigCommand: ParsableCommand {
           64: see photoinbox --help
         """
 
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
-
     @Flag(name: .customLong("changed"), help: "Only what the file says.")
     var onlyChanged = false
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
 
     @Argument(help: ArgumentHelp("A key, or what all wanted keys begin with.", valueName: "key"))
     var key: String?

@@ -26,14 +26,14 @@ struct DumpCommand: ParsableCommand {
           64, 77, 78: see photoinbox --help
         """
 
-    @OptionGroup var places: PlaceOptions
-
     @Flag(help: .hidden)
     var json = false
 
     @Option(
         name: .shortAndLong, help: ArgumentHelp("Write to a new file instead of standard output.", valueName: "file"))
     var output: RawArgument?
+
+    @OptionGroup var places: PlaceOptions
 
     func run() throws {
         let places = try Places(places)

@@ -31,8 +31,6 @@ struct ListCommand: ParsableCommand {
           64, 77, 78: see photoinbox --help
         """
 
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
     @OptionGroup var pager: PagerOption
 
     @Option(help: "Only those that came to this inbox.")
@@ -46,6 +44,9 @@ struct ListCommand: ParsableCommand {
 
     @Option(help: "At most so many.")
     var limit = 50
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
 
     func validate() throws {
         if limit < 1 { throw ValidationError("--limit takes a number from 1 on.") }

@@ -21,9 +21,9 @@ struct RescanCommand: ParsableCommand {
           64, 75, 77: see photoinbox --help
         """
 
+    @OptionGroup var dryRun: DryRunOption
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
-    @OptionGroup var dryRun: DryRunOption
 
     @Argument(help: ArgumentHelp("An inbox, or a file of one.", valueName: "subject"))
     var subject: RawArgument?
@@ -55,12 +55,13 @@ struct RetryCommand: ParsableCommand {
           64, 75, 78: see photoinbox --help
         """
 
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
     @OptionGroup var dryRun: DryRunOption
 
     @Flag(help: "Of all inboxes.")
     var all = false
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
 
     @Argument(help: ArgumentHelp("An inbox, or a file of one.", valueName: "subject"))
     var subject: RawArgument?

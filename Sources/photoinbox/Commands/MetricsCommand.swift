@@ -22,10 +22,10 @@ struct MetricsCommand: ParsableCommand {
           1, 64, 75, 77, 78: see photoinbox --help
         """
 
-    @OptionGroup var places: PlaceOptions
-
     @Flag(help: .hidden)
     var json = false
+
+    @OptionGroup var places: PlaceOptions
 
     func run() throws {
         guard !json else { throw CommandFailure(.usage, "metrics are text", action: "See: photoinbox dump") }

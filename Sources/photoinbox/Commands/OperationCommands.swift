@@ -28,12 +28,13 @@ struct ReleaseCommand: ParsableCommand {
           64, 78: see photoinbox --help
         """
 
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
     @OptionGroup var dryRun: DryRunOption
 
     @Flag(name: .customLong("as-is"), help: "File it as it is, though it cannot be shown to be whole.")
     var isAsIs = false
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
 
     @Argument(help: OperationArgument.help)
     var operation: OperationArgument
@@ -70,11 +71,10 @@ struct DiscardCommand: ParsableCommand {
           78: see photoinbox --help
         """
 
+    @OptionGroup var dryRun: DryRunOption
+    @OptionGroup var consent: ConsentOption
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
-    @OptionGroup var dryRun: DryRunOption
-
-    @OptionGroup var consent: ConsentOption
 
     @Argument(help: OperationArgument.help)
     var operation: OperationArgument
@@ -120,14 +120,14 @@ struct UndoCommand: ParsableCommand {
           64, 78: see photoinbox --help
         """
 
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
     @OptionGroup var dryRun: DryRunOption
-
     @OptionGroup var consent: ConsentOption
 
     @Flag(name: .customLong("alone"), help: "This file alone, not all of the set that it was filed with.")
     var isAlone = false
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
 
     @Argument(help: OperationArgument.help)
     var operation: OperationArgument

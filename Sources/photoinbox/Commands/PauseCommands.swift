@@ -22,9 +22,9 @@ struct PauseCommand: ParsableCommand {
           64, 75, 78: see photoinbox --help
         """
 
+    @OptionGroup var dryRun: DryRunOption
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
-    @OptionGroup var dryRun: DryRunOption
 
     @Argument(help: ArgumentHelp("Its name in the configuration.", valueName: "inbox"))
     var inbox: String
@@ -50,9 +50,9 @@ struct ResumeCommand: ParsableCommand {
           64, 75, 78: see photoinbox --help
         """
 
+    @OptionGroup var dryRun: DryRunOption
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
-    @OptionGroup var dryRun: DryRunOption
 
     @Argument(help: ArgumentHelp("Its name in the configuration.", valueName: "inbox"))
     var inbox: String

@@ -24,9 +24,9 @@ struct ReloadCommand: ParsableCommand {
           1, 64, 75: see photoinbox --help
         """
 
+    @OptionGroup var dryRun: DryRunOption
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
-    @OptionGroup var dryRun: DryRunOption
 
     func run() throws {
         let request = ControlRequest(.reload, isDryRun: dryRun.isDryRun)

@@ -26,14 +26,14 @@ struct StatsCommand: ParsableCommand {
           64, 77, 78: see photoinbox --help
         """
 
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
-
     @Option(help: "Only what came to this inbox.")
     var inbox: String?
 
     @Option(help: "Only from this moment on: 2h, 7d, 2026-11-21, 2026-11-21T14:07.")
     var since = "30d"
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
 
     func validate() throws {
         if SinceText(since)?.moment(now: 0) == nil {

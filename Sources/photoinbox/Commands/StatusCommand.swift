@@ -28,14 +28,14 @@ struct StatusCommand: ParsableCommand {
           64, 77, 78: see photoinbox --help
         """
 
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
-
     @Flag(name: .customShort("x"), help: "Only the verdict and the problems.")
     var problemsOnly = false
 
     @Flag(help: "Problems that others explain, too.")
     var all = false
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
 
     func run() throws {
         let places = try Places(places, despiteMistakes: true)

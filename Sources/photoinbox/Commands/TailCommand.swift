@@ -26,9 +26,6 @@ struct TailCommand: ParsableCommand {
           64, 77, 78: see photoinbox --help
         """
 
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
-
     @Option(name: [.customShort("n"), .customLong("lines")], help: "So many of the last ones first.")
     var count = 10
 
@@ -40,6 +37,9 @@ struct TailCommand: ParsableCommand {
 
     @Flag(name: .customLong("no-follow"), help: "End after the last ones.")
     var endsAtOnce = false
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
 
     /// How long the catalogue is left alone between two looks.
     private static let pause = timespec(tv_sec: 0, tv_nsec: 250_000_000)

@@ -27,9 +27,6 @@ struct TopCommand: ParsableCommand {
           1, 64, 75, 77, 78: see photoinbox --help
         """
 
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
-
     @Option(name: .shortAndLong, help: ArgumentHelp("From one answer to the next: 0.2 to 3600.", valueName: "seconds"))
     var interval = 1.0
 
@@ -41,6 +38,9 @@ struct TopCommand: ParsableCommand {
 
     @Flag(help: "Write one frame, of two answers, and end.")
     var once = false
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
 
     func validate() throws {
         // The daemon makes a new answer each tenth of a second; not a number fails, too.

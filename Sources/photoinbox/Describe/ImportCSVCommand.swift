@@ -37,9 +37,6 @@ struct ImportCSVCommand: ParsableCommand {
           64, 77, 78: see photoinbox --help
         """
 
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
-
     @Option(help: "Rows that are kept at once.")
     var batch = 250
 
@@ -55,6 +52,9 @@ struct ImportCSVCommand: ParsableCommand {
 
     @Flag(name: .customLong("dry-run"), help: "Only say which rows would be rejected.")
     var isDry = false
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
 
     @Argument(help: ArgumentHelp("The table: CSV in UTF-8.", valueName: "file"))
     var file: RawArgument

@@ -31,8 +31,6 @@ struct SearchCommand: ParsableCommand {
           64, 77, 78: see photoinbox --help
         """
 
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
     @OptionGroup var pager: PagerOption
 
     @Option(help: "Taken at this time or later.")
@@ -67,6 +65,9 @@ struct SearchCommand: ParsableCommand {
 
     @Option(help: "At most so many.")
     var limit = 50
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
 
     @Argument(help: ArgumentHelp("Words of title, keywords or place.", valueName: "word"))
     var words: [String] = []

@@ -38,9 +38,6 @@ struct FetchCommand: ParsableCommand {
           64, 69, 77, 78: see photoinbox --help
         """
 
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
-
     @Option(help: ArgumentHelp("The inbox that it goes into. Default: the only one.", valueName: "name"))
     var inbox: String?
 
@@ -49,6 +46,9 @@ struct FetchCommand: ParsableCommand {
 
     @Flag(name: .customLong("dry-run"), help: "Fetch nothing; say what would be fetched.")
     var isDry = false
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
 
     @Argument(help: ArgumentHelp("Addresses, or files that hold some.", valueName: "url"))
     var sources: [RawArgument]

@@ -42,9 +42,6 @@ struct ImportCommand: ParsableCommand {
           64, 77, 78: see photoinbox --help
         """
 
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
-
     @Option(help: ArgumentHelp("The inbox that it goes into. Default: the only one.", valueName: "name"))
     var inbox: String?
 
@@ -53,6 +50,9 @@ struct ImportCommand: ParsableCommand {
 
     @Flag(name: .customLong("dry-run"), help: "Only say what would happen to each file, and why.")
     var isDry = false
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
 
     @Argument(help: ArgumentHelp("Cards or directories.", valueName: "dir"))
     var directories: [RawArgument]

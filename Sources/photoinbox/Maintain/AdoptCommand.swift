@@ -33,11 +33,11 @@ struct AdoptCommand: ParsableCommand {
           64, 77, 78: see photoinbox --help
         """
 
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
-
     @Flag(name: .customLong("dry-run"), help: "Only say what would be recorded.")
     var isDry = false
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
 
     @Argument(help: ArgumentHelp("The library, or a directory in it.", valueName: "dir"))
     var directory: RawArgument

@@ -40,9 +40,6 @@ struct RebuildCommand: ParsableCommand {
           64, 77, 78: see photoinbox --help
         """
 
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
-
     @Option(help: "The library, if no configuration names it.")
     var library: RawArgument?
 
@@ -51,6 +48,9 @@ struct RebuildCommand: ParsableCommand {
 
     @Flag(help: "Replace the old catalogue even where the new one has far fewer photos.")
     var yes = false
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
 
     func run() throws {
         let places = try Places(places)

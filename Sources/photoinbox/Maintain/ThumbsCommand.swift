@@ -35,11 +35,11 @@ struct ThumbsCommand: ParsableCommand {
           64, 77, 78: see photoinbox --help
         """
 
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
-
     @Flag(help: "Make all of them anew, and try again where it failed before.")
     var rebuild = false
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
 
     func run() throws {
         let places = try Places(places)

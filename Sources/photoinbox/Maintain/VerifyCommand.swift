@@ -44,9 +44,6 @@ struct VerifyCommand: ParsableCommand {
           64, 77, 78: see photoinbox --help
         """
 
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
-
     @Flag(help: "Set the records right where photos were moved, added or removed. Needs write access to the catalogue.")
     var repair = false
 
@@ -64,6 +61,9 @@ struct VerifyCommand: ParsableCommand {
 
     @Option(help: ArgumentHelp("Read at most so much a second: 50M.", valueName: "size"))
     var rate: ByteSize?
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
 
     func validate() throws {
         if isDry || yes, !repair { throw ValidationError("--dry-run and --yes go with --repair.") }

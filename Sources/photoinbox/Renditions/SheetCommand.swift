@@ -36,9 +36,6 @@ struct SheetCommand: ParsableCommand {
           1, 64, 77, 78: see photoinbox --help
         """
 
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
-
     @Option(name: [.customShort("o"), .customLong("output")], help: "The file to write.")
     var file: RawArgument
 
@@ -59,6 +56,9 @@ struct SheetCommand: ParsableCommand {
 
     @Flag(help: "Replace the file if it is there.")
     var force = false
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
 
     func validate() throws {
         if !(1...2_000).contains(limit) { throw ValidationError("--limit takes a number from 1 to 2000.") }

@@ -31,9 +31,6 @@ struct SimilarCommand: ParsableCommand {
           64, 77, 78: see photoinbox --help
         """
 
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
-
     @Option(help: "How many of 64 bits may differ: 0 to 15.")
     var distance = 4
 
@@ -42,6 +39,9 @@ struct SimilarCommand: ParsableCommand {
 
     @Option(help: "At most so many groups.")
     var limit = 1_000
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
 
     func validate() throws {
         if !(0...SimilarIndex.greatestDistance).contains(distance) {
