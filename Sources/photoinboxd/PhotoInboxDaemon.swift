@@ -23,7 +23,8 @@ struct PhotoInboxDaemon: ParsableCommand {
               photoinboxd --check
                     Check the configuration, tell every mistake in it, and end with
                     status 78 if there is one. Root checks that of a service as the
-                    user _photoinbox, who may not do all that root may.
+                    user _photoinbox, who may not do all that root may; others as
+                    themselves, and are told so.
               photoinboxd --config studio.toml
                     Another configuration than /etc/photoinbox/photoinbox.toml.
 
@@ -205,11 +206,11 @@ struct PhotoInboxDaemon: ParsableCommand {
             )
             Self.end(EX_CONFIG)
         }
-        let checker = check ? becomeService(options) : nil
+        let checker = check ? serviceChecker(options) : nil
         let loaded: (settings: Settings, warnings: [SettingsIssue])
         do throws(SettingsError) { loaded = try options.load() } catch {
             for issue in error.issues { Self.tell("\(issue)") }
-            if let checker { Self.tell("checked as \(checker), the user of the service") }
+            if let checker { Self.tell("checked as \(checker.name), \(checker.remark)") }
             Self.end(EX_CONFIG)
         }
         for warning in loaded.warnings { Self.tell("\(warning)") }
@@ -217,7 +218,7 @@ struct PhotoInboxDaemon: ParsableCommand {
             if let decoder = ThumbnailWork(loaded.settings, state: loaded.settings.state).programWithoutFaces {
                 Self.tell("renditions: no googly eyes are drawn: \(decoder) was built without face detection")
             }
-            let words = checker.map { ", as \($0) sees it, the user of the service" } ?? ""
+            let words = checker.map { ", as \($0.name) sees it, \($0.remark)" } ?? ""
             print("\(options.effectiveFile?.escaped ?? "the configuration"): good\(words)")
             Self.end(EX_OK)
         }
@@ -231,15 +232,21 @@ struct PhotoInboxDaemon: ParsableCommand {
         start(options, loaded.settings, service)
     }
 
-    /// Root may read and write what the service may not, so that root's check of a service's configuration is made as the
-    /// service's user; the name, or nil where this is no such check. Only one thread is there.
-    private func becomeService(_ options: DaemonOptions) -> String? {
-        let name = "_photoinbox"
-        guard geteuid() == 0, let file = options.effectiveFile, inbox.isEmpty,
-            DaemonAddress(configuration: file, options.context).isOfService, let user = getpwnam(name)?.pointee,
-            initgroups(name, user.pw_gid) == 0, setgid(user.pw_gid) == 0, setuid(user.pw_uid) == 0
+    /// As whom a service's configuration is checked; nil where it is no service's, or the service itself checks it. Root may
+    /// read and write what the service may not, and becomes the service's user. Only one thread is there.
+    private func serviceChecker(_ options: DaemonOptions) -> (name: String, remark: String)? {
+        let (name, remark) = ("_photoinbox", "the user of the service")
+        guard let file = options.effectiveFile, inbox.isEmpty,
+            DaemonAddress(configuration: file, options.context).isOfService
         else { return nil }
-        return name
+        if geteuid() == 0, let user = getpwnam(name)?.pointee, initgroups(name, user.pw_gid) == 0,
+            setgid(user.pw_gid) == 0, setuid(user.pw_uid) == 0
+        {
+            return (name, remark)
+        }
+        // A unit may run as another user, and gives that one a state directory.
+        let own = userName(geteuid()) ?? "\(geteuid())"
+        return own == name || options.context.stateDirectory != nil ? nil : (own, "not as \(name), \(remark)")
     }
 
     /// What the daemon takes to begin with: queues, monitors, catalogue, sockets.

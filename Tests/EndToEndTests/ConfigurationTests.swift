@@ -195,6 +195,39 @@ extension CommandsEndToEnd {
             #expect(access(house.path("st"), F_OK) != 0, "it makes nothing")
         }
 
+        @Test(
+            "--check of a service's configuration is made as its user, or says that it was not",
+            .enabled(if: canMount && canBeOrdinary, "skipped: needs mounts, and another user who can run the daemon"))
+        func checkOfAService() async throws {
+            for (user, words) in [
+                ("", "as _photoinbox sees it, the user of the service"),
+                (
+                    asNobody.joined(separator: " "),
+                    "as nobody sees it, not as _photoinbox, the user of the service"
+                ),
+            ] {
+                // An /etc where the service is installed.
+                let house = try MountedHouse(
+                    mount: """
+                        set -e; mkdir -p $root/etc/photoinbox; cp /etc/passwd /etc/group /etc/nsswitch.conf $root/etc
+                        grep -q ^_photoinbox: $root/etc/passwd \
+                            || echo _photoinbox:x:64999:65534::/:/bin/false >> $root/etc/passwd
+                        cp $root/photoinbox.toml $root/etc/photoinbox; mount --bind $root/etc /etc
+                        exec \(user) "$0" --check --config /etc/photoinbox/photoinbox.toml
+                        """
+                ).house
+                try house.configure(Self.good)
+                for path in [house.root, house.library, house.inbox] { chmod(path, 0o777) }
+                let good = try house.launch(["--config", house.path("photoinbox.toml")])
+                #expect(try await good.ending() == .status(0), "\(good.lines)")
+                #expect(good.lines == ["/etc/photoinbox/photoinbox.toml: good, \(words)"])
+                chmod(house.library, 0o755)
+                let bad = try house.launch(["--config", house.path("photoinbox.toml")])
+                #expect(try await bad.ending() == .status(78), "\(bad.lines)")
+                #expect(bad.lines.last == "checked \(words.replacing(" sees it", with: ""))", "\(bad.lines)")
+            }
+        }
+
         @Test("A user's own configuration needs no --config; with none at all --check fails")
         func ownConfiguration() async throws {
             let house = try House()
@@ -218,7 +251,7 @@ extension CommandsEndToEnd {
             #expect(!service.lines.contains { $0.contains("config/photoinbox") })
         }
 
-        @Test("A file that is not there, wrong usage, and --help")
+        @Test("A file that is not there, wrong usage, too few open files, and --help")
         func usage() async throws {
             let house = try House()
             let missing = try house.launch(["--config", house.path("none.toml")])
@@ -226,6 +259,10 @@ extension CommandsEndToEnd {
             #expect(missing.lines.first?.contains("none.toml") == true)
             let wrong = try house.launch(["--inbos", "x"])
             #expect(try await wrong.ending() == .status(64))
+            let narrow = try House(running: ["/bin/sh", "-c", "ulimit -n 64; exec \"$0\" \"$@\""])
+            let started = try narrow.launch(["--inbox", house.inbox, "--library", house.library])
+            #expect(try await started.ending() == .status(71))
+            #expect(started.lines.first?.contains("limit of open files is 64") == true, "\(started.lines)")
             let help = try house.launch(["--help"])
             #expect(try await help.ending() == .status(0))
             #expect(help.lines.contains { $0.contains("--inbox") })
