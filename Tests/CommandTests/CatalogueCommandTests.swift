@@ -176,6 +176,7 @@ struct RecordedHouse {
         #expect(try await house.run(["config", "inbox.phones"]).status == 4)
         let state = try await photoinbox(["config", "--state", "state"], in: house.directory)
         #expect(state.status == 78 && state.errors.contains("--config"))
+        #expect(state.errors.contains("ps -o args -C photoinboxd"))
     }
 
     @Test func showsTheLastOutcomes() async throws {
@@ -197,6 +198,11 @@ struct RecordedHouse {
         let json = try await house.run(["tail", "--no-follow", "--inbox", "crad", "--json"])
         #expect(json.errors.contains(#""remark""#), "\(json.errors)")
         #expect(try await house.run(["tail", "--no-follow", "--inbox", "card"]).errors.isEmpty)
+        let all = try await house.run(["tail", "--no-follow", "--json"])
+        let formats = try all.output.split(separator: 0x0A).map { line in
+            try (JSONSerialization.jsonObject(with: Data(line)) as? [String: Any])?["format"] as? Int
+        }
+        #expect(formats == [1, 1, 1, 1])
         for command in [["list"], ["stats"], ["search", "x"], ["similar"]] {
             let errors = try await house.run(command + ["--inbox", "crad"]).errors
             #expect(errors.contains("no inbox crad is configured"), "\(command) \(errors)")

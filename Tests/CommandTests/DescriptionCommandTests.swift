@@ -60,7 +60,10 @@ import Testing
         let shown = try await house.run(["search", "harb", "--rating", "5", "--keyword", "boat"])
         #expect(shown.status == 0 && shown.text.contains("IMG_1.jpg") && !shown.text.contains("odd"))
         let all = try await house.run(["show", "photo:1"])
-        #expect(all.text.contains("title  Harbour") && all.text.contains("rating  5 of 5"), "\(all)")
+        for row in [
+            "title  Harbour", "keywords  boat; sea", "rating  5 of 5",
+            "dated  2026-08-21T14:07:31+02:00, as somebody said", "location  Kiel",
+        ] { #expect(all.text.contains(" \(row)\n"), "\(row): \(all.text)") }
     }
 
     @Test func namesLineAndColumnOfWhatIsWrong() async throws {

@@ -278,12 +278,25 @@ extension CommandsEndToEnd {
         @Test("Titles and keywords are in the new catalogue, too")
         func descriptions() async throws {
             let (house, _) = try await House.filled()
-            try write(Data("path,title\n\(Photos.day)/2.jpg,Harbour\n".utf8), to: house.path("table.csv"))
+            let row = "\(Photos.day)/2.jpg,Harbour,boat; sea,4,2026-08-21T14:07:31+02:00,Kiel"
+            try write(
+                Data("path,title,keywords,rating,taken,place\n\(row)\n".utf8), to: house.path("table.csv"))
             #expect(try await house.askByState("import-csv", house.path("table.csv")).status == 0)
+            func described() async throws -> String {
+                let program = try RunningProgram([
+                    "/usr/bin/sqlite3", house.path("st/catalogue.sqlite"),
+                    "SELECT hex(sha256), title, keywords, rating, taken, place FROM description",
+                ])
+                #expect(try await program.ending() == .status(0))
+                return program.lines.joined(separator: "/")
+            }
+            let before = try await described()
+            #expect(before.hasSuffix("|Harbour|boat/sea|4|2026-08-21T14:07:31+02:00|Kiel"), "\(before)")
             let answer = try await house.askByState("rebuild", "--library", house.library)
             #expect(
                 answer.status == 0 && answer.output.contains("titles, keywords, ratings or places of 1 photo"),
                 "\(answer)")
+            #expect(try await described() == before)
             #expect(try await house.askByState("search", "harbour").output.contains("2.jpg"))
         }
 

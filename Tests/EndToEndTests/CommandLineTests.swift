@@ -54,6 +54,11 @@ extension CommandsEndToEnd {
             try await daemon.line(holding: "deferred inbox/cut.jpg")
             let retried = try await ask(house, "retry", "inbox/cut.jpg")
             #expect(retried.ending == .status(0), "\(retried.lines)")
+            let looked = try await ask(house, "rescan", "inbox/cut.jpg")
+            #expect(looked.ending == .status(0), "\(looked.lines)")
+            // It ends as journalctl does, if that is there.
+            let log = try await ask(house, "log", "inbox/cut.jpg")
+            #expect(log.ending != .status(4) && !log.text.contains("is no inbox"), "\(log.lines)")
             try await daemon.stop()
         }
 
@@ -100,6 +105,26 @@ extension CommandsEndToEnd {
                     nobody + [BuiltPrograms.path("photoinbox")] + command + ["--state", house.path("st")])
                 #expect(try await program.ending(within: 60) == .status(77), "\(command): \(program.lines)")
                 #expect(program.lines.contains { $0.contains("you may \(words)") }, "\(command): \(program.lines)")
+            }
+            // Who may not read is told of the group; who is in it already, or where it is root's, is not.
+            let group = try #require(getgrnam("users")).pointee.gr_gid
+            for ending in ["", "-wal", "-shm"] {
+                let path = house.path("st/catalogue.sqlite\(ending)")
+                try #require(chown(path, 0, group) == 0 && chmod(path, 0o640) == 0)
+            }
+            for (groups, command, words, isAdvised) in [
+                ("--clear-groups", ["list"], "not read the catalogue", true),
+                ("--groups=\(group)", ["import-csv", house.path("a.csv")], "not change the catalogue", false),
+                ("--clear-groups", ["pause", "inbox"], "not give commands", false),
+            ] {
+                let program = try RunningProgram(
+                    ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", groups, BuiltPrograms.path("photoinbox")]
+                        + command + ["--state", house.path("st")])
+                #expect(try await program.ending(within: 60) == .status(77), "\(command): \(program.lines)")
+                let text = program.lines.joined(separator: "\n")
+                #expect(text.contains("you may \(words)") && !text.contains("_photoinbox"), "\(text)")
+                #expect(text.contains("adduser nobody users") == isAdvised, "\(text)")
+                #expect(isAdvised || !text.contains("adduser"), "\(text)")
             }
             try await daemon.stop()
         }

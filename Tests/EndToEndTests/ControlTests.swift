@@ -75,8 +75,10 @@ extension CommandsEndToEnd {
             let explained = try await house.ask("explain", "card/sub/cut.jpg")
             #expect(explained.text.contains(house.proposed("release", "1 --as-is")), "\(explained.lines)")
 
-            let dry = try await house.ask("release", "1", "--dry-run")
-            #expect(dry.status == 0 && dry.text.contains("\(house.inbox)/sub/cut.jpg"), "\(dry.lines)")
+            for name in ["1", "card/sub/cut.jpg"] {
+                let dry = try await house.ask("release", name, "--dry-run")
+                #expect(dry.status == 0 && dry.text.contains("\(house.inbox)/sub/cut.jpg"), "\(dry.lines)")
+            }
             #expect(house.places(of: cut) == ["quarantine/card/cut.jpg"])
             let first = try await house.ask("release", "1")
             #expect(first.status == 0 && first.text.contains("looked at again"), "\(first.lines)")
@@ -124,6 +126,12 @@ extension CommandsEndToEnd {
             house.expectNoTemporaries()
             let twice = try await house.ask("discard", "2", "--yes")
             #expect(twice.status == 4)
+            // What waited for somebody waits no longer.
+            try house.drop(photo.prefix(photo.count / 2), as: "cut.jpg")
+            try await daemon.line(holding: "quarantined card/cut.jpg")
+            #expect(try await house.ask("list", "--outcome", "quarantined").status == 0)
+            #expect(try await house.ask("discard", "card/cut.jpg", "--yes").status == 0)
+            #expect(try await house.ask("list", "--outcome", "quarantined").status == 4)
             try await daemon.stop()
         }
 
@@ -156,6 +164,11 @@ extension CommandsEndToEnd {
             #expect(try await house.ask("undo", "0123456789", "--dry-run").status == 4)
             #expect(try await house.ask("undo", "card/b.jpg").status == 4, "a duplicate was not filed")
             #expect(try await house.ask("discard", "card/b.jpg", "--yes").status == 0)
+            try Data("damaged".utf8).write(to: URL(filePath: place))
+            let verified = try await house.ask("verify", "--json")
+            #expect(verified.status == 3)
+            let damaged = verified.lines.first { $0.contains("d.jpg") }
+            #expect(damaged?.contains("\"operation\":4") == true, "\(verified.lines)")
             try await daemon.stop()
         }
 

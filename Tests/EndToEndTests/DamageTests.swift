@@ -41,12 +41,23 @@ extension EndToEnd {
             try await daemon.stop()
             daemon = try await house.start()
             #expect(try await house.state(of: daemon).problems.isEmpty)
-            // Or the original comes once more.
+            // Or the original comes once more: in place of what is lost, and beside what is damaged.
             unlink(places[1])
+            try Data("damaged".utf8).write(to: URL(filePath: places[2]))
             #expect(try await house.askByState("verify").status == 3)
-            try await daemon.line(holding: "PI-407", "1.jpg")
+            try await daemon.lines(holding: ["library: \(Photos.day)/1.jpg", "library: \(Photos.day)/2.jpg"])
             try house.drop(try Photos.unique(1), as: "again.jpg")
-            try await daemon.lines(holding: ["filed inbox/again.jpg", "PI-407 is over"])
+            try await daemon.line(holding: "filed inbox/again.jpg")
+            try house.drop(try Photos.unique(2), as: "2.jpg")
+            try await daemon.lines(holding: ["filed inbox/2.jpg as \(Photos.day)/2-2.jpg", "PI-407 is over"])
+            for isStartedAnew in [false, true] {
+                if isStartedAnew {
+                    try await daemon.stop()
+                    daemon = try await house.start()
+                }
+                #expect(try await house.state(of: daemon).problems.isEmpty)
+                #expect(try await house.askByState("metrics").output.contains("photoinbox_damaged_photos 0"))
+            }
             try await daemon.stop()
         }
 

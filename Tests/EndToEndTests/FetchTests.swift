@@ -100,6 +100,8 @@ extension CommandsEndToEnd {
             let dry = try await run(house, ["--dry-run", server.address("photo/1.jpg"), "ftp://example.org/x"])
             #expect(dry.status == 3 && dry.count("refused") == 1 && dry.count("addresses") == 1, "\(dry.output)")
             #expect(house.files(in: house.inbox).isEmpty && server.requests("photo/1.jpg").isEmpty)
+            let lost = try await run(house, ["--inbox", "nowhere", server.address("photo/1.jpg")])
+            #expect(lost.status == 4 && lost.output.contains("Inboxes: inbox."), "\(lost.output)")
             let list = try list(
                 house, ["# two", server.address("photo/2.jpg"), server.address("photo/2.jpg"), "nonsense"])
             let answer = try await run(house, [server.address("photo/1.jpg"), list, server.address("moved")])

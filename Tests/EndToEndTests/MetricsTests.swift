@@ -1,6 +1,7 @@
 import ControlProtocol
 import Foundation
 import Glibc
+import Inbox
 import LinuxKernel
 import Reporting
 import TestSupport
@@ -151,10 +152,12 @@ extension CommandsEndToEnd {
                 telling: ["its directory is not there", "metrics cannot be written to "])
             try house.drop(try Photos.unique(1), as: "a.jpg")
             try await daemon.line(holding: "filed card/a.jpg")
+            #expect(try await house.state(of: daemon).problems.map(\.code) == ["PI-112"])
             try makeDirectory(house.path("later"))
-            try await daemon.line(holding: "metrics are written to ")
+            try await daemon.lines(holding: ["metrics are written to ", "PI-112 is over"])
+            #expect(try await house.state(of: daemon).problems.isEmpty)
             try await daemon.stop()
-            #expect(daemon.count(of: "metrics cannot be written") == 1)
+            #expect(daemon.count(of: "warning  PI-112") == 1, "\(daemon.lines)")
         }
 
         private static let project = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)

@@ -61,7 +61,10 @@ extension EndToEnd {
             let status = try await ask(house, "status")
             #expect(status.lines.contains { $0.contains("thumbnails") && $0.contains("2 made, 1 could not be") })
             var explained = try await ask(house, "explain", "inbox/after.jpg")
-            #expect(explained.lines.contains { $0.contains("thumbnail") && $0.hasSuffix("-512.jpg") })
+            for (name, ending) in [("thumbnail", "-512.jpg"), ("preview", "-2048.jpg")] {
+                let rows = explained.lines.filter { $0.drop { $0 == " " }.hasPrefix("\(name)  ") }
+                #expect(rows.count == 1 && rows[0].hasSuffix(ending), "\(explained.lines)")
+            }
             explained = try await ask(house, "explain", "inbox/bomb.jpg")
             #expect(explained.lines.contains { $0.contains("no thumbnail") && $0.contains("65500 x 65500 pixels") })
             try await daemon.stop()

@@ -114,6 +114,20 @@ struct CheckTests {
             ])
     }
 
+    @Test func aDirectoryThatTakesNoMetricsIsWarnedOf() throws {
+        let metrics = try settings(Self.text + "\n[metrics]\ntextfile = \"/m/p.prom\"\n", at: "/x.toml")
+        for (entry, words) in [
+            (FakeFileSystem.directory(9, "/m", writable: false), "ana may not write to its directory"),
+            (.missing, "its directory is not there"), (.other, "what it lies in is not a directory"),
+        ] {
+            let facts = FakeFileSystem(
+                directories: Self.sound, more: ["/bin/hook": .file(isExecutable: true), "/m": entry])
+            #expect(
+                metrics.check(against: facts).map(\.description).last
+                    == "/x.toml:13:12: warning: textfile = \"/m/p.prom\": \(words)")
+        }
+    }
+
     @Test("An inbox on a disk that does not answer is warned of; a library there is a mistake")
     func unreachable() throws {
         let found = try Self.issues(
