@@ -42,7 +42,9 @@ extension WithSystemd {
             expectHeld(
                 [
                     "it starts", "is active when ready", "as the user", "and can gain nothing",
-                    "behind a filter of system calls", "files a photo", "keeps its catalogue in the home directory",
+                    "behind a filter of system calls",
+                    "no decoder that is killed for memory ends it, and no try to start is the last", "files a photo",
+                    "keeps its catalogue in the home directory",
                     "for the user alone", "listens in the runtime directory",
                     "commands find it without being told where", "and may operate it", "paused over a restart",
                     "nothing was taken", "resumed", "it is filed", "its hook runs in a unit of the user's",

@@ -24,6 +24,8 @@ extension WithSystemd {
                     "and says why beside it, for the group too",
                     "what came after a slow writer's file is filed before it", "the slow one once it is closed",
                     "the catalogue is for the service and its group",
+                    "no decoder that is killed for memory ends it, and no try to start is the last",
+                    "nor for an instance",
                 ], in: try await box.run(script: "service-files.sh"))
         }
 
@@ -66,13 +68,16 @@ extension WithSystemd {
             #expect(program["phase"] as? String == "running", "\(text)")
         }
 
-        @Test("Comes back when killed, and stops with status 0", .timeLimit(.minutes(60)))
+        @Test("Comes back when killed and after a full disk, and stops with status 0", .timeLimit(.minutes(60)))
         func stops() async throws {
             expectHeld(
                 [
                     "killed, it is started again", "and is active again", "as another process",
                     "what came meanwhile is filed", "stopped, its result is success", "having exited by itself",
                     "with status 0", "stopped during a reload, its result is success",
+                    "it does not start on a full disk", "is tried again more than five times",
+                    "because of its catalogue", "and runs by itself when there is room",
+                    "with what came meanwhile filed",
                 ], in: try await box.run(script: "service-stops.sh"))
         }
 
@@ -170,12 +175,13 @@ extension WithSystemd {
                 ], in: try await box.run(script: "service-fetch.sh"))
         }
 
-        @Test("A broken configuration ends it with status 78, once", .timeLimit(.minutes(60)))
+        @Test(
+            "A broken configuration ends it with status 78, once, and a wrong option with 64", .timeLimit(.minutes(60)))
         func refuses() async throws {
             expectHeld(
                 [
                     "it does not start", "it has failed for good", "without being tried again", "with status 78",
-                    "saying where",
+                    "saying where", "nor with a wrong option", "which has status 64", "and is not tried again either",
                 ], in: try await box.run(script: "service-refuses.sh"))
         }
     }

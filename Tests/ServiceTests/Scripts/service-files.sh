@@ -45,3 +45,9 @@ cat /run/later
 eventually "the slow one once it is closed" photoinboxd filed slow.jpg
 check "the catalogue is for the service and its group" photoinboxd \
     sh -c '[ "$(stat -c "%U %a" /var/lib/photoinbox/catalogue.sqlite)" = "_photoinbox 640" ]'
+lasts() { # UNIT
+    [ "$(systemctl show --property=OOMPolicy,StartLimitIntervalUSec,RestartPreventExitStatus "$1" | sort | paste -sd ' ')" = \
+        "OOMPolicy=continue RestartPreventExitStatus=64 78 StartLimitIntervalUSec=0" ]
+}
+check "no decoder that is killed for memory ends it, and no try to start is the last" photoinboxd lasts photoinboxd
+check "nor for an instance" photoinboxd@studio lasts photoinboxd@studio

@@ -3,7 +3,7 @@
 source "$(dirname "$0")/lib.sh"
 install_service
 install -d /etc/systemd/system/photoinboxd.service.d
-printf '[Unit]\nStartLimitIntervalSec=0\n[Service]\nRestartSec=0\n' >/etc/systemd/system/photoinboxd.service.d/test.conf
+printf '[Service]\nRestartSec=0\n' >/etc/systemd/system/photoinboxd.service.d/test.conf
 systemctl daemon-reload
 start_service
 photos=60

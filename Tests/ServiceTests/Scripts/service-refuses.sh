@@ -1,5 +1,6 @@
 #!/bin/bash
-# With a broken configuration the service fails at once with status 78, says where, and is not tried again.
+# With a broken configuration the service fails at once with status 78, says where, and is not tried again; nor is it with
+# an option that there is not.
 source "$(dirname "$0")/lib.sh"
 install_service
 configure '[inbox.card]' 'path = "/srv/photos/card"' 'colour = "red"'
@@ -10,3 +11,12 @@ eventually "with status 78" photoinboxd journal_has 1 _PID=1 UNIT=photoinboxd.se
 journalctl --sync
 journalctl --quiet --output=cat --unit=photoinboxd >/run/messages
 check "saying where" photoinboxd grep -qF 'photoinbox.toml:4' /run/messages
+configure '[inbox.card]' 'path = "/srv/photos/card"'
+install -d /etc/systemd/system/photoinboxd.service.d
+printf '[Service]\nExecStart=\nExecStart=/usr/local/sbin/photoinboxd --colour red\n' \
+    >/etc/systemd/system/photoinboxd.service.d/test.conf
+systemctl daemon-reload
+refuse "nor with a wrong option" photoinboxd systemctl start photoinboxd
+check "which has status 64" photoinboxd property_is photoinboxd ExecMainStatus 64
+check "and is not tried again either" photoinboxd \
+    test "$(property photoinboxd ActiveState) $(property photoinboxd NRestarts)" = "failed 0"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Stopped, it ends with status 0; killed, it comes back and files what came meanwhile.
+# Stopped, it ends with status 0; killed, it comes back and files what came meanwhile, and so it does after a full disk.
 source "$(dirname "$0")/lib.sh"
 install_service
 # systemd forgets a stopped service that nobody wants, and how it ended with it.
@@ -21,7 +21,6 @@ check "with status 0" photoinboxd property_is photoinboxd ExecMainStatus 0
 # A stop in the middle of a start or a reload waits for it, and SIGCONT, which systemd sends after each SIGTERM, asks for
 # a reconciliation of what is just being let go.
 for _ in 1 2 3 4 5 6 7 8; do
-    systemctl reset-failed photoinboxd # starting often is no mistake here
     start_service
     process=$(property photoinboxd MainPID)
     kill -HUP "$process"
@@ -33,3 +32,18 @@ for _ in 1 2 3 4 5 6 7 8; do
     property_is photoinboxd Result success || broken "stopped during a reload, its result is success" photoinboxd
 done
 held "stopped during a reload, its result is success"
+
+# With no room for its state it cannot start, and it is tried again however often that was, until there is room.
+install -d /etc/systemd/system/photoinboxd.service.d
+printf '[Service]\nRestartSec=0\n' >/etc/systemd/system/photoinboxd.service.d/test.conf
+systemctl daemon-reload
+mount -t tmpfs -o size=4m tmpfs /var/lib/photoinbox
+cat /dev/zero >/var/lib/photoinbox/filler 2>/dev/null || true
+drop_photo "$(photo 2)" card two.jpg
+refuse "it does not start on a full disk" photoinboxd systemctl start photoinboxd
+tried() { [ "$(property photoinboxd NRestarts)" -gt "$1" ]; }
+eventually "is tried again more than five times" photoinboxd tried 5
+check "because of its catalogue" photoinboxd journal_has 6 _PID=1 UNIT=photoinboxd.service EXIT_STATUS=73
+rm /var/lib/photoinbox/filler
+eventually "and runs by itself when there is room" photoinboxd systemctl is-active photoinboxd
+eventually "with what came meanwhile filed" photoinboxd filed two.jpg

@@ -42,6 +42,9 @@ process=$(own show --value --property=MainPID photoinboxd)
 check "as the user" ana-manager test "$(stat -c %u "/proc/$process")" = $user
 check "and can gain nothing" ana-manager grep -qE '^NoNewPrivs:[[:space:]]*1$' "/proc/$process/status"
 check "behind a filter of system calls" ana-manager grep -qE '^Seccomp:[[:space:]]*2$' "/proc/$process/status"
+check "no decoder that is killed for memory ends it, and no try to start is the last" ana-manager test \
+    "$(own show --property=OOMPolicy,StartLimitIntervalUSec,RestartPreventExitStatus photoinboxd | sort | paste -sd ' ')" = \
+    "OOMPolicy=continue RestartPreventExitStatus=64 78 StartLimitIntervalUSec=0"
 as_ana install -m 0644 "$(photo 1)" /var/ana/inbox/one.jpg
 eventually "files a photo" ana-manager in_library one.jpg
 check "keeps its catalogue in the home directory" ana-manager test -s /var/ana/.local/state/photoinbox/catalogue.sqlite
