@@ -80,8 +80,12 @@ check "and the catalogue" -.slice test -e /var/lib/photoinbox/catalogue.sqlite
 check "it installs again" -.slice dpkg --install "$second"
 eventually "and knows what it knew" photoinboxd sh -c 'photoinbox list | grep -q one.jpg'
 mkdir -p /var/lib/photoinbox/thumbnails/ab && touch /var/lib/photoinbox/thumbnails/ab/x.jpg
+systemctl enable --quiet photoinboxd.socket photoinboxd@studio.service photoinboxd@studio.socket
+enabled() { find /etc/systemd/system "$@" -name 'photoinboxd*' | wc -l; }
+check "more of it is enabled" photoinboxd test "$(enabled -type l)" -ge 4
 dpkg --purge photoinbox >/run/said
-check "purged, its configuration is gone" -.slice test ! -e /etc/photoinbox/photoinbox.toml
+check "purged, nothing is enabled that is gone" -.slice test "$(enabled -xtype l)" = 0
+check "its configuration is gone" -.slice test ! -e /etc/photoinbox/photoinbox.toml
 check "the administrator's own stays" -.slice test -e /etc/photoinbox/studio.toml
 check "what can be made anew is gone" -.slice test ! -e /var/lib/photoinbox/thumbnails
 check "the catalogue in which something is stays" -.slice test -e /var/lib/photoinbox/catalogue.sqlite
