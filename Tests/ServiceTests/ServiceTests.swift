@@ -150,6 +150,8 @@ extension WithSystemd {
                 [
                     "the photo is in the library", "its thumbnail is in the state directory", "a JPEG",
                     "of its group too", "the decoder is confined entirely", "and no problem is told",
+                    "the next is in work", "signals to all of the service leave it its thumbnail", "and its decoder",
+                    "and the daemon", "which has dumped its state", "and tells of nothing that was killed",
                 ], in: try await box.run(script: "service-thumbnails.sh"))
         }
 

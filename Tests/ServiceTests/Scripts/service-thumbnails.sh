@@ -1,15 +1,16 @@
 #!/bin/bash
-# The decoder inside the hardened unit: it confines itself, and a thumbnail of a photo appears.
+# The decoder inside the hardened unit: it confines itself, and a thumbnail of a photo appears; signals that are meant for the
+# daemon end none.
 source "$(dirname "$0")/lib.sh"
 install_service
-configure '[inbox.card]' 'path = "/srv/photos/card"' '[pictures]' 'enabled = "yes"'
+configure '[inbox.card]' 'path = "/srv/photos/card"' '[pictures]' 'enabled = "yes"' 'decoders = "1"'
 start_service
 one=$(find "$repository/Tests/Fixtures" -name rocket.jpg)
 drop_photo "$one" card rocket.jpg
 eventually "the photo is in the library" photoinboxd filed rocket.jpg
 hash=$(sha256sum "$one" | cut -d ' ' -f 1)
-eventually "its thumbnail is in the state directory" photoinboxd \
-    test -s "/var/lib/photoinbox/thumbnails/${hash:0:2}/$hash-512.jpg"
+has_thumbnail() { test -s "/var/lib/photoinbox/thumbnails/${hash:0:2}/$hash-512.jpg"; }
+eventually "its thumbnail is in the state directory" photoinboxd has_thumbnail
 check "a JPEG" photoinboxd sh -c \
     "[ \"\$(head -c 3 /var/lib/photoinbox/thumbnails/${hash:0:2}/$hash-512.jpg | od -An -tx1 | tr -d ' ')\" = ffd8ff ]"
 eventually "of its group too" photoinboxd sh -c \
@@ -17,3 +18,20 @@ eventually "of its group too" photoinboxd sh -c \
 photoinbox status --json >/run/status.json
 check "the decoder is confined entirely" photoinboxd grep -q '"unconfined": *null' /run/status.json
 check "and no problem is told" photoinboxd sh -c '! grep -q PI-11 /run/status.json'
+
+# `systemctl kill` sends to all processes of the service, where nothing else is said. The photo stays in work meanwhile, with
+# a decoder that is stopped.
+decoder=$(pgrep --uid _photoinbox --full libexec/photoinbox-decoder)
+kill -STOP "$decoder"
+hash=$(sha256sum "$(photo 2)" | cut -d ' ' -f 1)
+drop_photo "$(photo 2)" card two.jpg
+in_work() { photoinbox status --json | grep '"pictures":' | grep -v '"step":"idle"'; }
+eventually "the next is in work" photoinboxd in_work
+systemctl kill --signal=USR1 photoinboxd
+systemctl kill --signal=USR2 photoinboxd
+kill -CONT "$decoder"
+eventually "signals to all of the service leave it its thumbnail" photoinboxd has_thumbnail
+check "and its decoder" photoinboxd test "$(pgrep --uid _photoinbox --full libexec/photoinbox-decoder)" = "$decoder"
+check "and the daemon" photoinboxd property_is photoinboxd NRestarts 0
+eventually "which has dumped its state" photoinboxd test -s /run/photoinbox/state.json
+refuse "and tells of nothing that was killed" photoinboxd journal_has 1 _SYSTEMD_UNIT=photoinboxd.service --grep 'killed by'
