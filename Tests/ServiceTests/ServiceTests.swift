@@ -173,6 +173,7 @@ extension WithSystemd {
                     "and sees nothing but the inbox",
                     "this machine is not fetched from, where the configuration does not say so",
                     "lists are taken up from now on", "what a dropped list names is filed", "and the list is set aside",
+                    "in a directory that is for the same people",
                     "that nobody fetches is told", "it is tried again at once", "and comes", "which is told no more",
                 ], in: try await box.run(script: "service-fetch.sh"))
         }
