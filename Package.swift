@@ -179,7 +179,7 @@ let package = Package(
                 "Catalogue", "DirectoryWatch", "Inbox", "Reporting", "Settings", "photoinbox", "photoinboxd", arguments,
                 database,
             ]),
-        tests("ManualTests", ["Inbox", "Systemd", "manual", "photoinbox", "photoinboxd"]),
+        tests("ManualTests", ["Inbox", "Settings", "Systemd", "manual", "photoinbox", "photoinboxd"]),
         tests("ExamplesTests", ["watch-things"]),
         tests("CampaignTests", ["filing-probe", "photoinboxd"]),
         tests("ServiceTests", [], exclude: ["Scripts"]),

@@ -1,5 +1,6 @@
 import Glibc
 import Inbox
+import Settings
 import Systemd
 import TestSupport
 import Testing
@@ -57,6 +58,45 @@ struct PagesTests {
         let taken = Set(messageCatalogue().matches(of: /@PHOTOINBOX_(\w+)@/).map { String($0.1) })
         #expect(taken.count > 10)
         #expect(taken.subtracting(given).sorted() == [])
+    }
+
+    @Test("What the catalogue says of the configuration is there in it")
+    func catalogueSettings() throws {
+        var (keys, sections) = (0, 0)
+        for (name, words) in MessageWords.all {
+            let text = "\(words.subject) \(words.effect) \(words.action)"
+            #expect(!text.contains("where the configuration says so"), "\(name)")
+            for match in text.matches(of: /([a-z-]+) in \[([a-z]+)\]/) {
+                let isThere = Settings.keyTable.contains { $0.name == match.1 && $0.section.rawValue == match.2 }
+                #expect(isThere, "\(name): \(match.0)")
+                keys += 1
+            }
+            for match in text.matches(of: /\[([a-z]+)[\].]/) {
+                #expect(SettingsSection(rawValue: String(match.1)) != nil, "\(name): \(match.0)")
+                sections += 1
+            }
+        }
+        #expect(keys > 0 && sections > keys)
+    }
+
+    @Test(
+        "make run builds what people then ask with, and make help begins with what is used every day",
+        .enabled(if: access("/usr/bin/make", X_OK) == 0, "skipped: make is not installed"))
+    func make() throws {
+        // Flags of the make that may run this test are not for these.
+        let command = "env -u MAKEFLAGS -u MAKELEVEL make --no-print-directory -C '\(Self.project)'"
+        let run = try #require(popen("\(command) --dry-run run", "r"))
+        let steps = Self.text(run)
+        #expect(pclose(run) == 0)
+        let products = Set(steps.matches(of: /--product (\S+)/).map { String($0.1) })
+        #expect(products == ["photoinboxd", "photoinbox", "photoinbox-decoder", "photoinbox-fetch"])
+        #expect(steps.contains("release/photoinboxd --inbox "), "\(steps)")
+
+        let help = try #require(popen("\(command) help", "r"))
+        let targets = Self.text(help).split(separator: "\n").map { $0.prefix { $0 != " " } }
+        #expect(pclose(help) == 0)
+        let everyDay = targets.prefix { !$0.hasPrefix("campaign-") }
+        #expect(everyDay.count < targets.count && Set(["run", "test", "release"]).isSubset(of: everyDay), "\(targets)")
     }
 
     @Test("photoinbox-watch(1) explains the options of this version: `make man` writes it")
