@@ -21,12 +21,12 @@ extension ImportInbox {
         for number in 1..<10_000 {
             let name = BytePath("\(kind.rawValue)-\(date)-\(number)")
             do throws(SystemCallError) {
-                try root.makeDirectory(name, mode: 0o700)
+                try root.makeDirectory(name, mode: directoryMode & 0o777)
             } catch {
                 if error.code == .fileExists { continue }
                 throw error
             }
-            // Held before others may open it. Nil where another run has found it empty, and removed it, just now.
+            // Nil where another run has found it empty, and removed it, just now.
             guard let hold = hold(name) else { continue }
             try dress(hold.descriptor, isDirectory: true)
             try root.syncDirectory()

@@ -104,17 +104,19 @@ package final class ImportInbox: Sendable {
         } else {
             try? file.setOwner(user: nil, group: status.group)
         }
-        // From a sticky directory that is not its own the daemon could take nothing; its group can, and others cannot.
-        let mode = status.mode & 0o1000 != 0 ? status.mode & ~0o1002 : status.mode
-        try file.setModeOrLess(isDirectory ? mode | 0o700 : 0o600 | (status.mode & 0o066))
+        try file.setModeOrLess(isDirectory ? directoryMode : 0o600 | (status.mode & 0o066))
     }
+
+    /// From a sticky directory that is not its own the daemon could take nothing; its group can, and others cannot. A
+    /// directory has it, less the umask, from the beginning: the daemon sees it at once, and would tell that it cannot read it.
+    var directoryMode: UInt32 { (status.mode & 0o1000 != 0 ? status.mode & ~0o1002 : status.mode) | 0o700 }
 
     /// The directory `path` below the inbox, made with what is missing on the way.
     package func openDirectory(_ path: BytePath) throws(SystemCallError) -> OwnedDescriptor {
         var current = try root.openDirectoryBeneath("")
         for name in path.components {
             do throws(SystemCallError) {
-                try current.makeDirectory(name, mode: 0o700)
+                try current.makeDirectory(name, mode: directoryMode & 0o777)
                 let made = try current.openDirectoryBeneath(name)
                 try dress(made, isDirectory: true)
                 try made.syncDirectory()

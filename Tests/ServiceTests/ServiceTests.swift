@@ -175,6 +175,7 @@ extension WithSystemd {
                     "lists are taken up from now on", "what a dropped list names is filed", "and the list is set aside",
                     "in a directory that is for the same people",
                     "that nobody fetches is told", "it is tried again at once", "and comes", "which is told no more",
+                    "no directory of downloads could not be read",
                 ], in: try await box.run(script: "service-fetch.sh"))
         }
 

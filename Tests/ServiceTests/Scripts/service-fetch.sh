@@ -114,3 +114,4 @@ systemctl start photoinboxd-fetch.socket
 check "it is tried again at once" photoinboxd photoinbox reload
 eventually "and comes" photoinboxd filed three.jpg
 refuse "which is told no more" photoinboxd told
+refuse "no directory of downloads could not be read" photoinboxd journal_has 1 PHOTOINBOX_PROBLEM=PI-205
