@@ -14,7 +14,6 @@ let database = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let databaseC = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let system = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
-let toml = Target.Dependency.product(name: "TOMLKit", package: "TOMLKit")
 
 /// Whether the decoder finds faces, for googly eyes: `make deps build FACES=1`. OpenCV is not linked otherwise.
 let hasFaces = Context.environment["FACES"].map { !["", "0"].contains($0) } ?? false
@@ -50,7 +49,6 @@ let package = Package(
         .executable(name: "photoinbox-fetch", targets: ["photoinbox-fetch"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
@@ -75,7 +73,7 @@ let package = Package(
         module("PhotoModel", ["FileValues"]),
         module("Filing", ["CLinux", "FileValues", "LinuxKernel", "PhotoModel", crypto, system]),
         module("Catalogue", ["FileValues", "LinuxKernel", database, databaseC, system]),
-        module("Settings", ["Fetching", "FileValues", "LinuxKernel", "PhotoModel", system, toml]),
+        module("Settings", ["Fetching", "FileValues", "LinuxKernel", "PhotoModel", system]),
         module("Reporting", ["FileValues"]),
         module("ControlProtocol", ["Fetching", "FileValues"]),
         module("CSV"),

@@ -24,7 +24,7 @@ package struct SettingsBuilder {
         let absolute = path.isAbsolute ? path : context.workingDirectory.appending(path)
         let base = PathBase(directory: absolute.isInside("/etc") ? nil : absolute.parent, mayClimb: false)
         var reader = FileReader(path: path, base: base, assignments: assignments)
-        reader.read(TOMLDocument.reading(text))
+        reader.read(TOMLDocument(text))
         assignments = reader.assignments
     }
 

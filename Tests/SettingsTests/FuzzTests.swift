@@ -4,7 +4,7 @@ import Testing
 
 @testable import Settings
 
-/// Whatever the bytes are: an answer, no trap; and every value of a document that is accepted has its place.
+/// Whatever the bytes are: an answer, no trap; and every value that is read stands where it is said to.
 struct FuzzTests {
     private static let fragments = [
         "[", "]", "[[", "]]", "{", "}", "=", ".", ",", "\"", "'", "\"\"\"", "'''", "\\", "\\u00e9", "\\U0010FFFF", "#",
@@ -52,20 +52,25 @@ struct FuzzTests {
         }
     }
 
-    /// Every value that the parser found, the scan found too: otherwise two readers disagree about one file.
-    static func unplaced(_ bytes: [UInt8]) -> [String] {
-        let document = TOMLDocument(bytes)
-        guard document.errors.isEmpty else { return [] }
-        func missing(_ node: TOMLNode, _ path: String) -> [String] {
-            switch node.content {
-            case .table(let entries):
-                entries.flatMap { missing($0.node, path + "." + $0.key) }
-            case .array(let elements):
-                (node.source.isEmpty ? [path] : []) + elements.flatMap { missing($0, path + "[]") }
-            default: node.source.isEmpty ? [path] : []
-            }
+    /// Values that do not stand where they are said to, or that are others when they are read from there alone.
+    static func misplaced(_ bytes: [UInt8]) -> [String] {
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map {
+            Array(String(decoding: $0, as: UTF8.self).unicodeScalars.drop { $0 == "\u{FEFF}" })
         }
-        return document.entries.flatMap { missing($0.node, $0.key) }
+        func check(_ node: TOMLNode, _ path: String) -> [String] {
+            let rest = lines[node.position.line - 1].dropFirst(node.position.column - 1)
+            let source = node.source.unicodeScalars.prefix { $0 != "\n" }
+            var found = source.isEmpty || !rest.starts(with: source) ? [path] : []
+            switch node.content {
+            case .table(let entries): found += entries.flatMap { check($0.node, path + "." + $0.key) }
+            case .array(let elements): found += elements.flatMap { check($0, path + "[]") }
+            default:
+                let again = TOMLDocument(Array("a = \(node.source)".utf8)).entries.first
+                if again?.node.content != node.content { found.append(path) }
+            }
+            return found
+        }
+        return TOMLDocument(bytes).entries.flatMap { check($0.node, $0.key) }
     }
 
     @Test(arguments: 0..<8) func mutationsOfAValidFile(seed: Int) {
@@ -73,7 +78,7 @@ struct FuzzTests {
         for _ in 0..<Self.rounds {
             let bytes = Self.mutate(Array(fullFile.utf8), &random)
             Self.check(bytes)
-            let found = Self.unplaced(bytes)
+            let found = Self.misplaced(bytes)
             #expect(found.isEmpty, "\(found) in \(String(decoding: bytes, as: UTF8.self))")
         }
     }
@@ -85,7 +90,21 @@ struct FuzzTests {
             Self.check((0..<length).map { _ in UInt8.random(in: 0...255, using: &random) })
             let text = (0..<20).flatMap { _ in Self.fragments.randomElement(using: &random) ?? [] }
             Self.check(text)
-            #expect(Self.unplaced(text).isEmpty, "\(String(decoding: text, as: UTF8.self))")
+            #expect(Self.misplaced(text).isEmpty, "\(String(decoding: text, as: UTF8.self))")
         }
+    }
+
+    private static let repeated: [(start: String, repeated: String)] = [
+        ("", "k# = 1\n"), ("", "[t#]\n"), ("", "[[t]]\n"), ("a = [", "1,"), ("a = {b = 1", ",c# = 1"), ("", "["),
+        ("a = ", "["), ("a = [\n", "[\n"), ("a = ", "{a = "), ("a = [x\n", "\"\n"), ("a = \"\"\"", "\\\n"),
+    ]
+
+    /// Most take a second, and would take an hour if the time grew with the square of the length.
+    @Test("A megabyte is read in time", .timeLimit(.minutes(10)), arguments: repeated)
+    func largeDocuments(start: String, repeated: String) {
+        let parts = repeated.split(separator: "#", omittingEmptySubsequences: false)
+        var text = start
+        while text.utf8.count < TOMLDocument.largest - 20 { text += parts.joined(separator: "\(text.utf8.count)") }
+        #expect(TOMLDocument(Array(text.utf8)).errors.count < 2)
     }
 }
