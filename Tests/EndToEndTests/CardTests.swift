@@ -11,7 +11,7 @@ enum FATCard {
     static let python: String? = (["/usr/bin/python3", "/usr/local/bin/python3"] as [String]).first { path in
         access(path, X_OK) == 0
     }
-    static let canServe = TroubleEndToEnd.canHang && python != nil
+    static let canServe = EndToEnd.canHang && python != nil
     static let withoutServing: Comment = "skipped: needs root, /dev/fuse and python3"
     static let canHaveDisk = canServe && access("/dev/loop-control", W_OK) == 0 && access("/sbin/losetup", X_OK) == 0
     static let withoutDisk: Comment = "skipped: needs root, /dev/fuse, python3, loop devices and losetup"

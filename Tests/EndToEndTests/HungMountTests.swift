@@ -4,7 +4,7 @@ import Inbox
 import TestSupport
 import Testing
 
-extension TroubleEndToEnd {
+extension EndToEnd {
     /// Whether a file system can be mounted whose server never answers.
     static let canHang = canMount && access("/dev/fuse", R_OK | W_OK) == 0
     static let withoutFUSE: Comment = "skipped: needs root and /dev/fuse"
