@@ -17,7 +17,7 @@ package struct Examination: Sendable {
     /// any order, and close the file in between; a structure that can be walked past them shows nothing then. Known once
     /// the file was read through.
     package private(set) var hasEmptyBlocks: Bool
-    /// Whether nothing dates it but the time of its file. Set by the caller, who knows which dates count.
+    /// Whether its only usable date is the file's modification time. Set by the caller, which knows which dates count.
     package var isDatedByFile = false
     /// The first part of its pixels that cannot have been written yet: zeros where the format has none.
     package private(set) var unwritten: Range<UInt64>?

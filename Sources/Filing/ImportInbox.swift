@@ -107,8 +107,9 @@ package final class ImportInbox: Sendable {
         try file.setModeOrLess(isDirectory ? directoryMode : 0o600 | (status.mode & 0o066))
     }
 
-    /// From a sticky directory that is not its own the daemon could take nothing; its group can, and others cannot. A
-    /// directory has it, less the umask, from the beginning: the daemon sees it at once, and would tell that it cannot read it.
+    /// The inbox's own, without the sticky bit, in whose directories the daemon could remove nothing of another user's, and
+    /// then without write permission for others. A directory is created with it, less the umask: the daemon sees it at once,
+    /// and reports one that it cannot read.
     var directoryMode: UInt32 { (status.mode & 0o1000 != 0 ? status.mode & ~0o1002 : status.mode) | 0o700 }
 
     /// The directory `path` below the inbox, made with what is missing on the way.

@@ -166,8 +166,9 @@ extension Settings {
         key(
             .inbox, "quiet", .span(least: .seconds(0), most: .seconds(86_400)), fallback: .text("5s"),
             example: "\"5s\"",
-            "How long a file must rest before it is taken. Used only where a writer cannot be seen, or the file's end; "
-                + "longer, up to 2m, where this inbox's writers were seen to pause for longer."),
+            "How long a file must stay unchanged before it is filed. Used only where a writer cannot be seen, or the "
+                + "file's end, or where its only date is the file's time, which FTP clients set after the upload; longer, up "
+                + "to 2m, where this inbox's writers were seen to pause for longer."),
         key(
             .inbox, "patience", .span(least: .seconds(0), most: .seconds(30 * 86_400)), fallback: .text("10m"),
             example: "\"10m\"",

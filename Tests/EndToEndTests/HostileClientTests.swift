@@ -48,12 +48,11 @@ extension EndToEnd {
             #expect(try await house.ask("resume", "card").status == 0)
             for client in slow { close(client) }
             slow = []
-            var after = try await house.state(of: daemon)
-            while after.monitors.contains(where: { $0.kind == "ConnectionMonitor" }) {
-                after = try await house.state(of: daemon)
+            _ = try await house.state(of: daemon) { state in
+                !state.monitors.contains { $0.kind == "ConnectionMonitor" }
             }
             // Descriptors are counted before monitors are listed: those of the last ones were still there.
-            after = try await house.state(of: daemon)
+            let after = try await house.state(of: daemon)
             #expect(after.monitors.count == before.monitors.count)
             #expect(after.program.descriptors <= before.program.descriptors)
             try await daemon.stop()
@@ -132,8 +131,7 @@ extension EndToEnd {
                 _ = Glibc.send(gone.raw, state, state.count, Int32(MSG_NOSIGNAL))
             }
             // All those requests may be in work just now (EX_TEMPFAIL).
-            var answer = try house.exchange(Self.hello)
-            while answer?.status == 75 { answer = try house.exchange(Self.hello) }
+            let answer = try await poll({ try house.exchange(Self.hello) }, until: { $0?.status != 75 })
             #expect(answer?.status == 0)
             #expect(try Self.peakMemory(of: daemon) - before < 20 << 20)
             try runProgram(["/usr/bin/find", house.inbox, "-name", "*.jpg", "-delete"])

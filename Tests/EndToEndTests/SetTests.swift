@@ -25,8 +25,7 @@ extension EndToEnd {
             let raw = try SlowWriter("\(house.inbox)/DSC_0001.NEF")
             try raw.write(try Photos.named("mosaic.nef").prefix(100))
             try house.drop(try Photos.unique(1), as: "DSC_0001.JPG")
-            var state = try await house.state(of: daemon)
-            while state.inHand.first?.stage != "gathering" { state = try await house.state(of: daemon) }
+            var state = try await house.state(of: daemon) { $0.inHand.first?.stage == "gathering" }
             #expect(state.inHand.first?.what == "waits for DSC_0001.NEF, which lies beside it")
             #expect(house.files(in: house.library).isEmpty)
             try raw.write(try Photos.named("mosaic.nef").dropFirst(100))
@@ -86,6 +85,18 @@ extension EndToEnd {
             expectLibrary(house, ["IMG_1.JPG", "IMG_1.xmp"])
             let counts = try #require(try await house.state(of: daemon).inboxes.first?.counts)
             #expect(counts.filed == 2 && counts.balances)
+            try await daemon.stop()
+        }
+
+        @Test("A sidecar waits for its photo while that one, which has no date of its own, waits for its file's time")
+        func undatedPhoto() async throws {
+            let house = try House()
+            let daemon = try await house.start("--quiet", "2s", "--set", "sets.wait=0s")
+            try house.drop(try Photos.named("plain.png"), as: "scan.png")
+            try house.drop(Self.xmp, as: "scan.xmp")
+            try await daemon.lines(holding: ["filed inbox/scan.png", "filed inbox/scan.xmp"])
+            #expect(daemon.count(of: "filed as one with") == 2, "\(daemon.lines)")
+            #expect(daemon.count(of: "without its photo") == 0, "\(daemon.lines)")
             try await daemon.stop()
         }
 

@@ -23,9 +23,8 @@ extension EndToEnd {
             try house.drop(try Photos.unique(1), as: "b.jpg")
             try await daemon.line(holding: "duplicate inbox/b.jpg")
 
-            var state = try await house.state(of: daemon)
             // Nobody waits for the look at the library's free space.
-            while state.libraryFreeBytes == nil { state = try await house.state(of: daemon) }
+            let state = try await house.state(of: daemon) { $0.libraryFreeBytes != nil }
             let inbox = try #require(state.inboxes.first)
             #expect(inbox.counts.balances)
             #expect(inbox.counts.seen == 4 && inbox.counts.filed == 1 && inbox.counts.duplicate == 1)

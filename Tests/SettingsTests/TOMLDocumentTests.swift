@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import Settings
@@ -169,5 +170,24 @@ struct TOMLDocumentTests {
         #expect(!TOMLDocument(Array(inline.utf8)).errors.isEmpty)
         let balanced = "a = " + String(repeating: "[", count: 250) + String(repeating: "]", count: 250)
         #expect(!mistakes(balanced).isEmpty)
+    }
+
+    @Test("Reading texts again and again, others each time, costs no memory")
+    func textsThatAreReadAgain() async {
+        await #expect(processExitsWith: .success) {
+            func mostKilobytes() -> Int {
+                var usage = rusage()
+                getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+                return usage.ru_maxrss
+            }
+            func entries(_ number: Int) -> Int {
+                let timer = "[[timer]]\nname = \"n\(number)\"\nevery = \"1h\"\naction = \"dump\"\n"
+                return TOMLDocument(Array(String(repeating: timer, count: 20).utf8)).entries.count
+            }
+            for number in 0..<50 where entries(number) != 1 { exit(1) }
+            let before = mostKilobytes()
+            for number in 0..<1_000 where entries(number) != 1 { exit(1) }
+            exit(mostKilobytes() - before < 1_000 ? 0 : 1)
+        }
     }
 }

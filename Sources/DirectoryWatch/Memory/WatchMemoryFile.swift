@@ -59,7 +59,7 @@ public struct WatchMemoryFile: Hashable, Sendable {
         do throws(SystemCallError) { try write(memory.encoded()) } catch { throw WatchMemoryError(.system(error)) }
     }
 
-    /// Throws where ``write(_:)`` could not even begin: makes the file that it would, beside this one, and removes it.
+    /// Checks that the directory takes the temporary file that a save begins with: creates it and removes it.
     public func tryWriting() throws(WatchMemoryError) {
         do throws(SystemCallError) {
             let directory = try directory()

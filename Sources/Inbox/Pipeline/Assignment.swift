@@ -31,6 +31,7 @@ struct ReadyMember: Sendable {
     let arrival: Arrival
     let source: SourceFile
     let report: PhotoReport
+    let date: CaptureDateDecision
     let proof: String
     let quiet: QuietCheck
     /// Of its bytes, where proving it has read them.
@@ -39,12 +40,13 @@ struct ReadyMember: Sendable {
     let role: SetRole
 
     init(
-        _ arrival: Arrival, _ source: SourceFile, _ report: PhotoReport, _ sidecar: SidecarKind?, proof: String,
-        quiet: QuietCheck, hash: ContentHash?
+        _ arrival: Arrival, _ source: SourceFile, _ report: PhotoReport, _ sidecar: SidecarKind?,
+        date: CaptureDateDecision, proof: String, quiet: QuietCheck, hash: ContentHash?
     ) {
         self.arrival = arrival
         self.source = source
         self.report = report
+        self.date = date
         self.proof = proof
         self.quiet = quiet
         self.hash = hash

@@ -88,8 +88,8 @@ extension InboxWorker {
         quiet.observe(source.identity, at: now)
         work.willEnter(.openSource)
         var examination = try Examination(of: source, probe: probe, sidecar: sidecar)
-        let date = sidecar == nil ? self.date(of: source, examination.report).chosen : nil
-        examination.isDatedByFile = date?.provenance == .fileModified
+        let date = date(of: source, examination.report)
+        examination.isDatedByFile = sidecar == nil && date.chosen?.provenance == .fileModified
         let windows = spec.quiet.adapted(to: pace)
         var proof = examination.decide(quiet, windows: windows, at: now)
         var content: SourceContent?
@@ -104,7 +104,8 @@ extension InboxWorker {
         switch proof {
         case .complete(let evidence):
             let member = ReadyMember(
-                arrival, source, examination.report, sidecar, proof: evidence, quiet: quiet, hash: content?.hash)
+                arrival, source, examination.report, sidecar, date: date, proof: evidence, quiet: quiet,
+                hash: content?.hash)
             return .ready(member, hasSet: standing.hasSet)
         case .wait(let reason, let wait):
             conclusion = Conclusion(.settle(reason: reason, seconds: wait / .seconds(1)))

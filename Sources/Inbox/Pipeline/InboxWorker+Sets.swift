@@ -8,9 +8,10 @@ import PhotoModel
 struct HashedMember: Sendable {
     let member: ReadyMember
     let hash: ContentHash
-    let date: CaptureDateDecision
     /// The photo with the same bytes whose library copy is missing or damaged.
     var replacing: KnownPhoto?
+
+    var date: CaptureDateDecision { member.date }
 }
 
 /// With whom what is proven is filed, and beside what.
@@ -25,7 +26,7 @@ extension InboxWorker {
         let library = try root(places.library)
         for member in members {
             let hash = try member.hash ?? member.source.hash(work)
-            var hashed = HashedMember(member: member, hash: hash, date: date(of: member.source, member.report))
+            var hashed = HashedMember(member: member, hash: hash)
             if !member.role.isSidecar {
                 if new.contains(where: { !$0.member.role.isSidecar && $0.hash == hash }) {
                     done[member.key] = later(member, "another of its set has the same bytes and is being filed")

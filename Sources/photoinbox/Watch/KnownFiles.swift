@@ -22,8 +22,8 @@ final class KnownFiles: Sendable {
     /// How long what was told may be told again after a SIGKILL or a power cut.
     private static let delay = Duration.seconds(60)
 
-    /// Reads the file; a damaged one counts as "everything has changed". Throws where it could not be written, too: that
-    /// would be told at the end otherwise, when what was told is lost.
+    /// Reads the file; a damaged one counts as "everything has changed". Throws if it cannot be written either: that would
+    /// be reported only at the end otherwise, when nothing could be kept any more.
     ///
     /// - Parameter roots: What is watched; the identifiers of the roots are their places here.
     init(at path: BytePath, roots: [BytePath]) throws(CommandFailure) {
