@@ -221,6 +221,7 @@ extension EndToEnd {
             #expect(text.contains("media/EOS: importing into inbox, ") && text.contains(" of 60 files, "), "\(text)")
             try await inside(daemon, house, "umount -l media/EOS")
             try await daemon.line(holding: "the mount table has changed")
+            _ = try await house.state(of: daemon) { $0.cards?.first.map { $0.mounted == nil } ?? false }
             try write(Data(), to: house.path("release"))
             try await daemon.lines(holding: ["not imported entirely: taken out in the middle", "PI-211"])
             let card = try #require(try await house.state(of: daemon).cards?.first)

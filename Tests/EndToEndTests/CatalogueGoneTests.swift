@@ -28,8 +28,8 @@ extension TroubleEndToEnd {
             remove(house)
             if isReplaced { try write(Data("somebody's".utf8), to: house.path("st/catalogue.sqlite")) }
             try house.drop(try Photos.unique(1), as: "a.jpg")
-            try await daemon.lines(holding: ["PI-505 ", "is written to", "PI-505 is over"])
-            try await daemon.line(holding: "filed inbox/a.jpg", within: 120)
+            try await daemon.lines(
+                holding: ["PI-505 ", "is written to", "PI-505 is over", "filed inbox/a.jpg"], within: 120)
             #expect(try await house.state(of: daemon).problems.isEmpty)
             #expect(try photos(of: house) == 2)
             let found = house.files(in: house.path("st")).filter { $0.key.contains(".found-") }

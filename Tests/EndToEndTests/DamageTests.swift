@@ -89,7 +89,7 @@ extension EndToEnd {
             #expect(try await house.ask("verify", "--library", house.path("old")).status == 0)
             #expect(try await house.state(of: daemon).libraryVerified == nil)
             #expect(try await house.ask("verify").status == 0)
-            #expect(try await house.state(of: daemon).libraryVerified?.whole != nil)
+            _ = try await house.state(of: daemon) { $0.libraryVerified?.whole != nil }
             try await daemon.stop()
         }
 
@@ -123,8 +123,8 @@ extension EndToEnd {
             for ending in ["-wal", "-shm"] { unlink(house.path("st/catalogue.sqlite\(ending)")) }
             try Data(repeating: 7, count: 10_000).write(to: URL(filePath: house.path("st/catalogue.sqlite")))
             try house.drop(try Photos.unique(2), as: "again.jpg")
-            let daemon = try await house.start(telling: ["the catalogue is made anew: 4 photos"])
-            try await daemon.line(holding: "duplicate inbox/again.jpg")
+            let daemon = try await house.start(
+                telling: ["the catalogue is made anew: 4 photos", "duplicate inbox/again.jpg"])
             #expect(house.files(in: house.library).count == 4)
             let state = try await house.state(of: daemon)
             #expect(state.problems.isEmpty)

@@ -101,8 +101,7 @@ extension EndToEnd {
             defer { kill(server, SIGKILL) }
             #expect(daemon.count(of: "does not answer (no answer for 15 s)") == 1)
             try house.drop(try Photos.unique(1), as: "a.jpg")
-            try await daemon.line(holding: "filed other/a.jpg")
-            try await daemon.line(holding: "PI-206", "card has not answered", within: 60)
+            try await daemon.lines(holding: ["filed other/a.jpg", "card has not answered"])
 
             kill(server, SIGKILL)
             try await daemon.line(holding: "inbox card went away", within: 60)

@@ -91,7 +91,7 @@ extension EndToEnd {
         @Test("A JPEG that is cut short is deferred, then set aside with the reason beside it")
         func truncated() async throws {
             let house = try House()
-            let daemon = try await house.start("--patience", "1s")
+            let daemon = try await house.start("--patience", "5s")
             let photo = try Photos.named("rocket.jpg")
             try house.drop(photo.prefix(photo.count / 2), as: "cut.jpg")
             try await daemon.line(holding: "deferred inbox/cut.jpg", "cut short")

@@ -135,9 +135,11 @@ extension EndToEnd {
             try await daemon.line(holding: "filed inbox/4.jpg")
             for number in 5..<8 {
                 try house.drop(try Photos.unique(number), as: "\(number).jpg")
-                try await daemon.lines(holding: ["filed inbox/\(number).jpg", "\(number).jpg made"])
+                try await daemon.line(holding: "filed inbox/\(number).jpg")
             }
-            try await daemon.line(holding: "4.jpg: no answer within 5.0 seconds")
+            // On a busy machine it is given up before the others are made.
+            try await daemon.lines(
+                holding: (5..<8).map { "\($0).jpg made" } + ["4.jpg: no answer within 5.0 seconds"])
             told = try #require(try await house.state(of: daemon).pictures)
             #expect(told.made == 7 && told.failed == 1 && told.decodersLost == 1)
             try await daemon.stop()

@@ -150,8 +150,8 @@ extension LinkDesk {
         for (number, end) in ends where left.indices.contains(number) { lines += progress.note(left[number], end) }
         self.progress[item.operation] = progress
         write(lines, item)
-        log.debug("links \(item.key): \(progress.ends.count) of \(progress.total) have ended")
         board.change(item.operation) { ($0.arrived, $0.failed) = (progress.arrived, progress.failed) }
+        log.debug("links \(item.key): \(progress.ends.count) of \(progress.total) have ended")
     }
 
     /// Nobody who fetches outlives what is left of it.

@@ -123,7 +123,9 @@ package final class LibraryGuard: Sendable {
             census.unrecorded = try LibraryTree(path).firstPhoto { photo in
                 try isRecorded(photo, in: path)
             } hasRecord: { hash in
-                try catalogue.photo(withHash: hash.bytes) != nil
+                // One that is being filed has its name before it is recorded; asked for first, it is found in either state.
+                try catalogue.pendingIntents().contains { $0.photo.sha256 == hash.bytes }
+                    || catalogue.photo(withHash: hash.bytes) != nil
             }
         }
         // Whoever files a photo into it makes that no better.
