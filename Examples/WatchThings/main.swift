@@ -13,43 +13,39 @@ ProcessSignals.block([.int, .term])
     fflush(nil)
 }
 
-/// A monitor may be released only after its invalidation, so where one cannot be set up the program ends at once.
-func orExit<Value>(_ make: () throws -> Value) -> Value {
-    do { return try make() } catch {
-        say("watch-things: \(error)")
-        exit(1)
-    }
-}
-
 let arguments = CommandLine.arguments.dropFirst().map { BytePath($0) }
 guard arguments.count >= 2 else {
     say("usage: watch-things DIRECTORY PROGRAM [ARGUMENT…]")
     exit(64)
 }
-// One serial queue: all handlers run on it, so they need no locks among each other.
-let queue = MonitorQueue(label: "org.example.watch-things")
-let directory = orExit { try DirectoryMonitor(label: "directory", queue: queue) }
-_ = orExit { try directory.watches.addWatch(arguments[0], [.closedAfterWriting, .movedTo, .onlyDirectory]) }
-let signals = orExit { try SignalMonitor([.int, .term], label: "signals", queue: queue) }
-let child = orExit {
+do {
+    // One serial queue: all handlers run on it, so they need no locks among each other.
+    let queue = MonitorQueue(label: "org.example.watch-things")
+    let directory = try DirectoryMonitor(label: "directory", queue: queue)
+    _ = try directory.watches.addWatch(arguments[0], [.closedAfterWriting, .movedTo, .onlyDirectory])
+    let signals = try SignalMonitor([.int, .term], label: "signals", queue: queue)
     let program = try ChildProcess.spawn(arguments[1], Array(arguments.dropFirst(2)), output: .inherited)
-    return try ChildProcessMonitor(program, label: "program", queue: queue)
-}
-
-// A monitor is touched on its queue only: set up there, then activated, once.
-queue.async {
-    directory.setEventHandler { events in
-        events.forEach { say($0.mask.contains(.queueOverflow) ? "some were missed" : "finished \($0.copiedName)") }
+    let child = try ChildProcessMonitor(program, label: "program", queue: queue)
+    // A monitor is used on its queue only: set up there, then activated, once. An active one is kept until it was
+    // invalidated; here the child's handler holds all three, and is released at the end.
+    queue.async {
+        directory.setEventHandler { events in
+            events.forEach { say($0.mask.contains(.queueOverflow) ? "some were missed" : "finished \($0.copiedName)") }
+        }
+        signals.setEventHandler { event in
+            say("\(event.signal) from process \(event.sender)")
+            try child.send(signal: event.signal.rawValue)
+        }
+        child.setEventHandler { end in
+            say("program \(end)")
+            // One after the other; each completion runs when the kernel has let go.
+            directory.invalidate { signals.invalidate { child.invalidate { exit(end.isSuccess ? 0 : 1) } } }
+        }
+        directory.activate { signals.activate { child.activate { say("watching") } } }
     }
-    signals.setEventHandler { event in
-        say("\(event.signal) from process \(event.sender)")
-        try child.send(signal: event.signal.rawValue)
-    }
-    child.setEventHandler { end in
-        say("program \(end)")
-        // One after the other; each completion runs when the kernel has let go.
-        directory.invalidate { signals.invalidate { child.invalidate { exit(end.isSuccess ? 0 : 1) } } }
-    }
-    directory.activate { signals.activate { child.activate { say("watching") } } }
+} catch {
+    // Those that were set up are released, and end by that.
+    say("watch-things: \(error)")
+    exit(1)
 }
 ProcessSignals.parkMainThread()

@@ -10,8 +10,8 @@ import SystemPackage
 /// found by comparing the tree with what is known, which yields exactly the differences. Symbolic links are not followed.
 ///
 /// Every call is made on `queue`, except ``snapshot()``. File work is done on the roots' queues, of which a hung one
-/// holds up neither `queue` nor the others. It stands on two monitors and has their lifecycle: set up, activated once,
-/// invalidated once, and only then released.
+/// holds up neither `queue` nor the others. It stands on monitors and has their lifecycle: set up, activated once,
+/// invalidated once; released in any of these states but active.
 public final class DirectoryWatch: Sendable {
     private let engine: WatchEngine
     /// Nil where there was no inotify instance for it: everything is polled then.
@@ -51,10 +51,6 @@ public final class DirectoryWatch: Sendable {
         } catch  where error.code == .tooManyOpenFiles && error.call == "inotify_init1" {
             noInstance = error
             monitor = nil
-        } catch {
-            // A monitor, once made, may go only when its invalidation has finished.
-            if let timer { queue.async { timer.invalidate { withExtendedLifetime(timer) {} } } }
-            throw error
         }
         self.timer = timer
         self.queue = queue
@@ -81,7 +77,7 @@ public final class DirectoryWatch: Sendable {
 
     /// Sets what is called with the notices of each turn, in order, on the queue. In set up only.
     public func setHandler(_ handler: @escaping @Sendable ([WatchNotice]) -> Void) {
-        monitor?.core.checkConfigurable(file: #fileID, line: #line)
+        monitor?.handle.checkConfigurable(file: #fileID, line: #line)
         engine.setHandler(handler)
     }
 

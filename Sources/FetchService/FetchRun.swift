@@ -40,11 +40,7 @@ final class FetchRun: Sendable {
         self.queue = queue
         self.report = report
         clock = try TimerMonitor(.never, label: "tries", queue: queue)
-        do { engine = try TransferEngine(queue: queue) } catch {
-            let clock = self.clock
-            queue.async { clock.invalidate { withExtendedLifetime(clock) {} } }
-            throw error
-        }
+        engine = try TransferEngine(queue: queue)
         state = QueueBound(
             State(batch: FetchBatch(count: addresses.count, limits: limits.bounded)), queue: queue)
     }

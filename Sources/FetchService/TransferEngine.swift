@@ -36,30 +36,13 @@ final class TransferEngine: Sendable {
         do {
             // libdispatch watches a duplicate, through another epoll: see docs/decisions/0004.
             sockets = try DescriptorMonitor(borrowing: raw, for: .read, label: "transfers", queue: queue)
-        } catch {
-            ctransfers_free(all)
-            throw error
-        }
-        do {
             clock = try TimerMonitor(.never, label: "transfers", queue: queue)
-        } catch {
-            Self.abandon(sockets)
-            ctransfers_free(all)
-            throw error
-        }
-        do {
             watch = try TimerMonitor(.every(.milliseconds(500)), label: "stalls", queue: queue)
         } catch {
-            Self.abandon(sockets)
-            Self.abandon(clock)
             ctransfers_free(all)
             throw error
         }
         contents = QueueBound(Contents(all: all), queue: queue)
-    }
-
-    private static func abandon(_ monitor: some Monitor) {
-        monitor.queue.async { monitor.invalidate { withExtendedLifetime(monitor) {} } }
     }
 
     /// Starts to serve. On the queue.

@@ -115,15 +115,10 @@ func claimTwice() -> Never {
         queue.async {
             first.activate()
             first.invalidate {
-                // Held until here, as the rule has it.
-                withExtendedLifetime(first) {}
                 do {
                     let second = try SignalMonitor([.usr1, .usr2], label: "second", queue: queue)
                     say("second has both")
-                    second.invalidate {
-                        withExtendedLifetime((first, second)) {}
-                        exit(0)
-                    }
+                    second.invalidate { exit(0) }
                 } catch {
                     fail(error)
                 }

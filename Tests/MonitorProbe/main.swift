@@ -8,6 +8,7 @@ switch CommandLine.arguments.dropFirst().first {
 case "signals": reportSignals()
 case "own-signal": signalItself()
 case "churn": churn(CommandLine.arguments.dropFirst(2).first ?? "")
+case "release": release(CommandLine.arguments.dropFirst(2).first ?? "")
 case "block-too-late": blockTooLate()
 case "dispatch-main": leaveMainThreadOpen()
 case "owners": claimTwice()

@@ -171,7 +171,7 @@ struct ConnectionMonitorTests {
     @Test("After its invalidation nothing is sent, and the other side sees the end")
     func afterInvalidation() async throws {
         let (monitor, other) = try pair()
-        let observed = await Observed(monitor)
+        _ = await Observed(monitor)
         await queue.run { done in
             monitor.invalidate { done(()) }
             #expect(monitor.send([1]) == .refused)
@@ -180,6 +180,5 @@ struct ConnectionMonitorTests {
         #expect(monitor.describe().state == .invalidated)
         #expect(try receiveAll(from: other).isEmpty)
         close(other)
-        withExtendedLifetime(observed.monitor) {}
     }
 }

@@ -4,6 +4,20 @@ import Testing
 
 @testable import SystemMonitor
 
+/// A monitor without a kernel source, whose events the test brings.
+final class OwnerMonitor: Monitor {
+    var handle: MonitorHandle<Int> { core.handle }
+    let core: MonitorCore<Int>
+
+    init(
+        _ label: String = "owner", queue: MonitorQueue, onEnd: (@Sendable () -> Void)? = nil,
+        file: StaticString = #fileID, line: UInt = #line
+    ) {
+        core = MonitorCore(
+            kind: "OwnerMonitor", label: label, queue: queue, onEnd: onEnd, file: file, line: line)
+    }
+}
+
 /// The events of a monitor, one after the other, for a test.
 struct Observed<M: Monitor>: ~Copyable {
     let monitor: M

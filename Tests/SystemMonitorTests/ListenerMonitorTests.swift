@@ -190,14 +190,11 @@ struct ListenerMonitorTests {
         await observed.end()
     }
 
-    @Test func releasedWithoutInvalidationTraps() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let scratch = try ScratchDirectory()
-            let queue = MonitorQueue(label: "test.rules")
-            let path = BytePath(scratch.appending("control"))
-            _ = try ListenerMonitor(owning: try listen(at: path, mode: 0o600), label: "card", queue: queue)
-        }
-        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(text.contains("monitor ListenerMonitor \"card\" (queue test.rules) is set up; rule: "))
+    @Test func aReleasedListenerEndsItsConnections() throws {
+        let listener = try listener()
+        let client = try connect(to: path("control"), patience: .seconds(5))
+        _ = consume listener
+        var end = pollfd(fd: client.raw, events: 0, revents: 0)
+        #expect(poll(&end, 1, Int32(60_000 * slowness)) == 1 && end.revents & Int16(POLLHUP) != 0)
     }
 }

@@ -85,7 +85,7 @@ struct MonitorTests {
         await count.invalidated()
         await timer.invalidated()
         #expect(timer.describe().state == .invalidated)
-        #expect(queue.sync { timer.core.withDescriptor { $0 } } == nil)
+        #expect(queue.sync { timer.handle.engine.descriptor(file: #fileID, line: #line) } == nil)
     }
 
     @Test("Invalidated in its own handler, in the middle of a batch: the rest is dropped and counted")
@@ -312,10 +312,4 @@ struct MonitorTests {
         #expect(description.handlerRunningSince == nil)
         await owner.invalidated()
     }
-}
-
-/// A monitor without a kernel source.
-private final class OwnerMonitor: Monitor {
-    let core: MonitorCore<Int>
-    init(queue: MonitorQueue) { core = MonitorCore(kind: "OwnerMonitor", label: "owner", queue: queue) }
 }

@@ -60,11 +60,7 @@ struct PressureMonitorTests {
         let group = try ControlGroup()
         let monitor = try PressureMonitor(
             .cpu, threshold: .milliseconds(20), at: group.pressure, label: "cpu", queue: queue)
-        let burners: Burners
-        do { burners = try Burners(in: group) } catch {
-            queue.async { monitor.invalidate { withExtendedLifetime(monitor) {} } }
-            throw error
-        }
+        let burners = try Burners(in: group)
         defer { burners.stop() }
         // Another trigger has fired twice, so the monitor's at least once; then the group has rest.
         let pass: @Sendable () throws -> Void = {
@@ -75,12 +71,7 @@ struct PressureMonitorTests {
             // What was waited lately may make it fire once more. Two windows of silence, and none is left.
             while try Self.fires(witness, within: 4) {}
         }
-        if moment == .beforeActivation {
-            do { try await aside(pass) } catch {
-                queue.async { monitor.invalidate { withExtendedLifetime(monitor) {} } }
-                throw error
-            }
-        }
+        if moment == .beforeActivation { try await aside(pass) }
         let isFirst = Locked(true)
         var observed = await Observed(monitor) { _, _ in
             let first = isFirst.withLock { first in

@@ -3,7 +3,7 @@ import Glibc
 import LinuxKernel
 import SystemPackage
 
-/// The probe program, running. It ends by itself after two minutes.
+/// The probe program, running. It ends by itself after twenty minutes.
 final class Probe: Sendable {
     let pid: Int32
     private let output: Int32

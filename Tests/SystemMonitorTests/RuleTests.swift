@@ -1,3 +1,5 @@
+import Dispatch
+import Glibc
 import Testing
 
 @testable import SystemMonitor
@@ -15,7 +17,7 @@ private func text(_ result: ExitTest.Result?) -> String {
 @Suite("Each broken rule traps, after saying which monitor, state, rule and place")
 struct RuleTests {
     private static func message(_ state: String, _ rule: LifecycleRule) -> String {
-        "photo-inbox: monitor CounterMonitor \"card\" (queue test.rules) is \(state); rule: \(rule.rawValue); "
+        "monitor CounterMonitor \"card\" (queue test.rules) is \(state); rule: \(rule.rawValue); "
     }
 
     @Test func activatingTwice() async {
@@ -79,6 +81,34 @@ struct RuleTests {
         }
         let expected = "queue test.rules; rule: \(LifecycleRule.noSyncOnOwnQueue.rawValue); called at Test/Here.swift:3"
         #expect(text(result).contains(expected))
+    }
+
+    @Test("Waiting for a queue that waits, over other queues, for the caller")
+    func waitingInACircle() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let (outer, middle, inner) = (
+                MonitorQueue(label: "test.rules"), MonitorQueue(label: "test.2"), MonitorQueue(label: "test.3")
+            )
+            // What is over does not count.
+            outer.sync { middle.sync {} }
+            middle.sync { outer.sync {} }
+            tell("so far it is right")
+            outer.async {
+                middle.sync { inner.sync { outer.sync(file: "Test/Here.swift", line: 4) {} } }
+            }
+            outer.sync {}
+        }
+        let expected = "queue test.rules; rule: \(LifecycleRule.noSyncOnOwnQueue.rawValue); called at Test/Here.swift:4"
+        #expect(text(result).contains("so far it is right"))
+        #expect(text(result).contains(expected))
+    }
+
+    @Test("The same with Dispatch's own sync in between traps, without a message")
+    func waitingInACircleOverDispatch() async {
+        await #expect(processExitsWith: .failure) {
+            let (outer, inner) = (MonitorQueue(label: "test.rules"), DispatchQueue(label: "test.plain"))
+            outer.sync { inner.sync { outer.sync { exit(0) } } }
+        }
     }
 
     @Test func touchingABoundValueOffItsQueue() async {
@@ -159,31 +189,34 @@ struct RuleTests {
     }
 
     enum Stage: String, Codable, CaseIterable {
-        case setUp = "set up"
-        case active, suspended, invalidating
+        case active, suspended, disabled
+        case rateLimited = "rate limited"
     }
 
-    @Test("Releasing it before its invalidation has finished", arguments: Stage.allCases)
-    func releasing(stage: Stage) async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [stage] in
+    @Test("Releasing it while it is active, on its queue and elsewhere", arguments: Stage.allCases, [false, true])
+    func releasing(stage: Stage, isOnQueue: Bool) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            [stage, isOnQueue] in
             let queue = MonitorQueue(label: "test.rules")
+            var monitor: OwnerMonitor? = OwnerMonitor("card", queue: queue, file: "Test/Setup.swift", line: 7)
             queue.sync {
-                let monitor = CounterMonitor(.add, label: "card", queue: queue, file: "Test/Setup.swift", line: 7)
+                monitor?.setEventHandler { _ in if stage == .disabled { throw LifecycleRule.activatedOnce } }
+                monitor?.setRateLimit(interval: .seconds(3600), burst: 1)
+                monitor?.activate()
                 switch stage {
-                case .setUp: break
-                case .active: monitor.activate()
-                case .suspended:
-                    monitor.activate()
-                    monitor.suspend()
-                case .invalidating:
-                    monitor.activate()
-                    monitor.invalidate()
+                case .active: break
+                case .suspended: monitor?.suspend()
+                case .disabled, .rateLimited: for number in 0..<2 { monitor?.core.deliver(number) }
                 }
+                if isOnQueue { monitor = nil }
             }
+            monitor = nil
         }
         #expect(
             text(result).contains(
-                Self.message(stage.rawValue, .releasedAfterInvalidation) + "set up at Test/Setup.swift:7\n"))
+                "monitor OwnerMonitor \"card\" (queue test.rules) is \(stage.rawValue); rule: "
+                    + "\(LifecycleRule.invalidatedBeforeRelease.rawValue); set up at Test/Setup.swift:7; keep a reference"
+                    + " to it, and call invalidate() on its queue"))
     }
 
     @Test func aSinkIsToldToo() async {

@@ -87,6 +87,7 @@ struct WatcherTests {
 
 /// Text that a descriptor gives, and nil at its end.
 private final class ReaderMonitor: Monitor {
+    var handle: MonitorHandle<String?> { core.handle }
     let core: MonitorCore<String?>
 
     init(_ descriptor: consuming OwnedDescriptor, queue: MonitorQueue) throws {

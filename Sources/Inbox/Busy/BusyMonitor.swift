@@ -16,7 +16,8 @@ package final class BusyMonitor: Monitor {
         var generation = 0
     }
 
-    package let core: MonitorCore<Activity>
+    package var handle: MonitorHandle<Activity> { core.handle }
+    private let core: MonitorCore<Activity>
     private let state: QueueBound<State>
     private let delay: Duration
 

@@ -59,12 +59,7 @@ final class ControlServer: Sendable {
         isStopped = QueueBound(false, queue: queue)
         leaving = QueueBound((0, nil), queue: queue)
         clock = try TimerMonitor(.never, label: "control deadlines", queue: queue)
-        do throws(SystemCallError) {
-            listener = try ListenerMonitor(owning: socket, label: "control", queue: queue)
-        } catch {
-            clock.abandon()
-            throw error
-        }
+        listener = try ListenerMonitor(owning: socket, label: "control", queue: queue)
     }
 
     /// Begins; from any thread.
@@ -174,12 +169,12 @@ final class ControlServer: Sendable {
         for number in book.onQueue({ $0.overdue(at: .now) }) { end(number) }
     }
 
-    /// Closes a connection. Its monitor is held until the kernel has let go.
+    /// Closes a connection.
     private func end(_ number: Int) {
         book.onQueue { $0.closed(number) }
         guard let monitor = monitors.onQueue({ $0.removeValue(forKey: number) }) else { return }
         leaving.onQueue { $0.count += 1 }
-        monitor.invalidate { withExtendedLifetime(monitor) { self.left() } }
+        monitor.invalidate { self.left() }
         // An idle daemon is not woken for nothing.
         if book.onQueue({ $0.all.isEmpty }), !isStopped.onQueue({ $0 }) { clock.reschedule(.never) }
     }

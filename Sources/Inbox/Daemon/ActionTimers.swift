@@ -18,14 +18,7 @@ final class ActionTimers: Sendable {
         _ settings: [TimerSettings], queue: MonitorQueue, act: @escaping @Sendable (Action, String) -> Void
     ) throws {
         self.act = act
-        var made: [Entry] = []
-        do {
-            for timer in settings { made.append(try Self.entry(timer, queue)) }
-        } catch {
-            for entry in made { entry.monitor.abandon() }
-            throw error
-        }
-        entries = made
+        entries = try settings.map { try Self.entry($0, queue) }
     }
 
     private static func entry(_ timer: TimerSettings, _ queue: MonitorQueue) throws -> Entry {
@@ -67,9 +60,6 @@ final class ActionTimers: Sendable {
     func invalidate(completion: @escaping @Sendable () -> Void) {
         for entry in entries { entry.monitor.invalidate(completion: completion) }
     }
-
-    /// Lets go of timers that never were activated; from any thread.
-    func abandon() { for entry in entries { entry.monitor.abandon() } }
 
     /// A time of day is found anew after each ring, since days have 23, 24 or 25 hours.
     private static func setDaily(_ entry: Entry) {

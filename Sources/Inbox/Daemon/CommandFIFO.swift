@@ -51,9 +51,6 @@ final class CommandFIFO: Sendable {
     /// On its queue.
     func invalidate(completion: @escaping @Sendable () -> Void) { monitor.invalidate(completion: completion) }
 
-    /// Lets go of one that never was activated; from any thread.
-    func abandon() { monitor.abandon() }
-
     private func read() {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = monitor.withDescriptor { Glibc.read($0, &buffer, buffer.count) } ?? 0

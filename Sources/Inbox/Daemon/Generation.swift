@@ -65,43 +65,24 @@ final class Generation: Sendable {
                 id: inbox.name, path: inbox.path, queue: MonitorQueue(label: "photo-inbox.scan.\(inbox.name)"),
                 exclude: { path, kind in Self.isExcluded(path, kind, by: inbox) })
         }
-        // If one of these fails, those before it must be let go in good order: a monitor that is merely released traps.
-        var made: [@Sendable () -> Void] = []
-        do {
-            let pipeline = try Pipeline(
-                workers: workers, subsystem: subsystem, book: remains.book, listener: surroundings.listener,
-                isPaused: { [state = surroundings.state] name in
-                    state.problems.mayBeNested || state.pauses.pause(of: name) != nil
-                })
-            made.append { pipeline.abandon() }
-            let watch = try DirectoryWatch(
-                label: "inboxes", queue: watchQueue, roots: roots, memory: remains.memory, tick: nil,
-                policy: ComparePolicy(settings.watch), livenessDirectory: settings.runtime)
-            made.append { [watchQueue] in
-                watchQueue.async { watch.invalidate { withExtendedLifetime(watch) {} } }
-            }
-            let timers = try ActionTimers(settings.timers, queue: surroundings.control, act: surroundings.act)
-            made.append { timers.abandon() }
-            var fifos: [CommandFIFO] = []
-            for descriptor in settings.descriptors {
-                let fifo = try CommandFIFO(descriptor, queue: surroundings.control) { result, line in
-                    switch result {
-                    case .success(let action): surroundings.act(action, "command FIFO \(descriptor.name)")
-                    case .failure(let mistake):
-                        surroundings.complain(
-                            "command FIFO \(descriptor.name): \"\(line)\": \(mistake.message), continuing")
-                    }
+        pipeline = try Pipeline(
+            workers: workers, subsystem: subsystem, book: remains.book, listener: surroundings.listener,
+            isPaused: { [state = surroundings.state] name in
+                state.problems.mayBeNested || state.pauses.pause(of: name) != nil
+            })
+        watch = try DirectoryWatch(
+            label: "inboxes", queue: watchQueue, roots: roots, memory: remains.memory, tick: nil,
+            policy: ComparePolicy(settings.watch), livenessDirectory: settings.runtime)
+        timers = try ActionTimers(settings.timers, queue: surroundings.control, act: surroundings.act)
+        fifos = try settings.descriptors.map { descriptor in
+            try CommandFIFO(descriptor, queue: surroundings.control) { result, line in
+                switch result {
+                case .success(let action): surroundings.act(action, "command FIFO \(descriptor.name)")
+                case .failure(let mistake):
+                    surroundings.complain(
+                        "command FIFO \(descriptor.name): \"\(line)\": \(mistake.message), continuing")
                 }
-                made.append { fifo.abandon() }
-                fifos.append(fifo)
             }
-            self.pipeline = pipeline
-            self.watch = watch
-            self.timers = timers
-            self.fifos = fifos
-        } catch {
-            for abandon in made { abandon() }
-            throw error
         }
         let watchSubsystem = Subsystem(name: "watch", queue: watchQueue, isVital: true)
         let scans = roots.map { root in

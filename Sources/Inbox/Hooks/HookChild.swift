@@ -59,43 +59,32 @@ final class HookChild: HookRun {
         var writers: [Int32] = []
         // The child has copies; while ours are open there is no end.
         defer { for raw in writers { close(raw) } }
-        var made: [@Sendable () -> Void] = []
+        let label = "hook \(order.hook.name)"
+        let streams = try ["output", "errors"].map { name in
+            let ends = try OutputPipe().take()
+            writers.append(ends.writing)
+            return try DescriptorMonitor(
+                owning: OwnedDescriptor(taking: ends.reading), for: .read, label: "\(label), \(name)", queue: queue)
+        }
+        let deadline = try TimerMonitor(
+            .every(order.grace, after: order.hook.deadline.duration), label: label, queue: queue)
+        let process = try ChildProcess.spawn(
+            order.hook.program, order.hook.command.dropFirst().map { BytePath($0) },
+            environment: environment(order.hook.name), input: .descriptor(input.raw),
+            output: .descriptor(writers[0]), error: .descriptor(writers[1]), directory: root.raw)
+        let identifier = process.identifier
+        let child: ChildProcessMonitor
         do {
-            let label = "hook \(order.hook.name)"
-            var streams: [DescriptorMonitor] = []
-            for name in ["output", "errors"] {
-                let ends = try OutputPipe().take()
-                writers.append(ends.writing)
-                let stream = try DescriptorMonitor(
-                    owning: OwnedDescriptor(taking: ends.reading), for: .read, label: "\(label), \(name)",
-                    queue: queue)
-                made.append { stream.abandon() }
-                streams.append(stream)
-            }
-            let deadline = try TimerMonitor(
-                .every(order.grace, after: order.hook.deadline.duration), label: label, queue: queue)
-            made.append { deadline.abandon() }
-            let process = try ChildProcess.spawn(
-                order.hook.program, order.hook.command.dropFirst().map { BytePath($0) },
-                environment: environment(order.hook.name), input: .descriptor(input.raw),
-                output: .descriptor(writers[0]), error: .descriptor(writers[1]), directory: root.raw)
-            let identifier = process.identifier
-            let child: ChildProcessMonitor
-            do {
-                child = try ChildProcessMonitor(process, endsGroup: true, label: label, queue: queue)
-            } catch {
-                // It has no owner who could ever end it.
-                kill(-identifier, SIGKILL)
-                _ = try? ChildProcess(adopting: identifier).wait()
-                throw error
-            }
-            let run = HookChild(order, child: child, deadline: deadline, streams: streams, queue: queue, done: done)
-            run.begin()
-            return run
+            child = try ChildProcessMonitor(process, endsGroup: true, label: label, queue: queue)
         } catch {
-            for abandon in made { abandon() }
+            // It has no owner who could ever end it.
+            kill(-identifier, SIGKILL)
+            _ = try? ChildProcess(adopting: identifier).wait()
             throw error
         }
+        let run = HookChild(order, child: child, deadline: deadline, streams: streams, queue: queue, done: done)
+        run.begin()
+        return run
     }
 
     private init(

@@ -39,14 +39,8 @@ final class HookConnection: HookRun {
         let connection = try ConnectionMonitor(
             owning: descriptor, limit: HookRequest.longestInput + HookRequest.longestHeader, label: label,
             queue: queue)
-        let patience: TimerMonitor
-        do {
-            patience = try TimerMonitor(
-                .once(after: order.hook.deadline.duration + order.grace + margin), label: label, queue: queue)
-        } catch {
-            connection.abandon()
-            throw error
-        }
+        let patience = try TimerMonitor(
+            .once(after: order.hook.deadline.duration + order.grace + margin), label: label, queue: queue)
         let run = HookConnection(connection, patience, queue: queue, done: done)
         run.begin(HookRequest.frames(order.hook.name, input: order.input))
         return run

@@ -69,19 +69,11 @@ final class LinkRun: Sendable {
             child = try spawn(order.program, far.raw, label: label, queue: queue)
         }
         // Whatever fails from here on closes the connection, which ends the child.
-        var made: [@Sendable () -> Void] = child.map { child in [{ child.abandon() }] } ?? []
-        do {
-            let connection = try ConnectionMonitor(
-                owning: near, limit: FetchRequest.longest, label: label, queue: queue)
-            made.append { connection.abandon() }
-            let patience = try TimerMonitor(.once(after: order.deadline), label: label, queue: queue)
-            let run = LinkRun(connection, child, patience, queue: queue, ended: ended, done: done)
-            run.begin(request.frame)
-            return run
-        } catch {
-            for abandon in made { abandon() }
-            throw error
-        }
+        let connection = try ConnectionMonitor(owning: near, limit: FetchRequest.longest, label: label, queue: queue)
+        let patience = try TimerMonitor(.once(after: order.deadline), label: label, queue: queue)
+        let run = LinkRun(connection, child, patience, queue: queue, ended: ended, done: done)
+        run.begin(request.frame)
+        return run
     }
 
     private static func spawn(

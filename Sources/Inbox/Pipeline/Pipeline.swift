@@ -121,12 +121,6 @@ package actor Pipeline {
         pump()
     }
 
-    /// Lets go of one that never was started. From any thread.
-    nonisolated func abandon() {
-        wakeTimer.abandon()
-        busy.abandon()
-    }
-
     /// Takes what the watch saw. From any thread; order is kept.
     nonisolated func take(_ notices: [WatchNotice]) {
         subsystem.queue.async { [weak self] in self?.assumeIsolated { $0.note(notices) } }

@@ -39,7 +39,7 @@ final class DescriptorSource: KernelSource {
             ($0.descriptor?.raw, $0.watcher?.raw ?? $0.descriptor?.raw, $0.prepare, $0.drain)
         }
         guard let raw, let watched, let drain else {
-            fatalError("photo-inbox: a descriptor source was started after its end")
+            fatalError("a descriptor source was started after its end")
         }
         prepare?(raw)
         // One closure for all events: nothing is allocated for each.

@@ -9,7 +9,8 @@ public enum MonitorState: String, Sendable, CaseIterable {
     case invalidated
 }
 
-/// The one lifecycle of all monitors: set up → active → invalidating → invalidated.
+/// The one lifecycle of all monitors: set up → active → invalidating → invalidated. The user's last reference may go in any
+/// state but active.
 ///
 /// Pure: each method is one event, switches over every state, and returns what the caller is to do. A wrong move by the
 /// monitor's user throws the rule that it breaks, and changes nothing; an event that our own code can never send in a
@@ -151,11 +152,15 @@ struct Lifecycle: Sendable {
         }
     }
 
-    /// The last reference is gone.
-    func released() throws(LifecycleRule) {
+    /// The last reference is gone; nil if nothing is to be done.
+    mutating func released() throws(LifecycleRule) -> InvalidateAction? {
         switch state {
-        case .setUp, .active, .invalidating: throw .releasedAfterInvalidation
-        case .invalidated: return
+        case .setUp:
+            state = .invalidating
+            return .abandon
+        case .active: throw .invalidatedBeforeRelease
+        // The engine ends by itself.
+        case .invalidating, .invalidated: return nil
         }
     }
 
@@ -206,10 +211,9 @@ struct Lifecycle: Sendable {
     mutating func handlerFailed() -> SourceAction {
         switch state {
         case .active(let holds): return change(holds) { $0.isDisabled = true }
-        // The handler invalidated, then threw.
-        case .invalidating: return .none
-        // The cancel handler waits for the queue, which the event handler occupies.
-        case .setUp, .invalidated: impossible("handlerFailed")
+        // The handler invalidated, then threw; or the owner's read failed when the end was on its way, or had come.
+        case .invalidating, .invalidated: return .none
+        case .setUp: impossible("handlerFailed")
         }
     }
 
@@ -225,6 +229,6 @@ struct Lifecycle: Sendable {
     }
 
     private func impossible(_ event: String) -> Never {
-        fatalError("photo-inbox: the event \(event) cannot come in the state \"\(summary.rawValue)\"")
+        fatalError("the event \(event) cannot come in the state \"\(summary.rawValue)\"")
     }
 }

@@ -6,7 +6,7 @@ public enum LifecycleRule: String, Error, Sendable, CaseIterable {
     case resumeBalancesSuspend = "each resume balances one suspend"
     case onlyDisabledOnesAreReenabled = "only a monitor that its handler's error disabled is enabled again"
     case noUseAfterInvalidation = "a monitor is not used after it was invalidated"
-    case releasedAfterInvalidation = "a monitor is released only after its invalidation has finished"
+    case invalidatedBeforeRelease = "an activated monitor is invalidated before its last reference is released"
     case onItsQueue = "a monitor is touched on its own queue only"
     case valueOnItsQueue = "a value bound to a queue is touched on that queue only"
     case noSyncOnOwnQueue = "nothing waits for a queue on the queue itself"

@@ -1,22 +1,23 @@
 import Glibc
 import LinuxKernel
 
-/// How broken rules are told: libdispatch itself traps without a word on Linux.
+/// How broken rules are reported: libdispatch itself traps without a message on Linux.
 public enum LifecycleViolation {
     private struct Sink { let report: @Sendable (String) -> Void }
     private static let sink = Locked<Sink?>(nil)
 
-    /// Sets who is told besides standard error, such as the journal. Called once per broken rule, on the thread that
-    /// broke it, right before the process traps; it must not come back to the monitors, and must not wait for long.
+    /// Sets where messages go besides standard error, such as the journal. Called once per broken rule, on the thread that
+    /// broke it, right before the process traps; it must not use monitors, and must not wait for long.
     public static func setSink(_ new: @escaping @Sendable (String) -> Void) {
         sink.withLock { $0 = Sink(report: new) }
     }
 
-    /// Tells of the broken rule, then traps, in every build configuration.
+    /// Reports the broken rule, then traps, in every build configuration.
     static func trap(
-        _ subject: String, _ rule: LifecycleRule, site: String = "called", file: StaticString, line: UInt
+        _ subject: String, _ rule: LifecycleRule, site: String = "called", advice: String = "", file: StaticString,
+        line: UInt
     ) -> Never {
-        let message = "photo-inbox: \(subject); rule: \(rule.rawValue); \(site) at \(file):\(line)"
+        let message = "\(subject); rule: \(rule.rawValue); \(site) at \(file):\(line)\(advice)"
         writeToStandardError(message)
         sink.withLock { $0 }?.report(message)
         fatalError("a rule of the monitors' lifecycle was broken", file: file, line: line)

@@ -1,20 +1,16 @@
 public import LinuxKernel
 
-/// The one part that each kind of monitor has: lifecycle, handler, source, statistics.
+/// The part that all kinds of monitors have in common: lifecycle, handler, source, statistics.
 ///
-/// A kind is a final class that makes a core in its initialiser, after everything that can fail (a core that is
-/// released before its monitor was invalidated traps), and conforms to ``Monitor`` through it. Making a core is
-/// possible on any thread; all else is for the monitor's queue.
+/// A kind is a final class that makes a core in its initialiser, keeps it as a private property, and conforms to ``Monitor``
+/// through the core's ``handle``. With the core it delivers its events; its users, who have the monitor but not the core,
+/// cannot. The release of the core is the release of the monitor, so nothing but the monitor may hold the core: neither
+/// `drain` nor `onEnd`. A core is made and released on any thread; all else is for the monitor's queue.
 public final class MonitorCore<Event: Sendable>: Sendable {
-    let engine: MonitorEngine
-    private let slot: HandlerSlot<Event>
+    /// For ``Monitor/handle``.
+    public let handle: MonitorHandle<Event>
 
-    /// The kind's name in messages, such as `TimerMonitor`.
-    public var kind: String { engine.record.kind }
-    /// The monitor's name in messages.
-    public var label: String { engine.record.label }
-    /// The queue that its handlers run on, and that it is touched on.
-    public var queue: MonitorQueue { engine.queue }
+    private var engine: MonitorEngine { handle.engine }
 
     /// A core without a kernel source, whose owner calls ``deliver(_:file:line:)``. `onEnd` runs once on the queue when
     /// the invalidation has finished, before the handler is dropped and the completion called.
@@ -57,13 +53,13 @@ public final class MonitorCore<Event: Sendable>: Sendable {
         onEnd: (@Sendable () -> Void)?, file: StaticString, line: UInt
     ) {
         let slot = slot ?? HandlerSlot(queue: queue)
-        self.slot = slot
-        engine = MonitorEngine(
+        let engine = MonitorEngine(
             kind: kind, label: label, queue: queue, source: source,
             end: {
                 onEnd?()
                 slot.drop()
             }, file: file, line: line)
+        handle = MonitorHandle(engine: engine, slot: slot)
     }
 
     deinit { engine.released() }
@@ -74,11 +70,8 @@ public final class MonitorCore<Event: Sendable>: Sendable {
     /// Hands one event to the handler, as ``EventOutlet/deliver(_:)`` does. On the queue.
     public func deliver(_ event: Event, file: StaticString = #fileID, line: UInt = #line) {
         engine.checkQueue(file: file, line: line)
-        engine.deliver(event, to: slot)
+        engine.deliver(event, to: handle.slot)
     }
-
-    /// Where a kind whose owner brings the events puts those that it read.
-    var outlet: EventOutlet<Event> { EventOutlet(engine: engine, slot: slot) }
 
     /// Counts events that came from elsewhere too late to be delivered; from any thread.
     public func countDropped(_ count: UInt64 = 1) { engine.record.addDropped(count) }
@@ -93,15 +86,10 @@ public final class MonitorCore<Event: Sendable>: Sendable {
     }
 
     /// Checks, for a kind's own property, that the monitor is being set up and is touched on its queue; traps if not.
-    public func checkConfigurable(file: StaticString, line: UInt) { engine.configure(file: file, line: line) }
+    public func checkConfigurable(file: StaticString, line: UInt) { handle.checkConfigurable(file: file, line: line) }
 
     /// Checks, for a kind's own method, that the monitor is set up or active and is touched on its queue; traps if not.
     public func checkUsable(file: StaticString, line: UInt) { engine.use(file: file, line: line) }
-
-    func setHandler(_ handler: @escaping @Sendable (Event) throws -> Void, file: StaticString, line: UInt) {
-        engine.configure(file: file, line: line)
-        slot.set(handler)
-    }
 }
 
 /// Where a kind puts the events that it read. Used on the monitor's queue, in the drain that was given it.
@@ -113,8 +101,8 @@ public struct EventOutlet<Event: Sendable>: Sendable {
     /// be delivered stays in the kernel.
     public var isOpen: Bool { engine.isOpen }
 
-    /// Hands one event to the handler. While the monitor is suspended, disabled or rate limited the event is kept; after
-    /// invalidation it is dropped and counted.
+    /// Hands one event to the handler. While the monitor is suspended, disabled or rate limited the event is kept, unless
+    /// 1,024 are kept already; then, and after invalidation, it is dropped and counted.
     public func deliver(_ event: Event) { engine.deliver(event, to: slot) }
 
     /// Counts events that were reported as part of another one.

@@ -2,7 +2,8 @@ import Dispatch
 import FileValues
 
 /// What works for a monitor, apart from the object that its user holds: sources and blocks hold the engine, the user
-/// holds the core, so that the core's end shows that the user let go.
+/// holds the core, so that the core's deinit shows that the user released it. From `invalidate` on the engine needs
+/// neither: until the source is cancelled it is held by the source's handlers.
 final class MonitorEngine: Sendable {
     let queue: MonitorQueue
     let record: MonitorRecord
@@ -10,6 +11,8 @@ final class MonitorEngine: Sendable {
     private let file: StaticString
     private let line: UInt
     private let bound: QueueBound<Contents>
+    /// How many events are kept at most until the handler may run.
+    static let mostKept = 1024
 
     /// What was kept back until the handler may run.
     private enum Kept {
@@ -23,7 +26,7 @@ final class MonitorEngine: Sendable {
         var lifecycle = Lifecycle()
         var priority = 0
         var rateLimit: RateLimit?
-        var backlog: [Kept] = []
+        var backlog = Backlog<Kept>()
         /// Ends the rate limit's interval. A source and not a delayed block, which would keep the queue alive.
         var intervalEnd: DispatchSource?
         var onRegistered: (@Sendable () -> Void)?
@@ -80,6 +83,7 @@ final class MonitorEngine: Sendable {
 extension MonitorEngine {
     func checkQueue(file: StaticString, line: UInt) {
         if !queue.isCurrent { violate(.onItsQueue, file: file, line: line) }
+        dispatchPrecondition(condition: .onQueue(queue.dispatchQueue))
     }
 
     /// Checks that the monitor is being set up.
@@ -129,22 +133,26 @@ extension MonitorEngine {
     }
 
     func invalidate(completion: (@Sendable () -> Void)?, file: StaticString, line: UInt) {
-        let (action, priority) = obeying(file: file, line: line) { contents throws(LifecycleRule) in
-            let action = try contents.lifecycle.invalidate()
-            contents.completion = completion
-            return (action, contents.priority)
-        }
+        end(
+            obeying(file: file, line: line) { contents throws(LifecycleRule) in
+                let action = try contents.lifecycle.invalidate()
+                contents.completion = completion
+                return action
+            })
+    }
+
+    private func end(_ action: Lifecycle.InvalidateAction) {
         record.enter(.invalidating)
-        switch action {
-        case .abandon: break
-        case .cancel, .cancelAndRelease: queue.turns.confined { $0.deactivated(priority: priority) }
-        }
         // Taken out first, dropped here: what the closures hold may come back to the box in its deinit.
         let dropped = bound.confined { contents in
-            defer { (contents.backlog, contents.onRegistered, contents.intervalEnd) = ([], nil, nil) }
-            return (contents.backlog, contents.onRegistered, contents.intervalEnd)
+            defer { (contents.backlog, contents.onRegistered, contents.intervalEnd) = (Backlog(), nil, nil) }
+            return (contents.backlog, contents.onRegistered, contents.intervalEnd, contents.priority)
         }
-        let late = dropped.0.count { kept in
+        switch action {
+        case .abandon: break
+        case .cancel, .cancelAndRelease: queue.turns.confined { $0.deactivated(priority: dropped.3) }
+        }
+        let late = dropped.0.all.count { kept in
             switch kept {
             case .delivery: true
             case .turn: !source.countsWhatWaits
@@ -161,12 +169,33 @@ extension MonitorEngine {
         }
     }
 
-    /// The user's last reference is gone; on any thread, so only the record is asked.
+    /// The user's last reference is gone; on any thread.
     func released() {
-        let state = record.state
-        guard state != .invalidated else { return }
+        switch record.state {
+        // What it holds is dropped on its queue, as at every other end.
+        case .setUp: queue.async { self.endReleased() }
+        // Here, so that the backtrace shows who released it.
+        case .active, .suspended, .rateLimited, .disabled: trapReleased()
+        case .invalidating, .invalidated: break
+        }
+    }
+
+    private func endReleased() {
+        do throws(LifecycleRule) {
+            if let action = try bound.confined({ (contents) throws(LifecycleRule) in try contents.lifecycle.released() }
+            ) {
+                end(action)
+            }
+        } catch {
+            trapReleased()
+        }
+    }
+
+    private func trapReleased() -> Never {
         LifecycleViolation.trap(
-            subject(state), .releasedAfterInvalidation, site: "set up", file: file, line: line)
+            subject(record.state), .invalidatedBeforeRelease, site: "set up",
+            advice: "; keep a reference to it, and call invalidate() on its queue before you release that", file: file,
+            line: line)
     }
 
     private func obeying<R>(
@@ -251,7 +280,7 @@ extension MonitorEngine {
         let step: Step = bound.confined { contents in
             guard contents.lifecycle.isOpen, let first = contents.backlog.first else { return .nothing }
             if case .delivery = first, !contents.isWithinRateLimit() { return .limit }
-            contents.backlog.removeFirst()
+            _ = contents.backlog.popFirst()
             return .take(first, contents.backlog.isEmpty ? contents.lifecycle.backlogEmptied() : .none)
         }
         switch step {
@@ -270,11 +299,13 @@ extension MonitorEngine {
     }
 
     private func keep(_ kept: Kept) {
-        let action = bound.confined { contents in
+        let action: Lifecycle.SourceAction? = bound.confined { contents in
+            // A turn is never dropped, since the source would not fire again; it fires once, and is held from then on.
+            if case .delivery = kept, contents.backlog.count >= Self.mostKept { return nil }
             contents.backlog.append(kept)
             return contents.lifecycle.backlogGrew()
         }
-        perform(action)
+        if let action { perform(action) } else { record.addDropped(1) }
     }
 
     private func holdForRateLimit() {
@@ -334,7 +365,7 @@ extension MonitorEngine {
         }
     }
 
-    /// The handler threw: the monitor is disabled, and others go on.
+    /// The handler threw, or the source failed: the monitor is disabled, and others go on.
     func fail(_ error: any Error) {
         record.addError("\(error)")
         perform(bound.confined { $0.lifecycle.handlerFailed() })

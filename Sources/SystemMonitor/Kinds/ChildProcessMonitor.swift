@@ -8,8 +8,9 @@ import SystemPackage
 /// Nobody else may wait for that child, by number or by any: its end would be lost, which disables the monitor and is
 /// reported as its error. A child whose monitor is invalidated before it ended runs on, and stays a zombie afterwards.
 public final class ChildProcessMonitor: Monitor {
-    /// See ``Monitor/core``.
-    public let core: MonitorCore<ProcessExit>
+    /// See ``Monitor/handle``.
+    public var handle: MonitorHandle<ProcessExit> { core.handle }
+    private let core: MonitorCore<ProcessExit>
     /// The child's process identifier. Only good for messages: see ``send(signal:file:line:)``.
     public let processIdentifier: Int32
 

@@ -13,8 +13,9 @@ public struct ClockChange: Sendable, Equatable {
 /// never expires and is cancelled by that; see TFD_TIMER_CANCEL_ON_SET in timerfd_create(2). Slewing, as by adjtime(3),
 /// is no change.
 public final class ClockMonitor: Monitor {
-    /// What it is made of.
-    public let core: MonitorCore<ClockChange>
+    /// See ``Monitor/handle``.
+    public var handle: MonitorHandle<ClockChange> { core.handle }
+    private let core: MonitorCore<ClockChange>
 
     /// Sets one up; from any thread. Throws where the process has no descriptor left.
     public init(

@@ -30,8 +30,9 @@ public final class ConnectionMonitor: Monitor {
         case refused
     }
 
-    /// See ``Monitor/core``.
-    public let core: MonitorCore<ConnectionEvent>
+    /// See ``Monitor/handle``.
+    public var handle: MonitorHandle<ConnectionEvent> { core.handle }
+    private let core: MonitorCore<ConnectionEvent>
 
     private let traffic: QueueBound<Traffic>
     /// Used on the queue, and only while the descriptor is open.

@@ -22,8 +22,9 @@ public final class CounterMonitor: Monitor {
         case replace
     }
 
-    /// What it is made of.
-    public let core: MonitorCore<CounterEvent>
+    /// See ``Monitor/handle``.
+    public var handle: MonitorHandle<CounterEvent> { core.handle }
+    private let core: MonitorCore<CounterEvent>
     private let source: CounterSource
 
     /// Sets one up; from any thread.

@@ -52,8 +52,9 @@ public final class DescriptorMonitor: Monitor {
         case write
     }
 
-    /// See ``Monitor/core``.
-    public let core: MonitorCore<DescriptorEvent>
+    /// See ``Monitor/handle``.
+    public var handle: MonitorHandle<DescriptorEvent> { core.handle }
+    private let core: MonitorCore<DescriptorEvent>
 
     /// Watches a descriptor that the monitor owns from now on; it is closed when the invalidation has finished, or at
     /// once if this throws. From any thread.

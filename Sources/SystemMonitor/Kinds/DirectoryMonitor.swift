@@ -9,8 +9,9 @@ import SystemPackage
 /// directories, nor what network and FUSE servers change, nor writes through a mapping. What DirectoryWatch adds is all
 /// that; this monitor is what it stands on.
 public final class DirectoryMonitor: Monitor {
-    /// What it is made of.
-    public let core: MonitorCore<DirectoryEvents>
+    /// See ``Monitor/handle``.
+    public var handle: MonitorHandle<DirectoryEvents> { core.handle }
+    private let core: MonitorCore<DirectoryEvents>
     /// For watches: usable from any thread, as ``InotifyInstance`` says, since the kernel's call waits for a hung mount.
     /// Ended by the monitor's invalidation.
     public let watches: InotifyInstance

@@ -36,8 +36,9 @@ public final class IncomingConnection: Sendable {
 /// kernel does not tell who made it is dropped, too. To hold a flood back, give it a rate limit, or suspend it while there
 /// are enough: what waits meanwhile waits in the kernel, up to the socket's backlog.
 public final class ListenerMonitor: Monitor {
-    /// See ``Monitor/core``.
-    public let core: MonitorCore<IncomingConnection>
+    /// See ``Monitor/handle``.
+    public var handle: MonitorHandle<IncomingConnection> { core.handle }
+    private let core: MonitorCore<IncomingConnection>
 
     /// How many are taken at one go: other monitors of the queue want their turn too.
     private static let batch = 16

@@ -8,8 +8,9 @@ public import LinuxKernel
 ///
 /// What changes and changes back before the handler can run is not seen. The comparison begins at set up.
 public final class MountMonitor: Monitor {
-    /// See ``Monitor/core``.
-    public let core: MonitorCore<MountChanges>
+    /// See ``Monitor/handle``.
+    public var handle: MonitorHandle<MountChanges> { core.handle }
+    private let core: MonitorCore<MountChanges>
 
     private let table: QueueBound<MountTable>
 

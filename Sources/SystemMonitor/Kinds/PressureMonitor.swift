@@ -28,8 +28,9 @@ public final class PressureMonitor: Monitor {
         case full
     }
 
-    /// See ``Monitor/core``.
-    public let core: MonitorCore<PressureReading>
+    /// See ``Monitor/handle``.
+    public var handle: MonitorHandle<PressureReading> { core.handle }
+    private let core: MonitorCore<PressureReading>
 
     /// Sets up a trigger for the whole machine, or for a control group's file such as `memory.pressure`. From any
     /// thread.

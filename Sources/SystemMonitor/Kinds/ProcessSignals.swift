@@ -54,8 +54,8 @@ public enum ProcessSignals {
     private static func requireBlockedEverywhere(_ signals: [Signal], file: StaticString, line: UInt) {
         if let open = firstOpen(signals) {
             fatalError(
-                "photo-inbox: thread \(open.thread) does not block \(open.signal); signals are blocked in main before "
-                    + "any other thread exists", file: file, line: line)
+                "thread \(open.thread) does not block \(open.signal); signals are blocked in main before any other "
+                    + "thread exists", file: file, line: line)
         }
     }
 }

@@ -49,8 +49,9 @@ public enum SignalMonitorError: Error, Sendable, Equatable, CustomStringConverti
 public final class SignalMonitor: Monitor {
     private static let claims = Locked<[Signal: String]>([:])
 
-    /// What it is made of.
-    public let core: MonitorCore<SignalEvent>
+    /// See ``Monitor/handle``.
+    public var handle: MonitorHandle<SignalEvent> { core.handle }
+    private let core: MonitorCore<SignalEvent>
 
     /// Sets one up; from any thread. The signals are its own until its invalidation has finished.
     public init(

@@ -26,8 +26,9 @@ public final class TimerMonitor: Monitor {
         }
     }
 
-    /// What it is made of.
-    public let core: MonitorCore<TimerEvent>
+    /// See ``Monitor/handle``.
+    public var handle: MonitorHandle<TimerEvent> { core.handle }
+    private let core: MonitorCore<TimerEvent>
     private let state: QueueBound<Contents>
 
     private struct Contents {

@@ -20,7 +20,7 @@ public struct MonitorDescription: Sendable {
     public internal(set) var priority = 0
     /// Events that its handler was given.
     public internal(set) var delivered: UInt64 = 0
-    /// Events that came too late, after invalidation, or for which there was no handler.
+    /// Events that came too late, after invalidation, or for which there was no handler, or no room while it was held.
     public internal(set) var dropped: UInt64 = 0
     /// Events that were reported as part of another one.
     public internal(set) var coalesced: UInt64 = 0

@@ -37,7 +37,8 @@ public final class MonitorQueue: Sendable {
         dispatchQueue.async(execute: body)
     }
 
-    /// Runs `body` on the queue and waits for it. Traps on the queue itself, where it would wait for ever.
+    /// Runs `body` on the queue and waits for it. Traps where that would be for ever: on the queue itself, also inside
+    /// other queues' `sync`.
     @inlinable
     public func sync<R, E: Error>(
         file: StaticString = #fileID, line: UInt = #line, _ body: () throws(E) -> R
@@ -57,8 +58,18 @@ public final class MonitorQueue: Sendable {
     /// Dispatch's own generic `sync` looks up metadata at each call, which is a tenth of what a single event costs.
     @usableFromInline
     func perform(file: StaticString, line: UInt, _ body: () -> Void) {
-        if isCurrent { LifecycleViolation.trap("queue \(label)", .noSyncOnOwnQueue, file: file, line: line) }
-        dispatchQueue.sync(execute: body)
+        let outer = QueueContext.current
+        if let outer, place.isHeld(by: outer) {
+            LifecycleViolation.trap("queue \(label)", .noSyncOnOwnQueue, file: file, line: line)
+        }
+        // Sees also what began with Dispatch's own sync, but has no message.
+        dispatchPrecondition(condition: .notOnQueue(dispatchQueue))
+        guard let outer else { return dispatchQueue.sync(execute: body) }
+        dispatchQueue.sync {
+            QueueContext.current?.runs(inside: outer)
+            body()
+            QueueContext.current?.runs(inside: nil)
+        }
     }
 
     /// Runs `body` on the queue once `delay` has passed on the monotonic clock. It cannot be taken back, and keeps the
@@ -76,16 +87,27 @@ struct QueuePlace: Sendable {
     /// What libdispatch answers to the question for the queue's specific value, as long as the queue lives: this place
     /// holds it. The answer itself is compared, not what it holds, since every access to a bound value asks.
     private let mark: UInt
+    /// The queue's context, which only the queue holds.
+    private let context: ObjectIdentifier
 
     init(label: String, onDeath: (@Sendable () -> Void)?) {
         let queue = DispatchQueue(label: label)
-        queue.setSpecific(key: QueueContext.key, value: QueueContext(onDeath: onDeath))
+        let context = QueueContext(onDeath: onDeath)
+        self.context = ObjectIdentifier(context)
+        queue.setSpecific(key: QueueContext.key, value: context)
         self.label = label
         dispatchQueue = queue
         mark = queue.sync { QueueContext.markOfCurrentQueue }
+        // Else every thread without a queue would pass for this one.
+        precondition(mark != 0, "libdispatch does not know the key of the queues' marks")
     }
 
     var isCurrent: Bool { QueueContext.markOfCurrentQueue == mark }
+
+    /// Whether this is the queue of `current`, or one of those whose code waits in `sync` for that queue.
+    func isHeld(by current: QueueContext) -> Bool {
+        sequence(first: current) { $0.outer }.contains { ObjectIdentifier($0) == context }
+    }
 
     @usableFromInline
     func check(file: StaticString, line: UInt) {
@@ -95,7 +117,7 @@ struct QueuePlace: Sendable {
 }
 
 /// The queue's specific value. Only the queue holds it, so its end proves the queue's.
-private final class QueueContext: Sendable {
+final class QueueContext: Sendable {
     static let key = DispatchSpecificKey<QueueContext>()
     /// The key as libdispatch knows it.
     private static let rawKey = UInt(bitPattern: Unmanaged.passUnretained(key).toOpaque())
@@ -103,6 +125,14 @@ private final class QueueContext: Sendable {
     static var liveCount: Int { live.withLock { $0 } }
 
     private let onDeath: (@Sendable () -> Void)?
+    /// Of the queue whose code waits in `sync` for what runs on this one.
+    private let waiting = Locked<QueueContext?>(nil)
+
+    /// The one of the current queue; nil on a thread without one.
+    static var current: QueueContext? { markOfCurrentQueue == 0 ? nil : DispatchQueue.getSpecific(key: key) }
+
+    var outer: QueueContext? { waiting.withLock { $0 } }
+    func runs(inside outer: QueueContext?) { waiting.withLock { $0 = outer } }
 
     /// Tells the queues with such a value apart; 0 on all others.
     static var markOfCurrentQueue: UInt {

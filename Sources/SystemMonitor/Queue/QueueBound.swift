@@ -1,11 +1,13 @@
 import Dispatch
 
-/// A value that one queue alone may touch, checked at each access in every build.
+/// A value that one queue alone may touch, checked at each access in every build. Its destruction is the exception: that
+/// happens where the last reference to the box is released. What must be destroyed on the queue is taken out there before.
 ///
 /// One of the project's two audited unchecked types (the other is the lock-protected box). Both can be inlined in other
 /// modules: what they hold is generic, and an access that is not specialised looks up metadata each time.
 public final class QueueBound<State: ~Copyable>: @unchecked Sendable {
-    // Safe because `state` is reachable only through `onQueue`, which checks the queue; the queue is serial.
+    // Safe because `state` is reachable only through `onQueue`, which checks the queue; the queue is serial. It is
+    // destroyed on whichever thread releases the box last, when nobody else can reach it.
     @usableFromInline let place: QueuePlace
     @usableFromInline var state: State
 

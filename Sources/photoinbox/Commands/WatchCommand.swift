@@ -180,7 +180,6 @@ struct WatchCommand: ParsableCommand {
                     session: session, roots: roots, mask: mask, includesExisting: existing, filter: filter)
             }
         } catch {
-            session.abandon()
             throw CommandFailure(error)
         }
         let silence = timeout.flatMap { $0 > 0 ? Duration.milliseconds(Int64(max(1, $0 * 1000))) : nil }

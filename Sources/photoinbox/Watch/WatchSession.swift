@@ -51,10 +51,6 @@ final class WatchSession: Sendable {
         source = QueueBound(nil, queue: queue)
     }
 
-    /// Instead of ``run(_:timeout:)``, where there is no source and the process ends: a monitor may not be released
-    /// before its invalidation has finished, so this session is kept for good.
-    func abandon() { _ = Unmanaged.passRetained(self) }
-
     /// Gives `body` the report and writes what it told; `whenWritten` is called once whoever reads has it. On the queue.
     func tell(_ body: (inout WatchReport) -> Void, whenWritten: () -> Void = {}) {
         let (end, isWritten) = report.onQueue { report -> (WatchEnd?, Bool) in

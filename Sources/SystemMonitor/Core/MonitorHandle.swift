@@ -1,0 +1,14 @@
+/// What connects a monitor with its core; see ``Monitor/handle``. It offers nothing to other modules: what a monitor's
+/// users may do is in ``Monitor``, and what its kind may do is in ``MonitorCore``.
+public struct MonitorHandle<Event: Sendable>: Sendable {
+    let engine: MonitorEngine
+    let slot: HandlerSlot<Event>
+
+    /// Checks that the monitor is being set up and is used on its queue; traps if not.
+    package func checkConfigurable(file: StaticString, line: UInt) { engine.configure(file: file, line: line) }
+
+    func setHandler(_ handler: @escaping @Sendable (Event) throws -> Void, file: StaticString, line: UInt) {
+        engine.configure(file: file, line: line)
+        slot.set(handler)
+    }
+}

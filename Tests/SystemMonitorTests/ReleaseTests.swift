@@ -1,0 +1,184 @@
+import Glibc
+import LinuxKernel
+import TestSupport
+import Testing
+
+@testable import SystemMonitor
+
+@Suite("Monitors may be released in every state but active", .timeLimit(.minutes(60)))
+struct ReleaseTests {
+    private struct Refusal: Error {}
+
+    private let queue = MonitorQueue(label: "test.release")
+
+    /// What tells by its release that whoever held it is gone, and on which thread.
+    private final class Token: Sendable {
+        private let released: @Sendable () -> Void
+        init(_ released: @escaping @Sendable () -> Void) { self.released = released }
+        deinit { released() }
+    }
+
+    private func isLive(_ id: UInt64) -> Bool { MonitorRegistry.shared.descriptions().contains { $0.id == id } }
+
+    @Test("In set up: descriptor, claims and handler go, on the monitor's queue, and the registry forgets it")
+    func inSetUp() async throws {
+        let (reading, writing) = try makePipe()
+        defer { close(writing) }
+        var id: UInt64 = 0
+        let wasOnQueue = await withCheckedContinuation { done in
+            do {
+                let monitor = try DescriptorMonitor(
+                    owning: OwnedDescriptor(taking: reading), for: .read, label: "pipe", queue: queue)
+                id = monitor.describe().id
+                let token = Token { [queue] in done.resume(returning: queue.isCurrent) }
+                queue.sync { monitor.setEventHandler { _ in withExtendedLifetime(token) {} } }
+            } catch {
+                Issue.record(error)
+            }
+        }
+        #expect(wasOnQueue)
+        queue.sync {}
+        #expect(!isLive(id))
+        // A pipe without readers, once a child that another test starts at this moment is executed.
+        var end = pollfd(fd: writing, events: 0, revents: 0)
+        #expect(poll(&end, 1, Int32(60_000 * slowness)) == 1 && end.revents == Int16(POLLERR))
+    }
+
+    @Test("In an initializer that throws after the first of its monitors")
+    func inAFailingInitializer() async throws {
+        final class Pair {
+            let first: TimerMonitor
+            let second: TimerMonitor
+            init(_ queue: MonitorQueue, tell: (UInt64) -> Void) throws {
+                first = try TimerMonitor(.every(.milliseconds(1)), label: "first", queue: queue)
+                tell(first.describe().id)
+                throw Refusal()
+            }
+        }
+        var id: UInt64 = 0
+        #expect(throws: Refusal.self) { try Pair(queue) { id = $0 } }
+        for _ in 0..<2 { queue.sync {} }
+        #expect(id != 0 && !isLive(id))
+    }
+
+    @Test("Right after invalidate: the completion runs, then what was held is released, each once")
+    func whileInvalidating() async throws {
+        let log = Locked<[String]>([])
+        let note: @Sendable (String) -> Void = { text in log.withLock { $0.append(text) } }
+        await withCheckedContinuation { done in
+            queue.async { [queue] in
+                let owner = OwnerMonitor(queue: queue) { note("end") }
+                let token = Token { note("handler released") }
+                owner.setEventHandler { _ in withExtendedLifetime(token) {} }
+                owner.activate()
+                let last = Token { done.resume() }
+                owner.invalidate {
+                    note("completion")
+                    withExtendedLifetime(last) {}
+                }
+            }
+        }
+        #expect(log.withLock { $0 } == ["end", "handler released", "completion"])
+    }
+
+    @Test("Suspended, invalidated, and released on another thread while the kernel lets go")
+    func suspendedAndElsewhere() async throws {
+        var timer: TimerMonitor? = try TimerMonitor(.every(.milliseconds(1)), label: "held", queue: queue)
+        await timer?.activated()
+        let id = timer?.describe().id ?? 0
+        await withCheckedContinuation { done in
+            queue.sync {
+                timer?.suspend()
+                timer?.invalidate { done.resume() }
+            }
+            timer = nil
+        }
+        #expect(!isLive(id))
+    }
+
+    @Test("README's function: nobody but its handler holds the monitor until it is invalidated")
+    func heldByItsHandler() async throws {
+        var id: UInt64 = 0
+        try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+            func tickThreeTimes() throws {
+                let queue = MonitorQueue(label: "test.app") { done.resume() }
+                let timer = try TimerMonitor(.every(.milliseconds(1)), label: "tick", queue: queue)
+                id = timer.describe().id
+                queue.async {
+                    timer.setEventHandler { _ in if timer.describe().delivered == 3 { timer.invalidate() } }
+                    timer.activate()
+                }
+            }
+            do { try tickThreeTimes() } catch { done.resume(throwing: error) }
+        }
+        #expect(!isLive(id))
+    }
+
+    @Test("A queue dies with a monitor that was never activated")
+    func queuesDie() async throws {
+        await withCheckedContinuation { done in
+            let queue = MonitorQueue(label: "test.dying") { done.resume() }
+            _ = CounterMonitor(.add, label: "never", queue: queue)
+        }
+    }
+
+    @Test("A read that fails when the invalidation has finished is counted, and nothing more")
+    func lostRead() async throws {
+        let owner = OwnerMonitor(queue: queue)
+        queue.sync { owner.activate() }
+        await owner.invalidated()
+        // A read that failed when the end had come.
+        queue.sync { EventOutlet(engine: owner.handle.engine, slot: owner.handle.slot).fail(Refusal()) }
+        #expect(owner.describe().state == .invalidated)
+        #expect(owner.describe().errors == 1)
+    }
+
+    @Test("What is kept while it is suspended is bounded and counted, and comes in order")
+    func bounded() async throws {
+        let owner = OwnerMonitor(queue: queue)
+        let seen = Locked<[Int]>([])
+        let most = MonitorEngine.mostKept
+        await withCheckedContinuation { done in
+            queue.sync {
+                owner.setEventHandler { number in
+                    let count = seen.withLock { seen in
+                        seen.append(number)
+                        return seen.count
+                    }
+                    if count == most { done.resume() }
+                }
+                owner.activate()
+                owner.suspend()
+                for number in 0..<most + 10 { owner.core.deliver(number) }
+                #expect(owner.describe().dropped == 10)
+                owner.resume()
+            }
+        }
+        #expect(seen.withLock { $0 } == Array(0..<most))
+        await owner.invalidated()
+        #expect(owner.describe().dropped == 10)
+    }
+
+    @Test func aBacklogIsFirstInFirstOut() {
+        var backlog = Backlog<Int>()
+        var (next, expected) = (0, 0)
+        for size in [1, 5, 2, 0, 7, 3] {
+            for _ in 0..<size {
+                backlog.append(next)
+                next += 1
+            }
+            #expect(backlog.count == next - expected)
+            #expect(backlog.all.sorted() == Array(expected..<next))
+            for _ in 0..<(size + 1) / 2 {
+                #expect(backlog.first == expected)
+                #expect(backlog.popFirst() == expected)
+                expected += 1
+            }
+        }
+        while let number = backlog.popFirst() {
+            #expect(number == expected)
+            expected += 1
+        }
+        #expect(next == expected && backlog.isEmpty && backlog.first == nil)
+    }
+}
