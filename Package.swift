@@ -124,6 +124,9 @@ let package = Package(
             name: "watch-things", dependencies: ["FileValues", "LinuxKernel", "SystemMonitor"],
             path: "Examples/WatchThings", swiftSettings: swiftSettings),
         .executableTarget(
+            name: "watch-things-async", dependencies: ["FileValues", "LinuxKernel", "SystemMonitor"],
+            path: "Examples/WatchThingsAsync", swiftSettings: swiftSettings),
+        .executableTarget(
             name: "manual", dependencies: ["Inbox", "Reporting", "Settings", "Systemd"], swiftSettings: swiftSettings),
         // Tests.
         .target(
@@ -178,7 +181,7 @@ let package = Package(
                 database,
             ]),
         tests("ManualTests", ["Inbox", "Settings", "Systemd", "manual", "photoinbox", "photoinboxd"]),
-        tests("ExamplesTests", ["watch-things"]),
+        tests("ExamplesTests", ["watch-things", "watch-things-async"]),
         tests("CampaignTests", ["filing-probe", "photoinboxd"]),
         tests("ServiceTests", [], exclude: ["Scripts"]),
     ] + faces,

@@ -4,11 +4,13 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-@Suite("The example program does what its first lines say", .timeLimit(.minutes(60)))
+@Suite("The example programs do what their first lines say", .timeLimit(.minutes(60)))
 struct WatchThingsTests {
-    @Test func watchesADirectoryASignalAndAChild() throws {
+    static let programs = ["watch-things", "watch-things-async"]
+
+    @Test(arguments: programs) func watchesADirectoryASignalAndAChild(program: String) throws {
         let scratch = try ScratchDirectory()
-        let example = try Example([scratch.bytePath, "/bin/sleep", "1000"])
+        let example = try Example(program, [scratch.bytePath, "/bin/sleep", "1000"])
         #expect(try example.line() == "watching")
         try runProgram([
             "/bin/sh", "-c", "echo x >\"$0\"; mv \"$0\" \"$1\"", scratch.appending("a"), scratch.appending("b\n"),
@@ -21,18 +23,18 @@ struct WatchThingsTests {
         #expect(try example.end() == .exited(status: 1))
     }
 
-    @Test func endsWithItsProgram() throws {
+    @Test(arguments: programs) func endsWithItsProgram(program: String) throws {
         let scratch = try ScratchDirectory()
-        let example = try Example([scratch.bytePath, "/bin/true"])
+        let example = try Example(program, [scratch.bytePath, "/bin/true"])
         var lines: Set<String> = []
         while case let line = try example.line(), !line.isEmpty { lines.insert(line) }
         #expect(lines == ["watching", "program exited with status 0"])
         #expect(try example.end() == .exited(status: 0))
     }
 
-    @Test func saysWhatIsWrong() throws {
-        let example = try Example(["/nonexistent", "/bin/true"])
-        #expect(try example.line() == "watch-things: inotify_add_watch /nonexistent: No such file or directory")
+    @Test(arguments: programs) func saysWhatIsWrong(program: String) throws {
+        let example = try Example(program, ["/nonexistent", "/bin/true"])
+        #expect(try example.line() == "\(program): inotify_add_watch /nonexistent: No such file or directory")
         #expect(try example.end() == .exited(status: 1))
     }
 }
@@ -41,11 +43,11 @@ private final class Example {
     let process: ChildProcess
     private let output: OwnedDescriptor
 
-    init(_ arguments: [BytePath]) throws {
+    init(_ program: String, _ arguments: [BytePath]) throws {
         let ends = try Self.pipeEnds()
         let writing = OwnedDescriptor(taking: ends.writing)
         output = OwnedDescriptor(taking: ends.reading)
-        process = try ChildProcess.spawn(BytePath(Self.program), arguments, output: .descriptor(writing.raw))
+        process = try ChildProcess.spawn(BytePath(Self.place + program), arguments, output: .descriptor(writing.raw))
     }
 
     private static func pipeEnds() throws -> (reading: Int32, writing: Int32) {
@@ -72,12 +74,12 @@ private final class Example {
         return try ProcessExit.ofChild(process.descriptor.raw)
     }
 
-    /// It stands beside the test bundle that runs.
-    private static let program: String = {
+    /// The programs stand beside the test bundle that runs.
+    private static let place: String = {
         var buffer = [UInt8](repeating: 0, count: 4_096)
         let count = readlink("/proc/self/exe", &buffer, buffer.count)
         let own = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
         return own.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
-            + "/watch-things"
+            + "/"
     }()
 }

@@ -14,7 +14,7 @@ private actor Counting {
 
     init(label: String) {
         queue = MonitorQueue(label: label)
-        executor = QueueExecutor(queue: queue)
+        executor = TaskQueue.executor(on: queue)
     }
 
     /// What got in before the other function of the same actor looked.

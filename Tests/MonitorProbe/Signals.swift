@@ -19,8 +19,8 @@ private func line(_ event: SignalEvent) -> String {
     "\(event.signal) from \(event.sender) uid \(event.user) value \(event.value) count \(event.count)"
 }
 
-/// Prints a line for each signal; SIGTERM ends it through invalidation.
-func reportSignals() -> Never {
+/// Prints a line for each signal; SIGTERM ends it through invalidation. The main thread goes where it is told to.
+func reportSignals(thenWith wait: () -> Never) -> Never {
     ProcessSignals.block([.usr1, .usr2, .term, .realTime(1)])
     do {
         let monitor = try SignalMonitor([.usr1, .usr2, .term, .realTime(1)], label: "all", queue: queue)
@@ -38,7 +38,7 @@ func reportSignals() -> Never {
     } catch {
         fail(error)
     }
-    ProcessSignals.parkMainThread()
+    wait()
 }
 
 /// Sends itself a signal right after activation, before the registration: it must not be lost, nor kill.
@@ -74,9 +74,12 @@ func blockTooLate() -> Never {
     exit(0)
 }
 
-/// Does what dispatchMain does to the main thread, and then sets a monitor up.
+/// Blocks a signal by itself, has dispatchMain open the main thread for it, and then sets a monitor up.
 func leaveMainThreadOpen() -> Never {
-    ProcessSignals.block([.usr1])
+    var set = sigset_t()
+    sigemptyset(&set)
+    sigaddset(&set, SIGUSR1)
+    pthread_sigmask(SIG_BLOCK, &set, nil)
     DispatchQueue.global().async {
         // The main thread needs a moment to reach sigsuspend; until then it blocks the signal like all others.
         while true {

@@ -6,7 +6,7 @@ import Testing
 @Suite("The lifecycle's machine, in every state and with every event")
 struct LifecycleTests {
     enum Situation: String, CaseIterable, Sendable, Codable {
-        case setUp, active, suspended, suspendedTwice, disabled, rateLimited, backlogged, suspendedAndDisabled
+        case setUp, active, suspended, suspendedTwice, disabled, rateLimited, backlogged, suspendedAndDisabled, behind
         case invalidating, invalidated
 
         func reach() throws -> Lifecycle {
@@ -29,6 +29,7 @@ struct LifecycleTests {
             case .suspendedAndDisabled:
                 _ = try machine.suspend()
                 _ = machine.handlerFailed()
+            case .behind: _ = machine.consumerFellBehind()
             case .setUp, .active, .invalidating, .invalidated: break
             }
             return machine
@@ -38,6 +39,7 @@ struct LifecycleTests {
     enum Event: String, CaseIterable, Sendable, Codable {
         case configure, use, activate, suspend, resume, reenable, invalidate, released, eventArrived
         case sourceCancelled, backlogGrew, backlogEmptied, rateLimitReached, rateLimitEnded, handlerFailed
+        case consumerFellBehind, consumerCaughtUp
 
         /// What the machine answers.
         func send(to machine: inout Lifecycle) throws -> String {
@@ -57,6 +59,8 @@ struct LifecycleTests {
             case .rateLimitReached: "\(machine.rateLimitReached())"
             case .rateLimitEnded: "\(machine.rateLimitEnded())"
             case .handlerFailed: "\(machine.handlerFailed())"
+            case .consumerFellBehind: "\(machine.consumerFellBehind())"
+            case .consumerCaughtUp: "\(machine.consumerCaughtUp())"
             }
         }
 
@@ -71,28 +75,29 @@ struct LifecycleTests {
     static let table: [(Event, [String])] = [
         (
             .configure,
-            ["done"] + Array(repeating: "propertiesAreSetBeforeActivation", count: 7)
+            ["done"] + Array(repeating: "propertiesAreSetBeforeActivation", count: 8)
                 + ["noUseAfterInvalidation", "noUseAfterInvalidation"]
         ),
-        (.use, Array(repeating: "done", count: 8) + ["noUseAfterInvalidation", "noUseAfterInvalidation"]),
+        (.use, Array(repeating: "done", count: 9) + ["noUseAfterInvalidation", "noUseAfterInvalidation"]),
         (
             .activate,
-            ["done → active"] + Array(repeating: "activatedOnce", count: 7)
+            ["done → active"] + Array(repeating: "activatedOnce", count: 8)
                 + ["noUseAfterInvalidation", "noUseAfterInvalidation"]
         ),
         (
             .suspend,
             [
                 "onlyActiveOnesAreSuspended", "hold → suspended", "none", "none", "none → suspended",
-                "none → suspended", "none → suspended", "none", "noUseAfterInvalidation", "noUseAfterInvalidation",
+                "none → suspended", "none → suspended", "none", "none", "noUseAfterInvalidation",
+                "noUseAfterInvalidation",
             ]
         ),
         (
             .resume,
             [
                 "resumeBalancesSuspend", "resumeBalancesSuspend", "release → active", "none", "resumeBalancesSuspend",
-                "resumeBalancesSuspend", "resumeBalancesSuspend", "none → disabled", "noUseAfterInvalidation",
-                "noUseAfterInvalidation",
+                "resumeBalancesSuspend", "resumeBalancesSuspend", "none → disabled", "resumeBalancesSuspend",
+                "noUseAfterInvalidation", "noUseAfterInvalidation",
             ]
         ),
         (
@@ -100,54 +105,70 @@ struct LifecycleTests {
             [
                 "onlyDisabledOnesAreReenabled", "onlyDisabledOnesAreReenabled", "onlyDisabledOnesAreReenabled",
                 "onlyDisabledOnesAreReenabled", "release → active", "onlyDisabledOnesAreReenabled",
-                "onlyDisabledOnesAreReenabled", "none", "noUseAfterInvalidation", "noUseAfterInvalidation",
+                "onlyDisabledOnesAreReenabled", "none", "onlyDisabledOnesAreReenabled", "noUseAfterInvalidation",
+                "noUseAfterInvalidation",
             ]
         ),
         (
             .invalidate,
             ["abandon → invalidating", "cancel → invalidating"]
-                + Array(repeating: "cancelAndRelease → invalidating", count: 6)
+                + Array(repeating: "cancelAndRelease → invalidating", count: 7)
                 + ["noUseAfterInvalidation", "noUseAfterInvalidation"]
         ),
         (
             .released,
-            ["abandon → invalidating"] + Array(repeating: "invalidatedBeforeRelease", count: 7) + ["none", "none"]
+            ["abandon → invalidating"] + Array(repeating: "invalidatedBeforeRelease", count: 8) + ["none", "none"]
         ),
         (
             .eventArrived,
-            ["drop", "deliver", "keep", "keep", "keep", "keep", "keep", "keep", "drop", "drop"]
+            ["drop", "deliver", "keep", "keep", "keep", "keep", "keep", "keep", "keep", "drop", "drop"]
         ),
         (
             .sourceCancelled,
-            Array(repeating: "impossible", count: 8) + ["done → invalidated", "impossible"]
+            Array(repeating: "impossible", count: 9) + ["done → invalidated", "impossible"]
         ),
         (
             .backlogGrew,
             [
-                "impossible", "hold", "none", "none", "none", "none", "none", "none", "impossible", "impossible",
+                "impossible", "hold", "none", "none", "none", "none", "none", "none", "none", "impossible",
+                "impossible",
             ]
         ),
         (
             .backlogEmptied,
-            ["impossible", "none", "none", "none", "none", "none", "release", "none", "none", "none"]
+            ["impossible", "none", "none", "none", "none", "none", "release", "none", "none", "none", "none"]
         ),
         (
             .rateLimitReached,
             [
                 "impossible", "hold → rate limited", "none", "none", "none", "none", "none → rate limited", "none",
-                "impossible", "impossible",
+                "none → rate limited", "impossible", "impossible",
             ]
         ),
         (
             .rateLimitEnded,
-            ["impossible", "none", "none", "none", "none", "release → active", "none", "none", "none", "none"]
+            [
+                "impossible", "none", "none", "none", "none", "release → active", "none", "none", "none", "none",
+                "none",
+            ]
         ),
         (
             .handlerFailed,
             [
                 "impossible", "hold → disabled", "none", "none", "none", "none → disabled", "none → disabled", "none",
-                "none", "none",
+                "none → disabled", "none", "none",
             ]
+        ),
+        (
+            .consumerFellBehind,
+            [
+                "impossible", "hold → suspended", "none", "none", "none", "none", "none → suspended", "none", "none",
+                "impossible", "impossible",
+            ]
+        ),
+        (
+            .consumerCaughtUp,
+            ["impossible"] + Array(repeating: "none", count: 7) + ["release → active", "none", "none"]
         ),
     ]
 
@@ -208,7 +229,7 @@ struct LifecycleTests {
                 }
             }
             for _ in 0..<30 {
-                switch Int.random(in: 0..<8, using: &random) {
+                switch Int.random(in: 0..<10, using: &random) {
                 case 0: carryOut(try machine.suspend())
                 case 1: carryOut((try? machine.resume()) ?? .none)
                 case 2: carryOut(machine.handlerFailed())
@@ -216,6 +237,8 @@ struct LifecycleTests {
                 case 4: carryOut(machine.rateLimitReached())
                 case 5: carryOut(machine.rateLimitEnded())
                 case 6: carryOut(machine.backlogGrew())
+                case 7: carryOut(machine.consumerFellBehind())
+                case 8: carryOut(machine.consumerCaughtUp())
                 default: carryOut(machine.backlogEmptied())
                 }
                 if machine.isOpen, machine.eventArrived() == .deliver { #expect(!isHeld) }

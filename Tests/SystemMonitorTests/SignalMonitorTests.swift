@@ -5,9 +5,11 @@ import Testing
 
 @Suite("Signal monitors, in a process of their own")
 struct SignalMonitorTests {
-    @Test("Each signal is reported with its sender; SIGTERM ends in an orderly way", .timeLimit(.minutes(60)))
-    func reports() async throws {
-        let probe = try Probe("signals")
+    @Test(
+        "Each signal is reported with its sender, wherever the main thread is; SIGTERM ends in an orderly way",
+        .timeLimit(.minutes(60)), arguments: ["signals", "signals-dispatch-main"])
+    func reports(way: String) async throws {
+        let probe = try Probe(way)
         #expect(await probe.line() == "ready")
         kill(probe.pid, SIGUSR1)
         #expect(await probe.line() == "SIGUSR1 from \(getpid()) uid \(getuid()) value 0 count 1")
@@ -64,8 +66,8 @@ struct SignalMonitorTests {
         #expect(
             lines == [
                 "SIGUSR1 is watched already, by \"first\"", "SIGKILL cannot be watched", "signal 0 cannot be watched",
-                "SIGHUP is not blocked in the main thread; block signals in main before any thread, and park the main "
-                    + "thread without dispatchMain()", "second has both",
+                "SIGHUP is not blocked in the main thread; call ProcessSignals.block in main, before any other thread",
+                "second has both",
             ])
         #expect(status == 0)
     }

@@ -54,7 +54,7 @@ package actor PauseKeeper {
     /// somebody wanted left alone is worse than not starting.
     init(in directory: BytePath, queue: MonitorQueue) throws {
         self.directory = directory
-        executor = QueueExecutor(queue: queue)
+        executor = TaskQueue.executor(on: queue)
         let parent = try openDirectory(directory)
         let bytes: [UInt8]
         do throws(SystemCallError) {

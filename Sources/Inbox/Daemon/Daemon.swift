@@ -105,7 +105,7 @@ package actor Daemon {
         libraryGuard = LibraryGuard(catalogue)
         try allowGroupToRead(launch.settings.catalogue)
         let queue = MonitorQueue(label: "photo-inbox.daemon")
-        executor = QueueExecutor(queue: queue)
+        executor = TaskQueue.executor(on: queue)
         controlQueue = MonitorQueue(label: "photo-inbox.control")
         let signalQueue = MonitorQueue(label: "photo-inbox.signals")
         let watchdogQueue = MonitorQueue(label: "photo-inbox.watchdog")

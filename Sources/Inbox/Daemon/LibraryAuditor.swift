@@ -47,7 +47,7 @@ actor LibraryAuditor {
         self.log = log
         self.problems = problems
         self.remember = remember
-        executor = QueueExecutor(queue: subsystem.queue)
+        executor = TaskQueue.executor(on: subsystem.queue)
     }
 
     /// Tells what is under way to end at its next photo, from any thread; ``finished()`` waits for that.

@@ -56,7 +56,7 @@ actor HookCourier {
         name = terms.hook.name
         self.terms = terms
         self.surroundings = surroundings
-        executor = QueueExecutor(queue: surroundings.queue)
+        executor = TaskQueue.executor(on: surroundings.queue)
     }
 
     /// Finds out where it stands; a new hook begins here and now.

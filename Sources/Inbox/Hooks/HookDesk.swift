@@ -22,7 +22,7 @@ final actor HookDesk {
         queue: MonitorQueue, catalogue: CatalogueWriter, log: InboxLog, problems: ProblemDesk, board: HookBoard,
         isManaged: Bool, grace: Duration = .seconds(5)
     ) {
-        executor = QueueExecutor(queue: queue)
+        executor = TaskQueue.executor(on: queue)
         self.isManaged = isManaged
         surroundings = HookCourier.Surroundings(
             queue: queue, catalogue: catalogue, reporter: HookReporter(log: log.logger), problems: problems,
@@ -66,7 +66,7 @@ final actor HookDesk {
             listeners.isWoken = true
             return true
         }
-        if isNews { executor.queue.async { self.assumeIsolated { $0.wakeAll() } } }
+        if isNews { surroundings.queue.async { self.assumeIsolated { $0.wakeAll() } } }
     }
 
     /// Runs a hook once; from any thread.

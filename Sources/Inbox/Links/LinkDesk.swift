@@ -24,7 +24,7 @@ final actor LinkDesk {
     /// How many outcomes go by between two looks, where no file of links is among them.
     static let stride: Int64 = 1_024
 
-    nonisolated let executor: QueueExecutor
+    private nonisolated let executor: QueueExecutor
     let subsystem: Subsystem
     let catalogue: CatalogueWriter
     let log: Logger
@@ -62,7 +62,7 @@ final actor LinkDesk {
         subsystem: Subsystem, catalogue: CatalogueWriter, log: InboxLog, problems: ProblemDesk, board: LinkBoard,
         isManaged: Bool, program: BytePath = LinkRun.standardProgram, patience: Double = 5
     ) {
-        executor = QueueExecutor(queue: subsystem.queue)
+        executor = TaskQueue.executor(on: subsystem.queue)
         self.subsystem = subsystem
         self.catalogue = catalogue
         self.log = log.logger
@@ -245,12 +245,12 @@ final actor LinkDesk {
         if isStopped { return }
         board.change(item.operation) { ($0.phase, $0.words) = ("waiting", words) }
         let timer = try? TimerMonitor(
-            .once(after: .seconds(seconds)), label: "links, pause", queue: executor.queue)
+            .once(after: .seconds(seconds)), label: "links, pause", queue: subsystem.queue)
         timer?.setEventHandler { _ in self.assumeIsolated { $0.wake(item) } }
         timer?.activate()
         // No descriptor is left for a timer of its own.
         if timer == nil {
-            executor.queue.after(.seconds(1)) { self.assumeIsolated { $0.wake(item) } }
+            subsystem.queue.after(.seconds(1)) { self.assumeIsolated { $0.wake(item) } }
         }
         await withCheckedContinuation { sleepers[item.operation] = $0 }
         if let timer { await withCheckedContinuation { done in timer.invalidate { done.resume() } } }

@@ -61,7 +61,7 @@ actor ThumbnailDesk {
         self.subsystem = subsystem
         self.log = log
         self.problems = problems
-        executor = QueueExecutor(queue: subsystem.queue)
+        executor = TaskQueue.executor(on: subsystem.queue)
     }
 
     /// Works as the configuration says, from now on.

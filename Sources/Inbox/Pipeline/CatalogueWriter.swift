@@ -75,7 +75,7 @@ actor CatalogueWriter {
     init(_ catalogue: Catalogue, subsystem: Subsystem) {
         self.catalogue = catalogue
         self.subsystem = subsystem
-        executor = QueueExecutor(queue: subsystem.queue)
+        executor = TaskQueue.executor(on: subsystem.queue)
     }
 
     /// Has `handler` called whenever files have got their outcomes; it must wait for nobody. From any thread.

@@ -58,7 +58,7 @@ actor InboxWorker {
         self.libraryGuard = libraryGuard
         self.subsystem = subsystem
         self.measures = measures
-        executor = QueueExecutor(queue: subsystem.queue)
+        executor = TaskQueue.executor(on: subsystem.queue)
     }
 
     /// Ends long steps at their next block, leaving every source where it is. From any thread.

@@ -65,7 +65,7 @@ package actor Pipeline {
         self.listener = listener
         self.isPaused = isPaused
         self.book = Locked(book)
-        executor = QueueExecutor(queue: subsystem.queue)
+        executor = TaskQueue.executor(on: subsystem.queue)
         wakeTimer = try TimerMonitor(.never, label: "deferred arrivals", queue: subsystem.queue)
         busy = BusyMonitor(label: "pipeline", queue: subsystem.queue)
     }

@@ -1,4 +1,4 @@
-import SystemMonitor
+package import SystemMonitor
 
 /// Where asynchronous functions run that belong to no actor: one serial queue instead of the runtime's pool.
 ///
@@ -7,8 +7,10 @@ import SystemMonitor
 package final class TaskQueue: TaskExecutor {
     private static let shared = TaskQueue()
 
-    /// What its tasks prefer, for executors that carry them on.
-    package static var preferred: UnownedTaskExecutor { shared.asUnownedTaskExecutor() }
+    /// For an actor on `queue` whose tasks are started here; the actor holds it.
+    package static func executor(on queue: MonitorQueue) -> QueueExecutor {
+        QueueExecutor(queue: queue, taskExecutor: shared)
+    }
 
     private let queue = MonitorQueue(label: "photo-inbox.tasks")
 

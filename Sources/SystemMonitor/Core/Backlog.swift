@@ -21,3 +21,5 @@ struct Backlog<Element> {
         return leaving.popLast()
     }
 }
+
+extension Backlog: Sendable where Element: Sendable {}

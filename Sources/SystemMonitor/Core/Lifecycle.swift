@@ -22,12 +22,14 @@ struct Lifecycle: Sendable {
         var suspensions = 0
         var isDisabled = false
         var isRateLimited = false
+        /// Whoever iterates over the events has not taken those that wait.
+        var isBehind = false
         /// Events that were taken from the kernel wait for their turn; more would only pile up behind them.
         var hasBacklog = false
 
         var keepsSource: Bool { !isOpen || hasBacklog }
         /// Whether the handler may run.
-        var isOpen: Bool { suspensions == 0 && !isDisabled && !isRateLimited }
+        var isOpen: Bool { suspensions == 0 && !isDisabled && !isRateLimited && !isBehind }
     }
 
     private enum State: Sendable {
@@ -66,6 +68,7 @@ struct Lifecycle: Sendable {
         case .active(let holds) where holds.suspensions > 0: .suspended
         case .active(let holds) where holds.isDisabled: .disabled
         case .active(let holds) where holds.isRateLimited: .rateLimited
+        case .active(let holds) where holds.isBehind: .suspended
         case .active: .active
         case .invalidating: .invalidating
         case .invalidated: .invalidated
@@ -205,6 +208,22 @@ struct Lifecycle: Sendable {
         // The interval's timer races invalidation.
         case .invalidating, .invalidated: return .none
         case .setUp: impossible("rateLimitEnded")
+        }
+    }
+
+    mutating func consumerFellBehind() -> SourceAction {
+        switch state {
+        case .active(let holds): return change(holds) { $0.isBehind = true }
+        case .setUp, .invalidating, .invalidated: impossible("consumerFellBehind")
+        }
+    }
+
+    mutating func consumerCaughtUp() -> SourceAction {
+        switch state {
+        case .active(let holds): return change(holds) { $0.isBehind = false }
+        // The consumer's task races invalidation.
+        case .invalidating, .invalidated: return .none
+        case .setUp: impossible("consumerCaughtUp")
         }
     }
 

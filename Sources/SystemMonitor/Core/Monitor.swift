@@ -10,6 +10,8 @@
 /// - Active (or suspended, rate limited, disabled): traps, since events would stop without anybody having asked for that.
 /// - From `invalidate` on: the monitor finishes by itself. Its completion runs, and what it holds is released, once.
 ///
+/// Under `async`: ``events(buffering:file:line:)``, `withMonitor`, and actors on ``MonitorQueue/executor``.
+///
 /// A handler that holds its own monitor keeps it until the invalidation has finished, so such a monitor has to be
 /// invalidated even if it was never activated.
 public protocol Monitor<Event>: AnyObject, Sendable {

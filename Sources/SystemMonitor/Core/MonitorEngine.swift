@@ -31,6 +31,8 @@ final class MonitorEngine: Sendable {
         var intervalEnd: DispatchSource?
         var onRegistered: (@Sendable () -> Void)?
         var completion: (@Sendable () -> Void)?
+        /// Who iterates over the events.
+        var consumer: (any EventConsumer)?
         /// Lets go of the handlers and of what the kind has claimed.
         var end: (@Sendable () -> Void)?
 
@@ -96,6 +98,15 @@ extension MonitorEngine {
         obeying(file: file, line: line) { contents throws(LifecycleRule) in try contents.lifecycle.use() }
     }
 
+    func setConsumer(_ consumer: (any EventConsumer)?, file: StaticString, line: UInt) {
+        configure(file: file, line: line)
+        let old = bound.confined { contents in
+            defer { contents.consumer = consumer }
+            return contents.consumer
+        }
+        _ = old?.end()
+    }
+
     func setPriority(_ priority: Int, file: StaticString, line: UInt) {
         configure(file: file, line: line)
         bound.confined { $0.priority = priority }
@@ -145,21 +156,25 @@ extension MonitorEngine {
         record.enter(.invalidating)
         // Taken out first, dropped here: what the closures hold may come back to the box in its deinit.
         let dropped = bound.confined { contents in
-            defer { (contents.backlog, contents.onRegistered, contents.intervalEnd) = (Backlog(), nil, nil) }
-            return (contents.backlog, contents.onRegistered, contents.intervalEnd, contents.priority)
+            defer {
+                (contents.backlog, contents.onRegistered) = (Backlog(), nil)
+                (contents.intervalEnd, contents.consumer) = (nil, nil)
+            }
+            return contents
         }
         switch action {
         case .abandon: break
-        case .cancel, .cancelAndRelease: queue.turns.confined { $0.deactivated(priority: dropped.3) }
+        case .cancel, .cancelAndRelease: queue.turns.confined { $0.deactivated(priority: dropped.priority) }
         }
-        let late = dropped.0.all.count { kept in
+        let kept = dropped.backlog.all.count { kept in
             switch kept {
             case .delivery: true
             case .turn: !source.countsWhatWaits
             }
         }
+        let late = kept + (dropped.consumer?.end() ?? 0)
         if late > 0 { record.addDropped(UInt64(late)) }
-        dropped.2?.cancel()
+        dropped.intervalEnd?.cancel()
         switch action {
         case .abandon: source.abandon(for: self)
         case .cancel: source.cancel(for: self)
@@ -239,6 +254,12 @@ extension MonitorEngine {
         case .drop: if !source.countsWhatWaits { record.addDropped(1) }
         }
     }
+
+    /// As many events wait as whoever iterates over them lets wait. On the queue.
+    func consumerFellBehind() { perform(bound.confined { $0.lifecycle.consumerFellBehind() }) }
+
+    /// All of them were taken. On the queue.
+    func consumerCaughtUp() { perform(bound.confined { $0.lifecycle.consumerCaughtUp() }) }
 
     /// Gives one event to `handler`, now, later or never, as the lifecycle and the rate limit have it. On the queue.
     func deliver<Event: Sendable>(_ event: Event, to slot: HandlerSlot<Event>) {
@@ -370,5 +391,6 @@ extension MonitorEngine {
         record.addError("\(error)")
         perform(bound.confined { $0.lifecycle.handlerFailed() })
         MonitorRegistry.shared.report(error, of: record)
+        bound.confined { $0.consumer }?.fail(error)
     }
 }

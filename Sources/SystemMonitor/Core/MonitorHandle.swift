@@ -7,8 +7,12 @@ public struct MonitorHandle<Event: Sendable>: Sendable {
     /// Checks that the monitor is being set up and is used on its queue; traps if not.
     package func checkConfigurable(file: StaticString, line: UInt) { engine.configure(file: file, line: line) }
 
-    func setHandler(_ handler: @escaping @Sendable (Event) throws -> Void, file: StaticString, line: UInt) {
-        engine.configure(file: file, line: line)
+    /// Sets what is called with each event, and who else is told of the end; ends who was told before.
+    func setHandler(
+        _ handler: @escaping @Sendable (Event) throws -> Void, consumer: (any EventConsumer)? = nil, file: StaticString,
+        line: UInt
+    ) {
+        engine.setConsumer(consumer, file: file, line: line)
         slot.set(handler)
     }
 }

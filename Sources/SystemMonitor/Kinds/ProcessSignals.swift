@@ -8,7 +8,12 @@ public enum ProcessSignals {
 
     /// Blocks `signals` in the calling thread, and so in all threads that are made later. To be called in `main` before
     /// any other thread exists: the kernel gives a signal to any thread that does not block it, whose default action
-    /// mostly ends the process. Traps if there is such a thread already.
+    /// mostly ends the process. Traps if there is such a thread already. An asynchronous `main` has no other thread before
+    /// its first suspension, so it calls this before its first `await`.
+    ///
+    /// From then on the main thread stays as it is, with the signals blocked, whatever it is given to: `dispatchMain()`,
+    /// which an asynchronous `main` ends in too, would leave it in sigsuspend(2) with an empty mask, where a signal that a
+    /// signalfd waits for ends the process. See docs/decisions/0039.
     ///
     /// Programs that are started from here on inherit the mask, unless they are given another; see
     /// posix_spawnattr_setsigmask(3).
@@ -23,17 +28,32 @@ public enum ProcessSignals {
         let result = pthread_sigmask(SIG_BLOCK, &set, nil)
         precondition(result == 0, "pthread_sigmask: \(result)", file: file, line: line)
         blocked.withLock { $0.formUnion(signals) }
+        if isMainThread { mainThreadIsKept }
         requireBlockedEverywhere(signals, file: file, line: line)
     }
 
-    /// Waits in the main thread for ever, with the blocked signals blocked. To be called at the end of `main`; the
-    /// program ends by exit(3), called elsewhere.
-    ///
-    /// Not dispatchMain(), nor an asynchronous `main`: both leave the main thread in sigsuspend(2) with an empty mask,
-    /// and a signal that a signalfd waits for ends the process there. So nothing serves the main queue.
+    /// Waits in the main thread for ever, with the blocked signals blocked. To be called at the end of a `main` that is
+    /// not asynchronous; the program ends by exit(3), called elsewhere. Unlike `dispatchMain()` it leaves the main queue
+    /// unserved.
     public static func parkMainThread(file: StaticString = #fileID, line: UInt = #line) -> Never {
-        precondition(clinux_gettid() == getpid(), "parkMainThread is for the main thread", file: file, line: line)
+        precondition(isMainThread, "parkMainThread is for the main thread", file: file, line: line)
         requireBlockedEverywhere(Array(blocked.withLock { $0 }), file: file, line: line)
+        wait()
+    }
+
+    private static var isMainThread: Bool { clinux_gettid() == getpid() }
+
+    /// Keeps the main thread, should it exit: `dispatchMain()` has it do so, and catches it in the destructor of a
+    /// thread-specific value. Destructors run in the order in which their keys were made, so that of this key is first.
+    private static let mainThreadIsKept: Void = {
+        var key = pthread_key_t()
+        let isKept =
+            pthread_key_create(&key, { _ in wait() }) == 0
+            && pthread_setspecific(key, UnsafeRawPointer(bitPattern: 1)) == 0
+        precondition(isKept, "the main thread has no room for a thread-specific value")
+    }()
+
+    private static func wait() -> Never {
         // Returns after each handler that somebody installed for another signal.
         while true { pause() }
     }

@@ -34,8 +34,7 @@ public enum SignalMonitorError: Error, Sendable, Equatable, CustomStringConverti
         switch self {
         case .notCatchable(let signal): "\(signal) cannot be watched"
         case .notBlocked(let signal, let thread):
-            "\(signal) is not blocked in thread \(thread); block signals in main before any thread, and park the main "
-                + "thread without dispatchMain()"
+            "\(signal) is not blocked in thread \(thread); call ProcessSignals.block in main, before any other thread"
         case .taken(let signal, let label): "\(signal) is watched already, by \"\(label)\""
         case .system(let error): "\(error)"
         }

@@ -13,6 +13,8 @@ public final class MonitorQueue: Sendable {
     public var dispatchQueue: DispatchQueue { place.dispatchQueue }
 
     let place: QueuePlace
+    /// Runs actors on the queue, for as long as the queue is held.
+    public let executor: QueueExecutor
     /// Whose turn it is, where monitors of this queue have different priorities.
     let turns: QueueBound<Turns>
 
@@ -20,6 +22,7 @@ public final class MonitorQueue: Sendable {
     /// for good: after the last reference to it, its monitors and its pending blocks.
     public init(label: String, onDeath: (@Sendable () -> Void)? = nil) {
         place = QueuePlace(label: label, onDeath: onDeath)
+        executor = QueueExecutor(place: place)
         turns = QueueBound(Turns(), place: place)
     }
 

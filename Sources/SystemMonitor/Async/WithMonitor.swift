@@ -1,0 +1,36 @@
+import LinuxKernel
+
+/// Runs `body` with an active monitor and its events, then invalidates the monitor and waits until the kernel has let go:
+/// whether `body` returns, throws or is cancelled.
+///
+/// ```swift
+/// try await withMonitor(TimerMonitor(.every(.seconds(1)), label: "second", queue: queue)) { timer, ticks in
+///     for try await tick in ticks { print(tick.expirations) }
+/// }
+/// ```
+///
+/// - Parameters:
+///   - monitor: One in set up. `body` does not invalidate it.
+///   - limit: How many events wait for `body`; see ``Monitor/events(buffering:file:line:)``.
+///   - onQueue: Called on the monitor's queue before it is activated, to set what is set in set up. A handler that it sets
+///     gets the events; the sequence is empty then.
+///   - body: Called when the kernel knows the source: what happens from then on is seen.
+public func withMonitor<M: Monitor, Result, Failure: Error>(
+    _ monitor: M, buffering limit: Int = 64, file: StaticString = #fileID, line: UInt = #line,
+    isolation: isolated (any Actor)? = #isolation, onQueue: @escaping @Sendable (M) -> Void = { _ in },
+    _ body: (M, MonitorEvents<M.Event>) async throws(Failure) -> Result
+) async throws(Failure) -> Result {
+    let events = await withCheckedContinuation { ready in
+        monitor.queue.async {
+            let events = monitor.events(buffering: limit, file: file, line: line)
+            onQueue(monitor)
+            monitor.activate(file: file, line: line) { ready.resume(returning: events) }
+        }
+    }
+    let result: Swift.Result<Result, Failure>
+    do throws(Failure) { result = .success(try await body(monitor, events)) } catch { result = .failure(error) }
+    await withCheckedContinuation { ended in
+        monitor.queue.async { monitor.invalidate(file: file, line: line) { ended.resume() } }
+    }
+    return try result.get()
+}
