@@ -133,13 +133,10 @@ extension EndToEnd {
             kill(pid_t(try #require(told.decoder)), SIGSTOP)
             try house.drop(try Photos.unique(4), as: "4.jpg")
             try await daemon.line(holding: "filed inbox/4.jpg")
-            for number in 5..<8 {
-                try house.drop(try Photos.unique(number), as: "\(number).jpg")
-                try await daemon.line(holding: "filed inbox/\(number).jpg")
-            }
+            for number in 5..<8 { try house.drop(try Photos.unique(number), as: "\(number).jpg") }
             // On a busy machine it is given up before the others are made.
-            try await daemon.lines(
-                holding: (5..<8).map { "\($0).jpg made" } + ["4.jpg: no answer within 5.0 seconds"])
+            let others = (5..<8).flatMap { ["filed inbox/\($0).jpg", "\($0).jpg made"] }
+            try await daemon.lines(holding: others + ["4.jpg: no answer within 5.0 seconds"])
             told = try #require(try await house.state(of: daemon).pictures)
             #expect(told.made == 7 && told.failed == 1 && told.decodersLost == 1)
             try await daemon.stop()

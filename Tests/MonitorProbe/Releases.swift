@@ -36,8 +36,8 @@ func release(_ kind: String) -> Never {
                         try DescriptorMonitor(borrowing: ready, for: .read, label: "d", queue: queue)
                     }
                 case "DirectoryMonitor":
-                    // Few at a time: see ``useDirectories(_:_:)``.
-                    release(count, batch: 20, queue) { _ in
+                    // Few at a time: a user has 128 instances, which the tests beside this one need, too.
+                    release(count, batch: 8, queue) { _ in
                         let monitor = try DirectoryMonitor(label: "directory", queue: queue)
                         _ = try monitor.watches.addWatch(BytePath(directory), [.closedAfterWriting])
                         close(creat(file, 0o600))
