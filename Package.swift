@@ -8,10 +8,14 @@ let swiftSettings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
-let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
-let database = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
-let databaseC = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
+/// Met unless a package that depends on this one leaves out the trait `Daemon`. What only the daemon and its programs use
+/// is a dependency on this condition, so that SwiftPM does not fetch it for a package that uses the library alone.
+let daemon = TargetDependencyCondition.when(traits: ["Daemon"])
+
+let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser", condition: daemon)
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto", condition: daemon)
+let database = Target.Dependency.product(name: "GRDB", package: "GRDB.swift", condition: daemon)
+let databaseC = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift", condition: daemon)
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let system = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 
@@ -48,6 +52,10 @@ let package = Package(
         .executable(name: "photoinbox-decoder", targets: ["photoinbox-decoder"]),
         .executable(name: "photoinbox-fetch", targets: ["photoinbox-fetch"]),
     ],
+    traits: [
+        .default(enabledTraits: ["Daemon"]),
+        .trait(name: "Daemon", description: "What the daemon and its programs depend on; the library products do not."),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
@@ -80,7 +88,7 @@ let package = Package(
         module("Importing", ["Catalogue", "FileValues", "Filing", "LinuxKernel", "PhotoModel", system]),
         // Photos from the network: what is decided, and the program of its own that has the network.
         module("Fetching", ["FileValues", "PhotoModel"]),
-        .target(name: "CTransfers", dependencies: ["CCurl"]),
+        .target(name: "CTransfers", dependencies: [.target(name: "CCurl", condition: daemon)]),
         module(
             "FetchService",
             [
@@ -90,7 +98,8 @@ let package = Package(
         // Pictures: who asks for them, and the confined program that decodes them.
         module("Decoding", ["FileValues", "LinuxKernel", "SystemMonitor", system]),
         .target(
-            name: "CPictures", dependencies: ["CJPEG", "CRaw", "CVips"] + faces.map { .target(name: $0.name) },
+            name: "CPictures",
+            dependencies: (["CJPEG", "CRaw", "CVips"] + faces.map(\.name)).map { .target(name: $0, condition: daemon) },
             cSettings: hasFaces ? [.define("PHOTOINBOX_FACES")] : []),
         module("DecoderService", ["CPictures", "Decoding", "FileValues", "LinuxKernel", system]),
         module(
