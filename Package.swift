@@ -191,17 +191,33 @@ let package = Package(
             ]),
         tests("ManualTests", ["Inbox", "Settings", "Systemd", "manual", "photoinbox", "photoinboxd"]),
         tests("ExamplesTests", ["watch-things", "watch-things-async"]),
+        tests("PackageTests", []),
         tests("CampaignTests", ["filing-probe", "photoinboxd"]),
         tests("ServiceTests", [], exclude: ["Scripts"]),
     ] + faces,
     cxxLanguageStandard: .cxx17
 )
 
-// The lifecycle's rules are tested in optimised code as well (`make test-release`), without all the rest being built so.
-if Context.environment["PHOTOINBOX_RULES_ONLY"] != nil {
-    let needed: Set = [
-        "CLinux", "FileValues", "LinuxKernel", "SystemMonitor", "SystemMonitorTests", "TestSupport", "monitor-probe",
-    ]
-    package.targets.removeAll { !needed.contains($0.name) }
+// `PHOTOINBOX_TESTS="SystemMonitorTests SystemdTests" swift test` fetches and builds what these test targets depend on, and
+// nothing else: `make test-library` tests the library alone, `make test-release` the lifecycle in optimised code.
+if let chosen = Context.environment["PHOTOINBOX_TESTS"] {
+    var pending = chosen.split(separator: " ").map(String.init)
+    var targets: Set<String> = []
+    var packages: Set<String> = []
+    while let name = pending.popLast() {
+        guard targets.insert(name).inserted else { continue }
+        for dependency in package.targets.first(where: { $0.name == name })?.dependencies ?? [] {
+            switch dependency {
+            case .targetItem(let name, _), .byNameItem(let name, _): pending.append(name)
+            case .productItem(_, let package?, _, _): packages.insert(package)
+            default: break
+            }
+        }
+    }
+    package.targets.removeAll { !targets.contains($0.name) }
     package.products = []
+    package.dependencies.removeAll {
+        guard case .sourceControl(_, let location, _) = $0.kind else { return false }
+        return !packages.contains { location.hasSuffix("/\($0)") }
+    }
 }

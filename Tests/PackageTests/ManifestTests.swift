@@ -1,0 +1,88 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Package.swift keeps the library apart from the daemon", .timeLimit(.minutes(60)))
+struct ManifestTests {
+    /// What each product may be built from: our targets, and products of other packages.
+    static let allowed: [String: (targets: Set<String>, products: Set<String>)] = [
+        "SystemMonitor": (["CLinux", "FileValues", "LinuxKernel", "SystemMonitor"], ["SystemPackage"]),
+        "DirectoryWatch": (
+            ["CLinux", "DirectoryWatch", "FileValues", "LinuxKernel", "SystemMonitor"], ["SystemPackage"]
+        ),
+        "Systemd": (["CLinux", "CSystemd", "FileValues", "LinuxKernel", "Systemd"], ["Logging", "SystemPackage"]),
+    ]
+    /// What is fetched for everybody.
+    static let shared: Set<String> = ["swift-log", "swift-system"]
+
+    let manifest: JSONTree
+
+    init() async throws { manifest = try await aside { try Checkout.manifest() } }
+
+    @Test(arguments: allowed.keys.sorted()) func libraryProductIsBuiltFromTheLibraryAlone(name: String) throws {
+        let product = try #require(manifest["products"].items.first { $0["name"].text == name })
+        #expect(!product["type"]["library"].items.isEmpty)
+        let (targets, products) = closure(of: product["targets"].items.compactMap(\.text))
+        #expect(targets == Self.allowed[name]?.targets)
+        #expect(products == Self.allowed[name]?.products)
+    }
+
+    @Test func testsOfTheLibraryNeedTheLibraryAlone() throws {
+        let makefile = try String(contentsOf: Checkout.directory.appending(path: "Makefile"), encoding: .utf8)
+        let line = try #require(makefile.split(separator: "\n").first { $0.hasPrefix("LIBRARY_TESTS :=") })
+        let tests = line.split(separator: " ").dropFirst(2).map(String.init)
+        #expect(Set(tests).isSuperset(of: Self.allowed.keys.map { "\($0)Tests" }))
+        let (targets, products) = closure(of: tests)
+        // Beside the library: the tests, the programs that they run, and the examples.
+        let others = targets.subtracting(Self.allowed.values.reduce(into: []) { $0.formUnion($1.targets) })
+        let paths = manifest["targets"].items.filter { others.contains($0["name"].text ?? "") }.map { target in
+            target["path"].text ?? "Tests/\(target["name"].text ?? "")"
+        }
+        #expect(paths.allSatisfy { $0.hasPrefix("Tests/") || $0.hasPrefix("Examples/") }, "\(paths)")
+        #expect(paths.count == others.count)
+        #expect(products == ["Logging", "SystemPackage"])
+    }
+
+    @Test func packagesOfTheDaemonAreFetchedForItsTraitAlone() {
+        for target in manifest["targets"].items {
+            for dependency in target["dependencies"].items {
+                let parts = dependency["product"].items
+                guard parts.count == 4, let product = parts[0].text, let package = parts[1].text else { continue }
+                if Self.shared.contains(package) { continue }
+                #expect(
+                    parts[3]["traits"].items == [.string("Daemon")],
+                    "\(product) of \(package), for \(target["name"].text ?? "?")")
+            }
+        }
+        let defaults = manifest["traits"].items.first { $0["name"].text == "default" }
+        #expect(defaults?["enabledTraits"].items == [.string("Daemon")])
+    }
+
+    @Test(arguments: ["CLinux", "FileValues", "LinuxKernel", "SystemMonitor", "DirectoryWatch", "Systemd"])
+    func librarySourcesDoNotImportFoundation(target: String) throws {
+        let sources = try Checkout.files(below: "Sources/\(target)", suffix: ".swift")
+        for (path, text) in sources {
+            let imports = text.split(separator: "\n").filter { $0.contains("import Foundation") }
+            #expect(imports.isEmpty, "\(path)")
+        }
+    }
+
+    /// The targets that `names` depend on, themselves included, and the products of other packages that these use.
+    private func closure(of names: [String]) -> (targets: Set<String>, products: Set<String>) {
+        var pending = names
+        var targets: Set<String> = []
+        var products: Set<String> = []
+        while let name = pending.popLast() {
+            guard targets.insert(name).inserted else { continue }
+            let target = manifest["targets"].items.first { $0["name"].text == name }
+            for dependency in target?["dependencies"].items ?? [] {
+                if let own = dependency["byName"].items.first?.text ?? dependency["target"].items.first?.text {
+                    pending.append(own)
+                } else if let product = dependency["product"].items.first?.text {
+                    products.insert(product)
+                }
+            }
+        }
+        return (targets, products)
+    }
+}
