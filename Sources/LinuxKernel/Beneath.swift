@@ -63,7 +63,7 @@ extension OwnedDescriptor {
     }
 
     /// Makes the directory `path` below this one, with what is missing on the way, and opens it. Each new directory's
-    /// parent is synced, so that the way to a filed photo is as durable as the photo; see mkdirat(2), fsync(2).
+    /// parent is synced, so that the path to a file in it is as durable as the file; see mkdirat(2), fsync(2).
     public borrowing func makeDirectoriesBeneath(
         _ path: BytePath, mode: UInt32
     ) throws(SystemCallError) -> OwnedDescriptor {

@@ -6,7 +6,7 @@ public import FileValues
 public struct JournalEncoding: Hashable, Sendable {
     /// The SYSLOG_IDENTIFIER of every entry: the program's name.
     public let identifier: String
-    /// What our own field names begin with, such as `PHOTOINBOX_`.
+    /// What our own field names begin with, such as `EXAMPLE_`.
     public let prefix: String
     /// What is the same in every entry of this process, such as where it keeps its state.
     public let constants: [LogEntry.Field]

@@ -27,7 +27,7 @@ final class SinkPump: Sendable {
     init(name: String, capacity: Int, byteCapacity: Int, deliver: @escaping Delivery) {
         self.name = name
         self.deliver = deliver
-        queue = DispatchQueue(label: "org.photoinbox.log.\(name)")
+        queue = DispatchQueue(label: "log.\(name)")
         state = Locked(State(ring: BoundedRing(capacity: capacity, byteCapacity: byteCapacity)))
     }
 
