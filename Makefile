@@ -22,7 +22,7 @@ export FACES
 
 release := .build/release
 
-.PHONY: help deps test-deps build release test test-library test-release tsan lint format config man bench campaign-overflow campaign-versions \
+.PHONY: help deps test-deps build release test test-library test-release tsan lint format config man docs bench campaign-overflow campaign-versions \
     campaign-kill campaign-random-kill campaign-errno campaign-power campaign-full-disk campaign-race \
     campaign-writers campaign-imports campaign-places campaign-mutants campaign-service campaign-seeded-bugs \
     campaign-soak run deb install uninstall clean
@@ -81,6 +81,11 @@ test-library: ## build the library alone and run its tests, but for models, stor
 	@scripts/deps library
 	PHOTOINBOX_TESTS='$(LIBRARY_TESTS)' scripts/run-tests --scratch-path .build-library $(WHOLE_MODULES) \
 	    --skip '$(HEAVY)|$(ALONE)|$(LIVES)'
+
+docs: ## make the library's documentation with docc, in .build/docs
+	swift build --target DirectoryWatch
+	swift build --target Systemd
+	scripts/docs
 
 test-release: ## the lifecycle rules trap in optimised code as well
 	PHOTOINBOX_TESTS=SystemMonitorTests scripts/run-tests -c release -Xswiftc -enable-testing --scratch-path .build-release-tests --filter SystemMonitorTests \

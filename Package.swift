@@ -136,6 +136,14 @@ let package = Package(
             name: "watch-things-async", dependencies: ["FileValues", "LinuxKernel", "SystemMonitor"],
             path: "Examples/WatchThingsAsync", swiftSettings: swiftSettings),
         .executableTarget(
+            name: "ticker", dependencies: ["SystemMonitor"], path: "Examples/Ticker", swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "small-daemon", dependencies: ["DirectoryWatch", "FileValues", "SystemMonitor", "Systemd", logging],
+            path: "Examples/SmallDaemon", swiftSettings: swiftSettings),
+        .target(
+            name: "Snippets", dependencies: ["LinuxKernel", "SystemMonitor", system], path: "Examples/Snippets",
+            swiftSettings: swiftSettings),
+        .executableTarget(
             name: "manual", dependencies: ["Inbox", "Reporting", "Settings", "Systemd"], swiftSettings: swiftSettings),
         // Tests.
         .target(
@@ -190,7 +198,9 @@ let package = Package(
                 database,
             ]),
         tests("ManualTests", ["Inbox", "Settings", "Systemd", "manual", "photoinbox", "photoinboxd"]),
-        tests("ExamplesTests", ["watch-things", "watch-things-async"]),
+        tests(
+            "ExamplesTests",
+            ["Snippets", "SystemMonitor", "small-daemon", "ticker", "watch-things", "watch-things-async"]),
         tests("PackageTests", []),
         tests("CampaignTests", ["filing-probe", "photoinboxd"]),
         tests("ServiceTests", [], exclude: ["Scripts"]),

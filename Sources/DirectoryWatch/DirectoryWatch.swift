@@ -22,7 +22,7 @@ public final class DirectoryWatch: Sendable {
     private let mounts: MountMonitor?
 
     /// Sets one up; from any thread. Roots need not exist yet. Where the user's inotify instances ran out (EMFILE) it
-    /// does without events, polls, and says so in ``WatchSnapshot/need``. Throws what else ``DirectoryMonitor`` throws.
+    /// does without events, polls, and says so in ``WatchSnapshot/need``. Throws what else `DirectoryMonitor` throws.
     ///
     /// - Parameter memory: What an earlier watch knew (``memory()``): what has not changed since is not told again.
     /// - Parameter reportsChanges: Whether writes to files that are still open are told as ``WatchNotice/Kind/changed``,

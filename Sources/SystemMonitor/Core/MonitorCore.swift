@@ -27,7 +27,7 @@ public final class MonitorCore<Event: Sendable>: Sendable {
     ///   - descriptor: Non-blocking. Without `watcher` it must be one that becomes readable and never hangs up, such as
     ///     a timerfd, a signalfd or an inotify instance.
     ///   - watcher: For all others (pipes, sockets, terminals, process descriptors, urgent readiness, writing): what
-    ///     ``epollWatcher(of:_:)`` made of `descriptor`; owned and closed likewise.
+    ///     `epollWatcher(of:_:)` made of `descriptor`; owned and closed likewise.
     ///   - prepare: Called on the queue at activation, right before the source exists.
     ///   - drain: Called on the queue with `descriptor` when it is ready. Reads all that is there, while the outlet is
     ///     open, and delivers it; finding nothing to read (EAGAIN) is normal. Must not hold the monitor.

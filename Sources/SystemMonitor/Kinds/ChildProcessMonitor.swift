@@ -14,7 +14,7 @@ public final class ChildProcessMonitor: Monitor {
     /// The child's process identifier. Only good for messages: see ``send(signal:file:line:)``.
     public let processIdentifier: Int32
 
-    /// Watches a child that was started with ``ChildProcess/spawn(_:_:environment:input:output:error:directory:)`` or
+    /// Watches a child that was started with `ChildProcess.spawn` or
     /// adopted. From any thread. If this throws, the child runs on without an owner.
     ///
     /// - Parameter endsGroup: Whether what is left of its process group is killed when it ends: as long as the child is not
@@ -71,7 +71,7 @@ public final class ChildProcessMonitor: Monitor {
         }
     }
 
-    /// Sends a signal to the child's process group, which ``ChildProcess/spawn(_:_:environment:input:output:error:directory:)``
+    /// Sends a signal to the child's process group, which `ChildProcess.spawn`
     /// has given it; false if the child has been reaped, or the monitor invalidated: then the group's number may be
     /// somebody else's. On the queue.
     @discardableResult

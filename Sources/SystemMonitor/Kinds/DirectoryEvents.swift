@@ -11,7 +11,7 @@ public struct DirectoryEvents: Sendable {
     public init(bytes: [UInt8]) { self.bytes = bytes }
 
     /// Calls `body` with each record. A record and its names point into the batch: they are valid in the call alone, and
-    /// whoever keeps a name copies it (``InotifyRecord/copiedName``).
+    /// whoever keeps a name copies it (`InotifyRecord.copiedName`).
     @inlinable
     public func forEach<E: Error>(_ body: (InotifyRecord) throws(E) -> Void) throws(E) {
         // A closure with typed throws cannot pass through the rethrowing buffer call, so its result is carried out.

@@ -12,7 +12,7 @@ public final class DirectoryMonitor: Monitor {
     /// See ``Monitor/handle``.
     public var handle: MonitorHandle<DirectoryEvents> { core.handle }
     private let core: MonitorCore<DirectoryEvents>
-    /// For watches: usable from any thread, as ``InotifyInstance`` says, since the kernel's call waits for a hung mount.
+    /// For watches: usable from any thread, as `InotifyInstance` says, since the kernel's call waits for a hung mount.
     /// Ended by the monitor's invalidation.
     public let watches: InotifyInstance
 
