@@ -14,8 +14,9 @@ struct SourceReader<Source: ByteSource & ~Copyable>: ~Copyable {
 
     /// What a small read fetches: enough for the headers that usually follow, little beside a photo.
     private static var usualWindow: Int { 16 * 1024 }
-    /// What a scan fetches at a time: large enough that the call costs little, small enough for the cache.
-    private static var scanWindow: Int { 256 * 1024 }
+    /// What a scan fetches at a time: large enough that the call costs little, and below the size from which the allocator
+    /// maps each block anew (`HeapMemory.keepSmall`), since each page of such a block costs a fault.
+    private static var scanWindow: Int { 64 * 1024 }
 
     init(_ source: consuming Source, locatingPixels: Bool = false) {
         size = source.size
