@@ -4,17 +4,19 @@
 /// At a low rate every event is taken at once. When many come they are taken every 4 ms: a wake-up costs thread changes,
 /// and batches of 4 ms measured 0.6 times the cost of a loop that wakes for each event. The kernel's queue holds 16,384
 /// records, so batches far below 25 ms can't overflow it. A value without a clock.
-struct Pacer {
+package struct Pacer: Sendable {
     /// How long a batch gathers, in nanoseconds.
-    static let batch: UInt64 = 4_000_000
+    package static let batch: UInt64 = 4_000_000
     /// So many records in the length of a batch count as a burst: some 4,000 files a second.
     private static let recordsOfBurst = 32
 
     private var windowStart: UInt64 = 0
     private var records = 0
 
+    package init() {}
+
     /// Notes a turn that took `records`; true if the next ones should gather.
-    mutating func shouldGather(records: Int, now: UInt64) -> Bool {
+    package mutating func shouldGather(records: Int, now: UInt64) -> Bool {
         if now &- windowStart > Self.batch {
             windowStart = now
             self.records = 0

@@ -251,8 +251,16 @@ final class WatchEngine: Sendable {
             return state.begin()
         }
         if let begun {
-            for (root, epoch, request) in begun.output.work { submit(root, epoch, request) }
+            var seen: [(root: Int, epoch: UInt32, result: WorkResult)] = []
+            for (root, epoch, request) in begun.output.work {
+                if let result = lookNow(root, epoch, request) {
+                    seen.append((root, epoch, result))
+                } else {
+                    submit(root, epoch, request)
+                }
+            }
             finish(begun)
+            for (root, epoch, result) in seen { receive(root, epoch, result) }
         }
         step.withLock { $0 = WatchStep(name: "idle", since: monotonicNanoseconds()) }
     }
@@ -279,12 +287,23 @@ final class WatchEngine: Sendable {
     private func submit(_ root: Int, _ epoch: UInt32, _ request: WorkRequest) {
         workers[root].submit(request, epoch: epoch) { [weak self] result in
             guard let self, let result else { return }
-            self.queue.async {
-                let queued = self.backend.queuedBytes
-                let due = self.state.onQueue { $0.results.add((root, epoch, result), queued: queued) }
-                if due != nil { self.turnCore("results") { $0.take(result, root: root, epoch: epoch) } }
-            }
+            self.queue.async { self.receive(root, epoch, result) }
         }
+    }
+
+    /// What a look saw, where the root's queue is this one and no findings of a survey are on their way, which would be
+    /// overtaken.
+    private func lookNow(_ root: Int, _ epoch: UInt32, _ request: WorkRequest) -> WorkResult? {
+        guard roots[root].queue === queue, case .look(let look) = request,
+            state.onQueue({ $0.core.roots[root].surveys == 0 })
+        else { return nil }
+        return workers[root].lookNow(look, epoch: epoch)
+    }
+
+    private func receive(_ root: Int, _ epoch: UInt32, _ result: WorkResult) {
+        let queued = backend.queuedBytes
+        let due = state.onQueue { $0.results.add((root, epoch, result), queued: queued) }
+        if due != nil { turnCore("results") { $0.take(result, root: root, epoch: epoch) } }
     }
 
     /// How long the second half of a rename is waited for, at least; at most twice that.

@@ -29,7 +29,8 @@ public struct WatchNotice: Hashable, Sendable {
     public enum Kind: Hashable, Sendable {
         /// A regular file, new or with new content, that no program is known to be writing.
         case finished(Cause)
-        /// A regular file was made and is being written; `finished` follows.
+        /// A regular file was made some 25 to 50 milliseconds ago and is being written; `finished` follows. Not reported
+        /// of one that is closed sooner.
         case created
         /// A file that is being written was seen with another size or time; only if the watch asks for changes.
         case changed

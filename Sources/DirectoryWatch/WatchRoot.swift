@@ -9,7 +9,8 @@ public struct WatchRoot: Sendable {
     /// Where it is; symbolic links in this path alone are followed.
     public let path: BytePath
     /// Where its file work is done: opening, listing, adding watches. Of no other root, so that one that does not
-    /// answer holds up nobody.
+    /// answer holds up nobody. If it is the watch's own queue, files are reported without two changes of threads, and a
+    /// root that does not answer holds up the watch.
     public let queue: MonitorQueue
     /// Whether an entry, by its path relative to the root and its kind, is left out before it costs a watch or a look.
     /// Called on `queue`. Must give the same answer each time. Nil leaves nothing out, and costs nothing.

@@ -85,20 +85,3 @@ import Testing
         #expect(PathFilter().isEmpty && PathFilter().rule(for: "in") == nil)
     }
 }
-
-@Suite struct EventGatheringTests {
-    @Test func gathersInStormsAlone() {
-        var gathering = EventGathering()
-        let turn = { (records: Int, microseconds: UInt64) -> Bool in
-            gathering.isStorm(records: records, now: microseconds * 1000)
-        }
-        // A thousand a second, each taken by itself.
-        let calm = (1...2000).map { turn(2, $0 * 1000) }
-        #expect(!calm.contains(true))
-        // As fast as they come.
-        let storm = (1...100).map { turn(1, 3_000_000 + $0 * 10) }
-        #expect(storm.first == false && storm.last == true)
-        let (many, few) = (turn(300, 9_000_000), turn(3, 10_000_000))
-        #expect(many && !few)
-    }
-}

@@ -82,9 +82,14 @@ extension TreeCore {
             if !mask.isDisjoint(with: [.modified, .attributes]) { signs.insert(.modified) }
         }
         if signs.isEmpty { return }
-        if signs == .left, !isWorthALook(name, in: node) { return }
-        if isDirectory, signs == .created, !isWorthALook(name, in: node) {
-            survey(addPending(name, in: node), isRecursive: true)
+        if signs == .left || signs == .created, !isWorthALook(name, in: node) {
+            if signs == .left {
+                fresh[DirtyNames.Key(directory: node, name: name)] = nil
+            } else if isDirectory {
+                survey(addPending(name, in: node), isRecursive: true)
+            } else {
+                fresh[DirtyNames.Key(directory: node, name: name)] = (mask, 0)
+            }
             return
         }
         note(node, name, Hints(signs: signs, mask: mask))

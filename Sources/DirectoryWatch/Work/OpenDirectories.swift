@@ -42,6 +42,8 @@ final class OpenDirectories {
             top = SharedDescriptor(try openRoot())
             root = top
         }
+        // Whoever opened the root knows that it is the one.
+        if wanted.path.isEmpty { return top }
         guard let directory = Self.open(wanted, beneath: top) else { return nil }
         if held.count >= capacity { held = [:] }
         held[wanted.node] = directory

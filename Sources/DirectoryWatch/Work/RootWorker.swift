@@ -20,12 +20,15 @@ final class RootWorker: Sendable {
         let lister: DirectoryLister
         let open: OpenDirectories
         var isClosing = false
+        /// Requests in line that were submitted on the root's own queue.
+        var waiting = 0
     }
 
     private let root: WatchRoot
     private let instance: InotifyInstance?
     private let state: QueueBound<State>
-    private let published = Locked(WatchStep(name: "idle", since: monotonicNanoseconds()))
+    /// What it does now. Its text is made for whoever asks, since this is set with each file.
+    private let published: Locked<(name: String, path: BytePath?, since: UInt64)>
 
     /// How long a survey goes on before looks get their turn.
     private static let slice: UInt64 = 10_000_000
@@ -47,6 +50,7 @@ final class RootWorker: Sendable {
     ) {
         self.root = root
         self.instance = instance
+        published = Locked(("idle", nil, monotonicNanoseconds()))
         state = QueueBound(
             State(
                 lister: DirectoryLister(
@@ -55,11 +59,29 @@ final class RootWorker: Sendable {
     }
 
     /// What it does now; any thread.
-    var step: WatchStep { published.withLock { $0 } }
+    var step: WatchStep {
+        let (name, path, since) = published.withLock { $0 }
+        return WatchStep(
+            name: path.map { "\(name) \($0.isEmpty ? "." : $0.escaped)" } ?? name, since: since)
+    }
 
     /// Puts a request in line; any thread. `deliver` is called on the root's queue.
     func submit(_ request: WorkRequest, epoch: UInt32, deliver: @escaping Deliver) {
-        root.queue.async { self.perform(request, epoch: epoch, deliver: deliver) }
+        let isCounted = root.queue.isCurrent
+        if isCounted { state.onQueue { $0.waiting += 1 } }
+        root.queue.async {
+            if isCounted { self.state.onQueue { $0.waiting -= 1 } }
+            self.perform(request, epoch: epoch, deliver: deliver)
+        }
+    }
+
+    /// Looks without a change of threads, where the caller is on the root's queue and no request is in line there; nil
+    /// elsewhere. The caller sees to it that no survey is under way.
+    func lookNow(_ request: LookRequest, epoch: UInt32) -> WorkResult? {
+        guard root.queue.isCurrent, state.onQueue({ $0.waiting == 0 }) else { return nil }
+        publish("looking at", request.directories.first?.path)
+        defer { publish("idle") }
+        return look(request, epoch: epoch)
     }
 
     private func perform(_ request: WorkRequest, epoch: UInt32, deliver: @escaping Deliver) {
@@ -156,8 +178,7 @@ final class RootWorker: Sendable {
     }
 
     private func publish(_ name: String, _ path: BytePath? = nil) {
-        let step = WatchStep(
-            name: path.map { "\(name) \($0.isEmpty ? "." : $0.escaped)" } ?? name, since: monotonicNanoseconds())
+        let step = (name, path, monotonicNanoseconds())
         published.withLock { $0 = step }
     }
 }

@@ -43,7 +43,7 @@ final class NoticeSource: EventSource {
     private let prefixes: [[UInt8]]
     private let isReconciled: QueueBound<Bool>
     private let hasRemarkedOnLimit: QueueBound<Bool>
-    private let started = coarseNow()
+    private let started = FileTime.now(isCoarse: true)
     private let known: KnownFiles?
 
     init(
@@ -56,7 +56,8 @@ final class NoticeSource: EventSource {
         prefixes = roots.map(\.printedAsDirectory.bytes)
         let watched = roots.enumerated().map { index, root in
             WatchRoot(
-                id: String(index), path: root, queue: MonitorQueue(label: "photoinbox.files.\(index)"),
+                id: String(index), path: root,
+                queue: roots.count == 1 ? session.queue : MonitorQueue(label: "photoinbox.files.\(index)"),
                 exclude: filter.isEmpty ? nil : filter.rule(for: root))
         }
         // DirectoryWatch would poll where the kernel has no instance left: not for who wants events.
@@ -85,10 +86,8 @@ final class NoticeSource: EventSource {
         }
     }
 
-    func drive(untilGone reader: Int32) { waitUntilGone(reader) }
-
     private func take(_ notices: [WatchNotice]) {
-        let now = wallNow()
+        let now = FileTime.now
         var remarks: [(text: String, isIncomplete: Bool)] = []
         var done = notices.count
         session.tell { report in

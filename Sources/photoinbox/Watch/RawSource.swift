@@ -1,104 +1,91 @@
+import DirectoryWatch
 import FileValues
-import Glibc
 import LinuxKernel
 import SystemMonitor
 
 /// Tells the kernel's own records for whole trees, as `inotifywait -m -r` does, and without its gaps: directories that
 /// appear are listed once they are watched, and what was in them already is told as FOUND; renamed directories keep
 /// their watches under their new paths; an overflow is told and followed by a new walk.
-///
-/// The main thread waits on the kernel's queue itself and takes records on the session's queue by `sync`: so a record
-/// is told with one wake-up of one thread.
 final class RawSource: EventSource {
     private let session: WatchSession
-    private let instance: InotifyInstance
+    private let monitor: DirectoryMonitor
     private let tree: QueueBound<RawTree>
+    private let pacer: QueueBound<Pacer>
 
     init(
         session: WatchSession, roots: [BytePath], mask: InotifyMask, includesExisting: Bool, filter: PathFilter
     ) throws(SystemCallError) {
         self.session = session
-        instance = try InotifyInstance()
+        monitor = try DirectoryMonitor(label: "records", queue: session.queue)
         tree = QueueBound(
             RawTree(
-                instance: instance, roots: roots, wanted: mask, includesExisting: includesExisting, filter: filter),
+                instance: monitor.watches, roots: roots, wanted: mask, includesExisting: includesExisting,
+                filter: filter),
             queue: session.queue)
+        pacer = QueueBound(Pacer(), queue: session.queue)
     }
 
     func start(onReady: @escaping @Sendable (Int) -> Void) {
-        session.tell { report in tree.onQueue { $0.walkRoots(&report, isFirst: true) } }
-        tellRemarks()
-        onReady(tree.onQueue { $0.count })
+        monitor.setEventHandler { [self] events in take(events) }
+        monitor.activate { [self] in
+            session.tell { report in tree.onQueue { $0.walkRoots(&report, isFirst: true) } }
+            tellRemarks()
+            onReady(tree.onQueue { $0.count })
+        }
     }
 
     func stop(completion: @escaping @Sendable () -> Void) {
         tree.onQueue { $0.isStopped = true }
-        completion()
+        monitor.invalidate(completion: completion)
     }
 
-    func drive(untilGone reader: Int32) {
-        // Some 1,500 records with camera names.
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 8)
-        defer { buffer.deallocate() }
-        guard let queue = try? instance.duplicate() else { return waitUntilGone(reader) }
-        var entries = [
-            pollfd(fd: reader, events: 0, revents: 0), pollfd(fd: queue.raw, events: Int16(POLLIN), revents: 0),
-        ]
-        var gathering = EventGathering()
-        var leaving = false
-        while true {
-            // A directory that left comes to its new place at once, or it is gone.
-            let count = poll(&entries, 2, leaving ? 10 : -1)
-            if entries[0].revents != 0 { return }
-            if count < 0 { continue }
-            let turn = session.queue.sync { take(buffer) }
-            guard let turn else { return waitUntilGone(reader) }
-            leaving = turn.isSomethingLeaving
-            if gathering.isStorm(records: turn.records, now: monotonicNow()) {
-                if poll(&entries, 1, Int32(EventGathering.pause / 1_000_000)) > 0 { return }
-            }
-        }
-    }
-
-    /// What a turn came to.
-    private struct Turn {
+    private func take(_ events: DirectoryEvents) {
         var records = 0
-        var isSomethingLeaving = false
-        var hasRemarks = false
-        var failure: SystemCallError?
-    }
-
-    /// Reads once and tells what that gave; nil when nothing is told any more. On the queue.
-    private func take(_ buffer: UnsafeMutableRawBufferPointer) -> Turn? {
-        var turn: Turn?
         session.tell { report in
-            turn = tree.onQueue { tree in tree.isStopped ? nil : take(buffer, &tree, &report) }
+            tree.onQueue { tree in
+                let now = FileTime.now
+                tree.beginBatch(bytes: events.bytes.count)
+                events.forEach { record in
+                    records += 1
+                    tree.take(record, at: now, &report)
+                }
+            }
         }
-        if let failure = turn?.failure {
-            session.remark("nothing can be told any more (\(failure))", isIncomplete: true)
-            return nil
-        }
-        if turn?.hasRemarks == true { tellRemarks() }
-        return turn
+        endBatch()
+        guard pacer.onQueue({ $0.shouldGather(records: records, now: monotonicNanoseconds()) }) else { return }
+        pause(.nanoseconds(Pacer.batch))
     }
 
-    private func take(
-        _ buffer: UnsafeMutableRawBufferPointer, _ tree: inout RawTree, _ report: inout WatchReport
-    ) -> Turn {
-        var turn = Turn()
-        do {
-            let size = try instance.read(into: buffer)
-            let now = wallNow()
-            tree.beginBatch(bytes: size)
-            for record in InotifyRecords(UnsafeRawBufferPointer(rebasing: buffer[..<size])) {
-                turn.records += 1
-                tree.take(record, at: now, &report)
-            }
-        } catch { turn.failure = error }
-        tree.endBatch()
-        turn.isSomethingLeaving = tree.isSomethingLeaving
-        turn.hasRemarks = !tree.remarks.isEmpty
-        return turn
+    /// Leaves the kernel's queue alone for a moment. Where the session was ended by what was told, there is nothing to
+    /// leave alone.
+    private func pause(_ moment: Duration) {
+        if tree.onQueue({ $0.isStopped }) { return }
+        monitor.suspend()
+        session.queue.after(moment) { [self] in
+            if !tree.onQueue({ $0.isStopped }) { monitor.resume() }
+        }
+    }
+
+    /// How long a directory that left may take to come to its new place: both records are in the kernel's queue.
+    private static let patience = Duration.milliseconds(10)
+
+    /// Lets go of directories that left and came nowhere, once all that is in the kernel's queue was read.
+    private func endBatch() {
+        let (isSomethingLeaving, isStopped) = tree.onQueue { tree in
+            tree.endBatch()
+            return (tree.isSomethingLeaving, tree.isStopped)
+        }
+        tellRemarks()
+        if isSomethingLeaving, !isStopped { session.queue.after(Self.patience) { [self] in endWhatLeft() } }
+    }
+
+    private func endWhatLeft() {
+        if tree.onQueue({ $0.isStopped }) { return }
+        if (try? monitor.watches.queuedBytes()) ?? 0 > 0 {
+            session.queue.after(Self.patience) { [self] in endWhatLeft() }
+        } else {
+            endBatch()
+        }
     }
 
     private func tellRemarks() {

@@ -10,9 +10,6 @@ protocol EventSource: AnyObject, Sendable {
     func start(onReady: @escaping @Sendable (Int) -> Void)
     /// Ends; nothing is told after this call.
     func stop(completion: @escaping @Sendable () -> Void)
-    /// Waits in the main thread until nobody reads from `reader` any more, and gives its events meanwhile if that takes
-    /// a thread. Not on the queue.
-    func drive(untilGone reader: Int32)
 }
 
 /// One run of `watch`: an event source, signals, a deadline and a reader, of which the first to end it does.
@@ -57,7 +54,7 @@ final class WatchSession: Sendable {
             let (wasOpen, told) = (report.end == nil, report.told)
             body(&report)
             report.flush()
-            if report.told != told { report.latestTold = monotonicNow() }
+            if report.told != told { report.latestTold = monotonicNanoseconds() }
             return (wasOpen ? report.end : nil, report.isWritten)
         }
         if isWritten { whenWritten() }
@@ -73,6 +70,11 @@ final class WatchSession: Sendable {
     /// Runs until something ends it. On the main thread, which then waits for the reader to go away.
     func run(_ source: any EventSource, timeout: Duration?) -> Never {
         let session = self
+        MonitorRegistry.shared.setHandlerErrorSink { monitor, error in
+            session.queue.async {
+                session.remark("\(monitor.label): nothing can be told any more (\(error))", isIncomplete: true)
+            }
+        }
         let start: @Sendable () -> Void = {
             session.queue.async { session.start(source, timeout: timeout) }
         }
@@ -90,7 +92,7 @@ final class WatchSession: Sendable {
         } else {
             start()
         }
-        source.drive(untilGone: STDOUT_FILENO)
+        waitUntilGone(STDOUT_FILENO)
         queue.async { session.finish(.readerClosed) }
         ProcessSignals.parkMainThread()
     }
@@ -110,7 +112,7 @@ final class WatchSession: Sendable {
                 remark("watching \(HumanText.count(directories, "directory", "directories"))")
             }
             guard let timeout else { return }
-            report.onQueue { $0.latestTold = monotonicNow() }
+            report.onQueue { $0.latestTold = monotonicNanoseconds() }
             awaitSilence(of: timeout, after: timeout)
         }
     }
@@ -118,7 +120,7 @@ final class WatchSession: Sendable {
     /// Ends it once nothing was told for so long; looks again after `delay`.
     private func awaitSilence(of timeout: Duration, after delay: Duration) {
         queue.after(delay) { [self] in
-            let silence = Duration.nanoseconds(Int64(monotonicNow() - report.onQueue { $0.latestTold }))
+            let silence = Duration.nanoseconds(Int64(monotonicNanoseconds() - report.onQueue { $0.latestTold }))
             if silence >= timeout { finish(.timedOut) } else { awaitSilence(of: timeout, after: timeout - silence) }
         }
     }

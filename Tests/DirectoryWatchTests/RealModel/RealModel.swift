@@ -27,6 +27,8 @@ final class RealModel {
         var patience = 40
         /// Where the number of watches is set, if it may be: `/proc/sys/user/max_inotify_watches` of a namespace.
         var watchLimit: String?
+        /// Whether the first root's file work is done on the watch's own queue.
+        var sharesQueue = false
     }
 
     let setting: Setting
@@ -85,7 +87,7 @@ final class RealModel {
 
     init(_ setting: Setting) throws {
         self.setting = setting
-        watch = try RealWatch(below: setting.parent)
+        watch = try RealWatch(below: setting.parent, sharesQueue: setting.sharesQueue)
     }
 
     /// What is wrong after a sequence (empty if nothing), and what was met with.

@@ -17,7 +17,7 @@ struct RealModelTests {
     func sequences() async {
         let counts = await Self.run(Self.first..<(Self.first + Self.seeds), lanes: 4) { seed in
             // Inode numbers are used again at once on a disk, and not on tmpfs.
-            RealModel.Setting(parent: seed % 2 == 0 ? "/dev/shm" : nil)
+            RealModel.Setting(parent: seed % 2 == 0 ? "/dev/shm" : nil, sharesQueue: seed % 4 < 2)
         }
         print(
             "\(counts.sequences) sequences, \(counts.operations) steps, \(counts.rests) rests, \(counts.notices) notices, "
@@ -84,7 +84,7 @@ struct RealModelTests {
             @Test func seed\(seed)() {
                 let faults = RealModel.run([
                     \(least.map { "\($0)" }.joined(separator: ", ")),
-                ], RealModel.Setting(parent: \(setting.parent.map { "\"\($0)\"" } ?? "nil"))).faults
+                ], RealModel.Setting(parent: \(setting.parent.map { "\"\($0)\"" } ?? "nil"), sharesQueue: \(setting.sharesQueue))).faults
                 #expect(faults == [])  // \(readable(leastFaults))
             }
             """

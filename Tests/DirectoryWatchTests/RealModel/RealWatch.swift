@@ -15,7 +15,7 @@ final class RealWatch {
     let scratch: ScratchDirectory
     let top: BytePath
     private let queue = MonitorQueue(label: "test.watch")
-    private let rootQueues = RealWatch.roots.map { MonitorQueue(label: "test.root.\($0)") }
+    private let rootQueues: [MonitorQueue]
     private let watch: DirectoryWatch
     private let inbound = Inbound()
     private var holds: [Hold] = []
@@ -48,7 +48,10 @@ final class RealWatch {
     }
 
     /// Makes the directories (`far` is where links lead), starts, and returns when they were compared for the first time.
-    init(below parent: String?) throws {
+    init(below parent: String?, sharesQueue: Bool) throws {
+        rootQueues = Self.roots.enumerated().map { [queue] place, name in
+            sharesQueue && place == 0 ? queue : MonitorQueue(label: "test.root.\(name)")
+        }
         handleSIGIO()
         scratch = try ScratchDirectory(below: parent)
         let top = scratch.bytePath
@@ -81,6 +84,7 @@ final class RealWatch {
 
     /// Holds the watch's queue (nil) or a root's.
     func hold(_ place: Int?) {
+        let place = place.flatMap { rootQueues[$0] === queue ? nil : $0 }
         guard !holds.contains(where: { $0.place == place }) else { return }
         let (isHeld, end) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         (place.map { rootQueues[$0] } ?? queue).async {
