@@ -1,6 +1,7 @@
 package import FileValues
 import Foundation
 import GRDB
+package import LinuxKernel
 
 extension Catalogue {
     /// Writes down what somebody asked for: before a file is moved for it, or, as `done`, afterwards where none is. Its

@@ -63,14 +63,6 @@ extension WatchEngine.State {
     }
 }
 
-extension FileTime {
-    static var now: FileTime {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return FileTime(seconds: Int64(time.tv_sec), nanoseconds: UInt32(time.tv_nsec))
-    }
-}
-
 extension WatchEngine.State {
     /// What is told of it; the steps are for others to say.
     func snapshot(label: String, _ settings: [WatchRoot], isAskedForLife: Bool) -> WatchSnapshot {

@@ -93,11 +93,8 @@ package enum FetchProgram {
 
     /// The local date: 2026-11-22.
     private static func today() -> String {
-        var now = time(nil)
-        var parts = tm()
-        localtime_r(&now, &parts)
-        let two = { (number: Int32) in (number < 10 ? "0" : "") + "\(number)" }
-        return "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
+        let now = FileTime.now.seconds
+        return LocalClock(at: now).date(now)
     }
 
     /// A line on standard error, which is the journal's under a service manager.

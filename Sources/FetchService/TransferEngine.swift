@@ -157,11 +157,7 @@ final class TransferEngine: Sendable {
 }
 
 /// Milliseconds on the monotonic clock.
-func monotonicMilliseconds() -> Int64 {
-    var now = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return Int64(now.tv_sec) * 1_000 + Int64(now.tv_nsec) / 1_000_000
-}
+func monotonicMilliseconds() -> Int64 { Int64(monotonicNanoseconds() / 1_000_000) }
 
 /// Why fetching cannot go on; a clause for people.
 package struct FetchProblem: Error, Hashable, Sendable, CustomStringConvertible {

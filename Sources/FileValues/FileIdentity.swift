@@ -1,22 +1,3 @@
-/// A time as the kernel keeps it for files: seconds and nanoseconds since 1970-01-01 00:00:00 UTC. See inode(7).
-public struct FileTime: Hashable, Comparable, Sendable {
-    /// Whole seconds; negative before 1970.
-    public let seconds: Int64
-    /// 0 to 999,999,999.
-    public let nanoseconds: UInt32
-
-    /// A time from its two parts.
-    public init(seconds: Int64, nanoseconds: UInt32) {
-        self.seconds = seconds
-        self.nanoseconds = nanoseconds
-    }
-
-    /// Earlier comes first.
-    public static func < (left: FileTime, right: FileTime) -> Bool {
-        (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
-    }
-}
-
 /// What tells one state of one file from another: inode, size, modification and change times.
 ///
 /// Kept over restarts; the device number is left out because it changes with each mount. Equal identities mean that

@@ -1,3 +1,5 @@
+package import FileValues
+
 /// A problem that is the case now.
 package struct Problem: Hashable, Sendable {
     package let code: ProblemCode

@@ -1,3 +1,6 @@
+import FileValues
+import LinuxKernel
+
 /// Turns entries into lines for people: pure but for the machine's time zone. One entry is one line, whatever is in it.
 public struct ConsoleFormatter: Hashable, Sendable {
     /// What a line begins with.
@@ -27,8 +30,8 @@ public struct ConsoleFormatter: Hashable, Sendable {
     public func line(_ entry: LogEntry) -> String {
         var text =
             switch style {
-            case .terminal, .coloured: TimeText.clockOnly(entry.time) + " " + level(entry.priority) + " "
-            case .dated: TimeText.local(entry.time) + " " + level(entry.priority) + " "
+            case .terminal, .coloured: (here(entry).clock(entry.time) ?? "--:--:--.---") + " " + level(entry.priority) + " "
+            case .dated: dated(entry) + " " + level(entry.priority) + " "
             case .prioritized: "<\(entry.priority.rawValue)>"
             }
         text += entry.message
@@ -37,6 +40,14 @@ public struct ConsoleFormatter: Hashable, Sendable {
             text += "  " + painted(fields, as: "2")
         }
         return text + "\n"
+    }
+
+    /// The clock of this machine's zone at the entry's time.
+    private func here(_ entry: LogEntry) -> LocalClock { LocalClock(at: entry.time.seconds) }
+
+    private func dated(_ entry: LogEntry) -> String {
+        here(entry).rfc3339(entry.time.seconds, milliseconds: Int(entry.time.nanoseconds / 1_000_000))
+            ?? entry.time.rfc3339
     }
 
     /// The word, as wide as the widest that is used.

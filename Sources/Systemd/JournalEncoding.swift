@@ -69,7 +69,7 @@ public struct JournalEncoding: Hashable, Sendable {
         if let id = entry.messageID { fields.append(field("MESSAGE_ID", id.description)) }
         for item in entry.fields + constants { fields.append(field(name(forKey: item.key), item.value)) }
         if sent.seconds - entry.time.seconds > 1 {
-            fields.append(field(prefix + "HAPPENED_AT", TimeText.utc(entry.time)))
+            fields.append(field(prefix + "HAPPENED_AT", entry.time.rfc3339))
         }
         return fields
     }

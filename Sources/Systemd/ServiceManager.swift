@@ -97,8 +97,6 @@ public struct ServiceManager: Sendable {
     }
 
     private static func monotonicMicroseconds() -> Int64 {
-        var now = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &now)
-        return Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1_000
+        Int64(monotonicNanoseconds() / 1_000)
     }
 }

@@ -1,5 +1,6 @@
 import Catalogue
 import FileValues
+import LinuxKernel
 import Testing
 
 @Suite("What people asked for")

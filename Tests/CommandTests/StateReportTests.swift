@@ -1,5 +1,6 @@
 import FileValues
 import Foundation
+import LinuxKernel
 import Reporting
 import Testing
 
@@ -124,7 +125,7 @@ struct StateReportTests {
 
     @Test func filingStopped() throws {
         let report = try Self.stopped()
-        let clock = Terminal.clock(at: now - 360).timeOfDay(now - 360)
+        let clock = LocalClock(at: now - 360).timeOfDay(now - 360)
         #expect(
             Self.render(report, detail: .problemsOnly) == """
                 photoinboxd  FILING STOPPED 6 min ago (\(clock))

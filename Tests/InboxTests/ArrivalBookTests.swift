@@ -1,5 +1,6 @@
 import FileValues
 import Filing
+import LinuxKernel
 import Testing
 
 @testable import Inbox

@@ -1,4 +1,5 @@
 import FileValues
+import LinuxKernel
 import PhotoModel
 import Testing
 

@@ -1,6 +1,7 @@
 import Catalogue
 import ControlProtocol
 import FileValues
+import LinuxKernel
 import TestSupport
 import Testing
 

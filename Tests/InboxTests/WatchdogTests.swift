@@ -1,3 +1,4 @@
+import LinuxKernel
 import Testing
 
 @testable import Inbox

@@ -21,11 +21,7 @@ struct WriterGuess: Sendable {
     static let recently: Int64 = 60
 
     /// The wall clock in seconds, as file systems read it.
-    static var now: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME_COARSE, &time)
-        return Int64(time.tv_sec)
-    }
+    static var now: Int64 { FileTime.now(isCoarse: true).seconds }
 
     /// Whether the kernel grants a read lease on the file, which it does unless the file has a writer or is mapped for
     /// writing. A NUL follows the name.

@@ -1,5 +1,6 @@
 package import FileValues
 package import Filing
+package import LinuxKernel
 package import PhotoModel
 
 /// Which file an arrival is: its inbox and its path below that inbox.

@@ -1,5 +1,6 @@
 package import FileValues
 package import Filing
+package import LinuxKernel
 import PhotoModel
 
 /// Every arrival that has no outcome yet, and the counts of those that have: a value without I/O, changed by the

@@ -1,4 +1,5 @@
 package import FileValues
+package import LinuxKernel
 package import PhotoModel
 
 /// Why a proven arrival does not go alone, and for what it waits.

@@ -102,7 +102,7 @@ struct CardImport: Sendable {
             })
         let now = FileTime.now.seconds
         let run = ImportRun(
-            what, catalogue: catalogue, memory: memory, date: LocalClock(offset: offsetOfLocalZone(now)).date(now),
+            what, catalogue: catalogue, memory: memory, date: LocalClock(at: now).date(now),
             control: control)
         defer {
             outcome.counts = sum.counts

@@ -2,7 +2,7 @@ import Catalogue
 import DirectoryWatch
 import FileValues
 import Glibc
-import LinuxKernel
+package import LinuxKernel
 import Settings
 import SystemMonitor
 package import Systemd

@@ -121,7 +121,7 @@ package final class ProblemDesk: Sendable {
         var board = desk.withLock { $0.board }
         if let waiting { board.count(waiting: waiting) }
         let seconds = now.wall.seconds
-        let clock = LocalClock(offset: offsetOfLocalZone(seconds))
+        let clock = LocalClock(at: seconds)
         let all: [(problem: Problem, cause: ProblemCode?)] =
             board.visible(at: seconds).map { ($0, nil) } + board.hidden(at: seconds).map { ($0.problem, $0.cause) }
         return all.map { DaemonState.Problem($0.problem, hiddenBy: $0.cause, clock: clock, of: log.address) }

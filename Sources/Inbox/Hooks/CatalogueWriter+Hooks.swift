@@ -1,4 +1,5 @@
 import Catalogue
+import LinuxKernel
 
 // What hooks ask of the catalogue.
 extension CatalogueWriter {

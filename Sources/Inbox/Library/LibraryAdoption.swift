@@ -122,7 +122,7 @@ package struct LibraryAdoption {
         summary.bytes += file.identity.size
         let date = CaptureDateDecision(
             recorded: report.dates, name: path.name, modified: file.identity.modified, now: Moment.now.wall,
-            zone: offsetOfLocalZone)
+            zone: { LocalClock(at: $0).offset })
         return PhotoRecord(
             adopting: path, of: tree.path, file, report, sidecar, date: date.chosen, hash: hash)
     }

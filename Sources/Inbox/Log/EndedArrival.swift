@@ -1,4 +1,5 @@
 package import FileValues
+package import LinuxKernel
 
 /// How one arrival ended, with all that is worth telling: for the journal, the last outcomes of the state dump, and
 /// whoever follows them. The catalogue has its own row of it.

@@ -116,7 +116,7 @@ extension InboxLog {
 
     /// A problem is shown from now on.
     func raised(_ problem: Problem) {
-        let clock = LocalClock(offset: offsetOfLocalZone(problem.since))
+        let clock = LocalClock(at: problem.since)
         let level: Logger.Level =
             switch problem.severity {
             case .notice: .notice

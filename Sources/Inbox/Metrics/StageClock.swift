@@ -1,4 +1,5 @@
 import Filing
+import LinuxKernel
 
 /// Measures the steps of one piece of work: each lasts until the next one begins, or until the end. Confined to whoever
 /// does the work.

@@ -1,6 +1,7 @@
 import Catalogue
 import FileValues
 import Filing
+import LinuxKernel
 
 /// What the catalogue knows of an outcome that somebody asks something about.
 struct OperationFacts: Sendable {

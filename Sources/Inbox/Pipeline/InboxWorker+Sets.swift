@@ -136,7 +136,7 @@ extension InboxWorker {
     func date(of source: SourceFile, _ report: PhotoReport) -> CaptureDateDecision {
         CaptureDateDecision(
             recorded: report.dates, name: source.name, modified: source.identity.modified,
-            now: Moment.now.wall, trust: places.dates, zone: offsetOfLocalZone)
+            now: Moment.now.wall, trust: places.dates, zone: { LocalClock(at: $0).offset })
     }
 
     /// It waits until the rest of its set has its outcome, and is then looked at by itself.

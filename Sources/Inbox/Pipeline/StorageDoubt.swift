@@ -1,3 +1,5 @@
+import LinuxKernel
+
 /// What is told as failing and may have healed: nobody knows until something is written there.
 package struct StorageDoubt: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8

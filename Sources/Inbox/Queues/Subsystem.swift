@@ -1,4 +1,4 @@
-import LinuxKernel
+package import LinuxKernel
 package import SystemMonitor
 
 /// What a subsystem tells about itself: the step it is in and since when. Any thread may read it and nobody has to be

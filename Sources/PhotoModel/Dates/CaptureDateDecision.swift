@@ -14,8 +14,7 @@ package struct CaptureDate: Equatable, Sendable {
     /// RFC 3339 as far as it is known: `2024-01-31T12:34:56+01:00`, without an offset if there is none, or the day.
     package var text: String {
         guard hasTime else { return local.date.description }
-        let time = "\(padded(local.hour, 2)):\(padded(local.minute, 2)):\(padded(local.second, 2))"
-        return "\(local.date)T\(time)\(offset.map(offsetText) ?? "")"
+        return "\(local.date)T\(local.clock)\(offset.map(offsetText) ?? "")"
     }
 }
 

@@ -1,3 +1,5 @@
+import FileValues
+
 /// A date as some program wrote it: EXIF (`2024:01:31 12:34:56`), ISO 8601 (`2024-01-31T12:34:56.78+01:00`) and what
 /// lies between, as cameras do not keep to either.
 struct DateText: Equatable {

@@ -12,12 +12,6 @@ package func grouped(_ number: some BinaryInteger) -> String {
 /// `count` bytes in words: `1 byte`, `1,048,576 bytes`.
 func byteCount(_ count: UInt64) -> String { count == 1 ? "1 byte" : "\(grouped(count)) bytes" }
 
-/// `number` in decimal with zeros before it, at least `width` digits.
-func padded(_ number: Int, _ width: Int) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, width - digits.count)) + digits
-}
-
 extension Collection<UInt8> {
     /// Whether these bytes begin with the ASCII bytes of `text`.
     func begins(with text: StaticString) -> Bool {

@@ -1,5 +1,6 @@
 import Dispatch
 import FileValues
+import LinuxKernel
 
 /// What works for a monitor, apart from the object that its user holds: sources and blocks hold the engine, the user
 /// holds the core, so that the core's deinit shows that the user released it. From `invalidate` on the engine needs

@@ -1,10 +1,10 @@
-import Glibc
+import LinuxKernel
 
 /// Where in each minute this machine gathers its wake-ups, in nanoseconds: from the boot's identifier, as sd-event
 /// computes it, so that machines of one network differ and processes of one machine agree. 0 where it cannot be read, as
 /// with ProcSubset=pid.
 enum BootOffset {
-    static let nanoseconds = offset(ofBoot: readBoot())
+    static let nanoseconds = offset(ofBoot: readBootIdentifier())
 
     static func offset(ofBoot text: [UInt8]) -> UInt64 {
         let digits = text.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: "\n") }
@@ -19,14 +19,5 @@ enum BootOffset {
         // The identifier's two halves as numbers of this machine's byte order, which is little-endian wherever we run.
         let halves = [bytes[..<8], bytes[8...]].map { $0.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
         return (halves[0] ^ halves[1]) % 60_000_000 * 1_000
-    }
-
-    private static func readBoot() -> [UInt8] {
-        let file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return [] }
-        defer { close(file) }
-        var bytes = [UInt8](repeating: 0, count: 64)
-        let count = read(file, &bytes, bytes.count)
-        return Array(bytes.prefix(max(0, count)))
     }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Catalogue
 import FileValues
 import Glibc
+import LinuxKernel
 import Reporting
 
 extension OutcomeKind: ExpressibleByArgument {}
@@ -116,8 +117,8 @@ func shown(_ text: String) -> String { escapeForDisplay(Array(text.utf8)) }
 
 /// `14:07` of today, else `2026-11-21 14:07`.
 func shortTime(_ time: FileTime, now: Int64) -> String {
-    let clock = Terminal.clock(at: time.seconds)
+    let clock = LocalClock(at: time.seconds)
     let date = clock.date(time.seconds)
-    let today = Terminal.clock(at: now).date(now)
+    let today = LocalClock(at: now).date(now)
     return date == today ? clock.timeOfDay(time.seconds) : "\(date) \(clock.timeOfDay(time.seconds))"
 }

@@ -1,5 +1,6 @@
 import FileValues
 import Inbox
+import LinuxKernel
 import Reporting
 
 /// The daemon's state as `status` tells it.
@@ -40,7 +41,7 @@ struct StateReport {
             let since = shownProblems.filter { $0.severity == ProblemSeverity.stopped.rawValue }
                 .compactMap { parseRFC3339($0.since)?.seconds }.min()
             guard let since else { return "FILING STOPPED" }
-            let clock = Terminal.clock(at: since).timeOfDay(since)
+            let clock = LocalClock(at: since).timeOfDay(since)
             return "FILING STOPPED \(HumanText.age(now - since)) ago (\(clock))"
         case .warning: return "filing, \(count(.warning, "warning", "warnings")), \(up)"
         case .notice: return "filing normally, \(count(.notice, "notice", "notices")), \(up)"

@@ -170,8 +170,4 @@ struct DescriptionImport {
     }
 }
 
-private func monotonicSeconds() -> Double {
-    var now = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
-}
+private func monotonicSeconds() -> Double { Double(monotonicNanoseconds()) / 1e9 }

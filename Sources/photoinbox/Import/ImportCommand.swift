@@ -154,7 +154,7 @@ struct ImportCommand: ParsableCommand {
 
     private static func today() -> String {
         let now = Int64(time(nil))
-        return Terminal.clock(at: now).date(now)
+        return LocalClock(at: now).date(now)
     }
 }
 

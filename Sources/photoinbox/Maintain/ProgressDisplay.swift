@@ -1,4 +1,5 @@
 import Glibc
+import LinuxKernel
 import Reporting
 
 /// Shows how far a long run is on standard error: one line that is written over on a terminal, else a line now and
@@ -71,9 +72,5 @@ final class ProgressDisplay {
         _ = buffer.flush()
     }
 
-    private static var milliseconds: Int64 {
-        var now = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &now)
-        return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
-    }
+    private static var milliseconds: Int64 { Int64(monotonicNanoseconds() / 1_000_000) }
 }

@@ -17,14 +17,6 @@ enum Terminal {
             colourTerminal: variable("COLORTERM"), columns: columns)
     }
 
-    /// The local clock, by its offset at this moment.
-    static func clock(at seconds: Int64) -> LocalClock {
-        var time = time_t(seconds)
-        var parts = tm()
-        guard localtime_r(&time, &parts) != nil else { return .universal }
-        return LocalClock(offset: Int32(parts.tm_gmtoff))
-    }
-
     static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 }
 

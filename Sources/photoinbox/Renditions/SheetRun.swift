@@ -109,13 +109,13 @@ struct SheetRun {
     /// When it was taken, to the minute; else when it was filed.
     private static func time(of photo: StoredPhoto) -> String {
         if let captured = photo.photo.captured { return String(captured.words.prefix(16)) }
-        let clock = Terminal.clock(at: photo.filedAt.seconds)
+        let clock = LocalClock(at: photo.filedAt.seconds)
         return "filed \(clock.date(photo.filedAt.seconds))"
     }
 
     private static func title(of photos: [StoredPhoto]) -> String {
         let days = [photos.first, photos.last].compactMap(\.self).map { photo in
-            Terminal.clock(at: photo.filedAt.seconds).date(photo.filedAt.seconds)
+            LocalClock(at: photo.filedAt.seconds).date(photo.filedAt.seconds)
         }
         let count = HumanText.count(photos.count, "photo", "photos")
         return "\(count), filed " + (Set(days).count == 1 ? days[0] : days.joined(separator: " to "))

@@ -1,4 +1,6 @@
+import FileValues
 import Inbox
+import LinuxKernel
 import Reporting
 
 /// The daemon's own parts.
@@ -128,7 +130,7 @@ extension TopRows {
     func row(_ ended: DaemonState.Ended, _ place: Int) -> TopRow {
         let file = "\(ended.inbox)/\(ended.file)"
         let at = Self.seconds(ended.at)
-        let clock = at.map { Terminal.clock(at: Int64($0)).timeOfDay(Int64($0)) } ?? ended.at
+        let clock = at.map { LocalClock(at: Int64($0)).timeOfDay(Int64($0)) } ?? ended.at
         return TopRow(
             id: ended.operation.map { "\($0)" } ?? "\(file) \(ended.at)",
             cells: [

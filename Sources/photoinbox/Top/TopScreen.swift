@@ -1,4 +1,6 @@
+import FileValues
 import Inbox
+import LinuxKernel
 import Reporting
 
 /// The lines of a screen. Pure.
@@ -71,7 +73,7 @@ struct TopScreen {
     }
 
     private func clock(_ now: Int64) -> String {
-        let clock = Terminal.clock(at: now)
+        let clock = LocalClock(at: now)
         let second = ((now + Int64(clock.offset)) % 60 + 60) % 60
         return "\(clock.timeOfDay(now)):\(second < 10 ? "0" : "")\(second)"
     }

@@ -233,11 +233,7 @@ final class TopSession: Sendable {
 /// What a sample is taken with besides the daemon's answer.
 enum TopClock {
     /// Seconds of CLOCK_MONOTONIC.
-    static var now: Double {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
+    static var now: Double { Double(monotonicNanoseconds()) / 1e9 }
 
     /// See getloadavg(3); empty where that is not known.
     static var load: [Double] {

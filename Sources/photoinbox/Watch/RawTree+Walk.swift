@@ -29,7 +29,7 @@ extension RawTree {
     mutating func walk(_ top: Directory, tellsNew: Bool, isNew: Bool = false, _ report: inout WatchReport) {
         var pending = [Pending(directory: top, parent: nil, name: "")]
         var watched: [Int32] = []
-        let now = wallNow()
+        let now = FileTime.now
         while let next = pending.popLast() {
             do throws(SystemCallError) {
                 let descriptor = try open(next)

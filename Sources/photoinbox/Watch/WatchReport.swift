@@ -29,7 +29,7 @@ struct WatchReport: ~Copyable {
     private let isSilent: Bool
     /// Events told.
     private(set) var told = 0
-    /// When something was told, or the watch was ready; see ``monotonicNow()``.
+    /// When something was told, or the watch was ready; see ``monotonicNanoseconds()``.
     var latestTold: UInt64 = 0
     /// Whether something was not watched, as remarks have said.
     var isIncomplete = false
@@ -105,20 +105,6 @@ struct WatchReport: ~Copyable {
     private static let largestBatch = 1 << 20
 }
 
-/// Nanoseconds of the clock that no one sets.
-func monotonicNow() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-}
-
-/// The wall clock, which is never behind the time of a file that was changed before.
-func wallNow() -> FileTime {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return FileTime(seconds: Int64(time.tv_sec), nanoseconds: UInt32(time.tv_nsec))
-}
-
 /// What both sources of events say in the same words.
 enum WatchRemarks {
     static func limit(missing: Int) -> String {
@@ -126,11 +112,4 @@ enum WatchRemarks {
         return
             "the kernel's watch limit is reached: \(count) not watched; raise fs.inotify.max_user_watches by as many"
     }
-}
-
-/// The wall clock as file systems read it: a file that is changed after this moment has no earlier time.
-func coarseNow() -> FileTime {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME_COARSE, &time)
-    return FileTime(seconds: Int64(time.tv_sec), nanoseconds: UInt32(time.tv_nsec))
 }

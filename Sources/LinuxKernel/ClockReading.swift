@@ -1,4 +1,3 @@
-import Foundation
 import Glibc
 
 /// The clocks at one moment, in nanoseconds: what the time that files lie in the trash is counted by.
@@ -30,16 +29,14 @@ package struct ClockReading: Hashable, Sendable {
 extension ClockReading {
     /// Of this moment.
     package static var now: ClockReading {
-        ClockReading(boot: thisBoot, boottime: nanoseconds(of: CLOCK_BOOTTIME), wall: nanoseconds(of: CLOCK_REALTIME))
+        ClockReading(
+            boot: thisBoot, boottime: Int64(nanoseconds(of: CLOCK_BOOTTIME)),
+            wall: Int64(nanoseconds(of: CLOCK_REALTIME)))
     }
 
-    private static func nanoseconds(of clock: clockid_t) -> Int64 {
-        var time = timespec()
-        clock_gettime(clock, &time)
-        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-    }
-
-    /// Where it cannot be read, as with ProcSubset=pid, a restart of the daemon counts as one of the machine.
-    private static let thisBoot =
-        (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)) ?? UUID().uuidString
+    /// Where it cannot be read, a restart of the daemon counts as one of the machine.
+    private static let thisBoot: String = {
+        let identifier = readBootIdentifier()
+        return identifier.isEmpty ? "\(UInt64.random(in: .min ... .max))" : String(decoding: identifier, as: UTF8.self)
+    }()
 }

@@ -1,5 +1,3 @@
-import FileValues
-
 /// A day of the Gregorian calendar, which is carried back before 1582 as ISO 8601 does. Always a day that exists.
 package struct CivilDate: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// 0 to 9999.
@@ -22,12 +20,31 @@ package struct CivilDate: Hashable, Comparable, Sendable, CustomStringConvertibl
     /// The day that is `days` after 1970-01-01 (before, if negative), or nil if its year is not 0 to 9999.
     package init?(daysSince1970 days: Int) {
         guard (-719_528...2_932_896).contains(days) else { return nil }
-        let found = CivilCalendar.day(days)
-        self.init(year: found.year, month: found.month, day: found.day)
+        // Counted in eras of 400 years that begin in March, so that the leap day comes last and months have fixed starts.
+        let shifted = days + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        self.init(
+            year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month: month,
+            day: dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
     }
 
     /// Days from 1970-01-01 to this day; negative before.
-    package var daysSince1970: Int { CivilCalendar.daysSince1970(year: year, month: month, day: day) }
+    package var daysSince1970: Int {
+        let shiftedYear = month <= 2 ? year - 1 : year
+        let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
+        let yearOfEra = shiftedYear - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * 146_097 + dayOfEra - 719_468
+    }
+
+    /// The day of the week: 0 is Sunday.
+    package var weekday: Int { ((daysSince1970 + 4) % 7 + 7) % 7 }
 
     /// The number of days of a month, 1 to 12.
     package static func days(inMonth month: Int, of year: Int) -> Int {
@@ -45,4 +62,10 @@ package struct CivilDate: Hashable, Comparable, Sendable, CustomStringConvertibl
 
     /// As ISO 8601 has it: `2024-01-31`.
     package var description: String { "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))" }
+}
+
+/// `number` in decimal with zeros before it, at least `width` digits.
+package func padded(_ number: Int, _ width: Int) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: max(0, width - digits.count)) + digits
 }

@@ -1,5 +1,3 @@
-package import FileValues
-
 /// A time of a day as a clock on the wall shows it, in no particular zone.
 package struct CivilDateTime: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The day.
@@ -47,7 +45,7 @@ package struct CivilDateTime: Hashable, Comparable, Sendable, CustomStringConver
     }
 
     /// The same with another fraction of the second.
-    func replacingNanosecond(_ nanosecond: Int) -> CivilDateTime {
+    package func replacingNanosecond(_ nanosecond: Int) -> CivilDateTime {
         CivilDateTime(date, hour: hour, minute: minute, second: second, nanosecond: nanosecond) ?? self
     }
 
@@ -57,8 +55,11 @@ package struct CivilDateTime: Hashable, Comparable, Sendable, CustomStringConver
             < (right.date, right.hour, right.minute, right.second, right.nanosecond)
     }
 
+    /// `12:34:56`, without the fraction.
+    package var clock: String { "\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2))" }
+
     /// `2024-01-31 12:34:56`, without the fraction.
-    package var description: String { "\(date) \(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2))" }
+    package var description: String { "\(date) \(clock)" }
 }
 
 /// An offset from UTC in words: `+01:00`, `-03:30`; with seconds where there are any.

@@ -1,6 +1,4 @@
 package import FileValues
-import Glibc
-import LinuxKernel
 
 /// One moment on both clocks: the monotonic one orders and measures, the wall clock is only shown.
 package struct Moment: Hashable, Sendable {
@@ -15,13 +13,7 @@ package struct Moment: Hashable, Sendable {
     }
 
     /// This moment; see clock_gettime(2).
-    package static var now: Moment {
-        var monotonic = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &monotonic)
-        return Moment(
-            monotonic: Int64(monotonic.tv_sec) * 1_000_000_000 + Int64(monotonic.tv_nsec),
-            wall: .now)
-    }
+    package static var now: Moment { Moment(monotonic: Int64(monotonicNanoseconds()), wall: .now) }
 
     /// The same moment, `seconds` later.
     package func later(by seconds: Double) -> Moment {
