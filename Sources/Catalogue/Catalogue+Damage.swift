@@ -26,7 +26,10 @@ package struct VerificationState: Hashable, Sendable {
 }
 
 extension Catalogue {
-    private static let isDamaged = "FROM damage JOIN photo ON id = photo_id WHERE library = ? AND superseded_at IS NULL"
+    /// From few rows to their photos: without CROSS, which SQLite does not reorder, it goes through all of a library's photos.
+    static let isDamaged = """
+        FROM damage CROSS JOIN photo ON id = photo_id WHERE library = ? AND superseded_at IS NULL
+        """
 
     /// Records why a photo is damaged, or that it is whole (nil), by its identifier. Returns those that were not known to
     /// be damaged before.
@@ -68,7 +71,7 @@ extension Catalogue {
             try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT since, reason, \(StoredPhoto.columns) \(Self.isDamaged) AND id > ? ORDER BY id LIMIT ?
+                    SELECT since, reason, \(StoredPhoto.columns) \(Self.isDamaged) AND photo_id > ? ORDER BY photo_id LIMIT ?
                     """, arguments: [library.data, id, limit]
             ).map { try DamagedPhoto(stored: StoredPhoto($0), since: $0.time("since"), reason: $0.value("reason")) }
         }

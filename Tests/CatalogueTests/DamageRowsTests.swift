@@ -1,0 +1,44 @@
+import FileValues
+import GRDB
+import Testing
+
+@testable import Catalogue
+
+@Suite("Rows of damaged photos")
+struct DamageRowsTests {
+    @Test("Damaged photos are told in their order, from any of them on, until they are whole")
+    func damaged() throws {
+        let place = try Place()
+        let catalogue = try place.open()
+        let photos = try [1, 2, 3].map { try catalogue.file($0).photo }
+        let library = photo(1).library
+        #expect(
+            try catalogue.record(damage: [photos[0]: "missing", photos[2]: "cut short"], at: noon) == [
+                photos[0], photos[2],
+            ])
+        #expect(try catalogue.damagedPhotos(in: library, limit: 10).map(\.stored.id) == [photos[0], photos[2]])
+        #expect(try catalogue.damagedPhotos(in: library, after: photos[0], limit: 10).map(\.stored.id) == [photos[2]])
+        #expect(try catalogue.damagedPhotos(in: library, limit: 1).map(\.reason) == ["missing"])
+        #expect(try catalogue.damagedPhotos(in: "/elsewhere", limit: 10).isEmpty)
+        try catalogue.record(damage: [photos[0]: nil], at: noon)
+        #expect(try catalogue.damagedCount(in: library) == 1)
+    }
+
+    /// The daemon asks on every tick: that must not cost more with every photo that was ever filed.
+    @Test("Damaged photos are found without going through the photos of the library")
+    func plan() throws {
+        let place = try Place()
+        let catalogue = try place.open()
+        try catalogue.file(1)
+        let database = try DatabaseQueue(path: place.path)
+        for rest in ["", "AND photo_id > 0 ORDER BY photo_id LIMIT 100"] {
+            let steps = try database.read { db in
+                try Row.fetchAll(
+                    db, sql: "EXPLAIN QUERY PLAN SELECT since \(Catalogue.isDamaged) \(rest)",
+                    arguments: [photo(1).library.data]
+                ).map { row -> String in row["detail"] }
+            }
+            #expect(steps.count == 2 && steps[1].hasPrefix("SEARCH photo USING INTEGER PRIMARY KEY"), "\(steps)")
+        }
+    }
+}
