@@ -81,7 +81,7 @@ let package = Package(
         module("PhotoModel", ["FileValues"]),
         module("Filing", ["CLinux", "FileValues", "LinuxKernel", "PhotoModel", crypto, system]),
         module("Catalogue", ["FileValues", "LinuxKernel", database, databaseC, system]),
-        module("Settings", ["Fetching", "FileValues", "LinuxKernel", "PhotoModel", system]),
+        module("Settings", ["Fetching", "FileValues", "LinuxKernel", "PhotoModel", "Reporting", system]),
         module("Reporting", ["FileValues"]),
         module("ControlProtocol", ["Fetching", "FileValues"]),
         module("CSV"),
@@ -109,6 +109,16 @@ let package = Package(
                 "Importing",
                 "LinuxKernel", "PhotoModel", "Reporting", "Settings", "SystemMonitor", "Systemd", logging, system,
             ]),
+        // Commands: what they share, and those that are modules of their own.
+        module(
+            "CommandSupport",
+            ["FileValues", "LinuxKernel", "Reporting", "Settings", "SystemMonitor", arguments, system]),
+        module(
+            "Watching",
+            [
+                "CommandSupport", "DirectoryWatch", "FileValues", "LinuxKernel", "PhotoModel", "Reporting", "Settings",
+                "SystemMonitor", arguments, system,
+            ]),
         // Programs.
         .executableTarget(
             name: "photoinboxd",
@@ -119,9 +129,9 @@ let package = Package(
         .executableTarget(
             name: "photoinbox",
             dependencies: [
-                "CSV", "Catalogue", "ControlProtocol", "Decoding", "DirectoryWatch", "Fetching", "FileValues", "Filing",
-                "Importing",
-                "Inbox", "LinuxKernel", "PhotoModel", "Reporting", "Settings", "SystemMonitor", arguments, system,
+                "CSV", "Catalogue", "CommandSupport", "ControlProtocol", "Decoding", "Fetching", "FileValues", "Filing",
+                "Importing", "Inbox", "LinuxKernel", "PhotoModel", "Reporting", "Settings", "SystemMonitor", "Watching",
+                arguments, system,
             ], swiftSettings: swiftSettings),
         .executableTarget(
             name: "photoinbox-decoder", dependencies: ["DecoderService"], swiftSettings: swiftSettings),
@@ -194,8 +204,8 @@ let package = Package(
         tests(
             "CommandTests",
             [
-                "Catalogue", "DirectoryWatch", "Inbox", "Reporting", "Settings", "photoinbox", "photoinboxd", arguments,
-                database,
+                "Catalogue", "CommandSupport", "DirectoryWatch", "Inbox", "Reporting", "Settings", "Watching",
+                "photoinbox", "photoinboxd", arguments, database,
             ]),
         tests("ManualTests", ["Inbox", "Settings", "Systemd", "manual", "photoinbox", "photoinboxd"]),
         tests(

@@ -1,14 +1,13 @@
 import FileValues
-import Inbox
-import Reporting
+package import Reporting
 import Settings
 
 extension DaemonAddress {
     /// The daemon that this command was pointed at. One that `$PHOTOINBOX_STATE` names is found by what is typed next, too.
-    static let asked = pointed(by: RawArgument.ofProcess())
+    package static let asked = pointed(by: RawArgument.ofProcess())
 
     /// The daemon that `--config` or `--state` names among these arguments. Pure but for the working directory.
-    static func pointed(by arguments: [String]) -> DaemonAddress {
+    package static func pointed(by arguments: [String]) -> DaemonAddress {
         func value(_ option: String) -> BytePath? {
             let words = arguments.prefix { $0 != "--" }
             let joined = words.last { $0.hasPrefix(option + "=") }.map { String($0.dropFirst(option.count + 1)) }

@@ -1,10 +1,10 @@
-import FileValues
+package import FileValues
 import Reporting
 
 /// Text put together from bytes, for output that comes in bulk: no String is made for what needs none.
 extension [UInt8] {
     /// A path as one line for a terminal; see `BytePath.escaped`.
-    mutating func appendEscaped(_ path: some Collection<UInt8>) {
+    package mutating func appendEscaped(_ path: some Collection<UInt8>) {
         if path.allSatisfy({ (0x20..<0x7F).contains($0) && $0 != UInt8(ascii: "\\") }) {
             append(contentsOf: path)
         } else {
@@ -12,12 +12,12 @@ extension [UInt8] {
         }
     }
 
-    mutating func append(_ text: StaticString) { text.withUTF8Buffer { append(contentsOf: $0) } }
+    package mutating func append(_ text: StaticString) { text.withUTF8Buffer { append(contentsOf: $0) } }
 
-    mutating func appendDecimal(_ number: UInt64) { append(contentsOf: String(number).utf8) }
+    package mutating func appendDecimal(_ number: UInt64) { append(contentsOf: String(number).utf8) }
 
     /// A field of a row as inotifywait(1) writes it: in quotes, with those in it doubled, where it must be.
-    mutating func appendCommaSeparated(_ field: some BidirectionalCollection<UInt8>) {
+    package mutating func appendCommaSeparated(_ field: some BidirectionalCollection<UInt8>) {
         let mustQuote: (UInt8) -> Bool = { byte in
             byte == UInt8(ascii: "\"") || byte == UInt8(ascii: ",") || byte == UInt8(ascii: "\n")
         }
@@ -34,7 +34,7 @@ extension [UInt8] {
     }
 
     /// A field of a JSON object whose value is a path, behind a comma; the same bytes as `JSONField.path` gives.
-    mutating func appendJSONPath(_ name: StaticString, _ path: [UInt8]) {
+    package mutating func appendJSONPath(_ name: StaticString, _ path: [UInt8]) {
         append(",\"")
         append(name)
         append("\":")
@@ -56,13 +56,15 @@ extension [UInt8] {
 }
 
 /// Times as RFC 3339 text. Files that arrive together carry times of the same second, so its text is kept.
-struct TimeBytes {
+package struct TimeBytes {
     private var second: Int64?
     private var text: [UInt8] = []
 
+    package init() {}
+
     /// Appends `2026-11-21T13:07:31.123Z`; `null` without quotes for a time outside the years 0 to 9999, which files
     /// may claim.
-    mutating func append(_ time: FileTime, to bytes: inout [UInt8]) {
+    package mutating func append(_ time: FileTime, to bytes: inout [UInt8]) {
         if second != time.seconds {
             second = time.seconds
             text = LocalClock.universal.rfc3339(time.seconds).map { Array($0.utf8.dropLast()) } ?? []

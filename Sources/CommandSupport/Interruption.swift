@@ -1,17 +1,17 @@
-import Glibc
-import LinuxKernel
+package import Glibc
+package import LinuxKernel
 import SystemMonitor
 
 /// What a person at the terminal asks of a long run: SIGINT or SIGTERM to stop, SIGUSR1 to say how far it is.
 ///
 /// Signals are blocked and taken when the run has a moment (sigtimedwait(2)), so none comes in the middle of something.
 /// Used by the main thread alone.
-final class Interruption {
-    private(set) var isStopAsked = false {
+package final class Interruption {
+    package private(set) var isStopAsked = false {
         didSet { Self.wasStopAsked.withLock { $0 = isStopAsked } }
     }
     /// The same for what prints.
-    static let wasStopAsked = Locked(false)
+    package static let wasStopAsked = Locked(false)
     private var isProgressAsked = false
     private let announce: (String) -> Void
     /// What is said when a stop is asked for.
@@ -19,7 +19,7 @@ final class Interruption {
     private var signals = sigset_t()
 
     /// `announce` is given what to say when a stop is asked for: that the run ends after its `step`, or the `words`.
-    init(of step: String = "photo", words: String? = nil, announce: @escaping (String) -> Void) {
+    package init(of step: String = "photo", words: String? = nil, announce: @escaping (String) -> Void) {
         self.words = words ?? "stopping after this \(step); again: now"
         self.announce = announce
         ProcessSignals.block([.int, .term, .usr1])
@@ -28,7 +28,7 @@ final class Interruption {
     }
 
     /// Takes what has come; whether the run is to stop, which the second asking makes it do at once.
-    func isHurried() -> Bool {
+    package func isHurried() -> Bool {
         while true {
             guard let isSecond = take(waiting: timespec()) else { return false }
             if isSecond { return true }
@@ -36,7 +36,7 @@ final class Interruption {
     }
 
     /// Waits until something is asked for, but no longer than `time`.
-    func wait(atMost time: timespec) { _ = take(waiting: time) }
+    package func wait(atMost time: timespec) { _ = take(waiting: time) }
 
     /// Whether a stop is asked for a second time; nil if nothing came.
     private func take(waiting time: timespec) -> Bool? {
@@ -53,8 +53,18 @@ final class Interruption {
     }
 
     /// Whether progress was asked for since the last call.
-    func takeProgressRequest() -> Bool {
+    package func takeProgressRequest() -> Bool {
         defer { isProgressAsked = false }
         return isProgressAsked
     }
+}
+
+/// Ends this process as the signal does that a shell must see: a loop around `watch` ends at Ctrl-C only if `watch` died
+/// of it. Returns if somebody has it handled.
+package func die(of signal: Int32) {
+    var set = sigset_t()
+    sigemptyset(&set)
+    sigaddset(&set, signal)
+    pthread_sigmask(SIG_UNBLOCK, &set, nil)
+    raise(signal)
 }

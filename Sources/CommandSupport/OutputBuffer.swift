@@ -1,11 +1,10 @@
-import FileValues
 import Glibc
-import SystemPackage
+package import SystemPackage
 
 /// Bytes on their way to a descriptor: gathered, and written with few calls.
-struct OutputBuffer: ~Copyable {
+package struct OutputBuffer: ~Copyable {
     /// What writing came to.
-    enum Result: Equatable {
+    package enum Result: Equatable {
         case written
         /// Nobody reads any more.
         case closed
@@ -15,36 +14,36 @@ struct OutputBuffer: ~Copyable {
     private let descriptor: Int32
     private var bytes: [UInt8] = []
 
-    init(descriptor: Int32) {
+    package init(descriptor: Int32) {
         self.descriptor = descriptor
         bytes.reserveCapacity(64 << 10)
     }
 
-    var isEmpty: Bool { bytes.isEmpty }
-    var count: Int { bytes.count }
+    package var isEmpty: Bool { bytes.isEmpty }
+    package var count: Int { bytes.count }
 
-    mutating func append(_ byte: UInt8) { bytes.append(byte) }
+    package mutating func append(_ byte: UInt8) { bytes.append(byte) }
 
-    mutating func append(_ more: some Collection<UInt8>) { bytes.append(contentsOf: more) }
+    package mutating func append(_ more: some Collection<UInt8>) { bytes.append(contentsOf: more) }
 
-    mutating func append(_ text: StaticString) {
+    package mutating func append(_ text: StaticString) {
         text.withUTF8Buffer { bytes.append(contentsOf: $0) }
     }
 
-    mutating func append(_ text: String) { bytes.append(contentsOf: text.utf8) }
+    package mutating func append(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
     /// Gives the bytes that wait to `body`, for what is built up in place.
-    mutating func append(_ body: (inout [UInt8]) -> Void) { body(&bytes) }
+    package mutating func append(_ body: (inout [UInt8]) -> Void) { body(&bytes) }
 
     /// Writes all of it, as long as that takes.
-    mutating func flush() -> Result {
+    package mutating func flush() -> Result {
         defer { bytes.removeAll(keepingCapacity: true) }
         let descriptor = self.descriptor
         return bytes.withUnsafeBytes { Self.write($0, to: descriptor) }
     }
 
     /// Writes all of `buffer`, as long as that takes.
-    static func write(_ buffer: UnsafeRawBufferPointer, to descriptor: Int32) -> Result {
+    package static func write(_ buffer: UnsafeRawBufferPointer, to descriptor: Int32) -> Result {
         var rest = buffer
         while let start = rest.baseAddress, rest.count > 0 {
             let count = Glibc.write(descriptor, start, rest.count)

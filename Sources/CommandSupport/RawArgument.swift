@@ -1,16 +1,16 @@
 import ArgumentParser
-import FileValues
+package import FileValues
 
 /// A path on the command line, as the bytes that the shell gave.
 ///
 /// ArgumentParser knows Strings only, and Swift repairs bytes that are not UTF-8, so that the file would not be found.
 /// Such arguments travel through it escaped, behind a mark that no valid argument begins with.
-struct RawArgument: ExpressibleByArgument, Hashable, Sendable {
-    let path: BytePath
+package struct RawArgument: ExpressibleByArgument, Hashable, Sendable {
+    package let path: BytePath
 
-    init(path: BytePath) { self.path = path }
+    package init(path: BytePath) { self.path = path }
 
-    init?(argument: String) {
+    package init?(argument: String) {
         if argument.hasPrefix(Self.mark), let path = BytePath(escaped: String(argument.dropFirst(Self.mark.count))) {
             self.path = path
         } else {
@@ -22,14 +22,14 @@ struct RawArgument: ExpressibleByArgument, Hashable, Sendable {
     private static let mark = "\u{10FFFF}"
 
     /// The arguments of this process, without its own name.
-    static func ofProcess() -> [String] {
+    package static func ofProcess() -> [String] {
         (1..<max(1, Int(CommandLine.argc))).compactMap { index in
             CommandLine.unsafeArgv[index].map { carried(UnsafeRawBufferPointer(start: $0, count: length(of: $0))) }
         }
     }
 
     /// An argument's bytes as a String that ``init(argument:)`` turns back.
-    static func carried(_ bytes: some Collection<UInt8>) -> String {
+    package static func carried(_ bytes: some Collection<UInt8>) -> String {
         if let text = String(validating: bytes, as: UTF8.self), !text.hasPrefix(mark) { return text }
         return mark + escapeForDisplay(bytes)
     }

@@ -1,15 +1,15 @@
-import FileValues
+package import FileValues
 import Glibc
 import LinuxKernel
-import Reporting
+package import Reporting
 
 /// What this process's streams lead to. Reads the environment, so it is asked before other threads exist.
-enum Terminal {
+package enum Terminal {
     /// Whether standard output is one.
-    static var isOutput: Bool { isatty(STDOUT_FILENO) == 1 }
+    package static var isOutput: Bool { isatty(STDOUT_FILENO) == 1 }
 
     /// How text on standard output may look.
-    static func style(_ choice: TextStyle.ColourChoice) -> TextStyle {
+    package static func style(_ choice: TextStyle.ColourChoice) -> TextStyle {
         var size = winsize()
         let columns = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 ? Int(size.ws_col) : nil
         return TextStyle(
@@ -17,12 +17,12 @@ enum Terminal {
             colourTerminal: variable("COLORTERM"), columns: columns)
     }
 
-    static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+    package static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 }
 
 /// `text` that begins at column `margin`, with what the terminal would break anywhere broken between words instead, and put
 /// below itself. Words stay whole, so that names and addresses can be copied; and where `columns` is nil, a line is a line.
-func hanging(_ text: String, at margin: Int, columns: Int?) -> String {
+package func hanging(_ text: String, at margin: Int, columns: Int?) -> String {
     guard let columns, columns > margin + 20, margin + displayWidth(text) > columns else { return text }
     var (out, width) = ("", 0)
     for word in text.split(separator: " ", omittingEmptySubsequences: false) {
@@ -41,14 +41,14 @@ func hanging(_ text: String, at margin: Int, columns: Int?) -> String {
 }
 
 /// Prints what became of something: a word, and two blanks later what that is about.
-func printLine(_ word: String, _ text: String) throws {
+package func printLine(_ word: String, _ text: String) throws {
     let columns = Terminal.style(.never).width
     try printOut("\(word)  " + hanging(text, at: displayWidth(word) + 2, columns: columns) + "\n")
 }
 
 /// What lets this user use what belongs to `path`, which may not be seen itself: to join its group, where that has a name
 /// and is not root's, and this user is not in it already.
-func permissionAdvice(for path: BytePath) -> String {
+package func permissionAdvice(for path: BytePath) -> String {
     var place = path
     var status = try? FileStatus(at: place)
     while status == nil, !place.parent.isEmpty, place.parent != place {
@@ -70,9 +70,9 @@ private func isMember(of group: UInt32) -> Bool {
 
 /// Prints to standard output at once; what cannot be written ends the command. So does SIGINT or SIGTERM while nobody reads,
 /// although the command has blocked it (``Interruption``): write(2) would wait for ever.
-func printOut(_ text: String) throws { try printOut(text.utf8) }
+package func printOut(_ text: String) throws { try printOut(text.utf8) }
 
-func printOut(_ text: some Collection<UInt8>) throws {
+package func printOut(_ text: some Collection<UInt8>) throws {
     var rest = Array(text)[...]
     while !rest.isEmpty {
         if !hasRoom(STDOUT_FILENO) { throw CommandEnd(status: .someLeft) }
@@ -106,7 +106,7 @@ private func hasRoom(_ descriptor: Int32) -> Bool {
 }
 
 /// A remark beside the output; beside JSON it is an object too.
-func printRemark(_ text: String, asJSON: Bool = false) {
+package func printRemark(_ text: String, asJSON: Bool = false) {
     var buffer = OutputBuffer(descriptor: STDERR_FILENO)
     if asJSON {
         buffer.append(JSONValue.document([JSONField("remark", .string(text))]).compact + "\n")
@@ -117,7 +117,7 @@ func printRemark(_ text: String, asJSON: Bool = false) {
 }
 
 /// A line beside the output in exactly these words, for programs that wait for them.
-func printPlainRemark(_ line: String) {
+package func printPlainRemark(_ line: String) {
     var buffer = OutputBuffer(descriptor: STDERR_FILENO)
     buffer.append(line + "\n")
     _ = buffer.flush()

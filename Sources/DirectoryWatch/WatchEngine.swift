@@ -29,6 +29,8 @@ final class WatchEngine: Sendable {
         var results = HeldResults<(root: Int, epoch: UInt32, result: WorkResult)>()
         /// Whether the handler is being called: what it asks for comes after it, so that it is never called inside itself.
         var isDelivering = false
+        /// Whether what was seen in a turn is being taken: what is to be looked at after that waits for its turn.
+        var isTakingSeen = false
         var hasEnded = false
     }
 
@@ -260,7 +262,11 @@ final class WatchEngine: Sendable {
                 }
             }
             finish(begun)
-            for (root, epoch, result) in seen { receive(root, epoch, result) }
+            if !seen.isEmpty {
+                state.onQueue { $0.isTakingSeen = true }
+                for (root, epoch, result) in seen { receive(root, epoch, result) }
+                state.onQueue { $0.isTakingSeen = false }
+            }
         }
         step.withLock { $0 = WatchStep(name: "idle", since: monotonicNanoseconds()) }
     }
@@ -295,7 +301,7 @@ final class WatchEngine: Sendable {
     /// overtaken.
     private func lookNow(_ root: Int, _ epoch: UInt32, _ request: WorkRequest) -> WorkResult? {
         guard roots[root].queue === queue, case .look(let look) = request,
-            state.onQueue({ $0.core.roots[root].surveys == 0 })
+            state.onQueue({ !$0.isTakingSeen && $0.core.roots[root].surveys == 0 })
         else { return nil }
         return workers[root].lookNow(look, epoch: epoch)
     }

@@ -1,10 +1,11 @@
+import CommandSupport
 import DirectoryWatch
 import FileValues
 import LinuxKernel
 
 /// How `watch` writes an event. Pure: bytes are appended to the one output buffer.
-struct EventFormat: Sendable {
-    enum Shape: Hashable, Sendable {
+package struct EventFormat: Sendable {
+    package enum Shape: Hashable, Sendable {
         /// By a ``FormatString``: lines, names that end with NUL, `--format`.
         case pieces
         /// As inotifywait's `--csv`.
@@ -22,13 +23,13 @@ struct EventFormat: Sendable {
     private var modified = TimeBytes()
 
     /// Objects, or rows with commas.
-    init(_ shape: Shape) {
+    package init(_ shape: Shape) {
         self.shape = shape
         format = nil
         isEscaped = false
     }
 
-    init(_ format: FormatString, time: TimeFormat? = nil, isEscaped: Bool = false) {
+    package init(_ format: FormatString, time: TimeFormat? = nil, isEscaped: Bool = false) {
         shape = .pieces
         self.format = format
         self.time = time

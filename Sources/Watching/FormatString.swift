@@ -4,7 +4,7 @@ import ArgumentParser
 ///
 /// `%w` directory, `%f` entry, `%e` or `%Xe` what happened, `%T` time, `%c` cookie, `%%`, `%0` NUL, `%n` newline; any
 /// other `%x` stands for itself.
-struct FormatString: Hashable, Sendable {
+package struct FormatString: Hashable, Sendable {
     /// Without a reference in it, so that walking the pieces counts none.
     struct Piece: Hashable, Sendable {
         enum Kind: UInt8, Sendable { case literal, directory, name, events, time, cookie }
@@ -19,10 +19,10 @@ struct FormatString: Hashable, Sendable {
     private(set) var literals: [UInt8] = []
 
     /// Whether the time is written, so that `--timefmt` is needed.
-    var hasTime: Bool { pieces.contains { $0.kind == .time } }
+    package var hasTime: Bool { pieces.contains { $0.kind == .time } }
 
     /// Reads `text`; `terminator` is written after each event.
-    init(_ text: some Collection<UInt8>, terminator: UInt8?) throws {
+    package init(_ text: some Collection<UInt8>, terminator: UInt8?) throws {
         // inotifywait reads the newline as a part of the format, so that a lone % at the end stands for itself.
         let text = Array(text) + (terminator.map { [$0] } ?? [])
         if text.isEmpty { throw ValidationError("--format is empty, and nothing would be written.") }

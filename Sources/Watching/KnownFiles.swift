@@ -1,3 +1,4 @@
+import CommandSupport
 import DirectoryWatch
 import FileValues
 import LinuxKernel

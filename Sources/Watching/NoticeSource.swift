@@ -54,10 +54,12 @@ final class NoticeSource: EventSource {
         self.selection = selection
         self.filter = filter
         prefixes = roots.map(\.printedAsDirectory.bytes)
+        // Sooner by two changes of threads; but a server that hangs must not keep a watch from its end.
+        let sharesQueue = roots.count == 1 && Self.isLocal(roots[0])
         let watched = roots.enumerated().map { index, root in
             WatchRoot(
                 id: String(index), path: root,
-                queue: roots.count == 1 ? session.queue : MonitorQueue(label: "photoinbox.files.\(index)"),
+                queue: sharesQueue ? session.queue : MonitorQueue(label: "photoinbox.files.\(index)"),
                 exclude: filter.isEmpty ? nil : filter.rule(for: root))
         }
         // DirectoryWatch would poll where the kernel has no instance left: not for who wants events.
@@ -67,6 +69,10 @@ final class NoticeSource: EventSource {
             reportsChanges: selection.kinds.contains(.changed))
         isReconciled = QueueBound(false, queue: session.queue)
         hasRemarkedOnLimit = QueueBound(false, queue: session.queue)
+    }
+
+    private static func isLocal(_ root: BytePath) -> Bool {
+        (try? FileSystem(of: openDirectory(root)))?.changesElsewhere == false
     }
 
     func start(onReady: @escaping @Sendable (Int) -> Void) {

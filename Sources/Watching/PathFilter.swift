@@ -1,18 +1,26 @@
-import FileValues
+package import FileValues
 import LinuxKernel
-import Settings
+package import Settings
 
 /// Which paths are told: `--exclude`, `--include`, their globs, and `@PATH`. A value, usable from any thread.
 ///
 /// Regular expressions see paths as they are printed, as inotifywait's do; globs see them from DIR down.
-struct PathFilter: Sendable {
+package struct PathFilter: Sendable {
     var excluded: [RegularExpression] = []
     /// Where there are any, of these or globs, a path must match one.
     var included: [RegularExpression] = []
     var excludedGlobs: [PathGlob] = []
     var includedGlobs: [PathGlob] = []
     /// Directories that are left out with all that is in them, as they would be printed, without a slash at the end.
-    var excludedTrees: Set<BytePath> = []
+    package var excludedTrees: Set<BytePath> = []
+
+    package init(
+        excluded: [RegularExpression] = [], included: [RegularExpression] = [], excludedGlobs: [PathGlob] = [],
+        includedGlobs: [PathGlob] = []
+    ) {
+        (self.excluded, self.included) = (excluded, included)
+        (self.excludedGlobs, self.includedGlobs) = (excludedGlobs, includedGlobs)
+    }
 
     /// Whether it leaves nothing out.
     var isEmpty: Bool {

@@ -11,6 +11,8 @@ final class RawSource: EventSource {
     private let monitor: DirectoryMonitor
     private let tree: QueueBound<RawTree>
     private let pacer: QueueBound<Pacer>
+    /// Whether what left is about to be let go.
+    private let isEnding: QueueBound<Bool>
 
     init(
         session: WatchSession, roots: [BytePath], mask: InotifyMask, includesExisting: Bool, filter: PathFilter
@@ -23,6 +25,7 @@ final class RawSource: EventSource {
                 filter: filter),
             queue: session.queue)
         pacer = QueueBound(Pacer(), queue: session.queue)
+        isEnding = QueueBound(false, queue: session.queue)
     }
 
     func start(onReady: @escaping @Sendable (Int) -> Void) {
@@ -76,15 +79,13 @@ final class RawSource: EventSource {
             return (tree.isSomethingLeaving, tree.isStopped)
         }
         tellRemarks()
-        if isSomethingLeaving, !isStopped { session.queue.after(Self.patience) { [self] in endWhatLeft() } }
-    }
-
-    private func endWhatLeft() {
-        if tree.onQueue({ $0.isStopped }) { return }
-        if (try? monitor.watches.queuedBytes()) ?? 0 > 0 {
-            session.queue.after(Self.patience) { [self] in endWhatLeft() }
-        } else {
-            endBatch()
+        guard isSomethingLeaving, !isStopped, !isEnding.onQueue({ $0 }) else { return }
+        isEnding.onQueue { $0 = true }
+        session.queue.after(Self.patience) { [self] in
+            isEnding.onQueue { $0 = false }
+            if tree.onQueue({ $0.isStopped }) { return }
+            // With records in the kernel's queue, their batch ends it.
+            if (try? monitor.watches.queuedBytes()) ?? 0 == 0 { endBatch() }
         }
     }
 

@@ -1,3 +1,4 @@
+import CommandSupport
 import LinuxKernel
 
 /// The words for the bits of a kernel record, as inotifywait(1) writes and reads them.

@@ -1,18 +1,18 @@
-import FileValues
+package import FileValues
 import Glibc
 import LinuxKernel
 
 /// A POSIX extended regular expression over bytes: regcomp(3), regexec(3). This program stays in the C locale, as
 /// inotifywait(1) does, so a byte is a character. Usable from any thread.
-final class RegularExpression: Sendable {
+package final class RegularExpression: Sendable {
     /// What regerror(3) says of a wrong one.
-    struct Mistake: Error { let message: String }
+    package struct Mistake: Error { package let message: String }
 
     private let compiled: Locked<regex_t>
     /// Whether it holds no operator that looks at what follows a match, `$` left out.
     private let endsWhereItMatches: Bool
 
-    init(_ pattern: BytePath, ignoringCase: Bool) throws(Mistake) {
+    package init(_ pattern: BytePath, ignoringCase: Bool) throws(Mistake) {
         var expression = regex_t()
         let flags = REG_EXTENDED | REG_NOSUB | (ignoringCase ? REG_ICASE : 0)
         let code = pattern.withCString { regcomp(&expression, $0, flags) }

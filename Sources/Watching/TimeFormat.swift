@@ -1,13 +1,13 @@
-import FileValues
+package import FileValues
 import Glibc
 
 /// The local time in a format of strftime(3), for `%T`. The text of a second is kept for the events that share it.
-struct TimeFormat: Hashable, Sendable {
+package struct TimeFormat: Hashable, Sendable {
     private let format: BytePath
     private var second: Int64?
     private var text: [UInt8] = []
 
-    init(_ format: BytePath) { self.format = format }
+    package init(_ format: BytePath) { self.format = format }
 
     mutating func append(_ time: FileTime, to bytes: inout [UInt8]) {
         if second != time.seconds {

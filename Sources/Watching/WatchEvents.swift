@@ -1,10 +1,10 @@
 import ArgumentParser
 import DirectoryWatch
 import FileValues
-import LinuxKernel
+package import LinuxKernel
 
 /// What `watch` is asked to tell: `--event`.
-enum WatchEvents: Hashable, Sendable {
+package enum WatchEvents: Hashable, Sendable {
     /// Notices of the watcher, by kind.
     case notices(NoticeKinds)
     /// The kernel's own records.
@@ -12,7 +12,7 @@ enum WatchEvents: Hashable, Sendable {
 }
 
 /// The kinds of notices, by the words that people write and read.
-enum NoticeKind: String, CaseIterable, Hashable, Sendable {
+package enum NoticeKind: String, CaseIterable, Hashable, Sendable {
     case finished, created, changed, vanished, renamed
     case directory
     case directoryVanished = "directory-vanished"
@@ -50,12 +50,12 @@ enum NoticeKind: String, CaseIterable, Hashable, Sendable {
 }
 
 /// Some kinds, as bits: each event is looked up in it.
-struct NoticeKinds: Hashable, Sendable, ExpressibleByArrayLiteral {
+package struct NoticeKinds: Hashable, Sendable, ExpressibleByArrayLiteral {
     private var bits: UInt16 = 0
 
     init(_ kinds: [NoticeKind]) { for kind in kinds { bits |= Self.bit(kind) } }
 
-    init(arrayLiteral kinds: NoticeKind...) { self.init(kinds) }
+    package init(arrayLiteral kinds: NoticeKind...) { self.init(kinds) }
 
     func contains(_ kind: NoticeKind) -> Bool { bits & Self.bit(kind) != 0 }
 
@@ -76,11 +76,11 @@ struct NoticeKinds: Hashable, Sendable, ExpressibleByArrayLiteral {
 extension WatchEvents {
     /// What is asked for with nothing said: finished files; every record where `-m` or `-r` show that inotifywait is
     /// meant, which tells them all.
-    init(asInotifywait: Bool) { self = asInotifywait ? .raw(RecordNames.everything) : .notices([.finished]) }
+    package init(asInotifywait: Bool) { self = asInotifywait ? .raw(RecordNames.everything) : .notices([.finished]) }
 
     /// `finished,renamed`, `all`, or the kernel's names as inotifywait has them: `close_write,moved_to`. Each of `lists`
     /// adds to the others.
-    init(words lists: [String]) throws {
+    package init(words lists: [String]) throws {
         let words = lists.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
         if words == ["all"] {
             self = .raw(RecordNames.everything)

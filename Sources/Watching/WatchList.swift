@@ -1,17 +1,18 @@
-import FileValues
+package import CommandSupport
+package import FileValues
 import Glibc
 import LinuxKernel
 import Reporting
 import SystemPackage
 
 /// What is to be watched and what is left out, from the arguments and from `--fromfile`: `@DIR` leaves DIR out.
-struct WatchList: Equatable {
-    private(set) var directories: [BytePath] = []
+package struct WatchList: Equatable {
+    package private(set) var directories: [BytePath] = []
     /// Without slashes at the end.
-    private(set) var excluded: Set<BytePath> = []
+    package private(set) var excluded: Set<BytePath> = []
 
     /// Reads the file, if there is one, or standard input if it is `-`: a path a line. Its lines come first.
-    init(_ arguments: [BytePath], from file: BytePath?) throws(CommandFailure) {
+    package init(_ arguments: [BytePath], from file: BytePath?) throws(CommandFailure) {
         if let file {
             do throws(SystemCallError) {
                 let bytes = file == "-" ? try Self.read(STDIN_FILENO) : try Self.read(file)

@@ -1,3 +1,4 @@
+import CommandSupport
 import FileValues
 import Glibc
 import LinuxKernel
@@ -20,24 +21,12 @@ final class WatchSession: Sendable {
     private let signals: SignalMonitor?
     private let report: QueueBound<WatchReport>
     private let source: QueueBound<(any EventSource)?>
-    private let manner: Manner
+    private let manner: Watch.Manner
     /// Whether the end has begun and what was told is written.
     private let isEnding = Locked(false)
 
-    /// What is said beside the output.
-    struct Manner: Sendable {
-        /// Only what is missed.
-        var isQuiet = false
-        /// As objects.
-        var isJSON = false
-        /// That it begins to watch, where that is said first.
-        var beginning: String?
-        /// That it watches, where that is said in certain words.
-        var ready: String?
-    }
-
     /// Sets one up in the main thread, before there are others: it blocks the signals that end it.
-    init(report: consuming sending WatchReport, manner: Manner) throws(SignalMonitorError) {
+    init(report: consuming sending WatchReport, manner: Watch.Manner) throws(SignalMonitorError) {
         // nohup(1), and shells that start something in the background, have signals ignored; so they stay.
         let ending = [Signal.int, .term, .hup].filter { !isSignalIgnored($0.rawValue) }
         // SIGIO tells of a lease that a writer broke, and would end a process that does not block it.
@@ -163,14 +152,4 @@ func waitUntilGone(_ descriptor: Int32) {
         if count > 0 { return }
         if count < 0, errno != EINTR { pause() }
     }
-}
-
-/// Ends this process as the signal does that a shell must see: a loop around `watch` ends at Ctrl-C only if `watch` died
-/// of it. Returns if somebody has it handled.
-func die(of signal: Int32) {
-    var set = sigset_t()
-    sigemptyset(&set)
-    sigaddset(&set, signal)
-    pthread_sigmask(SIG_UNBLOCK, &set, nil)
-    raise(signal)
 }

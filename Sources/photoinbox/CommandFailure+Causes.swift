@@ -1,66 +1,12 @@
 import Catalogue
+import CommandSupport
 import Decoding
 import FileValues
 import LinuxKernel
 import Reporting
 import SystemPackage
 
-/// Why a command could not do what it was asked for, and what to do about it.
-struct CommandFailure: Error, Hashable {
-    let status: ExitStatus
-    /// One sentence or clause, without a final stop.
-    let message: String
-    /// What to do, where something can be done.
-    let action: String?
-
-    init(_ status: ExitStatus, _ message: String, action: String? = nil) {
-        self.status = status
-        self.message = message.hasSuffix(".") ? String(message.dropLast()) : message
-        self.action = action.map { DaemonAddress.asked.completing($0) }
-    }
-
-    /// For people: one line, unless the message has several.
-    var text: String { action.map { message + (message.hasSuffix("?") ? " " : ". ") + $0 } ?? message }
-
-    /// For machines.
-    var json: JSONValue {
-        .document([
-            JSONField(
-                "error",
-                .object([
-                    JSONField("message", .string(message)), JSONField("action", action.map { .string($0) } ?? .null),
-                    JSONField("exit_status", .integer(Int64(status.rawValue))),
-                ]))
-        ])
-    }
-}
-
-/// The end of a command that has said all it has to say: with this status.
-struct CommandEnd: Error, Hashable {
-    let status: ExitStatus
-}
-
 extension CommandFailure {
-    /// A system call's failure, in words that say what to do.
-    init(_ error: SystemCallError) {
-        let path = error.path.map { $0.isEmpty ? "." : $0.escaped } ?? error.call
-        switch error.code {
-        case .noSuchFileOrDirectory: self.init(.failed, "\(path) is not there", action: "Correct the path.")
-        case .notDirectory: self.init(.failed, "\(path) is not a directory", action: "Give a directory.")
-        case .permissionDenied, .notPermitted:
-            self.init(.permission, "you may not read \(path)", action: "Ask its owner, or use sudo.")
-        case .noSpace where error.call == "inotify_add_watch":
-            self.init(
-                .failed, "the kernel's watch limit is reached; the disk is fine",
-                action: "Raise fs.inotify.max_user_watches.")
-        case .tooManyOpenFiles where error.call == "inotify_init1":
-            self.init(
-                .failed, "the kernel's limit of watching programs is reached",
-                action: "Raise fs.inotify.max_user_instances.")
-        default: self.init(.failed, "\(error)")
-        }
-    }
-
     /// Why no pictures can be made.
     init(_ trouble: DecoderTrouble) {
         switch trouble {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Reporting
 
 /// Help: `-h` is short, a line for each option or command; `--help` teaches, examples first.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import FileValues
 import Glibc
 import Inbox

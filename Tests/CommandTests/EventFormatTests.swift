@@ -5,6 +5,8 @@ import LinuxKernel
 import Reporting
 import Testing
 
+@testable import CommandSupport
+@testable import Watching
 @testable import photoinbox
 
 @Suite struct EventFormatTests {

@@ -8,6 +8,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
+@testable import CommandSupport
+@testable import Watching
 @testable import photoinbox
 
 @Suite struct ParsingTests {

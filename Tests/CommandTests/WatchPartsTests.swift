@@ -2,6 +2,7 @@ import FileValues
 import LinuxKernel
 import Testing
 
+@testable import Watching
 @testable import photoinbox
 
 @Suite struct FoundEntriesTests {

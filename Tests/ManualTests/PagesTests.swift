@@ -118,11 +118,11 @@ struct PagesTests {
             fields.insert(String(match.1))
         }
         for file in [
-            "Inbox/Hooks/HookLines", "photoinbox/CommandFailure", "photoinbox/Commands/ExplainCommand",
+            "Inbox/Hooks/HookLines", "CommandSupport/CommandFailure", "photoinbox/Commands/ExplainCommand",
             "photoinbox/Commands/ShowCommand",
             "photoinbox/Daemon/CoverageReport", "photoinbox/Daemon/StateReport",
             "photoinbox/Explain/Explanation+Output", "photoinbox/Output/OutcomeJSON",
-            "photoinbox/Output/Terminal", "photoinbox/Top/TopJSON",
+            "CommandSupport/Terminal", "photoinbox/Top/TopJSON",
         ] {
             for match in try Self.text("Sources/\(file).swift").matches(of: /(?:JSONField|\.path)\(\s*"(\w+)"/) {
                 fields.insert(String(match.1))

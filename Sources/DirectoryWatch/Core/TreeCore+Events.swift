@@ -84,11 +84,11 @@ extension TreeCore {
         if signs.isEmpty { return }
         if signs == .left || signs == .created, !isWorthALook(name, in: node) {
             if signs == .left {
-                fresh[DirtyNames.Key(directory: node, name: name)] = nil
+                _ = fresh.take(DirtyNames.Key(directory: node, name: name))
             } else if isDirectory {
                 survey(addPending(name, in: node), isRecursive: true)
             } else {
-                fresh[DirtyNames.Key(directory: node, name: name)] = (mask, 0)
+                fresh.add(DirtyNames.Key(directory: node, name: name), mask)
             }
             return
         }
@@ -104,7 +104,10 @@ extension TreeCore {
 
     /// The first half of a rename: not looked at until the second half came or is overdue.
     private mutating func hold(_ mask: InotifyMask, cookie: UInt32, name: NameID, in node: NodeID) {
-        guard isWorthALook(name, in: node) else { return }
+        guard isWorthALook(name, in: node) else {
+            _ = fresh.take(DirtyNames.Key(directory: node, name: name))
+            return
+        }
         let root = Int(table[node].root)
         let source = MoveSource(directory: node, name: name, child: table.child(of: node, named: name))
         // Renamed again before anybody looked: where it was before that may be the name that was told.

@@ -216,6 +216,9 @@ extension TreeCore {
         roots[root].failed = []
         unsure = unsure.filter { table.isValid($0) && Int(table[$0].root) != root }
         held = held.filter { $0.value.root != root }
+        for key in fresh.keys where !table.isValid(key.directory) || Int(table[key.directory].root) == root {
+            _ = fresh.take(key)
+        }
         returnFromLimbo(root)
         roots[root].ledger.void()
         for node in table.subtree(of: roots[root].top) {

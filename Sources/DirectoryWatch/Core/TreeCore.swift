@@ -73,9 +73,7 @@ struct TreeCore {
     var surveys: [UInt32: Survey] = [:]
     var held: [UInt32: HeldMove] = [:]
     var limbo: [InodeKey: Displaced] = [:]
-    /// Files that were made a moment ago, of which nothing is known, with their age. They are looked at in a moment: most
-    /// are closed before, and one look does for both events.
-    var fresh: [DirtyNames.Key: (mask: InotifyMask, age: Int)] = [:]
+    var fresh = FreshNames()
     /// Files that may have been linked while they were being written: asked for twice, in a moment, and then on ticks.
     var linked: [DirtyNames.Key: Int] = [:]
     /// Directories that were moved, and are not listed yet where they are now: under which paths they, and what is in
@@ -153,9 +151,7 @@ struct TreeCore {
 
     /// Ends what waited for its other half since the call before the last.
     mutating func age() {
-        for (key, file) in fresh {
-            if file.age == 0 { fresh[key]?.age = 1 } else { noteFresh(key) }
-        }
+        for key in fresh.age() { noteFresh(key) }
         for (key, age) in linked {
             note(key.directory, key.name, Hints(signs: .settle))
             linked[key] = age == 0 ? 1 : nil
@@ -188,8 +184,10 @@ struct TreeCore {
         let root = Int(table[node].root)
         guard roots[root].isLive, isAttached(node) else { return nil }
         // A listing is to find no file of which an event said more.
-        for key in fresh.keys where !table.isValid(key.directory) || Int(table[key.directory].root) == root {
-            noteFresh(key)
+        if !fresh.isEmpty {
+            for key in fresh.keys where !table.isValid(key.directory) || Int(table[key.directory].root) == root {
+                noteFresh(key)
+            }
         }
         lastSurvey &+= 1
         surveys[lastSurvey] = Survey(root: root, isRecursive: isRecursive, nodes: [node])
@@ -237,10 +235,8 @@ struct TreeCore {
 
     /// Marks a file that was made a moment ago, if it is one that nothing was heard of since.
     private mutating func noteFresh(_ key: DirtyNames.Key) {
-        if fresh.isEmpty { return }
-        guard let file = fresh.removeValue(forKey: key), table.isValid(key.directory) else { return }
-        roots[Int(table[key.directory].root)].dirty.add(
-            key.directory, key.name, Hints(signs: .created, mask: file.mask))
+        guard let mask = fresh.take(key), table.isValid(key.directory) else { return }
+        roots[Int(table[key.directory].root)].dirty.add(key.directory, key.name, Hints(signs: .created, mask: mask))
     }
 
     /// Marks a directory itself to be looked at: by its name in its parent, or as its root.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import ControlProtocol
 
 /// `photoinbox rescan`: compares inboxes with what is known, or looks at one file again.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Catalogue
+import CommandSupport
 import Glibc
 import Inbox
 import Reporting

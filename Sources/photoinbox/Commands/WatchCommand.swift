@@ -1,5 +1,5 @@
 import ArgumentParser
-import DirectoryWatch
+import CommandSupport
 import FileValues
 import Glibc
 import LinuxKernel
@@ -7,6 +7,7 @@ import Reporting
 import Settings
 import SystemMonitor
 import SystemPackage
+import Watching
 
 /// `photoinbox watch`: finished files as they come, from any directories; needs no daemon.
 struct WatchCommand: ParsableCommand {
@@ -41,6 +42,7 @@ struct WatchCommand: ParsableCommand {
         EVENTS (-e KIND,…; finished if nothing else is said):
           finished  created  changed  vanished  renamed
           directory  directory-vanished  special
+          "created" is told of files that are still open a moment (25 ms) later.
           With others than "finished" alone, lines begin with the kind. A rename takes
           two lines: "renamed-from OLD" and "renamed-to NEW"; with --json it is one
           object.
@@ -162,36 +164,22 @@ struct WatchCommand: ParsableCommand {
             case .raw: true
             }
         let isRaw = if case .raw = events { true } else { false }
-        let format = try shape.format(showsKind: showsKind, isRaw: isRaw, isTerminal: Terminal.isOutput)
-        let known = try state.map { try KnownFiles(at: $0.path, roots: roots) }
-        let session = try WatchSession(
-            report: WatchReport(format: format, limit: count, isSilent: quiet > 1), manner: manner)
-        let source: any EventSource
-        do throws(SystemCallError) {
-            switch events {
-            case .notices(let kinds):
-                source = try NoticeSource(
-                    session: session, roots: roots,
-                    selection: NoticeSource.Selection(
-                        kinds: kinds, includesExisting: existing, includesUnfinished: unfinished), filter: filter,
-                    known: known)
-            case .raw(let mask):
-                source = try RawSource(
-                    session: session, roots: roots, mask: mask, includesExisting: existing, filter: filter)
-            }
-        } catch {
-            throw CommandFailure(error)
-        }
-        let silence = timeout.flatMap { $0 > 0 ? Duration.milliseconds(Int64(max(1, $0 * 1000))) : nil }
-        session.run(source, timeout: silence)
+        var watch = Watch(
+            events, filter: filter,
+            format: try shape.format(showsKind: showsKind, isRaw: isRaw, isTerminal: Terminal.isOutput))
+        (watch.includesExisting, watch.includesUnfinished) = (existing, unfinished)
+        (watch.limit, watch.isSilent, watch.state) = (count, quiet > 1, state?.path)
+        watch.timeout = timeout.flatMap { $0 > 0 ? Duration.milliseconds(Int64(max(1, $0 * 1000))) : nil }
+        watch.manner = manner
+        try watch.run(roots)
     }
 
     /// What watching takes beside what every program has, deep trees and a few directories to watch included.
     private static let descriptors = 20
     private static let enough = 32
 
-    private var manner: WatchSession.Manner {
-        var manner = WatchSession.Manner(isQuiet: quiet > 0, isJSON: shape.json)
+    private var manner: Watch.Manner {
+        var manner = Watch.Manner(isQuiet: quiet > 0, isJSON: shape.json)
         if asInotifywait, !shape.json {
             // Programs that start inotifywait wait for these lines.
             manner.beginning =

@@ -1,6 +1,8 @@
 import ArgumentParser
+import CommandSupport
 import FileValues
 import Settings
+import Watching
 
 /// How `watch` writes what it tells.
 struct WatchShapeOptions: ParsableArguments {

@@ -1,3 +1,4 @@
+import CommandSupport
 import ControlProtocol
 import FileValues
 import Foundation

@@ -1,3 +1,4 @@
+import CommandSupport
 import Dispatch
 import FileValues
 import Foundation
@@ -7,6 +8,7 @@ import LinuxKernel
 import Reporting
 import SystemMonitor
 import SystemPackage
+import Watching
 
 /// The way to a running daemon: its process number, SIGUSR1, and the state file that answers it.
 struct DaemonContact {

@@ -1,4 +1,5 @@
 import Catalogue
+import CommandSupport
 import FileValues
 import Glibc
 import Inbox

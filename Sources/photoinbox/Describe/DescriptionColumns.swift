@@ -1,5 +1,6 @@
 import CSV
 import Catalogue
+import CommandSupport
 import FileValues
 import Reporting
 

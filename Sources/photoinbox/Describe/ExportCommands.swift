@@ -1,6 +1,7 @@
 import ArgumentParser
 import CSV
 import Catalogue
+import CommandSupport
 import FileValues
 import Inbox
 import Reporting

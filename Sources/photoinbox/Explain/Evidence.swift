@@ -1,4 +1,5 @@
 import Catalogue
+import CommandSupport
 import Fetching
 import FileValues
 import Filing

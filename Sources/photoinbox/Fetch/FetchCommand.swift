@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import ControlProtocol
 import Fetching
 import FileValues

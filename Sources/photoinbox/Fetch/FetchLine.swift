@@ -1,3 +1,4 @@
+import CommandSupport
 import ControlProtocol
 import Fetching
 import FileValues

@@ -1,3 +1,4 @@
+import CommandSupport
 import Fetching
 import FileValues
 import LinuxKernel

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Catalogue
+import CommandSupport
 import Decoding
 import FileValues
 import Inbox

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Catalogue
+import CommandSupport
 import ControlProtocol
 import FileValues
 import Filing

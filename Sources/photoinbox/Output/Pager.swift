@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Glibc
 
 /// Whether what is long is shown page by page.

@@ -1,4 +1,5 @@
 import Catalogue
+import CommandSupport
 import Decoding
 import FileValues
 import Inbox

@@ -1,3 +1,4 @@
+import CommandSupport
 import Reporting
 
 /// What a person at `top` sees and has asked for: which view, in which order, which row. A value without I/O.

@@ -1,3 +1,4 @@
+import CommandSupport
 import FileValues
 import Inbox
 import LinuxKernel

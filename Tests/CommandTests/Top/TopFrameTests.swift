@@ -1,6 +1,7 @@
 import Reporting
 import Testing
 
+@testable import CommandSupport
 @testable import photoinbox
 
 struct TopFrameTests {

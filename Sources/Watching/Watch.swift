@@ -1,0 +1,67 @@
+import CommandSupport
+package import FileValues
+import LinuxKernel
+
+/// A run of `photoinbox watch`: what is watched, what is told of it, and how.
+package struct Watch {
+    package var events: WatchEvents
+    package var filter: PathFilter
+    package var format: EventFormat
+    /// What is there already is told, too.
+    package var includesExisting = false
+    /// So are files whose names say that some program has not finished with them.
+    package var includesUnfinished = false
+    /// Ends after so many events.
+    package var limit: Int?
+    /// Events are counted, but not written.
+    package var isSilent = false
+    /// Ends when nothing was told for so long.
+    package var timeout: Duration?
+    /// Where it keeps what was told for the next run.
+    package var state: BytePath?
+    package var manner = Manner()
+
+    /// What is said beside the output.
+    package struct Manner: Sendable {
+        /// Only what is missed.
+        package var isQuiet = false
+        /// As objects.
+        package var isJSON = false
+        /// That it begins to watch, where that is said first.
+        package var beginning: String?
+        /// That it watches, where that is said in certain words.
+        package var ready: String?
+
+        package init(isQuiet: Bool = false, isJSON: Bool = false) { (self.isQuiet, self.isJSON) = (isQuiet, isJSON) }
+    }
+
+    package init(_ events: WatchEvents, filter: PathFilter, format: EventFormat) {
+        (self.events, self.filter, self.format) = (events, filter, format)
+    }
+
+    /// Watches these directories, of which none is in another, until something ends it: then the process ends. In the main
+    /// thread, while it is the only one. Throws what stands against it at the start: ``CommandFailure``, or a signal that
+    /// somebody else has.
+    package func run(_ roots: [BytePath]) throws -> Never {
+        let known = try state.map { try KnownFiles(at: $0, roots: roots) }
+        let session = try WatchSession(
+            report: WatchReport(format: format, limit: limit, isSilent: isSilent), manner: manner)
+        let source: any EventSource
+        do throws(SystemCallError) {
+            switch events {
+            case .notices(let kinds):
+                source = try NoticeSource(
+                    session: session, roots: roots,
+                    selection: NoticeSource.Selection(
+                        kinds: kinds, includesExisting: includesExisting, includesUnfinished: includesUnfinished),
+                    filter: filter, known: known)
+            case .raw(let mask):
+                source = try RawSource(
+                    session: session, roots: roots, mask: mask, includesExisting: includesExisting, filter: filter)
+            }
+        } catch {
+            throw CommandFailure(error)
+        }
+        session.run(source, timeout: timeout)
+    }
+}
