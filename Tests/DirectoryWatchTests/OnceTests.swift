@@ -68,6 +68,29 @@ struct OnceTests {
         }
     }
 
+    @Test(
+        "A file in a directory that has just left and come back is told, on the watch's own queue as well",
+        arguments: [false, true])
+    func leftAndCameBack(sharesQueue: Bool) async throws {
+        let watched = try Watched(asksForLeases: true, sharesQueue: sharesQueue)
+        await watched.start()
+        mkdir(watched.path("d"), 0o755)
+        try await make("d/f", in: watched)
+        let outside = watched.scratch.appending("outside")
+        for number in 0..<50 {
+            let name = "d/g\(number)"
+            try await watched.wait({ notice in
+                guard case .finished = notice.kind else { return false }
+                return notice.path == BytePath(name)
+            }) {
+                rename(watched.path("d"), outside)
+                rename(outside, watched.path("d"))
+                try watched.write("inbox/\(name)", "a")
+            }
+        }
+        await watched.end()
+    }
+
     @Test("A file that left before its directory was renamed is told as gone, and never under the new name")
     func leftThenRename() async throws {
         let lines = try await told { watched in

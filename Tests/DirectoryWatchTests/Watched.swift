@@ -21,13 +21,13 @@ final class Watched: Sendable {
         reportsChanges: Bool = false, policy: ComparePolicy = ComparePolicy(),
         livenessDirectory: BytePath? = nil, roots: [String] = ["inbox"], below parent: String? = nil,
         in scratch: ScratchDirectory? = nil, memory: WatchMemory = WatchMemory(),
-        asksForLeases: Bool = false, exclude: (@Sendable (BytePath, FileKind) -> Bool)? = nil
+        asksForLeases: Bool = false, sharesQueue: Bool = false, exclude: (@Sendable (BytePath, FileKind) -> Bool)? = nil
     ) throws {
         if asksForLeases { handleSIGIO() }
         let scratch = try scratch ?? ScratchDirectory(below: parent)
         self.scratch = scratch
         queue = MonitorQueue(label: "test.watch")
-        rootQueues = roots.map { MonitorQueue(label: "test.root.\($0)") }
+        rootQueues = roots.map { [queue] in sharesQueue ? queue : MonitorQueue(label: "test.root.\($0)") }
         watch = try DirectoryWatch(
             label: "test", queue: queue,
             roots: zip(roots, rootQueues).map { name, queue in

@@ -5,44 +5,43 @@ import PhotoModel
 
 /// The way of arrivals to their proof.
 extension InboxWorker {
-    /// From the names to the proofs, and on to ``file(_:looksForSet:_:_:)``.
-    func takeOn(
-        _ assignment: Assignment, _ work: FileWork, _ done: inout [ArrivalKey: Conclusion]
-    ) async throws {
-        guard assignment.isGathered else {
-            guard let arrival = assignment.arrivals.first else { return }
-            switch try await look(at: arrival, work) {
-            case .concluded(let conclusion): done[arrival.key] = conclusion
-            case .ready(let member, let hasSet):
-                if let waiting = gathering(member, assignment) {
-                    done[arrival.key] = waiting
-                } else {
-                    try await file([member], looksForSet: hasSet, work, &done)
-                }
-                done[arrival.key]?.quiet = member.quiet
-            }
-            return
-        }
+    /// From the names to the proofs, and on to ``file(_:looksForSet:_:)``.
+    func takeOn(_ assignment: Assignment, _ work: FileWork) async -> Outcomes {
+        var outcomes: Outcomes = [:]
         var ready: [ReadyMember] = []
+        var looksForSet = assignment.isGathered
         var isSettling = false
         for arrival in assignment.arrivals {
             do {
                 switch try await look(at: arrival, work) {
-                case .ready(let member, _): ready.append(member)
+                case .ready(let member, let hasSet):
+                    ready.append(member)
+                    looksForSet = looksForSet || hasSet
                 case .concluded(let conclusion):
-                    done[arrival.key] = conclusion
+                    outcomes[arrival.key] = conclusion
                     if case .settle = conclusion.verdict { isSettling = true }
                 }
             } catch let error as FilingError {
                 // It went or changed since it was proven; the others do without it, or with what it is then.
-                done[arrival.key] = conclusion(of: error, arrival)
+                outcomes[arrival.key] = conclusion(of: error, arrival)
+            } catch {
+                // Nothing is known of the rest either.
+                for arrival in assignment.arrivals where outcomes[arrival.key] == nil {
+                    outcomes[arrival.key] = conclusion(of: error, arrival)
+                }
+                return outcomes
             }
         }
-        if isSettling {
-            for member in ready { done[member.key] = regathering(member) }
+        guard let first = ready.first else { return outcomes }
+        if assignment.isGathered, isSettling {
+            for member in ready { outcomes[member.key] = regathering(member) }
+        } else if !assignment.isGathered, var waiting = gathering(first, assignment) {
+            waiting.quiet = first.quiet
+            outcomes[first.key] = waiting
         } else {
-            try await file(ready, looksForSet: true, work, &done)
+            outcomes.merge(await file(ready, looksForSet: looksForSet, work)) { $1 }
         }
+        return outcomes
     }
 
     /// What a look at an arrival has shown.

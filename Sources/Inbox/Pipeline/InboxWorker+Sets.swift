@@ -12,93 +12,106 @@ struct HashedMember: Sendable {
     var replacing: KnownPhoto?
 
     var date: CaptureDateDecision { member.date }
+
+    fileprivate var candidate: FilingDecision.Candidate {
+        FilingDecision.Candidate(traits: member.traits, date: date.chosen, format: member.report.format)
+    }
+}
+
+/// A member whose bytes the library has, as `stored`, in the file `found` that was read again.
+private struct KnownMember {
+    let hashed: HashedMember
+    let stored: StoredPhoto
+    let found: FileStatus
 }
 
 /// With whom what is proven is filed, and beside what.
 extension InboxWorker {
     /// Files proven arrivals: those whose bytes the library has are duplicates, each by itself; the others are filed as
-    /// one, beside what was filed of their set. What has its outcome is put into `done`.
-    func file(
-        _ members: [ReadyMember], looksForSet: Bool, _ work: FileWork, _ done: inout [ArrivalKey: Conclusion]
-    ) async throws {
-        var new: [HashedMember] = []
-        var known: [(HashedMember, StoredPhoto, FileStatus)] = []
-        let library = try root(places.library)
-        for member in members {
-            let hash = try member.hash ?? member.source.hash(work)
-            var hashed = HashedMember(member: member, hash: hash)
-            if !member.role.isSidecar {
-                if new.contains(where: { !$0.member.role.isSidecar && $0.hash == hash }) {
-                    done[member.key] = later(member, "another of its set has the same bytes and is being filed")
-                    continue
-                }
-                if let stored = try await catalogue.photo(withHash: hash), !stored.photo.part.isSidecar {
-                    work.willEnter(.verifyCopy)
-                    if stored.photo.library == places.library,
-                        let found = try library.file(
-                            stored.photo.libraryPath, hash: hash, size: member.source.identity.size, work: work)
-                    {
-                        known.append((hashed, stored, found))
-                        continue
+    /// one, beside what was filed of their set. Where a step fails, what has its outcome keeps it.
+    func file(_ members: [ReadyMember], looksForSet: Bool, _ work: FileWork) async -> Outcomes {
+        var outcomes: Outcomes = [:]
+        do {
+            let library = try root(places.library)
+            var (new, known): ([HashedMember], [KnownMember]) = ([], [])
+            for member in members {
+                let hashed = HashedMember(member: member, hash: try member.hash ?? member.source.hash(work))
+                if member.role.isSidecar {
+                    new.append(hashed)
+                } else if new.contains(where: { !$0.member.role.isSidecar && $0.hash == hashed.hash }) {
+                    outcomes[member.key] = later(member, "another of its set has the same bytes and is being filed")
+                } else if let stored = try await catalogue.photo(withHash: hashed.hash), !stored.photo.part.isSidecar {
+                    if let found = try copy(of: hashed, at: stored, in: library, work) {
+                        known.append(KnownMember(hashed: hashed, stored: stored, found: found))
+                    } else {
+                        // The library's copy is missing or damaged: the photo is filed again, and that is told.
+                        new.append(HashedMember(member: member, hash: hashed.hash, replacing: KnownPhoto(stored)))
                     }
-                    // The library's copy is missing or damaged: the photo is filed again, and that is told.
-                    hashed.replacing = KnownPhoto(stored)
+                } else {
+                    new.append(hashed)
                 }
             }
-            new.append(hashed)
-        }
-        if !new.isEmpty {
-            var set: [StoredPhoto] = []
-            if let stored = known.first?.1 {
-                set = try await catalogue.set(of: stored)
-            } else if looksForSet {
-                set = try await filedSet(new.map(\.member))
+            let set = new.isEmpty ? [] : try await set(of: new, known, looksForSet)
+            let decision = FilingDecision(new.map(\.candidate), set: set, now: Moment.now.wall.seconds)
+            for sidecar in decision.left.map({ new[$0].member }) {
+                outcomes[sidecar.key] = leave(
+                    sidecar.arrival, sidecar.source,
+                    alone: "a sidecar (\(sidecar.role.name)) without its photo; it is taken when that comes")
             }
-            try await file(new, beside: set, library, work, &done)
-        }
-        // After the rest: if that fails, they are asked again, and nothing was torn apart.
-        for (duplicate, stored, found) in known {
-            done[duplicate.member.key] = try await setAsideDuplicate(duplicate, of: stored, found, work)
-        }
-    }
-
-    /// Photos of one shot, and the sidecars with them, as one; what a clock says is another shot, after that.
-    private func file(
-        _ new: [HashedMember], beside filed: [StoredPhoto], _ library: DestinationRoot, _ work: FileWork,
-        _ done: inout [ArrivalKey: Conclusion]
-    ) async throws {
-        let photos = new.filter { !$0.member.role.isSidecar }.sorted { $0.rank < $1.rank }
-        var sidecars = new.filter(\.member.role.isSidecar)
-        if photos.isEmpty {
-            guard filed.contains(where: { !$0.photo.part.isSidecar }) else {
-                for sidecar in sidecars {
-                    done[sidecar.member.key] = leave(
-                        sidecar.member.arrival, sidecar.member.source,
-                        alone: "a sidecar (\(sidecar.member.role.name)) without its photo; it is taken when that comes")
+            for shot in decision.shots {
+                let filed = shot.joins ? set : []
+                var rest: [HashedMember] = []
+                for hashed in shot.members.map({ new[$0] }) {
+                    // Sidecars that the set has already are duplicates.
+                    if let stored = filed.first(where: { $0.photo.isSidecar(hashed) }),
+                        let found = try copy(of: hashed, at: stored, in: library, work)
+                    {
+                        known.append(KnownMember(hashed: hashed, stored: stored, found: found))
+                    } else {
+                        rest.append(hashed)
+                    }
                 }
-                return
+                let transaction = FilingTransaction(rest, beside: filed, in: library, of: self, work) { self.owe($0) }
+                for member in transaction.left {
+                    outcomes[member.key] = later(member, "another of its set gets the same name")
+                }
+                for token in transaction.tokens { underWay.updateValue(nil, forKey: token) }
+                defer { for token in transaction.tokens { underWay[token] = nil } }
+                outcomes.merge(try await transaction.run()) { $1 }
             }
-            try await place(sidecars, beside: filed, library, work, &done)
-            return
-        }
-        var rest = photos
-        while let first = rest.first {
-            let shot = rest.filter { SetRules.agree(first.date.chosen, $0.date.chosen) }
-            rest.removeAll { one in shot.contains { $0.member.key == one.member.key } }
-            // They go to the shot that bears their name; what none of them does, with the first.
-            let own = sidecars.filter { sidecar in
-                rest.isEmpty || shot.contains { SetRules.belong($0.member.traits, sidecar.member.traits) }
+            // After the rest: if that fails, they are asked again, and nothing was torn apart.
+            for one in known {
+                let member = one.hashed.member
+                do {
+                    outcomes[member.key] = try await setAsideDuplicate(one.hashed, of: one.stored, one.found, work)
+                } catch { outcomes[member.key] = conclusion(of: error, member.arrival) }
             }
-            sidecars.removeAll { one in own.contains { $0.member.key == one.member.key } }
-            let mayJoin = !filed.isEmpty && shot.allSatisfy { joins($0, filed) }
-            try await place(shot + own, beside: mayJoin ? filed : [], library, work, &done)
+        } catch {
+            for member in members where outcomes[member.key] == nil {
+                outcomes[member.key] = conclusion(of: error, member.arrival)
+            }
         }
+        return outcomes
     }
 
-    /// What was filed of the set of `members`, if anything.
-    private func filedSet(_ members: [ReadyMember]) async throws -> [StoredPhoto] {
+    /// The library's file with these bytes, which is read again; nil if it is missing or damaged, or in another library.
+    private func copy(
+        of hashed: HashedMember, at stored: StoredPhoto, in library: DestinationRoot, _ work: FileWork
+    ) throws -> FileStatus? {
+        guard stored.photo.library == places.library else { return nil }
+        work.willEnter(.verifyCopy)
+        return try library.file(
+            stored.photo.libraryPath, hash: hashed.hash, size: hashed.member.source.identity.size, work: work)
+    }
+
+    /// What was filed of the set of new members, if anything: that of a member that the library has comes first.
+    private func set(
+        of new: [HashedMember], _ known: [KnownMember], _ looksForSet: Bool
+    ) async throws -> [StoredPhoto] {
+        if let stored = known.first?.stored { return try await catalogue.set(of: stored) }
+        guard looksForSet else { return [] }
         var query = SetQuery(inbox: spec.name, keys: [])
-        for member in members {
+        for member in new.map(\.member) {
             for key in member.name.keys where !query.keys.contains(key.bytes) { query.keys.append(key.bytes) }
             query.contentIdentifier = query.contentIdentifier ?? member.report.contentIdentifier
             guard member.role.isSidecar else { continue }
@@ -106,31 +119,6 @@ extension InboxWorker {
             query.paths += SetRules.likelyCompanions(of: member.name).map { directory.appending($0) }
         }
         return try await catalogue.filedSet(query)
-    }
-
-    /// Seconds after its filing within which a set is joined by a photo that says nothing of its time: cameras begin
-    /// their numbers anew.
-    private static let newness: Int64 = 3_600
-
-    /// Whether a photo that comes late is one of the set that was filed under its name.
-    private func joins(_ late: HashedMember, _ filed: [StoredPhoto]) -> Bool {
-        let member = late.member
-        let photos = filed.map(\.photo).filter { !$0.part.isSidecar }
-        if let identifier = member.report.contentIdentifier {
-            let identifiers = photos.compactMap(\.part.contentIdentifier)
-            if identifiers.contains(identifier) { return true }
-            if !identifiers.isEmpty { return false }
-        }
-        let format = member.report.format?.rawValue
-        if photos.contains(where: { $0.part.role == member.role.code && $0.format == format }) { return false }
-        let pairs = photos.contains { PhotoFormat(rawValue: $0.format)?.comesInPairs ?? false }
-        guard pairs, member.report.format?.comesInPairs ?? false else { return false }
-        let verdicts = photos.compactMap(\.captured).compactMap {
-            SetRules.agree(late.date.chosen, filed: $0.local, provenance: $0.provenance)
-        }
-        if !verdicts.isEmpty { return verdicts.allSatisfy { $0 } }
-        let newest = filed.map(\.filedAt.seconds).max() ?? 0
-        return Moment.now.wall.seconds - newest <= Self.newness
     }
 
     func date(of source: SourceFile, _ report: PhotoReport) -> CaptureDateDecision {
@@ -147,16 +135,11 @@ extension InboxWorker {
     }
 }
 
-extension HashedMember {
-    /// Whose date decides: a picture's before a RAW's before a film's, and before all a date that a device wrote.
-    fileprivate var rank: Int {
-        let kind =
-            switch member.role {
-            case .picture: 0
-            case .raw: 1
-            case .film: 2
-            case .sidecar: 3
-            }
-        return (date.chosen?.provenance.isSure ?? false) ? kind : kind + 4
+extension PhotoRecord {
+    /// Whether this sidecar of a set is that one come again: `IMG_1.xmp` and `IMG_1.CR3.xmp` may have the same bytes, and
+    /// are two.
+    fileprivate func isSidecar(_ hashed: HashedMember) -> Bool {
+        hashed.member.role.isSidecar && part.isSidecar && sha256 == hashed.hash.bytes
+            && SetKey.folded(originalName.bytes) == SetKey.folded(hashed.member.source.name.bytes)
     }
 }

@@ -10,8 +10,8 @@ typealias StepReport = @Sendable (String) -> Void
 
 /// Does all file work of one inbox, on the inbox's own queue: a root that does not answer holds up nobody else.
 ///
-/// An arrival's way is `takeOn` to its proof and `file` from there, so that the order of its steps can be read from top to bottom. While it
-/// waits for the catalogue, the next arrival may begin.
+/// An arrival's way is `takeOn` to its proof, `file` to the decision with whom it is filed (``FilingDecision``), and
+/// ``FilingTransaction/run()`` from there. While it waits for the catalogue, the next arrival may begin.
 actor InboxWorker {
     nonisolated let spec: InboxSpec
     nonisolated let subsystem: Subsystem
@@ -84,28 +84,23 @@ actor InboxWorker {
         // Other daemons stay away from the inbox as long. What fails here fails again where it is needed.
         let inbox = try? openInbox()
         defer { withExtendedLifetime(inbox) {} }
-        // What has its outcome when a later step fails, keeps it.
-        var done: [ArrivalKey: Conclusion] = [:]
         var late: [Symptom] = []
         if owed.withLock({ $0.isDue(now: .now) }) { late = await recover() }
-        do {
-            try await takeOn(assignment, work, &done)
-            if isInboxAway, let first = assignment.arrivals.first?.key {
-                isInboxAway = false
-                done[first]?.symptoms.append(.inboxUnreadable(inbox: spec.name, reason: nil))
+        let wasInboxAway = isInboxAway
+        isInboxAway = false
+        var outcomes = await takeOn(assignment, work)
+        if let first = assignment.arrivals.first?.key {
+            if wasInboxAway, !isInboxAway {
+                outcomes[first]?.symptoms.append(.inboxUnreadable(inbox: spec.name, reason: nil))
             }
-        } catch {
-            for arrival in assignment.arrivals where done[arrival.key] == nil {
-                done[arrival.key] = conclusion(of: error, arrival)
-            }
+            // Older than what came of the work, which may have shown that it is over.
+            outcomes[first]?.symptoms.insert(contentsOf: late, at: 0)
         }
-        // Older than what came of the work, which may have shown that it is over.
-        if let first = assignment.arrivals.first?.key { done[first]?.symptoms.insert(contentsOf: late, at: 0) }
-        return assignment.arrivals.map { done[$0.key] ?? postponed("nothing came of it") }
+        return assignment.arrivals.map { outcomes[$0.key] ?? postponed("nothing came of it") }
     }
 
     /// What a failure amounts to for one arrival that has no outcome.
-    private func conclusion(of error: any Error, _ arrival: Arrival) -> Conclusion {
+    func conclusion(of error: any Error, _ arrival: Arrival) -> Conclusion {
         switch error {
         case let error as FilingError: return conclusion(of: error, arrival)
         case let refusal as LibraryGuard.Refusal:
@@ -199,8 +194,15 @@ actor InboxWorker {
         { throw FilingError(.openDestination, .destination, .system(error), path: path) }
     }
 
-    func remember(_ found: KnownLibrary?) {
+    nonisolated func remember(_ found: KnownLibrary?) {
         if let found { TaskQueue.start { [catalogue] in try? await catalogue.remember(found) } }
+    }
+
+    /// Throws where something is mounted on the way to `directory` of the library that hides what was filed there.
+    nonisolated func checkMounts(toward directory: BytePath, in library: DestinationRoot) throws {
+        for found in try libraryGuard.checkMounts(toward: directory, in: library.descriptor, of: library.path) {
+            remember(found)
+        }
     }
 
     /// Whether the directory that is open still stands where the configuration says: one that was moved away takes
@@ -212,7 +214,7 @@ actor InboxWorker {
     }
 
     /// A copy in the library as recorded: what a removal asks to see, by its path and in the library that is configured.
-    func libraryCopy(
+    nonisolated func libraryCopy(
         _ path: BytePath, _ hash: ContentHash, size: UInt64, lastRead: FileStatus? = nil
     ) -> RecordedCopy {
         RecordedCopy(
@@ -221,7 +223,7 @@ actor InboxWorker {
 
     /// Throws ``LibraryGuard/Refusal`` unless the open directory is the configured library, and ``CatalogueError`` unless
     /// the catalogue that records what is in it is at its path.
-    var requireLibrary: @Sendable (borrowing OwnedDescriptor) throws -> Void {
+    nonisolated var requireLibrary: @Sendable (borrowing OwnedDescriptor) throws -> Void {
         { [libraryGuard, places] root in
             try libraryGuard.check(root, at: places.library)
             try libraryGuard.requireCatalogue()
