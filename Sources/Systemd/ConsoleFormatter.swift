@@ -30,7 +30,8 @@ public struct ConsoleFormatter: Hashable, Sendable {
     public func line(_ entry: LogEntry) -> String {
         var text =
             switch style {
-            case .terminal, .coloured: (here(entry).clock(entry.time) ?? "--:--:--.---") + " " + level(entry.priority) + " "
+            case .terminal, .coloured:
+                (here(entry).clock(entry.time) ?? "--:--:--.---") + " " + level(entry.priority) + " "
             case .dated: dated(entry) + " " + level(entry.priority) + " "
             case .prioritized: "<\(entry.priority.rawValue)>"
             }
