@@ -66,7 +66,7 @@ def places(kinds, acts):
 
 REMOVAL = "Filing/Removal/Removal.swift"
 GUARD = "Inbox/Pipeline/LibraryGuard.swift"
-FILING = "Inbox/Pipeline/InboxWorker+Filing.swift"
+FILING = "Inbox/Pipeline/FilingTransaction.swift"
 MOVES = "Inbox/Pipeline/InboxWorker+SettingAside.swift"
 RECOVERY = "Filing/Recovery.swift"
 
@@ -82,10 +82,10 @@ BUGS = [
          ("Catalogue/Catalogue.swift", "== 2 else", "== 0 else")], (POWER,), True),
     # Between copy and row it would do no harm: the intent says where the copy is, and the copy is synced.
     Bug("early-unlink", "the source is removed before there is a copy",
-        [(FILING, "        let placed: [PlacedFile]\n",
+        [(FILING, "        let placed = try placeCopies()\n",
           "        for member in members {\n            let source = member.hashed.member.source\n"
-          "            _ = try? source.remove(token: member.plan.token, by: DiscardOrder(request: 0), probe: probe)\n"
-          "        }\n        let placed: [PlacedFile]\n")], (kill("lone"),)),
+          "            _ = try? source.remove(token: member.plan.token, by: DiscardOrder(request: 0), probe: inbox.probe)\n"
+          "        }\n        let placed = try placeCopies()\n")], (kill("lone"),)),
     Bug("replacing-rename", "a rename replaces what has the name",
         [("CLinux/files.c", "new_name, RENAME_NOREPLACE)", "new_name, 0)")], (life("names"),)),
     Bug("unequal-adopted", "a name that is taken counts as the same photo",
@@ -96,10 +96,9 @@ BUGS = [
         [("Filing/StagedFile.swift", "guard read == HashedContent(hash: plan.hash, size: source.identity.size) else {",
           "guard read.size <= source.identity.size else {")], (errno("LIE", "lone", "across", faults=12),)),
     Bug("no-reread", "a duplicate is set aside without a look at the library's copy",
-        [("Inbox/Pipeline/InboxWorker+Sets.swift", "if stored.photo.library == places.library,", "if true {\n"
-          "                        known.append((hashed, stored, try FileStatus(of: library.descriptor)))\n"
-          "                        continue\n"
-          "                    }\n                    if stored.photo.library == places.library,"),
+        [("Inbox/Pipeline/InboxWorker+Sets.swift", "        guard stored.photo.library == places.library else { return nil }\n",
+          "        if stored.id != 0 { return try FileStatus(of: library.descriptor) }\n"
+          "        guard stored.photo.library == places.library else { return nil }\n"),
          (MOVES, "duplicateOf: known.id, seeing: [.recorded(copy)], work)", "duplicateOf: known.id, work)"),
          (MOVES, "let copy = libraryCopy(", "_ = libraryCopy(")], (life("gone"),)),
     Bug("writer-ignored", "a file that somebody writes to is taken",
@@ -131,8 +130,7 @@ BUGS = [
         [("Catalogue/Catalogue+Filing.swift", "for id in ids { try db.execute(sql: \"DELETE FROM intent WHERE id = ?\","
           " arguments: [id]) }", "_ = ids")], (life("lone"),)),
     Bug("copy-mode-moves", "mode = copy removes the source",
-        [(FILING, "            spec.removesSources\n            ? remove(members, placed, work)",
-          "            !spec.name.isEmpty\n            ? remove(members, placed, work)")], (life("copy"),)),
+        [(FILING, "        guard inbox.spec.removesSources else {", "        guard !inbox.spec.name.isEmpty else {")], (life("copy"),)),
     Bug("kept-forgotten", "a source that stays is not remembered",
         [("Catalogue/Catalogue+Filing.swift", "            try remember(source, db)\n", "")], (kill("copy"), kill("kept"))),
     Bug("row-missing", "a duplicate's outcome is not recorded",
