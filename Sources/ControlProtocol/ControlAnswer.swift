@@ -1,5 +1,4 @@
 package import FileValues
-import Foundation
 
 /// What the daemon answers: {"version":1,"id":7,"status":0,"message":"…","items":[…]}
 package struct ControlAnswer: Hashable, Sendable {
@@ -52,7 +51,7 @@ package struct ControlAnswer: Hashable, Sendable {
 }
 
 /// As it stands there.
-private struct Fields: Codable {
+private struct Fields: JSONMessage {
     struct Item: Codable {
         var did: String
         var inbox: String?
@@ -81,15 +80,17 @@ private struct Fields: Codable {
     var action: String?
     var items: [Item]?
     var text: String?
+
+    var isKnown: Bool { version == ControlRequest.version }
 }
 
 extension ControlAnswer {
     /// The answer's bytes.
     package func json() -> [UInt8] {
-        let bytes = encoded(
-            Fields(
-                version: ControlRequest.version, id: id, status: status, message: message, action: action,
-                items: items.isEmpty ? nil : items.map { Fields.Item($0) }, text: text))
+        let bytes = Fields(
+            version: ControlRequest.version, id: id, status: status, message: message, action: action,
+            items: items.isEmpty ? nil : items.map { Fields.Item($0) }, text: text
+        ).json
         guard let state else { return bytes }
         // The state is JSON already, and large.
         return bytes.dropLast() + Array(",\"state\":".utf8) + state + [UInt8(ascii: "}")]
@@ -98,9 +99,7 @@ extension ControlAnswer {
     /// Reads an answer; nil if the bytes are none of a version that is spoken here. ``state`` is left out: whoever wants
     /// it reads the field of that name.
     package init?(json bytes: [UInt8]) {
-        guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(bytes)),
-            fields.version == ControlRequest.version
-        else { return nil }
+        guard let fields = Fields(json: bytes) else { return nil }
         self.init(status: fields.status, fields.message, action: fields.action)
         id = fields.id
         items = (fields.items ?? []).map { Item($0) }

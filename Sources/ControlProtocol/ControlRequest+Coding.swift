@@ -4,7 +4,7 @@ import Foundation
 // Requests as JSON: {"version":1,"id":7,"do":"release","operation":8839,"as_is":true}
 
 /// Its fields as they stand there.
-private struct Fields: Codable {
+private struct Fields: JSONMessage {
     var version: Int?
     var id: Int64?
     var `do`: String?
@@ -31,7 +31,7 @@ extension ControlRequest {
     /// Reads a request; whatever the bytes are, the answer is a request or a mistake.
     package init(json bytes: [UInt8]) throws(RequestMistake) {
         let fields: Fields
-        do { fields = try JSONDecoder().decode(Fields.self, from: Data(bytes)) } catch {
+        do { fields = try JSONCoding.read(bytes) } catch {
             throw RequestMistake(message: "this is no request: \(Self.words(error))", id: 0)
         }
         let id = fields.id ?? 0
@@ -62,7 +62,7 @@ extension ControlRequest {
             fields.operation = operation
             if alone { fields.alone = true }
         }
-        return encoded(fields)
+        return fields.json
     }
 
     private static func words(_ error: any Error) -> String {
@@ -145,14 +145,5 @@ enum PathText {
             throw RequestMistake(message: "\"file_base64\" is not base64", id: id)
         }
         return BytePath(Array(data))
-    }
-}
-
-/// The JSON of a value that always has one.
-func encoded(_ value: some Encodable) -> [UInt8] {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    do { return Array(try encoder.encode(value)) } catch {
-        preconditionFailure("a value of ours cannot be written as JSON: \(error)")
     }
 }

@@ -1,11 +1,10 @@
 package import Fetching
-import Foundation
 
 // What is said to those who fetch, and what they say: frames as on the control socket, a JSON object each. A connection is
 // one batch; when it ends, the batch is cancelled. See docs/decisions/0025.
 
 /// What is to be fetched.
-package struct FetchRequest: Hashable, Sendable, Codable {
+package struct FetchRequest: Hashable, Sendable, JSONMessage {
     package static let currentVersion = 1
     /// Bytes of its frame.
     package static let longest = 64 << 20
@@ -18,6 +17,8 @@ package struct FetchRequest: Hashable, Sendable, Codable {
     package var atOnce: Int?
     /// What the service reads in its own configuration: only who has started the other side as a child may say it.
     package var place: FetchPlace?
+
+    package var isKnown: Bool { version == Self.currentVersion }
 
     package init(inbox: String, addresses: [String], atOnce: Int? = nil, place: FetchPlace? = nil) {
         self.inbox = inbox
@@ -43,7 +44,7 @@ package struct FetchPlace: Hashable, Sendable, Codable {
 }
 
 /// What may be said after the request.
-package struct FetchWord: Hashable, Sendable, Codable {
+package struct FetchWord: Hashable, Sendable, JSONMessage {
     /// Bytes of its frame.
     package static let longest = 4 << 10
 
@@ -69,7 +70,7 @@ package struct FetchProgress: Hashable, Sendable, Codable {
 }
 
 /// What the other side says.
-package enum FetchReport: Hashable, Sendable, Codable {
+package enum FetchReport: Hashable, Sendable, JSONMessage {
     package static let longest = 64 << 20
 
     /// Nothing is fetched; why.
@@ -91,35 +92,4 @@ package struct FetchOutcome: Hashable, Sendable, Codable {
     package var directory: String?
 
     package init() {}
-}
-
-extension FetchRequest {
-    /// Whatever the bytes are, the answer is a request or nothing.
-    package init?(json bytes: [UInt8]) {
-        guard let request = try? JSONDecoder().decode(FetchRequest.self, from: Data(bytes)),
-            request.version == Self.currentVersion
-        else { return nil }
-        self = request
-    }
-
-    /// As one frame.
-    package var frame: [UInt8] { framed(encoded(self)) }
-}
-
-extension FetchWord {
-    package init?(json bytes: [UInt8]) {
-        guard let word = try? JSONDecoder().decode(FetchWord.self, from: Data(bytes)) else { return nil }
-        self = word
-    }
-
-    package var frame: [UInt8] { framed(encoded(self)) }
-}
-
-extension FetchReport {
-    package init?(json bytes: [UInt8]) {
-        guard let report = try? JSONDecoder().decode(FetchReport.self, from: Data(bytes)) else { return nil }
-        self = report
-    }
-
-    package var frame: [UInt8] { framed(encoded(self)) }
 }

@@ -1,3 +1,4 @@
+import ControlProtocol
 import Fetching
 import FileValues
 import Filing

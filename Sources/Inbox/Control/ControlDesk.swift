@@ -3,7 +3,6 @@ import ControlProtocol
 import DirectoryWatch
 import FileValues
 import Filing
-import Foundation
 import Glibc
 import LinuxKernel
 import Logging
@@ -115,8 +114,6 @@ final class ControlDesk: Sendable {
     }
 
     private static func json(of state: LiveState) -> [UInt8]? {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         var captured = state.capture()
         for limit in listedInHand {
             // Those that wait longest stand first, and are what somebody looks for.
@@ -125,8 +122,8 @@ final class ControlDesk: Sendable {
                 captured.inHandOmitted = (captured.inHandOmitted ?? 0) + omitted
                 captured.inHand.removeLast(omitted)
             }
-            guard let data = try? encoder.encode(captured) else { return nil }
-            if data.count < ControlAnswer.limit - 1_024 { return Array(data) }
+            guard let bytes = try? JSONCoding.write(captured) else { return nil }
+            if bytes.count < ControlAnswer.limit - 1_024 { return bytes }
         }
         return nil
     }

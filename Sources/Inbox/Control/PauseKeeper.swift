@@ -1,5 +1,5 @@
+import ControlProtocol
 package import FileValues
-import Foundation
 import Glibc
 import LinuxKernel
 import Logging
@@ -65,7 +65,7 @@ package actor PauseKeeper {
             throw error
         }
         do {
-            let read = try JSONDecoder().decode(Contents.self, from: Data(bytes))
+            let read: Contents = try JSONCoding.read(bytes)
             contents.withLock { $0 = read }
         } catch {
             throw SetupError(
@@ -84,9 +84,7 @@ package actor PauseKeeper {
     package func set(_ inbox: String, _ pause: InboxPause?) throws {
         var next = contents.withLock { $0 }
         next.inboxes[inbox] = pause
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys]
-        try write(Array(try encoder.encode(next)) + [0x0A])
+        try write(try JSONCoding.write(next) + [0x0A])
         contents.withLock { $0 = next }
     }
 

@@ -1,5 +1,5 @@
+import ControlProtocol
 import FileValues
-import Foundation
 import Glibc
 import LinuxKernel
 import Logging
@@ -37,8 +37,6 @@ final class DumpWriter: Sendable {
     }
 
     private static func write(_ state: DaemonState, into directory: BytePath) throws -> BytePath {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
-        return try RuntimeFile.state.write([UInt8](try encoder.encode(state)) + [0x0A], in: directory)
+        try RuntimeFile.state.write(try JSONCoding.write(state, pretty: true) + [0x0A], in: directory)
     }
 }

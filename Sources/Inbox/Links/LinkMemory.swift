@@ -1,6 +1,6 @@
+import ControlProtocol
 import Fetching
 import FileValues
-import Foundation
 
 /// A file of links that is to be fetched, or is. A value.
 struct LinkItem: Hashable, Sendable, Codable {
@@ -38,7 +38,7 @@ struct LinkResult: Hashable, Sendable, Codable {
 
 /// What must outlive a restart of files of links: up to which operation they were looked for, which are not over, and how
 /// the last ones ended.
-struct LinkLedger: Hashable, Sendable, Codable {
+struct LinkLedger: Hashable, Sendable, JSONMessage {
     static let currentFormat = 1
     /// Results that are kept.
     static let mostPast = 50
@@ -49,22 +49,9 @@ struct LinkLedger: Hashable, Sendable, Codable {
     var open: [LinkItem] = []
     var past: [LinkResult] = []
 
+    var isKnown: Bool { format == Self.currentFormat }
+
     init(place: Int64) { self.place = place }
-
-    /// Whatever the bytes are, the answer is a ledger or nothing.
-    init?(json: [UInt8]) {
-        guard let ledger = try? JSONDecoder().decode(LinkLedger.self, from: Data(json)),
-            ledger.format == Self.currentFormat
-        else { return nil }
-        self = ledger
-    }
-
-    var json: [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        // Numbers and texts: nothing in them can fail to be written.
-        return (try? encoder.encode(self)).map { Array($0) } ?? []
-    }
 
     /// One is over.
     mutating func end(_ result: LinkResult) {
