@@ -44,9 +44,7 @@ actor HookCourier {
     private var isAnswering = false
     private var isStopped = false
     private var current: (any HookRun)?
-    private var sleeper: CheckedContinuation<Void, Never>?
-    /// Somebody called since it last rested.
-    private var isCalled = false
+    private let sleeper: Sleeper
     private var isPausing = false
     private var life: Task<Void, Never>?
 
@@ -57,6 +55,7 @@ actor HookCourier {
         self.terms = terms
         self.surroundings = surroundings
         executor = TaskQueue.executor(on: surroundings.queue)
+        sleeper = Sleeper("hook \(name), pause", queue: surroundings.queue)
     }
 
     /// Finds out where it stands; a new hook begins here and now.
@@ -75,13 +74,13 @@ actor HookCourier {
         if terms.hook.events.isEmpty { told = nil }
         isWoken = true
         earliest = nil
-        rise()
+        sleeper.wake()
     }
 
     /// Something has happened.
     func wake() {
         isWoken = true
-        if !isPausing { rise() }
+        if !isPausing { sleeper.wake() }
     }
 
     /// An action asks for a run, whether or not there is something to tell.
@@ -91,14 +90,14 @@ actor HookCourier {
             return
         }
         asked = asker
-        rise()
+        sleeper.wake()
     }
 
     /// Ends it, and what runs of it; returns when nothing of it is left.
     func stop(hurrying: Bool) async {
         isStopped = true
         current?.stop(hurrying: hurrying)
-        rise()
+        sleeper.wake()
         await life?.value
     }
 
@@ -114,7 +113,7 @@ actor HookCourier {
                 if pause > 0 { await rest(seconds: pause) } else { await deliver() }
             } else {
                 surroundings.board.enter(name, "idle")
-                await rest(seconds: nil)
+                await rest()
             }
         }
         surroundings.board.remove(name)
@@ -211,28 +210,11 @@ actor HookCourier {
     // MARK: - Resting
 
     /// Returns when somebody wakes it, or the time is over; with a time, only what cannot wait wakes it.
-    private func rest(seconds: Double?) async {
+    private func rest(seconds: Double? = nil) async {
         if isStopped { return }
-        var timer: TimerMonitor?
-        if let seconds {
-            isPausing = true
-            timer = try? TimerMonitor(
-                .once(after: .seconds(seconds)), label: "hook \(name), pause", queue: surroundings.queue)
-            timer?.setEventHandler { _ in self.assumeIsolated { $0.rise() } }
-            timer?.activate()
-            // No descriptor is left for a timer of its own.
-            if timer == nil { surroundings.queue.after(.seconds(1)) { self.assumeIsolated { $0.rise() } } }
-        }
-        await withCheckedContinuation { if isCalled { $0.resume() } else { sleeper = $0 } }
-        isCalled = false
+        isPausing = seconds != nil
+        await sleeper.rest(seconds: seconds)
         isPausing = false
-        if let timer { await withCheckedContinuation { done in timer.invalidate { done.resume() } } }
-    }
-
-    private func rise() {
-        isCalled = true
-        sleeper?.resume()
-        sleeper = nil
     }
 }
 

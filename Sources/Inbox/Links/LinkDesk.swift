@@ -49,7 +49,7 @@ final actor LinkDesk {
     private var unserved: [String: Set<Int64>] = [:]
     /// One for the files of each inbox.
     private var disks: [String: MonitorQueue] = [:]
-    private var sleepers: [Int64: CheckedContinuation<Void, Never>] = [:]
+    private var sleepers: [Int64: Sleeper] = [:]
     private(set) var isStopped = false
     private var isScanning = false
     private var isAskedAgain = false
@@ -244,22 +244,11 @@ final actor LinkDesk {
     func pause(_ item: LinkItem, seconds: Double, _ words: String) async {
         if isStopped { return }
         board.change(item.operation) { ($0.phase, $0.words) = ("waiting", words) }
-        let timer = try? TimerMonitor(
-            .once(after: .seconds(seconds)), label: "links, pause", queue: subsystem.queue)
-        timer?.setEventHandler { _ in self.assumeIsolated { $0.wake(item) } }
-        timer?.activate()
-        // No descriptor is left for a timer of its own.
-        if timer == nil {
-            subsystem.queue.after(.seconds(1)) { self.assumeIsolated { $0.wake(item) } }
-        }
-        await withCheckedContinuation { sleepers[item.operation] = $0 }
-        if let timer { await withCheckedContinuation { done in timer.invalidate { done.resume() } } }
+        let sleeper = Sleeper("links, pause", queue: subsystem.queue)
+        sleepers[item.operation] = sleeper
+        await sleeper.rest(seconds: seconds)
+        sleepers[item.operation] = nil
     }
 
-    private func wake(_ item: LinkItem) { sleepers.removeValue(forKey: item.operation)?.resume() }
-
-    private func wakeSleepers() {
-        for sleeper in sleepers.values { sleeper.resume() }
-        sleepers = [:]
-    }
+    private func wakeSleepers() { for sleeper in sleepers.values { sleeper.wake() } }
 }
