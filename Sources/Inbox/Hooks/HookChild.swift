@@ -72,16 +72,7 @@ final class HookChild: HookRun {
             order.hook.program, order.hook.command.dropFirst().map { BytePath($0) },
             environment: environment(order.hook.name), input: .descriptor(input.raw),
             output: .descriptor(writers[0]), error: .descriptor(writers[1]), directory: root.raw)
-        let identifier = process.identifier
-        let child: ChildProcessMonitor
-        do {
-            child = try ChildProcessMonitor(process, endsGroup: true, label: label, queue: queue)
-        } catch {
-            // It has no owner who could ever end it.
-            kill(-identifier, SIGKILL)
-            _ = try? ChildProcess(adopting: identifier).wait()
-            throw error
-        }
+        let child = try ChildProcessMonitor.owning(process, endsGroup: true, label: label, queue: queue)
         let run = HookChild(order, child: child, deadline: deadline, streams: streams, queue: queue, done: done)
         run.begin()
         return run

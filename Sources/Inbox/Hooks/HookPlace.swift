@@ -30,7 +30,7 @@ enum HookPlace: Hashable, Sendable {
         do {
             switch self {
             case .child: return try HookChild.start(order, queue: queue, done: done)
-            case .unit(let socket): return try HookConnection.start(order, at: socket, queue: queue, done: done)
+            case .unit(let socket): return try HookConnection(order, at: socket, queue: queue, done: done)
             }
         } catch {
             queue.async { done(.refused("could not be started: \(error)")) }

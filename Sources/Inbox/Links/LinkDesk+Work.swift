@@ -132,7 +132,7 @@ extension LinkDesk {
             deadline: .seconds(settings.fetch.deadline * rounds + 120), program: program)
         let ending = await withCheckedContinuation { end in
             do {
-                runs[item.operation] = try LinkRun.start(run, queue: subsystem.queue) { ends in
+                runs[item.operation] = try LinkRun(run, queue: subsystem.queue) { ends in
                     self.assumeIsolated { $0.took(item, left, ends) }
                 } done: {
                     end.resume(returning: $0)
