@@ -17,8 +17,7 @@ struct WorkerSessionTests {
     private func ending(_ script: String) async throws -> String {
         let scratch = try ScratchDirectory()
         let program = scratch.appending("child")
-        try Data("#!/bin/sh\n\(script)\n".utf8).write(to: URL(filePath: program))
-        chmod(program, 0o755)
+        try writeProgram("#!/bin/sh\n\(script)\n", to: program)
         let terms = WorkerTerms(
             label: "test", socket: BytePath(scratch.appending("nowhere")), advice: "is it started?",
             program: BytePath(program), longestRequest: 1_000, longestAnswer: 1_000, deadline: .seconds(3_600),

@@ -59,3 +59,16 @@ public struct ProgramFailed: Error {
     /// How it ended.
     public let status: Int32
 }
+
+/// Makes an executable script. It is written by another process: a child that another test starts just now has what is
+/// open here until its exec, and the kernel runs no file that somebody may write to (ETXTBSY).
+public func writeProgram(_ script: String, to path: String, mode: UInt32 = 0o755) throws {
+    let text = "\(path).text"
+    let file = open(text, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw Errno(rawValue: errno) }
+    defer { close(file) }
+    let bytes = Array(script.utf8)
+    guard write(file, bytes, bytes.count) == bytes.count else { throw Errno(rawValue: errno) }
+    try runProgram(["/bin/cp", text, path])
+    guard chmod(path, mode_t(mode)) == 0 else { throw Errno(rawValue: errno) }
+}
