@@ -80,7 +80,10 @@ let package = Package(
         // What is known of photos, and what is done with them.
         module("PhotoModel", ["FileValues"]),
         module("Filing", ["CLinux", "FileValues", "LinuxKernel", "PhotoModel", crypto, system]),
-        module("Catalogue", ["FileValues", "LinuxKernel", database, databaseC, system]),
+        module("QueueActors", ["LinuxKernel", "SystemMonitor"]),
+        module(
+            "Catalogue",
+            ["FileValues", "LinuxKernel", "QueueActors", "SystemMonitor", database, databaseC, system]),
         module("Settings", ["Fetching", "FileValues", "LinuxKernel", "PhotoModel", "Reporting", system]),
         module("Reporting", ["FileValues"]),
         module("ControlProtocol", ["Fetching", "FileValues"]),
@@ -107,7 +110,9 @@ let package = Package(
             [
                 "Catalogue", "ControlProtocol", "Decoding", "DirectoryWatch", "Fetching", "FileValues", "Filing",
                 "Importing",
-                "LinuxKernel", "PhotoModel", "Reporting", "Settings", "SystemMonitor", "Systemd", logging, system,
+                "LinuxKernel", "PhotoModel", "QueueActors", "Reporting", "Settings", "SystemMonitor", "Systemd",
+                logging,
+                system,
             ]),
         // Commands: what they share, and those that are modules of their own.
         module(
@@ -123,7 +128,8 @@ let package = Package(
         .executableTarget(
             name: "photoinboxd",
             dependencies: [
-                "FileValues", "Inbox", "LinuxKernel", "Settings", "SystemMonitor", "Systemd", arguments, logging,
+                "FileValues", "Inbox", "LinuxKernel", "QueueActors", "Settings", "SystemMonitor", "Systemd", arguments,
+                logging,
             ],
             swiftSettings: swiftSettings),
         .executableTarget(
@@ -187,14 +193,15 @@ let package = Package(
         // built with everything else.
         tests("DecodingTests", ["CLinux", "Decoding", "SystemMonitor"]),
         tests("FetchingTests", ["Fetching"]),
-        tests("CatalogueTests", ["Catalogue", database]),
+        tests("CatalogueTests", ["Catalogue", "QueueActors", "SystemMonitor", database]),
         tests("SettingsTests", ["Fetching", "Settings"]),
         tests("ReportingTests", ["Reporting"]),
         tests("ControlProtocolTests", ["ControlProtocol"]),
         tests(
             "InboxTests",
             [
-                "Catalogue", "ControlProtocol", "Fetching", "Filing", "Inbox", "PhotoModel", "Reporting", "Settings",
+                "Catalogue", "ControlProtocol", "Fetching", "Filing", "Inbox", "PhotoModel", "QueueActors", "Reporting",
+                "Settings",
                 "SystemMonitor", "Systemd", logging,
             ]),
         // Not dependent on photoinbox-fetch, which would put libcurl into the tests' own process.

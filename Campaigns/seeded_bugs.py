@@ -67,7 +67,7 @@ def places(kinds, acts):
 REMOVAL = "Filing/Removal/Removal.swift"
 GUARD = "Inbox/Pipeline/LibraryGuard.swift"
 FILING = "Inbox/Pipeline/FilingTransaction.swift"
-MOVES = "Inbox/Pipeline/InboxWorker+SettingAside.swift"
+MOVES = "Inbox/Pipeline/Mover.swift"
 RECOVERY = "Filing/Recovery.swift"
 
 BUGS = [
@@ -78,8 +78,8 @@ BUGS = [
         [("Filing/StagedFile+Naming.swift",
           "            try directory.syncDirectory()\n", "            _ = directory.raw\n")], (POWER,), True),
     Bug("no-catalogue-sync", "the catalogue commits without waiting for the disk",
-        [("Catalogue/Catalogue.swift", 'PRAGMA synchronous = FULL")', 'PRAGMA synchronous = OFF")'),
-         ("Catalogue/Catalogue.swift", "== 2 else", "== 0 else")], (POWER,), True),
+        [("Catalogue/CatalogueFile.swift", 'PRAGMA synchronous = FULL")', 'PRAGMA synchronous = OFF")'),
+         ("Catalogue/CatalogueFile.swift", "== 2 else", "== 0 else")], (POWER,), True),
     # Between copy and row it would do no harm: the intent says where the copy is, and the copy is synced.
     Bug("early-unlink", "the source is removed before there is a copy",
         [(FILING, "        let placed = try placeCopies()\n",
@@ -96,21 +96,21 @@ BUGS = [
         [("Filing/StagedFile.swift", "guard read == HashedContent(hash: plan.hash, size: source.identity.size) else {",
           "guard read.size <= source.identity.size else {")], (errno("LIE", "lone", "across", faults=12),)),
     Bug("no-reread", "a duplicate is set aside without a look at the library's copy",
-        [("Inbox/Pipeline/InboxWorker+Sets.swift", "        guard stored.photo.library == places.library else { return nil }\n",
+        [("Inbox/Pipeline/SetFiler.swift", "        guard stored.photo.library == inbox.places.library else { return nil }\n",
           "        if stored.id != 0 { return try FileStatus(of: library.descriptor) }\n"
-          "        guard stored.photo.library == places.library else { return nil }\n"),
-         (MOVES, "duplicateOf: known.id, seeing: [.recorded(copy)], work)", "duplicateOf: known.id, work)"),
-         (MOVES, "let copy = libraryCopy(", "_ = libraryCopy(")], (life("gone"),)),
+          "        guard stored.photo.library == inbox.places.library else { return nil }\n"),
+         (MOVES, "duplicateOf: stored.id, seeing: [.recorded(copy)],\n                work)", "duplicateOf: stored.id, work)"),
+         (MOVES, "let copy = inbox.directories.libraryCopy(", "_ = inbox.directories.libraryCopy(")], (life("gone"),)),
     Bug("writer-ignored", "a file that somebody writes to is taken",
         [("Filing/WriterProbe.swift", "case .refusedForWriter: .writerOpen", "case .refusedForWriter: .noWriter"),
          ("DirectoryWatch/Work/WriterGuess.swift", "case .refusedForWriter: return .writer",
           "case .refusedForWriter: return .unknown")],
         (life("unfinished"),)),
     Bug("no-recovery", "an earlier life's filings are not looked for",
-        [("Catalogue/Catalogue+Filing.swift", "ORDER BY id\").map { try StoredIntent($0) }",
+        [("Catalogue/CatalogueFile+Filing.swift", "ORDER BY id\").map { try StoredIntent($0) }",
           "ORDER BY id\").map { try StoredIntent($0) }.filter { _ in false }")], (kill("lone"),)),
     Bug("no-move-recovery", "an earlier life's moves are not looked for",
-        [("Catalogue/Catalogue+Moves.swift", ".map { StoredMove(id: try $0.value(\"id\"), move: try MoveRecord($0)) }",
+        [("Catalogue/CatalogueFile+Moves.swift", ".map { StoredMove(id: try $0.value(\"id\"), move: try MoveRecord($0)) }",
           ".map { StoredMove(id: try $0.value(\"id\"), move: try MoveRecord($0)) }.filter { _ in false }")],
         (kill("duplicate"),)),
     Bug("aside-forgotten", "recovery does not give a source its name back",
@@ -127,20 +127,17 @@ BUGS = [
           "                    try? parent.unlink(pending.source.name)\n                }\n"
           "                return .undone\n            }")], (kill("lone"),)),
     Bug("intent-stays", "an intent is not closed",
-        [("Catalogue/Catalogue+Filing.swift", "for id in ids { try db.execute(sql: \"DELETE FROM intent WHERE id = ?\","
+        [("Catalogue/CatalogueFile+Filing.swift", "for id in ids { try db.execute(sql: \"DELETE FROM intent WHERE id = ?\","
           " arguments: [id]) }", "_ = ids")], (life("lone"),)),
     Bug("copy-mode-moves", "mode = copy removes the source",
         [(FILING, "        guard inbox.spec.removesSources else {", "        guard !inbox.spec.name.isEmpty else {")], (life("copy"),)),
     Bug("kept-forgotten", "a source that stays is not remembered",
-        [("Catalogue/Catalogue+Filing.swift", "            try remember(source, db)\n", "")], (kill("copy"), kill("kept"))),
+        [("Catalogue/CatalogueFile+Filing.swift", "            try remember(source, db)\n", "")], (kill("copy"), kill("kept"))),
     Bug("row-missing", "a duplicate's outcome is not recorded",
-        [("Catalogue/Catalogue+Moves.swift", "let operation = try outcome.map { try insert($0.columns, into: \"outcome\","
+        [("Catalogue/CatalogueFile+Moves.swift", "let operation = try outcome.map { try insert($0.columns, into: \"outcome\","
           " db) }", "let operation: Int64? = outcome.flatMap { _ in nil }")], (life("duplicate"),)),
     Bug("wrong-path", "the catalogue has the planned path, not the real one",
-        [("Inbox/Pipeline/CatalogueWriter.swift", "photo.libraryPath = filing.path\n            return FilingCommit(\n"
-          "                intent: filing.intent.id, photo: photo, filedAt: now, reason: filing.reason",
-          "photo.libraryPath = filing.intent.planned.photo.libraryPath\n            return FilingCommit(\n"
-          "                intent: filing.intent.id, photo: photo, filedAt: now, reason: filing.reason")], (life("collision"),)),
+        [(FILING, "photo.libraryPath = placed[index].path", "photo.libraryPath = members[index].plan.path")], (life("collision"),)),
     Bug("descriptor-leak", "each source leaves a descriptor open",
         [("Filing/SourceFile.swift", "        if status.links == 0 {", "        _ = dup(content.raw)\n"
           "        if status.links == 0 {"),
@@ -156,7 +153,7 @@ BUGS = [
           "        if wakeSet != nil { return }\n        wakeTimer.reschedule(")],
         (errno("ENOSPC EACCES", "lone", faults=60),)),
     Bug("owed-forgotten", "what recovery could not finish is not tried again",
-        [("Inbox/Pipeline/OwedRecovery.swift", "isLeft && !isTrying && now.monotonic >= next",
+        [("Inbox/Pipeline/PendingRecovery.swift", "isLeft && !isTrying && now.monotonic >= next",
           "isLeft && !isTrying && now.monotonic < next")],
         (errno("EIO ENOSPC", "lone", "collision", faults=150),)),
     Bug("damaged-by-error", "a catalogue that cannot be read just now is set aside as damaged",
@@ -168,8 +165,8 @@ BUGS = [
         [("DirectoryWatch/Core/TreeCore+Looks.swift", "roots[Int(table[directory].root)].failed.insert(directory)",
           "break")], (errno("ESTALE", "lone", "burst", faults=300) + " --once",)),
     Bug("outside", "duplicates are written beside their directory",
-        [(MOVES, "let subdirectory = BytePath(spec.name)", "let subdirectory = BytePath(\"elsewhere\")"),
-         (MOVES, "let root = try root(place)\n", "let root = try root(place.parent)\n")],
+        [(MOVES, "let subdirectory = BytePath(inbox.spec.name)", "let subdirectory = BytePath(\"elsewhere\")"),
+         (MOVES, "let root = try inbox.directories.root(place)\n", "let root = try inbox.directories.root(place.parent)\n")],
         (life("duplicate"),)),
     Bug("kept-as-opened", "what cannot be moved away is remembered as it was before its name was given back",
         [(MOVES, "kept = try source.identityWhenKept()", "kept = source.identity")],
@@ -210,14 +207,13 @@ BUGS = [
         [("PhotoModel/Formats/Trailers.swift", "if let lack = try lackOfMultiPicture(walk) { return .lacking(reason: lack) }",
           "_ = try lackOfMultiPicture(walk)")], (CUTS,)),
     Bug("last-in-trash", "a discarded duplicate is deleted without a look at its photo",
-        [("Inbox/Pipeline/InboxWorker+RequestsLater.swift", "if discarded?.outcome.outcome.outcome == .quarantined {",
-          "if discarded?.outcome.outcome.outcome != .filed {")], (places("plain", "drop library-emptied discard"),)),
+        [("Inbox/Pipeline/TrashBin.swift", "if discarded == .quarantined {", "if discarded != .filed {")], (places("plain", "drop library-emptied discard"),)),
     Bug("catalogue-removed", "a catalogue that is not at its path is written to",
-        [("Catalogue/Catalogue+Standing.swift", "        guard let known = standing.withLock({ $0 }) else { return nil }\n        let found",
+        [("Catalogue/CatalogueFile+Standing.swift", "        guard let known = standing.withLock({ $0 }) else { return nil }\n        let found",
           "        guard let known = standing.withLock({ $0 }), known.log == known.log, path.isEmpty else { return nil }\n        let found")],
         (places("plain", "drop catalogue-lost"),)),
     Bug("empty-catalogue", "a catalogue that is gone at the start begins empty",
-        [("Catalogue/Catalogue.swift", "if isLost, !isThere { try", "if isLost, isThere { try")], (places("plain", "drop catalogue-lost restart"),)),
+        [("Catalogue/CatalogueFile.swift", "if isLost, !isThere { try", "if isLost, isThere { try")], (places("plain", "drop catalogue-lost restart"),)),
     Bug("no-place-lock", "two daemons work in one library",
         [("Inbox/Pipeline/PlaceLock.swift", "if flock(file.raw, LOCK_EX | LOCK_NB) == 0 { return 0 }",
           "if flock(file.raw, LOCK_SH | LOCK_NB) == 0 { return 0 }")], (places("plain", "drop second-daemon"),)),

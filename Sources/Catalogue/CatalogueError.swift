@@ -50,9 +50,9 @@ package struct CatalogueError: Error, Hashable, Sendable {
         self.message = message
     }
 
-    /// What a photo is while it is being taken back out of the library: to be asked for again.
-    package static let beingTakenBack = CatalogueError(
-        .busy, "looking up a hash", "this photo is being taken back out of the library just now")
+    /// Thrown for a photo that is being returned from the library: ask again.
+    package static let beingReturned = CatalogueError(
+        .busy, "looking up a hash", "this photo is being returned from the library")
 
     init(_ error: any Error, _ operation: String) {
         switch error {

@@ -18,10 +18,10 @@ final class ImportKnowledge: Sendable {
 
     private let plan: ImportPlan
     private let inbox: OwnedDescriptor
-    private let catalogue: Catalogue?
+    private let catalogue: CatalogueFile?
     private let sizes: SizeFilter
 
-    init(_ plan: ImportPlan, inbox: consuming OwnedDescriptor, catalogue: Catalogue?) throws(CatalogueError) {
+    init(_ plan: ImportPlan, inbox: consuming OwnedDescriptor, catalogue: CatalogueFile?) throws(CatalogueError) {
         self.plan = plan
         self.inbox = inbox
         self.catalogue = catalogue

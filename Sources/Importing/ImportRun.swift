@@ -13,7 +13,7 @@ package final class ImportRun {
     private let plan: ImportPlan
     private let control: ImportControl
     private let memory: ImportMemory?
-    private let catalogue: Catalogue?
+    private let catalogue: CatalogueFile?
     private let date: String
 
     /// How far it is.
@@ -29,7 +29,7 @@ package final class ImportRun {
     /// `memory` and `catalogue` are nil where there is none: then nothing is known before it is read. `date` names the
     /// directory: 2026-11-22.
     package init(
-        _ plan: ImportPlan, catalogue: Catalogue?, memory: ImportMemory?, date: String, control: ImportControl
+        _ plan: ImportPlan, catalogue: CatalogueFile?, memory: ImportMemory?, date: String, control: ImportControl
     ) {
         self.plan = plan
         self.control = control

@@ -4,6 +4,7 @@ import Glibc
 import Inbox
 import LinuxKernel
 import Logging
+import QueueActors
 import Reporting
 import Settings
 import SystemMonitor

@@ -34,7 +34,7 @@ struct DamageRowsTests {
         for rest in ["", "AND photo_id > 0 ORDER BY photo_id LIMIT 100"] {
             let steps = try database.read { db in
                 try Row.fetchAll(
-                    db, sql: "EXPLAIN QUERY PLAN SELECT since \(Catalogue.isDamaged) \(rest)",
+                    db, sql: "EXPLAIN QUERY PLAN SELECT since \(CatalogueFile.isDamaged) \(rest)",
                     arguments: [photo(1).library.data]
                 ).map { row -> String in row["detail"] }
             }

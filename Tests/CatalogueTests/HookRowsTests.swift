@@ -7,7 +7,7 @@ import Testing
 @Suite("What hooks are told is read from the outcomes")
 struct HookRowsTests {
     private let place: Place
-    private let catalogue: Catalogue
+    private let catalogue: CatalogueFile
     private let all = HookInterest(kinds: Set(HookEventKind.allCases))
 
     init() throws {

@@ -54,13 +54,13 @@ struct OpeningTests {
     @Test("A page that could not be read just now is no damage")
     func unreadablePage() throws {
         #expect(
-            Catalogue.code(of: ["*** in database main ***\nPage 5: unable to get the page. error code=8458"])
+            CatalogueFile.code(of: ["*** in database main ***\nPage 5: unable to get the page. error code=8458"])
                 == .inputOutput)
         #expect(
-            Catalogue.code(of: ["*** in database main ***\nPage 7: unable to get the page. error code=7"])
+            CatalogueFile.code(of: ["*** in database main ***\nPage 7: unable to get the page. error code=7"])
                 == .inputOutput)
-        #expect(Catalogue.code(of: ["*** in database main ***\nPage 7: never used"]) == .corrupt)
-        #expect(Catalogue.code(of: ["Page 5: unable to get the page. error code=11"]) == .corrupt)
+        #expect(CatalogueFile.code(of: ["*** in database main ***\nPage 7: never used"]) == .corrupt)
+        #expect(CatalogueFile.code(of: ["Page 5: unable to get the page. error code=11"]) == .corrupt)
     }
 
     @Test("Before a migration a whole copy is kept; one whose migrations are done needs none")
@@ -87,17 +87,17 @@ struct OpeningTests {
         try place.open().close()
         try execute("INSERT INTO grdb_migrations VALUES ('999 from the future')", at: place.path)
         #expect(try failure { _ = try place.open() }.code == .newerSchema)
-        #expect(try failure { _ = try Catalogue.openForReading(place.path) }.code == .newerSchema)
+        #expect(try failure { _ = try CatalogueFile.openForReading(place.path) }.code == .newerSchema)
         try execute("DELETE FROM grdb_migrations WHERE identifier LIKE '999%'", at: place.path)
         #expect(try place.open().setAside == nil)
     }
 
     @Test func readersNeitherMakeNorMigrate() throws {
         let place = try Place()
-        #expect(try failure { _ = try Catalogue.openForReading(place.path) }.code == .missing)
+        #expect(try failure { _ = try CatalogueFile.openForReading(place.path) }.code == .missing)
         #expect(access(place.path, F_OK) != 0)
         try execute("CREATE TABLE other (x)", at: place.path)
-        #expect(try failure { _ = try Catalogue.openForReading(place.path) }.code == .olderSchema)
+        #expect(try failure { _ = try CatalogueFile.openForReading(place.path) }.code == .olderSchema)
     }
 
     @Test("A damaged file is set aside and reported", arguments: ["header", "page", "text"])
@@ -143,7 +143,7 @@ struct OpeningTests {
     func concurrentReader() throws {
         let place = try Place()
         let writer = try place.open()
-        let reader = try Catalogue.openForReading(place.path)
+        let reader = try CatalogueFile.openForReading(place.path)
         for number in UInt8(1)...20 {
             try writer.file(number)
             #expect(try reader.totals().photos == Int(number))
@@ -152,7 +152,7 @@ struct OpeningTests {
         // Readable still when no daemon runs, since the log files stay.
         writer.close()
         #expect(access("\(place.path)-wal", F_OK) == 0)
-        #expect(try Catalogue.openForReading(place.path).totals().photos == 20)
+        #expect(try CatalogueFile.openForReading(place.path).totals().photos == 20)
     }
 
     @Test("Killed while it writes: what was committed is there, and nothing half")
@@ -160,7 +160,7 @@ struct OpeningTests {
         let place = try Place()
         let path = place.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
-            let catalogue = try Catalogue.openForWriting(path, now: noon)
+            let catalogue = try CatalogueFile.openForWriting(path, now: noon)
             for number in UInt8(1)...5 { try catalogue.file(number) }
             _ = try catalogue.beginIntents([intent(6)])
             // In the middle of the sixth: its rows are written, its commit never happens.
@@ -185,7 +185,7 @@ struct OpeningTests {
         let scratch = try ScratchDirectory()
         try runProgram(["/bin/mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", scratch.path])
         defer { try? runProgram(["/bin/umount", "-l", scratch.path]) }
-        let catalogue = try Catalogue.openForWriting(scratch.appending("catalogue.db"), now: noon)
+        let catalogue = try CatalogueFile.openForWriting(scratch.appending("catalogue.db"), now: noon)
         var filed: UInt8 = 0
         let error = try failure {
             while filed < 250 {
@@ -205,7 +205,7 @@ struct OpeningTests {
     }
 
     @Test func anImpossiblePlaceIsAnError() throws {
-        let error = try failure { _ = try Catalogue.openForWriting("/proc/nowhere/catalogue.db", now: noon) }
+        let error = try failure { _ = try CatalogueFile.openForWriting("/proc/nowhere/catalogue.db", now: noon) }
         #expect(error.code == .permission)
         #expect(error.description.contains("/proc/nowhere/catalogue.db"))
     }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("What photos look like is kept by their number")
 struct RenditionRowsTests {
-    private let catalogue: Catalogue
+    private let catalogue: CatalogueFile
     private let place: Place
 
     init() throws {
@@ -24,7 +24,7 @@ struct RenditionRowsTests {
         try catalogue.record([hash(one, 1 << 63)])
         #expect(try catalogue.likenesses() == [PhotoLikeness(photoID: one, likeness: 1 << 63)])
         #expect(try catalogue.renditions(ofPhoto: one).count == 2)
-        let again = try Catalogue.openForReading(place.path)
+        let again = try CatalogueFile.openForReading(place.path)
         #expect(try again.likenesses(inbox: "card").count == 1)
         #expect(try again.likenesses(inbox: "phones").isEmpty)
     }

@@ -40,10 +40,10 @@ struct Place {
 
     init() throws { scratch = try ScratchDirectory() }
 
-    func open() throws -> Catalogue { try Catalogue.openForWriting(path, now: noon) }
+    func open() throws -> CatalogueFile { try CatalogueFile.openForWriting(path, now: noon) }
 }
 
-extension Catalogue {
+extension CatalogueFile {
     /// Files photo `number` from intent to commit.
     @discardableResult
     func file(_ number: UInt8, supersedes: Int64? = nil) throws -> FiledIDs {

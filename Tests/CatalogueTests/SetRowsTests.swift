@@ -13,7 +13,7 @@ struct SetRowsTests {
     }
 
     private func file(
-        _ catalogue: Catalogue, _ members: [NewIntent], _ set: SetPlace = .new
+        _ catalogue: CatalogueFile, _ members: [NewIntent], _ set: SetPlace = .new
     ) throws -> [Int64] {
         let ids = try catalogue.beginIntents(members)
         return try catalogue.commitFilings(

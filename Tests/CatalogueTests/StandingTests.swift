@@ -56,7 +56,7 @@ struct StandingTests {
         try catalogue.file(1)
         try catalogue.closeWhole()
         #expect(rename(place.path, "\(place.path).restored") == 0)
-        let again = try Catalogue.openForWriting(place.path, now: noon, isLost: true)
+        let again = try CatalogueFile.openForWriting(place.path, now: noon, isLost: true)
         #expect(try again.totals().photos == 1)
         #expect(try !again.isRebuilding())
     }
@@ -64,7 +64,7 @@ struct StandingTests {
     @Test("A missing one is made whole from the library if there was one, and not otherwise", arguments: [false, true])
     func missing(wasThere: Bool) throws {
         let place = try Place()
-        let catalogue = try Catalogue.openForWriting(place.path, now: noon, isLost: wasThere)
+        let catalogue = try CatalogueFile.openForWriting(place.path, now: noon, isLost: wasThere)
         #expect(try catalogue.isRebuilding() == wasThere)
     }
 }

@@ -21,7 +21,7 @@ struct RecordedHouse {
             try makeDirectories(directory.appending(name))
         }
         let root = BytePath(directory.path)
-        let catalogue = try Catalogue.openForWriting(
+        let catalogue = try CatalogueFile.openForWriting(
             directory.appending("state/catalogue.sqlite"), now: Self.moment)
         let first = Self.photo("IMG_1.jpg", hash: 1, in: root)
         let intent = try catalogue.beginIntent(
@@ -277,7 +277,7 @@ struct RecordedHouse {
         let path = house.directory.appending("inbox/kept.jpg")
         try write("kept", to: Array(path.utf8))
         let identity = try FileStatus(at: BytePath(path)).identity
-        let catalogue = try Catalogue.openForWriting(
+        let catalogue = try CatalogueFile.openForWriting(
             house.directory.appending("state/catalogue.sqlite"), now: RecordedHouse.moment)
         try catalogue.recordOutcome(
             OutcomeRecord(

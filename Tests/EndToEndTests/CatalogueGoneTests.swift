@@ -10,7 +10,7 @@ extension TroubleEndToEnd {
     @Suite("A catalogue that is removed or replaced, and places that two daemons want")
     struct Places {
         private func photos(of house: House) throws -> Int {
-            try Catalogue.openForReading(house.path("st/catalogue.sqlite")).totals().photos
+            try CatalogueFile.openForReading(house.path("st/catalogue.sqlite")).totals().photos
         }
 
         private func remove(_ house: House) {

@@ -212,7 +212,7 @@ extension EndToEnd {
                 state.hooks?.first.map { $0.waiting == 0 && $0.phase == "idle" } ?? false
             }
             let made = house.files(in: cache)
-            let catalogue = try Catalogue.openForReading(house.path("st/catalogue.sqlite"))
+            let catalogue = try CatalogueFile.openForReading(house.path("st/catalogue.sqlite"))
             let hashes = try catalogue.photos(matching: PhotoFilter(), limit: 10).map(\.photo)
                 .filter { $0.format != "mp4" }.map { $0.sha256.map { String(format: "%02x", $0) }.joined() + ".jpg" }
             #expect(made.keys.sorted() == hashes.sorted() && made.count == photos.count, "\(made.keys)")

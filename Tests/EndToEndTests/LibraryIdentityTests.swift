@@ -198,7 +198,7 @@ extension TroubleEndToEnd {
             let house = try MountedHouse(mount: "mount -t tmpfs -o size=9m tmpfs $root/library").house
             let daemon = try await house.start()
             // It is known once the daemon has looked at it.
-            let catalogue = try Catalogue.openForReading(house.path("st/catalogue.sqlite"))
+            let catalogue = try CatalogueFile.openForReading(house.path("st/catalogue.sqlite"))
             _ = try await poll({ try catalogue.knownPlaces() }, until: { !$0.isEmpty })
             catalogue.close()
             try await daemon.stop()

@@ -111,7 +111,7 @@ extension TroubleEndToEnd {
             #expect(library.count == photos.count)
             #expect(Set(library.values) == Set(photos))
             house.expectNoTemporaries()
-            let catalogue = try Catalogue.openForReading(house.path("st/catalogue.sqlite"))
+            let catalogue = try CatalogueFile.openForReading(house.path("st/catalogue.sqlite"))
             #expect(try catalogue.totals().photos == photos.count)
             #expect(try catalogue.pendingIntents().isEmpty)
         }

@@ -38,7 +38,7 @@ private struct Trial {
     func check(_ stage: Stage) throws {
         let inbox = try stage.files("inbox")
         let library = try stage.files("library")
-        let catalogue = try Catalogue.openForReading(stage.path("catalogue.db"))
+        let catalogue = try CatalogueFile.openForReading(stage.path("catalogue.db"))
         let photos = try catalogue.photos(matching: PhotoFilter(), limit: 10)
         #expect(try catalogue.pendingIntents().isEmpty)
         if photos.isEmpty {

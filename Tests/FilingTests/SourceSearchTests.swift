@@ -7,9 +7,9 @@ import Testing
 struct SourceSearchTests {
     private static let removal = "Filing/Removal/"
     private static let allowed: [String: String] = [
-        "Catalogue/Catalogue+Checking.swift": "the mark of a damaged catalogue",
-        "Catalogue/Catalogue+Standing.swift": "the catalogue's own files",
-        "Catalogue/Catalogue.swift": "the catalogue's log and the copy made before a migration",
+        "Catalogue/CatalogueFile+Checking.swift": "the mark of a damaged catalogue",
+        "Catalogue/CatalogueFile+Standing.swift": "the catalogue's own files",
+        "Catalogue/CatalogueFile.swift": "the catalogue's log and the copy made before a migration",
         "DirectoryWatch/Liveness/LivenessCookie.swift": "the cookie",
         "DirectoryWatch/Memory/WatchMemoryFile.swift": "the file of what is known",
         "FetchService/Transfer.swift": "a download that begins anew",
@@ -74,6 +74,6 @@ struct SourceSearchTests {
             let text = try String(contentsOf: file, encoding: .utf8)
             places += text.matches(of: /DiscardOrder\(/).map { _ in file.lastPathComponent }
         }
-        #expect(places == ["InboxWorker+RequestsLater.swift"])
+        #expect(places == ["TrashBin.swift"])
     }
 }

@@ -3,6 +3,7 @@ import FileValues
 import Foundation
 import Glibc
 import LinuxKernel
+import QueueActors
 import Settings
 import SystemMonitor
 import TestSupport
@@ -16,15 +17,15 @@ final class HookHouse {
     let log = KeptLog()
     let problems: ProblemDesk
     let board = HookBoard()
-    let catalogue: Catalogue
-    let writer: CatalogueWriter
+    let catalogue: CatalogueFile
+    let writer: Catalogue
     let desk: HookDesk
 
     init(grace: Duration = .seconds(5)) throws {
         scratch = try ScratchDirectory()
         problems = ProblemDesk(log: log.inboxLog)
-        catalogue = try Catalogue.openForWriting(scratch.appending("catalogue.sqlite"), now: .now)
-        let writer = CatalogueWriter(
+        catalogue = try CatalogueFile.openForWriting(scratch.appending("catalogue.sqlite"), now: .now)
+        let writer = Catalogue(
             catalogue,
             subsystem: Subsystem(name: "catalogue", queue: MonitorQueue(label: "test.catalogue"), isVital: false))
         self.writer = writer
@@ -62,11 +63,10 @@ final class HookHouse {
     /// Records a file that was set aside, as the worker does; the operation.
     @discardableResult
     func quarantine(_ name: String, inbox: String = "card") async throws -> Int64 {
-        var ended = EndedArrival(
-            key: ArrivalKey(inbox: inbox, path: BytePath(name)), outcome: .quarantined, reason: "test", ended: .now,
-            firstSeen: .now)
-        ended.destination = BytePath("/q/\(name)")
-        return try await writer.record(ended, photo: nil, sha256: nil, kept: nil)
+        let outcome = OutcomeRecord(
+            at: .now, inbox: inbox, path: BytePath(name), outcome: .quarantined, reason: "test", sha256: nil,
+            photoID: nil, destination: BytePath("/q/\(name)"))
+        return try await writer.record(outcome, kept: nil)
     }
 
     var entry: HookBoard.Entry? { board.all.first { $0.name == "hook" } }

@@ -5,6 +5,7 @@ import FileValues
 import Foundation
 import Glibc
 import LinuxKernel
+import QueueActors
 import Settings
 import SystemMonitor
 import TestSupport
@@ -18,16 +19,16 @@ private final class LinkHouse {
     let log = KeptLog()
     let board = LinkBoard()
     let problems: ProblemDesk
-    let writer: CatalogueWriter
-    private let catalogue: Catalogue
+    let writer: Catalogue
+    private let catalogue: CatalogueFile
 
     init() throws {
         // In memory: what is written down is synced, and dozens of files of links would keep a disk busy for others.
         problems = ProblemDesk(log: log.inboxLog)
         scratch = try ScratchDirectory(below: ScratchDirectory.quiet)
         for name in ["inbox", "library", "state", "run"] { mkdir(scratch.appending(name), 0o755) }
-        catalogue = try Catalogue.openForWriting(scratch.appending("catalogue.sqlite"), now: .now)
-        writer = CatalogueWriter(
+        catalogue = try CatalogueFile.openForWriting(scratch.appending("catalogue.sqlite"), now: .now)
+        writer = Catalogue(
             catalogue,
             subsystem: Subsystem(name: "catalogue", queue: MonitorQueue(label: "test.catalogue"), isVital: false))
     }

@@ -35,7 +35,7 @@ struct PlaceTests {
     func placeAway() async throws {
         let scratch = try ScratchDirectory()
         let house = try WorkerHouse(scratch.path)
-        let quarantine = await house.worker.places.quarantine
+        let quarantine = house.worker.places.quarantine
         try house.catalogue.remember(
             KnownLibrary(path: quarantine, fileSystemType: 0x6969, fileSystem: 0, inode: 1), at: Moment.now.wall)
         let move = MoveRecord(

@@ -1,5 +1,6 @@
 import FileValues
 import LinuxKernel
+import QueueActors
 import Reporting
 import SystemMonitor
 import Testing

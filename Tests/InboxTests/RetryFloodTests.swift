@@ -3,6 +3,7 @@ import FileValues
 import Filing
 import Foundation
 import LinuxKernel
+import QueueActors
 import SystemMonitor
 import TestSupport
 import Testing
@@ -31,7 +32,7 @@ struct RetryFloodTests {
         let keys = (0..<count).map { ArrivalKey(inbox: "card", path: BytePath("broken-\($0).jpg")) }
         for key in keys {
             try Data([0xFF, 0xD8, 0xFF]).write(to: URL(filePath: "\(scratch.path)/inbox/\(key.path)"))
-            await pipeline.look(at: key, as: nil)
+            await pipeline.examine(key, as: nil)
         }
         func attempts() -> [Int] { pipeline.book.withLock { book in keys.map { book.arrivals[$0]?.attempts ?? -1 } } }
         while attempts().contains(0) { await Task.yield() }
@@ -40,7 +41,7 @@ struct RetryFloodTests {
         isPaused.withLock { $0 = true }
         repeat { await pipeline.retryAll() } while pipeline.book.withLock({ $0.queuedCount }) < count
         try house.drop(["good.jpg": "exif.jpg"])
-        await pipeline.look(at: ArrivalKey(inbox: "card", path: "good.jpg"), as: nil)
+        await pipeline.examine(ArrivalKey(inbox: "card", path: "good.jpg"), as: nil)
         retried.withLock { $0 = 0 }
         isPaused.withLock { $0 = false }
         await pipeline.admissionChanged()

@@ -63,9 +63,7 @@ struct SetFilingTests {
         let outcomes = Dictionary(
             uniqueKeysWithValues: conclusions.compactMap { $0.record }.map { ($0.key.path.escaped, $0.outcome) })
         #expect(outcomes == ["IMG_1.jpg": .duplicate, "IMG_1.nef": .filed, "IMG_1.nef.xmp": .filed])
-        // Whichever comes last after trouble, it is over.
-        let signs = try #require(conclusions.first { $0.record?.outcome == .duplicate }).symptoms
-        #expect(signs == [.library(failure: nil), .catalogue(failure: nil)])
+        #expect(conclusions.flatMap(\.symptoms).isEmpty)
         let names = house.files("library").keys.sorted()
         #expect(names == ["IMG_1.nef", "IMG_1.nef.xmp", "first.jpg"].map { "\(day)/\($0)" })
         #expect(Set(try photos(house).map(\.setID)).count == 1)

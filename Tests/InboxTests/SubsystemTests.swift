@@ -1,5 +1,6 @@
 import Dispatch
 import LinuxKernel
+import QueueActors
 import SystemMonitor
 import Testing
 

@@ -4,6 +4,7 @@ import Filing
 import Foundation
 import LinuxKernel
 import PhotoModel
+import QueueActors
 import Settings
 import SystemMonitor
 import TestSupport
@@ -14,7 +15,8 @@ import TestSupport
 struct WorkerHouse {
     let root: String
     let worker: InboxWorker
-    let catalogue: Catalogue
+    let catalogue: CatalogueFile
+    let writer: Catalogue
 
     init(_ root: String, extra: String = "") throws {
         self.root = root
@@ -34,8 +36,8 @@ struct WorkerHouse {
         builder.addFile(Array(text.utf8), path: "photoinbox.toml")
         let settings = try builder.build()
         guard let library = settings.library, let inbox = settings.inboxes.first else { throw Missing() }
-        catalogue = try Catalogue.openForWriting("\(root)/state/catalogue.sqlite", now: .now)
-        let writer = CatalogueWriter(
+        catalogue = try CatalogueFile.openForWriting("\(root)/state/catalogue.sqlite", now: .now)
+        writer = Catalogue(
             catalogue,
             subsystem: Subsystem(name: "catalogue", queue: MonitorQueue(label: "test.catalogue"), isVital: false))
         worker = InboxWorker(

@@ -70,7 +70,7 @@ package struct Arrival: Sendable {
     /// The identity with which the watch last told it; nil for what is no regular file.
     package internal(set) var noticed: FileIdentity?
     /// What refused it at the last try, if the library or the catalogue did.
-    package internal(set) var refusedBy: StorageDoubt = []
+    package internal(set) var refusedBy: Storage = []
     /// A notice came while it was in work: it is looked at once more before it is let go.
     package internal(set) var noticedAgain = false
     /// It was deferred, and nothing was told of it since: others go before it.

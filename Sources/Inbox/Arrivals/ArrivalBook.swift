@@ -45,9 +45,6 @@ package struct ArrivalBook: Sendable {
     /// Every arrival by what its set is found by.
     private var bySet: [SetHandle: Set<ArrivalKey>] = [:]
 
-    /// How many of each inbox were refused at their last try: asked for with each photo that is filed.
-    private var refusals: [String: Refusals] = [:]
-
     private struct SetHandle: Hashable {
         let inbox: String
         let key: SetKey
@@ -183,14 +180,12 @@ package struct ArrivalBook: Sendable {
     package mutating func observed(_ key: ArrivalKey, _ quiet: QuietCheck) { arrivals[key]?.quiet = quiet }
 
     /// The arrival in work was refused by this, or by nothing.
-    package mutating func refused(_ key: ArrivalKey, by storage: StorageDoubt) {
-        guard let before = arrivals[key]?.refusedBy else { return }
-        arrivals[key]?.refusedBy = storage
-        refusals[key.inbox, default: Refusals()].change(from: before, to: storage)
-    }
+    package mutating func refused(_ key: ArrivalKey, by storage: Storage) { arrivals[key]?.refusedBy = storage }
 
     /// What refused arrivals of `inbox` that were not tried again since: each is, within ``longestBackOff``.
-    package func refusing(inbox: String) -> StorageDoubt { refusals[inbox]?.storage ?? [] }
+    package func refusing(inbox: String) -> Storage {
+        arrivals.values.reduce(into: []) { if $1.key.inbox == inbox { $0.formUnion($1.refusedBy) } }
+    }
 
     /// What came of the work on an arrival. When a notice came in the meantime, nothing is put off: it is looked at
     /// again at once, and after an outcome it counts as a new arrival, since something was written after we looked.
@@ -324,27 +319,11 @@ package struct ArrivalBook: Sendable {
 extension ArrivalBook {
     private mutating func forget(_ arrival: Arrival) {
         arrivals[arrival.key] = nil
-        refusals[arrival.key.inbox]?.change(from: arrival.refusedBy, to: [])
         for setKey in arrival.setKeys {
             let handle = SetHandle(inbox: arrival.key.inbox, key: setKey)
             bySet[handle]?.remove(arrival.key)
             if bySet[handle]?.isEmpty == true { bySet[handle] = nil }
         }
-    }
-}
-
-/// How many arrivals the library and the catalogue have refused.
-private struct Refusals {
-    private var library = 0
-    private var catalogue = 0
-
-    var storage: StorageDoubt {
-        (library > 0 ? StorageDoubt.library : []).union(catalogue > 0 ? .catalogue : [])
-    }
-
-    mutating func change(from before: StorageDoubt, to after: StorageDoubt) {
-        library += (after.contains(.library) ? 1 : 0) - (before.contains(.library) ? 1 : 0)
-        catalogue += (after.contains(.catalogue) ? 1 : 0) - (before.contains(.catalogue) ? 1 : 0)
     }
 }
 

@@ -10,6 +10,20 @@ package struct PairHistory: Hashable, Sendable {
 
     package init() {}
 
+    /// From the roles of files that were filed, newest first, each with its set's number.
+    init(_ filed: [(role: String, set: Int64)]) {
+        var sets: [(number: Int64, roles: [SetRole])] = []
+        for row in filed.reversed() {
+            guard let role = SetRole(code: row.role) else { continue }
+            if let index = sets.firstIndex(where: { $0.number == row.set }) {
+                sets[index].roles.append(role)
+            } else {
+                sets.append((row.set, [role]))
+            }
+        }
+        for set in sets { self.filed(set.roles) }
+    }
+
     /// Files with these roles were filed as one, or one alone; beside `others` that were filed before.
     package mutating func filed(_ roles: [SetRole], beside others: [SetRole] = []) {
         for (index, role) in roles.enumerated() {

@@ -31,7 +31,7 @@ struct CardImport: Sendable {
         found(directories.map(\.path))
         var outcome = CardOutcome()
         do {
-            let catalogue = try Catalogue.openForReading(String(decoding: plan.catalogue.bytes, as: UTF8.self))
+            let catalogue = try CatalogueFile.openForReading(String(decoding: plan.catalogue.bytes, as: UTF8.self))
             defer { catalogue.close() }
             var before = ImportProgress()
             for (path, root) in directories where outcome.end == .complete {
@@ -74,7 +74,7 @@ struct CardImport: Sendable {
     }
 
     private func bring(
-        _ path: BytePath, _ root: SharedFile, _ catalogue: Catalogue, _ outcome: inout CardOutcome,
+        _ path: BytePath, _ root: SharedFile, _ catalogue: CatalogueFile, _ outcome: inout CardOutcome,
         _ before: inout ImportProgress
     ) throws {
         let inbox = plan.inbox

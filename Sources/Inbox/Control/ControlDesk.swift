@@ -15,7 +15,7 @@ import SystemMonitor
 /// Any thread. What touches files or the catalogue is done on their queues.
 final class ControlDesk: Sendable {
     private let state: LiveState
-    private let catalogue: CatalogueWriter
+    private let catalogue: Catalogue
     private let generation: Locked<Generation?>
     private let log: InboxLog
     /// Called when files were set aside or taken away.
@@ -37,7 +37,7 @@ final class ControlDesk: Sendable {
     private static let listedInHand = [2_000, 500, 100, 0]
 
     init(
-        state: LiveState, catalogue: CatalogueWriter, generation: Locked<Generation?>, log: InboxLog,
+        state: LiveState, catalogue: Catalogue, generation: Locked<Generation?>, log: InboxLog,
         onChange: @escaping @Sendable () -> Void, refresh: @escaping @Sendable () async -> Void,
         recheck: @escaping @Sendable ([Int64], _ isComplete: Bool) -> Void
     ) {
@@ -239,8 +239,8 @@ final class ControlDesk: Sendable {
         guard let found else { throw Self.notReady }
         guard let status = try found.get() else { throw RequestRefusal(.noMatch, "there is no \(name)") }
         guard status.kind != .directory else { throw RequestRefusal(.failed, "\(name) is a directory") }
-        await current.pipeline.look(
-            at: ArrivalKey(inbox: inbox, path: path), as: status.kind == .regular ? status.identity : nil)
+        await current.pipeline.examine(
+            ArrivalKey(inbox: inbox, path: path), as: status.kind == .regular ? status.identity : nil)
         var item = ControlAnswer.Item("rescanned", inbox: inbox, file: path)
         item.request = try await record(.rescan, inbox, path, await state.pauses.asker(peer.user))
         return ControlAnswer("looking at \(name); see: photoinbox explain \(shellQuoted(name))", items: [item])
@@ -297,7 +297,9 @@ final class ControlDesk: Sendable {
     ) async -> ControlAnswer {
         do {
             let current = try running()
-            let facts = try await catalogue.facts(of: operation, for: what)
+            let facts = try await catalogue.perform("looking up an operation") {
+                try $0.facts(of: operation, for: what)
+            }
             guard let inbox = facts.first?.outcome.outcome.inbox else {
                 throw RequestRefusal(
                     .noMatch, "there is no operation \(operation)", action: "See what there is: photoinbox list")
@@ -314,7 +316,7 @@ final class ControlDesk: Sendable {
             let answer = ControlAnswer(parts)
             let done = isDryRun ? [] : parts.filter { $0.answer.status == 0 }
             for part in done {
-                if let key = part.lookAt { await current.pipeline.look(at: key, as: nil) }
+                if let key = part.lookAt { await current.pipeline.examine(key, as: nil) }
                 log.moved(what.kind, part.answer, by: asker)
             }
             if done.isEmpty { return answer }
@@ -335,9 +337,9 @@ final class ControlDesk: Sendable {
         _ what: RequestKind, _ inbox: String?, _ path: BytePath?, _ asker: Asker
     ) async throws -> Int64 {
         log.asked(what, inbox, path, by: asker)
-        return try await catalogue.record(
-            RequestRecord(
-                at: Moment.now.wall, what: what, user: asker.user, userName: asker.name, inbox: inbox, path: path))
+        let record = RequestRecord(
+            at: Moment.now.wall, what: what, user: asker.user, userName: asker.name, inbox: inbox, path: path)
+        return try await catalogue.perform("recording a request") { try $0.recordRequest(record, step: .done) }
     }
 
     private static let notReady = RequestRefusal(

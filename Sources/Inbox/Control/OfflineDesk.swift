@@ -5,6 +5,7 @@ import FileValues
 import Filing
 import Glibc
 import LinuxKernel
+import QueueActors
 import Reporting
 package import Settings
 import SystemMonitor
@@ -57,33 +58,33 @@ package enum OfflineDesk {
     private static func answer(
         _ request: ControlRequest, _ settings: Settings, isLost: Bool
     ) async throws -> ControlAnswer {
-        let catalogue = try Catalogue.openForWriting(
+        let file = try CatalogueFile.openForWriting(
             String(decoding: settings.catalogue.bytes, as: UTF8.self), now: Moment.now.wall, isLost: isLost)
         try allowGroupToRead(settings.catalogue)
-        let writer = CatalogueWriter(
-            catalogue,
+        let catalogue = Catalogue(
+            file,
             subsystem: Subsystem(
                 name: "catalogue", queue: MonitorQueue(label: "photo-inbox.catalogue"), isVital: false))
         let asker = Asker(lookingUp: geteuid())
-        defer { catalogue.close() }
+        defer { file.close() }
         switch request.command {
-        case .pause(let inbox): return try await setPaused(true, inbox, request.isDryRun, settings, writer, asker)
-        case .resume(let inbox): return try await setPaused(false, inbox, request.isDryRun, settings, writer, asker)
+        case .pause(let inbox): return try await setPaused(true, inbox, request.isDryRun, settings, catalogue, asker)
+        case .resume(let inbox): return try await setPaused(false, inbox, request.isDryRun, settings, catalogue, asker)
         case .release(let id, let asIs):
-            return try await move(id, .release(asIs: asIs), request.isDryRun, settings, catalogue, writer, asker)
+            return try await move(id, .release(asIs: asIs), request.isDryRun, settings, catalogue, asker)
         case .discard(let id):
-            return try await move(id, .discard, request.isDryRun, settings, catalogue, writer, asker)
+            return try await move(id, .discard, request.isDryRun, settings, catalogue, asker)
         case .undo(let id, let alone):
-            return try await move(id, .undo(alone: alone), request.isDryRun, settings, catalogue, writer, asker)
+            return try await move(id, .undo(alone: alone), request.isDryRun, settings, catalogue, asker)
         case .verify(let photos, let isComplete):
-            return try verify(photos, isComplete, request.isDryRun, settings, catalogue)
+            return try verify(photos, isComplete, request.isDryRun, settings, file)
         case .hello, .state, .metrics, .reload, .rescan, .retry:
             throw Refusal(description: "Only the running daemon can do this")
         }
     }
 
     private static func verify(
-        _ photos: [Int64], _ isComplete: Bool, _ isDryRun: Bool, _ settings: Settings, _ catalogue: Catalogue
+        _ photos: [Int64], _ isComplete: Bool, _ isDryRun: Bool, _ settings: Settings, _ catalogue: CatalogueFile
     ) throws -> ControlAnswer {
         guard let library = settings.library?.path else { throw Refusal(description: "No library is configured") }
         let reading = try LibraryReading(library, LibraryGuard(catalogue))
@@ -100,7 +101,7 @@ package enum OfflineDesk {
     }
 
     private static func setPaused(
-        _ pauses: Bool, _ inbox: String, _ isDryRun: Bool, _ settings: Settings, _ writer: CatalogueWriter,
+        _ pauses: Bool, _ inbox: String, _ isDryRun: Bool, _ settings: Settings, _ catalogue: Catalogue,
         _ asker: Asker
     ) async throws -> ControlAnswer {
         guard settings.inboxes.contains(where: { $0.name == inbox }) else {
@@ -117,33 +118,32 @@ package enum OfflineDesk {
         var item = ControlAnswer.Item(what, inbox: inbox)
         if isDryRun { return ControlAnswer("would be \(what): \(inbox)", items: [item]) }
         try await keeper.set(inbox, pauses ? InboxPause(since: Moment.now.wall, by: asker) : nil)
-        item.request = try await writer.record(
-            RequestRecord(
-                at: Moment.now.wall, what: pauses ? .pause : .resume, user: asker.user, userName: asker.name,
-                inbox: inbox))
+        let record = RequestRecord(
+            at: Moment.now.wall, what: pauses ? .pause : .resume, user: asker.user, userName: asker.name, inbox: inbox)
+        item.request = try await catalogue.perform("recording a request") { try $0.recordRequest(record, step: .done) }
         return ControlAnswer("\(what) \(inbox); photoinboxd is not running", items: [item])
     }
 
     private static func move(
         _ operation: Int64, _ what: FileRequest.What, _ isDryRun: Bool, _ settings: Settings, _ catalogue: Catalogue,
-        _ writer: CatalogueWriter, _ asker: Asker
+        _ asker: Asker
     ) async throws -> ControlAnswer {
         let missing = ControlAnswer(
             RequestRefusal(
                 .noMatch, "there is no operation \(operation)", action: "See what there is: photoinbox list"))
-        guard let name = try await writer.facts(of: operation)?.outcome.outcome.inbox else { return missing }
+        let named = try catalogue.file.outcome(id: operation)
+        guard let name = named?.outcome.inbox else { return missing }
         guard let library = settings.library, let inbox = settings.inboxes.first(where: { $0.name == name }) else {
             return ControlAnswer(RequestRefusal(.noMatch, "there is no inbox \(escapeForDisplay(name.utf8)) any more"))
         }
         let worker = InboxWorker(
             spec: InboxSpec(inbox, sets: settings.sets), places: Places(library), attributes: FiledAttributes(library),
-            catalogue: writer,
-            libraryGuard: LibraryGuard(catalogue),
+            catalogue: catalogue, libraryGuard: LibraryGuard(catalogue.file),
             subsystem: Subsystem(
                 name: "files of \(name)", queue: MonitorQueue(label: "photo-inbox.files.\(name)"), isVital: false))
         // What was under way when the daemon ended comes first, and only then what is known of the operation.
         if !isDryRun { _ = await worker.recover() }
-        let facts = try await writer.facts(of: operation, for: what)
+        let facts = try catalogue.file.facts(of: operation, for: what)
         if facts.isEmpty { return missing }
         return ControlAnswer(
             await worker.carryOut(FileRequest(what: what, asker: asker, isDryRun: isDryRun), facts))

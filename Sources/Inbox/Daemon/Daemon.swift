@@ -4,6 +4,7 @@ import FileValues
 import Glibc
 import LinuxKernel
 import Logging
+import QueueActors
 package import Settings
 import SystemMonitor
 import SystemPackage
@@ -57,14 +58,13 @@ package actor Daemon {
     private nonisolated let libraryWatch: LibraryWatch
     private nonisolated let isKeeping = Locked(false)
     private nonisolated let thumbnails: ThumbnailDesk
-    private nonisolated let catalogue: Catalogue
     private nonisolated let libraryGuard: LibraryGuard
     private nonisolated let settled: SettledFiles
     private let lock: StateLock
     /// Where our process identifier was written; a reload may name another directory.
     private let runtime: BytePath
     private let logReason: String
-    private let writer: CatalogueWriter
+    private nonisolated let catalogue: Catalogue
     private nonisolated let checks = MonitorQueue(label: "photo-inbox.check")
     private let exit: @Sendable (Int32) -> Void
     /// The generation that runs, where other threads must reach it: the watchdog's tick, a hurried stop.
@@ -98,11 +98,11 @@ package actor Daemon {
         linkRuntime(of: launch.settings)
         RuntimeFile.removeHalfWritten([RuntimeFile.state.name, RuntimeFile.pid.name], in: runtime)
         RuntimeFile.removeHalfWritten([SettledFiles.name], in: launch.settings.state)
-        catalogue = try Catalogue.openForWriting(
+        let file = try CatalogueFile.openForWriting(
             String(decoding: launch.settings.catalogue.bytes, as: UTF8.self), now: Moment.now.wall,
             isLost: lock.hadCatalogue)
         lock.noteCatalogue()
-        libraryGuard = LibraryGuard(catalogue)
+        libraryGuard = LibraryGuard(file)
         try allowGroupToRead(launch.settings.catalogue)
         let queue = MonitorQueue(label: "photo-inbox.daemon")
         executor = TaskQueue.executor(on: queue)
@@ -121,13 +121,13 @@ package actor Daemon {
         let metricsSubsystem = Subsystem(
             name: "metrics", queue: MonitorQueue(label: "photo-inbox.metrics"), isVital: false)
         let linkSubsystem = Subsystem(name: "links", queue: MonitorQueue(label: "photo-inbox.links"), isVital: false)
-        writer = CatalogueWriter(catalogue, subsystem: catalogueSubsystem)
+        catalogue = Catalogue(file, subsystem: catalogueSubsystem)
         settled = SettledFiles(
-            in: launch.settings.state, catalogue: catalogue, version: launch.version, log: launch.log)
+            in: launch.settings.state, catalogue: file, version: launch.version, log: launch.log)
         clients = Subsystem(name: "clients", queue: MonitorQueue(label: "photo-inbox.clients"), isVital: false)
         let pauses = try PauseKeeper(in: launch.settings.state, queue: settled.subsystem.queue)
         problems = ProblemDesk(log: launch.log)
-        libraryWatch = LibraryWatch(libraryGuard, catalogue: writer, problems: problems)
+        libraryWatch = LibraryWatch(libraryGuard, catalogue: catalogue, problems: problems)
         state = LiveState(
             version: launch.version, settings: launch.settings, configuration: launch.options.effectiveFile,
             sink: launch.sink, problems: problems, pauses: pauses,
@@ -141,26 +141,25 @@ package actor Daemon {
             ])
         dumper = DumpWriter(queue: MonitorQueue(label: "photo-inbox.dump"), state: state, log: launch.log)
         hooks = HookDesk(
-            queue: hookQueue, catalogue: writer, log: launch.log, problems: problems, board: state.hooks,
+            queue: hookQueue, catalogue: catalogue, log: launch.log, problems: problems, board: state.hooks,
             isManaged: launch.service.isPresent)
         cards = CardDesk(subsystem: cardSubsystem, log: launch.log, problems: problems, board: state.cards)
         links = LinkDesk(
-            subsystem: linkSubsystem, catalogue: writer, log: launch.log, problems: problems, board: state.links,
+            subsystem: linkSubsystem, catalogue: catalogue, log: launch.log, problems: problems, board: state.links,
             isManaged: launch.service.isPresent)
-        writer.whenOutcomesAreRecorded { [hooks] in hooks.wake() }
+        catalogue.whenOutcomesAreRecorded { [hooks] in hooks.wake() }
         auditor = LibraryAuditor(
             catalogue: catalogue, libraryGuard: libraryGuard, subsystem: auditSubsystem, log: launch.log,
-            problems: problems,
-            remember: { [writer] found in try? await writer.remember(found) })
+            problems: problems)
         thumbnails = ThumbnailDesk(
-            catalogue: catalogue, subsystem: thumbnailSubsystem, log: launch.log, problems: problems)
+            catalogue: file, subsystem: thumbnailSubsystem, log: launch.log, problems: problems)
         problems.whenShown { [service = launch.service, weak state] in
             // What the service manager shows must not look well for longer than `photoinbox status` does.
             if let state, state.isRunning { try? service.status(state.capture(inFull: false).program.status) }
         }
         state.describePictures { [thumbnails] in thumbnails.describe() }
         desk = ControlDesk(
-            state: state, catalogue: writer, generation: generation, log: launch.log,
+            state: state, catalogue: catalogue, generation: generation, log: launch.log,
             onChange: { [auditor, state] in auditor.lookSoon(at: state.settings.library) },
             refresh: { [libraryWatch, state] in await libraryWatch.readFree(of: state.settings.library) },
             recheck: { [auditor, state] photos, isComplete in
@@ -191,7 +190,7 @@ package actor Daemon {
         MonitorRegistry.shared.setHandlerErrorSink { [problems] monitor, error in
             problems.monitorDisabled(monitor, error: error)
         }
-        if let setAside = catalogue.setAside { problems.catalogueSetAside(setAside.path, reason: setAside.reason) }
+        if let setAside = catalogue.file.setAside { problems.catalogueSetAside(setAside.path, reason: setAside.reason) }
         await signals.start { [weak self] action, event in self?.asked(action, by: event) }
         log.configuration(state.settings, from: options.effectiveFile, logReason: logReason)
         await auditor.begin(state.settings.library)
@@ -222,17 +221,17 @@ package actor Daemon {
         log.ready(state.settings)
         try? service.ready(status: state.capture().program.status)
         ProgramCode.giveBackWhatIsUnused()
-        if catalogue.isUnchecked { checkCatalogue() }
+        if catalogue.file.isUnchecked { checkCatalogue() }
     }
 
     /// A large catalogue is checked while photos are filed. One that is damaged can only be set aside by a start, so this
     /// ends the daemon: a service manager starts it again.
     private nonisolated func checkCatalogue() {
         checks.async { [self] in
-            do throws(CatalogueError) { try catalogue.check() } catch {
+            do throws(CatalogueError) { try catalogue.file.check() } catch {
                 problems.symptom(.catalogue(failure: error))
                 guard error.code == .corrupt else { return }
-                guard catalogue.isMarkedDamaged else {
+                guard catalogue.file.isMarkedDamaged else {
                     // Without the mark the next start would find the damage late again, and so on.
                     return log.logger.error("\(error); no file can be made beside it, continuing")
                 }
@@ -318,13 +317,13 @@ package actor Daemon {
         libraryGuard.locks.release(
             allBut: Set(settings.inboxes.map(\.path) + [settings.library?.path].compactMap { $0 }))
         var prepare: (@Sendable () async -> Void)?
-        if try catalogue.isRebuilding() {
+        if try catalogue.file.isRebuilding() {
             prepare = { [auditor] in await auditor.rebuild(settings.library) }
         }
         let next = try Generation(
             settings, after: remains,
             Generation.Surroundings(
-                catalogue: writer, libraryGuard: libraryGuard, settled: settled, state: state, listener: listener(),
+                catalogue: catalogue, libraryGuard: libraryGuard, settled: settled, state: state, listener: listener(),
                 control: controlQueue, prepare: prepare,
                 lookAround: { [weak self, libraryWatch, auditor] library in
                     libraryWatch.lookSoon(at: library)
@@ -364,13 +363,14 @@ package actor Daemon {
     }
 
     private nonisolated func keepCatalogue() async {
-        guard let loss = await writer.loss() else { return }
+        let step = "looking at its file"
+        guard let loss = try? await catalogue.perform(step, { $0.loss() }) else { return }
         problems.symptom(.catalogue(failure: loss))
         do throws(CatalogueError) {
-            let aside = try await writer.restore()
+            let aside = try await catalogue.perform("writing it anew") { try $0.restore(at: Moment.now.wall) }
             let found = aside.map { "; what lay there is \(escapeForDisplay($0.utf8)) now" } ?? ""
             log.logger.warning(
-                "catalogue: \(loss.message); it was still open and is written to \(catalogue.path) again\(found)")
+                "catalogue: \(loss.message); it was still open and is written to \(catalogue.file.path) again\(found)")
             problems.symptom(.catalogue(failure: nil))
         } catch { problems.symptom(.catalogue(failure: error)) }
     }
@@ -413,7 +413,7 @@ package actor Daemon {
     func end(status: Int32) async {
         state.enter(.stopping)
         auditor.stop()
-        catalogue.stopChecking()
+        catalogue.file.stopChecking()
         // They have a few seconds to end, while other things do; what they were told of is told again at the next start.
         let hooksEnd = hooks.end(hurrying: signals.isSecondStop())
         await cards.stop()
@@ -432,7 +432,8 @@ package actor Daemon {
         RuntimeFile.pid.remove(from: runtime)
         await signals.stop()
         await keepCatalogue()
-        catalogue.close()
+        await catalogue.flush()
+        catalogue.file.close()
         let left = MonitorRegistry.shared.descriptions().map { "\($0.kind) \"\($0.label)\"" }
         if !left.isEmpty { log.logger.error("monitors left alive: \(left.joined(separator: ", "))") }
         log.stopped(monitorsLeft: left.count)

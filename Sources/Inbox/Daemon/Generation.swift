@@ -4,6 +4,7 @@ import FileValues
 import Filing
 import LinuxKernel
 import PhotoModel
+import QueueActors
 import Settings
 import SystemMonitor
 
@@ -12,7 +13,7 @@ import SystemMonitor
 final class Generation: Sendable {
     /// What a generation needs of the daemon.
     struct Surroundings: Sendable {
-        let catalogue: CatalogueWriter
+        let catalogue: Catalogue
         let libraryGuard: LibraryGuard
         let settled: SettledFiles
         let state: LiveState
@@ -102,7 +103,7 @@ final class Generation: Sendable {
                     ] in
                     look(settings.library)
                     if !problems.mayBeNested { self?.expireTrashWhenDue() }
-                    pipeline.tick(doubting: problems.doubt)
+                    pipeline.tick(failing: problems.failing)
                     watchQueue.async {
                         watch.tick()
                         settled.saveNowAndThen(watch)

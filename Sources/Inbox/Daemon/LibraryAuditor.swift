@@ -3,6 +3,7 @@ import FileValues
 import Filing
 import LinuxKernel
 import Logging
+import QueueActors
 import Settings
 import SystemMonitor
 import SystemPackage
@@ -17,12 +18,12 @@ actor LibraryAuditor {
     private static let rechecked = 100
 
     private nonisolated let executor: QueueExecutor
-    private let catalogue: Catalogue
+    private let catalogue: CatalogueFile
     private let libraryGuard: LibraryGuard
     private let subsystem: Subsystem
     private let log: InboxLog
     private let problems: ProblemDesk
-    private let remember: @Sendable (KnownLibrary) async -> Void
+    private let writer: Catalogue
     /// Damaged photos as their files were when they were last read, by identifier; nil for those that were missing.
     private var lastRead: [Int64: FileIdentity?] = [:]
     /// Damaged photos above this identifier are looked at next.
@@ -38,15 +39,14 @@ actor LibraryAuditor {
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     init(
-        catalogue: Catalogue, libraryGuard: LibraryGuard, subsystem: Subsystem, log: InboxLog, problems: ProblemDesk,
-        remember: @escaping @Sendable (KnownLibrary) async -> Void
+        catalogue: Catalogue, libraryGuard: LibraryGuard, subsystem: Subsystem, log: InboxLog, problems: ProblemDesk
     ) {
-        self.catalogue = catalogue
+        self.catalogue = catalogue.file
         self.libraryGuard = libraryGuard
         self.subsystem = subsystem
         self.log = log
         self.problems = problems
-        self.remember = remember
+        writer = catalogue
         executor = TaskQueue.executor(on: subsystem.queue)
     }
 
@@ -77,9 +77,7 @@ actor LibraryAuditor {
         defer { subsystem.idle() }
         for path in library.besides {
             do {
-                if let found = try libraryGuard.checkPlace(path, toBeMadeBeside: nil) {
-                    TaskQueue.start { [remember] in await remember(found) }
-                }
+                writer.rememberSoon(try libraryGuard.checkPlace(path, toBeMadeBeside: nil))
                 problems.place(path, away: nil)
             } catch let away as LibraryGuard.PlaceAway {
                 problems.place(path, away: away.reason)

@@ -1,6 +1,7 @@
 import Catalogue
 import FileValues
 import LinuxKernel
+import QueueActors
 import Settings
 import SystemMonitor
 import SystemPackage
@@ -13,7 +14,7 @@ final class LibraryWatch: Sendable {
 
     let subsystem = Subsystem(name: name, queue: MonitorQueue(label: "photo-inbox.library"), isVital: false)
     private let libraryGuard: LibraryGuard
-    private let catalogue: CatalogueWriter
+    private let catalogue: Catalogue
     private let problems: ProblemDesk
     private let isWaiting = Locked(false)
     private let patience = MonitorQueue(label: "photo-inbox.library.patience")
@@ -23,7 +24,7 @@ final class LibraryWatch: Sendable {
     /// A photo without a record, as it was last told.
     private let unrecorded = Locked<BytePath?>(nil)
 
-    init(_ libraryGuard: LibraryGuard, catalogue: CatalogueWriter, problems: ProblemDesk) {
+    init(_ libraryGuard: LibraryGuard, catalogue: Catalogue, problems: ProblemDesk) {
         self.libraryGuard = libraryGuard
         self.catalogue = catalogue
         self.problems = problems
@@ -74,7 +75,7 @@ final class LibraryWatch: Sendable {
     private func look(at path: BytePath) {
         do {
             let root = try openDirectory(path)
-            remember(try libraryGuard.check(root, at: path))
+            catalogue.rememberSoon(try libraryGuard.check(root, at: path))
             try libraryGuard.hold(root, at: path)
             problems.free(try FileSystemStatus(of: root).available, at: path)
             problems.librarySeen(nil)
@@ -114,10 +115,6 @@ final class LibraryWatch: Sendable {
         problems.librarySeen(failure)
         // Some of them are told only when they last, and the next tick is far.
         subsystem.queue.after(.seconds(3)) { [problems] in problems.review() }
-    }
-
-    private func remember(_ found: KnownLibrary?) {
-        if let found { TaskQueue.start { [catalogue] in try? await catalogue.remember(found) } }
     }
 }
 

@@ -3,6 +3,7 @@ import DirectoryWatch
 import FileValues
 import Glibc
 package import LinuxKernel
+import QueueActors
 import Settings
 import SystemMonitor
 package import Systemd

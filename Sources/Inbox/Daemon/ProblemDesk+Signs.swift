@@ -3,6 +3,7 @@ import DirectoryWatch
 import FileValues
 import LinuxKernel
 import Logging
+import QueueActors
 import Reporting
 import Settings
 import SystemMonitor
@@ -63,7 +64,7 @@ extension ProblemDesk {
         case .other(let reason): rows[.libraryReadOnly] = common.merging([.reason: .text(reason)]) { $1 }
         }
         desk.withLock { desk in
-            desk.doubt.set(.library, failure != nil)
+            desk.failing.set(.library, failure != nil)
             if failure == nil { desk.needed = nil }
         }
         setOne(
@@ -103,7 +104,7 @@ extension ProblemDesk {
             default: rows[.catalogueDamaged] = common.merging([.reason: .text("\(error)")]) { $1 }
             }
         }
-        desk.withLock { $0.doubt.set(.catalogue, error?.mayHeal ?? false) }
+        desk.withLock { $0.failing.set(.catalogue, error?.mayHeal ?? false) }
         setOne(of: [.catalogueFull, .catalogueDamaged, .catalogueReplaced], rows)
     }
 
@@ -288,9 +289,9 @@ extension ProblemDesk.Desk {
     func path(of inbox: String) -> BytePath { settings?.inboxes.first { $0.name == inbox }?.path ?? "" }
 }
 
-extension StorageDoubt {
-    fileprivate mutating func set(_ element: StorageDoubt, _ isDoubted: Bool) {
-        if isDoubted { insert(element) } else { remove(element) }
+extension Storage {
+    fileprivate mutating func set(_ element: Storage, _ isFailing: Bool) {
+        if isFailing { insert(element) } else { remove(element) }
     }
 }
 

@@ -26,7 +26,7 @@ package final class ProblemDesk: Sendable {
         /// How far the library was read again; nil if it never was.
         var verified: VerificationState?
         /// What is told as failing and may heal by itself.
-        var doubt: StorageDoubt = []
+        var failing: Storage = []
         /// Problems that are on the board but not old enough to be shown, or not told yet.
         var told: Set<String> = []
         /// Whether directories of the configuration meet by mounts, and how many looks at that are under way.
@@ -128,7 +128,7 @@ package final class ProblemDesk: Sendable {
     }
 
     /// What is told as failing, and is to be tried where no photo shows whether it still does.
-    var doubt: StorageDoubt { desk.withLock { $0.doubt } }
+    var failing: Storage { desk.withLock { $0.failing } }
 
     /// How many filed photos are known to be damaged or missing.
     var damagedCount: Int { desk.withLock { $0.damaged } }

@@ -3,6 +3,7 @@ import DirectoryWatch
 import FileValues
 import LinuxKernel
 import Logging
+import QueueActors
 import SystemMonitor
 
 /// Keeps over restarts which files of the inboxes stay there and need nothing more, so that the next start looks only at
@@ -44,7 +45,7 @@ final class SettledFiles: Sendable {
 
     let subsystem: Subsystem
     private let file: WatchMemoryFile
-    private let catalogue: Catalogue
+    private let catalogue: CatalogueFile
     private let version: String
     private let log: InboxLog
     /// What was written last, by the watch's count of changes, and when; touched on whatever queue asks.
@@ -53,7 +54,7 @@ final class SettledFiles: Sendable {
     /// Seconds between two writings while the daemon runs.
     private static let interval = 300.0
 
-    init(in state: BytePath, catalogue: Catalogue, version: String, log: InboxLog) {
+    init(in state: BytePath, catalogue: CatalogueFile, version: String, log: InboxLog) {
         file = WatchMemoryFile(state.appending(Self.name))
         subsystem = Subsystem(
             name: "settled files", queue: MonitorQueue(label: "photo-inbox.settled"), isVital: false)

@@ -1,5 +1,6 @@
 import DirectoryWatch
 import LinuxKernel
+import QueueActors
 import SystemMonitor
 import Systemd
 

@@ -1,6 +1,7 @@
 import FileValues
 import Glibc
 import LinuxKernel
+import QueueActors
 import Settings
 import SystemMonitor
 

@@ -2,6 +2,7 @@ import Catalogue
 import FileValues
 import LinuxKernel
 import Logging
+import QueueActors
 import Settings
 import SystemMonitor
 
@@ -14,7 +15,7 @@ actor HookCourier {
     /// What every courier uses.
     struct Surroundings: Sendable {
         let queue: MonitorQueue
-        let catalogue: CatalogueWriter
+        let catalogue: Catalogue
         let reporter: HookReporter
         let problems: ProblemDesk
         let board: HookBoard
@@ -123,7 +124,9 @@ actor HookCourier {
 
     private func findPlace() async throws {
         guard told == nil, !terms.hook.events.isEmpty else { return }
-        told = try await surroundings.catalogue.placeOfHook(name)
+        told = try await surroundings.catalogue.perform("looking up what a hook was told") { [name] in
+            try $0.placeOfHook(name, at: Moment.now.wall)
+        }
     }
 
     /// Tells what comes next.
@@ -133,8 +136,10 @@ actor HookCourier {
         do {
             try await findPlace()
             guard let told else { return }
-            batch = try await surroundings.catalogue.hookBatch(
-                after: told, HookInterest(terms.hook), limit: retry.files)
+            let (interest, limit) = (HookInterest(terms.hook), retry.files)
+            batch = try await surroundings.catalogue.perform("reading what a hook is to be told") {
+                try $0.hookBatch(after: told, interest, limit: limit)
+            }
         } catch {
             surroundings.reporter.log.warning("hook \(name) has to wait: \(error), continuing")
             return later(seconds: 30)

@@ -1,5 +1,7 @@
+import Catalogue
 import LinuxKernel
 import Logging
+import QueueActors
 import Settings
 import SystemMonitor
 
@@ -19,7 +21,7 @@ final actor HookDesk {
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     init(
-        queue: MonitorQueue, catalogue: CatalogueWriter, log: InboxLog, problems: ProblemDesk, board: HookBoard,
+        queue: MonitorQueue, catalogue: Catalogue, log: InboxLog, problems: ProblemDesk, board: HookBoard,
         isManaged: Bool, grace: Duration = .seconds(5)
     ) {
         executor = TaskQueue.executor(on: queue)
@@ -42,10 +44,10 @@ final actor HookDesk {
                 await self.gone(courier)
             }
         }
-        let telling = settings.hooks.filter { !$0.events.isEmpty }
-        do { try await surroundings.catalogue.forgetHooks(except: telling.map(\.name)) } catch {
-            surroundings.reporter.log.warning("hooks that are configured no more: \(error), continuing")
-        }
+        let telling = settings.hooks.filter { !$0.events.isEmpty }.map(\.name)
+        do {
+            try await surroundings.catalogue.perform("removing hooks") { try $0.forgetHooks(except: telling) }
+        } catch { surroundings.reporter.log.warning("could not clean up removed hooks: \(error), continuing") }
         for hook in settings.hooks {
             let terms = HookCourier.Terms(hook: hook, place: place, owners: settings.programOwners)
             if let courier = couriers[hook.name] {

@@ -3,6 +3,7 @@ import FileValues
 import Glibc
 package import LinuxKernel
 import Logging
+import QueueActors
 import Settings
 import SystemMonitor
 

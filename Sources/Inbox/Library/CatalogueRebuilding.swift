@@ -17,7 +17,7 @@ package final class CatalogueRebuilding {
     }
 
     /// The one in use, for reading; nil if there is none, or it cannot be read.
-    package let old: Catalogue?
+    package let old: CatalogueFile?
 
     private let path: BytePath
     private let lock: StateLock
@@ -31,7 +31,7 @@ package final class CatalogueRebuilding {
         let directory = try openDirectory(state)
         try directory.openBeneath("lock", [.read, .nonBlocking]).giveToOwner(of: directory)
         isThere = (try? FileStatus(at: path)) != nil
-        do throws(CatalogueError) { old = try Catalogue.openForReading(Self.text(path)) } catch {
+        do throws(CatalogueError) { old = try CatalogueFile.openForReading(Self.text(path)) } catch {
             // One that only cannot be read now is not replaced without being asked what the library is.
             guard [.missing, .corrupt].contains(error.code) else { throw error }
             old = nil
@@ -44,7 +44,7 @@ package final class CatalogueRebuilding {
 
     /// The new one: begun, or as an earlier run left it. It belongs to the old one's owner and group and has its mode, or
     /// to the directory's owner: root would leave one that the daemon cannot open.
-    package func begin(for library: BytePath) throws -> Catalogue {
+    package func begin(for library: BytePath) throws -> CatalogueFile {
         let catalogue = try open()
         if try catalogue.libraries().allSatisfy({ $0 == library }) { return catalogue }
         // Somebody began it for another library, and meant something else.
@@ -53,13 +53,13 @@ package final class CatalogueRebuilding {
     }
 
     /// Lets `catalogue`, the new one, go: the old one stays.
-    package func discard(_ catalogue: Catalogue) throws {
+    package func discard(_ catalogue: CatalogueFile) throws {
         catalogue.close()
         let directory = try openParent()
         for suffix in ["", "-wal", "-shm"] { try? directory.unlink(new.name.addingSuffix(suffix)) }
     }
 
-    private func open() throws -> Catalogue {
+    private func open() throws -> CatalogueFile {
         let directory = try openParent()
         // Before SQLite opens it, which makes the files beside it like it.
         let file = try openNew(in: directory)
@@ -74,7 +74,7 @@ package final class CatalogueRebuilding {
             try file.giveToOwner(of: directory)
             try file.setMode(0o640)
         }
-        return try Catalogue.openForRepair(Self.text(new))
+        return try CatalogueFile.openForRepair(Self.text(new))
     }
 
     private func openNew(in directory: borrowing OwnedDescriptor) throws(SystemCallError) -> OwnedDescriptor {
@@ -89,7 +89,7 @@ package final class CatalogueRebuilding {
     }
 
     /// Takes over what people said of photos, and puts `catalogue`, the new one, in the old one's place.
-    package func finish(_ catalogue: Catalogue, now: FileTime) throws -> Result {
+    package func finish(_ catalogue: CatalogueFile, now: FileTime) throws -> Result {
         var result = Result()
         old?.close()
         if isThere {

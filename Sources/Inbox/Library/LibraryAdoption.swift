@@ -43,8 +43,8 @@ package struct LibraryAdoption {
     private static let batch = 100
 
     /// Nil for a dry run.
-    private let catalogue: Catalogue?
-    private let known: Catalogue
+    private let catalogue: CatalogueFile?
+    private let known: CatalogueFile
     private let tree: LibraryTree
     private let missing: Set<Int64>
     private let work: FileWork
@@ -52,7 +52,8 @@ package struct LibraryAdoption {
     /// `catalogue` takes them, nil for a dry run, in which what `known` has is left out. `missing` are photos whose files
     /// were found to be missing: a file with their content gets their row. `work` is asked whether to stop.
     package init(
-        of tree: LibraryTree, into catalogue: Catalogue?, comparingWith known: Catalogue, missing: Set<Int64> = [],
+        of tree: LibraryTree, into catalogue: CatalogueFile?, comparingWith known: CatalogueFile,
+        missing: Set<Int64> = [],
         work: FileWork = FileWork()
     ) {
         self.tree = tree
@@ -63,8 +64,9 @@ package struct LibraryAdoption {
     }
 
     /// The same, for one that both knows and takes.
-    package init(of tree: LibraryTree, into catalogue: Catalogue, missing: Set<Int64> = [], work: FileWork = FileWork())
-    {
+    package init(
+        of tree: LibraryTree, into catalogue: CatalogueFile, missing: Set<Int64> = [], work: FileWork = FileWork()
+    ) {
         self.init(of: tree, into: catalogue, comparingWith: catalogue, missing: missing, work: work)
     }
 
@@ -173,7 +175,7 @@ extension PhotoRecord {
         let role = sidecar.map { .sidecar($0) } ?? report.format.map { SetRole($0) }
         self.init(
             sha256: hash.bytes, size: file.identity.size, library: library, libraryPath: path,
-            inbox: Catalogue.adoptedInbox, sourcePath: path, originalName: path.name,
+            inbox: CatalogueFile.adoptedInbox, sourcePath: path, originalName: path.name,
             format: sidecar?.rawValue ?? report.format?.rawValue ?? "",
             captured: date.map {
                 RecordedCaptureDate(

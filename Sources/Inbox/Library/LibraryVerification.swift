@@ -33,13 +33,13 @@ package struct LibraryVerification {
 
     private static let page = 500
 
-    private let catalogue: Catalogue
+    private let catalogue: CatalogueFile
     private let library: BytePath
     private let root: DestinationRoot
     private let work: FileWork
 
     package init(
-        of library: BytePath, against catalogue: Catalogue, work: FileWork = FileWork()
+        of library: BytePath, against catalogue: CatalogueFile, work: FileWork = FileWork()
     ) throws(SystemCallError) {
         self.library = library
         self.catalogue = catalogue

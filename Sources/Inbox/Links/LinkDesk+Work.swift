@@ -4,6 +4,7 @@ import Fetching
 import FileValues
 import LinuxKernel
 import Logging
+import QueueActors
 import Settings
 import Systemd
 
@@ -78,7 +79,10 @@ extension LinkDesk {
 
     /// Whether the file is still what was told by this operation. Changed, it is told by another one, or soon will be.
     private func isSame(_ item: LinkItem, _ identity: FileIdentity) async throws -> Bool {
-        try await catalogue.outcome(ofKept: identity, inbox: item.inbox) == item.operation
+        try await catalogue.perform("looking up a file of links") {
+            let kept = try $0.keptSource(like: identity, inbox: item.inbox)
+            return kept?.identity == identity && kept?.outcomeID == item.operation
+        }
     }
 
     private func changed(_ item: LinkItem) -> LinkResult {

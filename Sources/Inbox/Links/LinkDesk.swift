@@ -4,6 +4,7 @@ import FileValues
 import Filing
 import LinuxKernel
 import Logging
+import QueueActors
 import Reporting
 import Settings
 import SystemMonitor
@@ -26,7 +27,7 @@ final actor LinkDesk {
 
     private nonisolated let executor: QueueExecutor
     let subsystem: Subsystem
-    let catalogue: CatalogueWriter
+    let catalogue: Catalogue
     let log: Logger
     let problems: ProblemDesk
     let board: LinkBoard
@@ -59,7 +60,7 @@ final actor LinkDesk {
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     init(
-        subsystem: Subsystem, catalogue: CatalogueWriter, log: InboxLog, problems: ProblemDesk, board: LinkBoard,
+        subsystem: Subsystem, catalogue: Catalogue, log: InboxLog, problems: ProblemDesk, board: LinkBoard,
         isManaged: Bool, program: BytePath = LinkRun.standardProgram, patience: Double = 5
     ) {
         executor = TaskQueue.executor(on: subsystem.queue)
@@ -99,7 +100,9 @@ final actor LinkDesk {
 
     private func begin(_ store: LinkStore) async {
         do {
-            let last = try await catalogue.lastOutcome()
+            let last = try await catalogue.perform("looking for the last outcome") {
+                try $0.recentOutcomes(limit: 1).first?.id ?? 0
+            }
             var ledger = try store.ledger() ?? LinkLedger(place: last)
             // A catalogue that was made anew counts from the beginning.
             if ledger.place > last { ledger = LinkLedger(place: last) }
@@ -149,7 +152,9 @@ final actor LinkDesk {
             do {
                 var isNew = false
                 while ledger.open.count < Self.most {
-                    let page = try await catalogue.outcomes(after: ledger.place, limit: Int(Self.stride))
+                    let page = try await catalogue.perform("looking for files of links") { [place = ledger.place] in
+                        try $0.outcomes(after: place, limit: Int(Self.stride))
+                    }
                     // Others may have ended while the catalogue was asked.
                     guard let now = self.ledger, !isStopped else { return }
                     ledger = now

@@ -3,6 +3,7 @@ import DirectoryWatch
 import FileValues
 import Filing
 import LinuxKernel
+import QueueActors
 import Reporting
 
 extension LiveState {

@@ -2,6 +2,7 @@ import FileValues
 import Glibc
 import LinuxKernel
 import Logging
+import QueueActors
 import Reporting
 import Settings
 import SystemMonitor

@@ -4,6 +4,7 @@ import FileValues
 import LinuxKernel
 import Logging
 import PhotoModel
+import QueueActors
 import Reporting
 import Settings
 import SystemMonitor
@@ -20,7 +21,7 @@ actor ThumbnailDesk {
     private static let recordsAtOnce = 64
 
     private nonisolated let executor: QueueExecutor
-    private let catalogue: Catalogue
+    private let catalogue: CatalogueFile
     private nonisolated let subsystem: Subsystem
     private let log: InboxLog
     private let problems: ProblemDesk
@@ -56,7 +57,7 @@ actor ThumbnailDesk {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    init(catalogue: Catalogue, subsystem: Subsystem, log: InboxLog, problems: ProblemDesk) {
+    init(catalogue: CatalogueFile, subsystem: Subsystem, log: InboxLog, problems: ProblemDesk) {
         self.catalogue = catalogue
         self.subsystem = subsystem
         self.log = log

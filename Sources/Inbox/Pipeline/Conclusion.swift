@@ -21,7 +21,7 @@ package struct Conclusion: Sendable {
     /// Signs of problems, or of their end.
     var symptoms: [Symptom] = []
     /// What refused it, and will be asked again with it.
-    var refusedBy: StorageDoubt = []
+    var refusedBy: Storage = []
 
     init(_ verdict: ArrivalBook.Verdict, _ record: EndedArrival? = nil) {
         self.verdict = verdict
@@ -48,7 +48,7 @@ enum SettledState: Hashable, Sendable {
 package enum Symptom: Hashable, Sendable {
     /// Filing into the library fails, or works again (nil).
     case library(failure: LibraryFailure?)
-    /// The catalogue refuses, or takes again (nil).
+    /// The catalogue refuses, or works again (nil).
     case catalogue(failure: CatalogueError?)
     /// A filed source stays in its inbox, because it cannot be removed from its directory there.
     case sourceKept(inbox: String, directory: BytePath, reason: String)
@@ -60,7 +60,7 @@ package enum Symptom: Hashable, Sendable {
     case inboxTaken(inbox: String, reason: String)
 
     /// Of what it says that it refuses.
-    var refusal: StorageDoubt {
+    var refusal: Storage {
         switch self {
         case .library(let failure): failure != nil ? .library : []
         case .catalogue(let failure): failure != nil ? .catalogue : []
@@ -68,22 +68,19 @@ package enum Symptom: Hashable, Sendable {
         }
     }
 
-    /// Of what it says that it takes again.
-    var recovery: StorageDoubt {
+    /// Of what it says that it is well again.
+    var recovery: Storage {
         switch self {
         case .library(nil): .library
         case .catalogue(nil): .catalogue
         case .library, .catalogue, .sourceKept, .damaged, .inboxUnreadable, .inboxTaken: []
         }
     }
-
-    /// Whether it says that the library or the catalogue refuses.
-    var isFailure: Bool { !refusal.isEmpty }
 }
 
 extension [Symptom] {
     /// Of what they say that it refuses.
-    var refusal: StorageDoubt { reduce(into: []) { $0.formUnion($1.refusal) } }
+    var refusal: Storage { reduce(into: []) { $0.formUnion($1.refusal) } }
 }
 
 /// How the library refuses.

@@ -10,31 +10,27 @@ typealias Outcomes = [ArrivalKey: Conclusion]
 /// What is filed as one on its way into the library; a photo that is alone is a set of one.
 ///
 /// ``run()`` has the order that the promise depends on (ARCHITECTURE.md). Before the commit a failure takes back everything;
-/// after it all is filed, whatever becomes of the sources. What cannot be taken back or finished now is owed: its intents
-/// stay until recovery has done it. Used on the inbox's queue alone.
+/// after it all is filed, whatever becomes of the sources. What cannot be undone or finished now is left to recovery: its
+/// intents stay until that has done it. On the inbox's queue.
 struct FilingTransaction {
     /// Members that would get the name of another: they are not of this transaction.
     private(set) var left: [ReadyMember] = []
     private var members: [PlannedMember] = []
     private let filed: [StoredPhoto]
     private let library: DestinationRoot
-    private let inbox: InboxWorker
+    private let inbox: InboxContext
     private let work: FileWork
-    /// Called with what leaves something half done.
-    private let owe: (any Error) -> Void
 
     nonisolated(nonsending) func run() async throws -> Outcomes {
         guard let directory = members.first?.plan.directory else { return [:] }
-        try inbox.checkMounts(toward: directory, in: library)
-        // What is about to happen is written down, before the first byte is copied.
-        let intents = try await inbox.catalogue.begin(
-            members.map { PlannedFiling(plan: $0.plan, photo: record(of: $0), superseding: $0.hashed.replacing) },
-            joining: anchor)
+        try inbox.directories.checkMounts(toward: directory, in: library)
+        // What is about to happen is recorded, before the first byte is copied. Refused if the library has one of them.
+        let intents = try await inbox.catalogue.begin(newIntents())
         // Copies are written, synced and read again; each gets its name; directories are synced.
         let placed = try placeCopies()
         // The commit. From here on they are filed, whatever becomes of their sources.
         let recorded = try await record(placed, intents)
-        // Each source is looked at again, and removed; directories are synced.
+        // Each source is examined again, and removed; directories are synced.
         let sources = removeSources(placed)
         // What needs nothing more is closed.
         let refusal = await close(intents, recorded, sources)
@@ -49,10 +45,10 @@ struct FilingTransaction {
     /// Plans where each goes: into the directory of what was filed of the set, or that of the first one's date; under names
     /// by which they are found together.
     init(
-        _ wanted: [HashedMember], beside filed: [StoredPhoto], in library: DestinationRoot, of inbox: InboxWorker,
-        _ work: FileWork, owe: @escaping (any Error) -> Void
+        _ wanted: [HashedMember], beside filed: [StoredPhoto], in library: DestinationRoot, _ inbox: InboxContext,
+        _ work: FileWork
     ) {
-        (self.filed, self.library, self.inbox, self.work, self.owe) = (filed, library, inbox, work, owe)
+        (self.filed, self.library, self.inbox, self.work) = (filed, library, inbox, work)
         guard let first = wanted.first else { return }
         let photos = filed.filter { !$0.photo.part.isSidecar }
         var naming = SetNaming(
@@ -80,6 +76,17 @@ struct FilingTransaction {
     /// By which the files of this transaction are known to recovery.
     var tokens: [String] { members.map(\.plan.token) }
 
+    private func newIntents() -> [NewIntent] {
+        let now = Moment.now.wall
+        return members.map { member in
+            NewIntent(
+                token: member.plan.token,
+                temporary: member.plan.directory.appending(FileNames.temporary(member.plan.token)),
+                photo: record(of: member), since: now, supersedes: member.hashed.replacing?.id,
+                setToken: members.count > 1 ? tokens.first : nil, joins: anchor, numberAfter: member.plan.numberAfter)
+        }
+    }
+
     // MARK: - Copies
 
     private func placeCopies() throws -> [PlacedFile] {
@@ -91,8 +98,8 @@ struct FilingTransaction {
                 members.map { SetMember(source: $0.hashed.member.source, plan: $0.plan) }, in: library, work: work)
         } catch {
             // Their intents stay until recovery has seen that nothing of them is left, which the failure may have kept us
-            // from taking away.
-            owe(error)
+            // from removing.
+            inbox.requireRecovery(after: error)
             throw error
         }
     }
@@ -106,17 +113,23 @@ struct FilingTransaction {
     }
 
     nonisolated(nonsending) private func record(
-        _ placed: [PlacedFile], _ intents: [OpenIntent]
+        _ placed: [PlacedFile], _ intents: [Int64]
     ) async throws -> Recorded {
         work.willEnter(.record)
+        let now = Moment.now.wall
         do {
             return try await commit(
                 members.indices.map { index in
-                    CompletedFiling(intent: intents[index], path: placed[index].path, reason: reason(for: index))
+                    var photo = record(of: members[index])
+                    photo.libraryPath = placed[index].path
+                    return FilingCommit(
+                        intent: intents[index], photo: photo, filedAt: now, reason: reason(for: index),
+                        keepsSource: !inbox.spec.removesSources,
+                        supersedes: members[index].hashed.replacing.map { [$0.id] } ?? [])
                 })
         } catch let error as CatalogueError where !error.leavesNothing {
             // It may be recorded for all that. Only reading the catalogue again can tell, so the copies stay until then.
-            owe(error)
+            inbox.requireRecovery(after: error)
             throw error
         } catch {
             // Unrecorded, they must not stay: the next try would find its name taken by nobody's photo. The sources are
@@ -130,32 +143,32 @@ struct FilingTransaction {
                 }
             } catch let failure {
                 // Then the intents stay, so that recovery finds the copies. One whose source is gone is recorded by it.
-                owe(failure)
+                inbox.requireRecovery(after: failure)
                 throw failure
             }
-            await inbox.catalogue.abandon(intents)
+            inbox.closeSoon(intents)
             throw error
         }
     }
 
     /// Records the filings as one. Filing never replaces a file, so if another photo has one of the paths in the
-    /// catalogue, that one's file is gone; the new photo takes its place there, and the loss is told.
-    nonisolated(nonsending) private func commit(_ wanted: [CompletedFiling]) async throws -> Recorded {
+    /// catalogue, that one's file is gone; the new photo takes its place there, and the loss is reported.
+    nonisolated(nonsending) private func commit(_ wanted: [FilingCommit]) async throws -> Recorded {
         var filings = wanted
         var losses: [Symptom] = []
         while true {
             do throws(CatalogueError) {
-                let operations = try await inbox.catalogue.commit(
-                    filings, joining: anchor, keepsSource: !inbox.spec.removesSources)
-                return Recorded(operations: operations, losses: losses)
+                let ids = try await inbox.catalogue.commit(filings, set: anchor.map { .joining(photo: $0) } ?? .new)
+                return Recorded(operations: ids.map(\.outcome), losses: losses)
             } catch {
                 guard case .pathTaken(let lost) = error.code, losses.count < filings.count else { throw error }
-                let path = try await inbox.catalogue.photo(id: lost)?.photo.libraryPath
-                guard let index = filings.firstIndex(where: { $0.path == path && $0.replacing == nil }) else {
-                    throw error
+                let path = try await inbox.catalogue.perform("looking up a photo") {
+                    try $0.photo(id: lost)?.photo.libraryPath
                 }
-                filings[index].replacing = lost
-                losses.append(.damaged(filings[index].path, reason: "photo \(lost) was filed there and is missing"))
+                guard let index = filings.firstIndex(where: { $0.photo.libraryPath == path }) else { throw error }
+                filings[index].supersedes.append(lost)
+                losses.append(
+                    .damaged(filings[index].photo.libraryPath, reason: "photo \(lost) was filed there and is missing"))
             }
         }
     }
@@ -168,7 +181,7 @@ struct FilingTransaction {
         /// It stays, in this state.
         case kept(String, FileIdentity)
         /// It is still to be removed: what failed may work another time.
-        case owed(FilingError)
+        case pending(FilingError)
 
         var reason: String? { if case .kept(let reason, _) = self { reason } else { nil } }
         var identity: FileIdentity? { if case .kept(_, let identity) = self { identity } else { nil } }
@@ -193,7 +206,7 @@ struct FilingTransaction {
             }
             // Recovery finds the source gone, and syncs.
             do throws(FilingError) { try member.hashed.member.source.syncDirectory(work: work) } catch {
-                ends[index] = .owed(error)
+                ends[index] = .pending(error)
             }
         }
         return ends
@@ -201,7 +214,8 @@ struct FilingTransaction {
 
     private func removeSource(_ member: PlannedMember, seeing file: PlacedFile, syncing: Bool) -> SourceEnd {
         let (source, plan) = (member.hashed.member.source, member.plan)
-        let copy = inbox.libraryCopy(file.path, plan.hash, size: source.identity.size, lastRead: file.status)
+        let copy = inbox.directories.libraryCopy(
+            file.path, plan.hash, size: source.identity.size, lastRead: file.status)
         do throws(FilingError) {
             switch try source.remove(
                 token: plan.token, hash: plan.hash, seeing: [.recorded(copy)], probe: inbox.probe, work: work,
@@ -214,37 +228,41 @@ struct FilingTransaction {
         } catch {
             // Recovery tells whether something else lies there now, which is an arrival of its own, or whether the same
             // photo does, opened by somebody for a moment.
-            return .owed(error)
+            return .pending(error)
         }
     }
 
     /// Closes the intents of what is filed and needs nothing more; those of sources that are still to be removed stay.
     nonisolated(nonsending) private func close(
-        _ intents: [OpenIntent], _ recorded: Recorded, _ sources: [SourceEnd]
+        _ intents: [Int64], _ recorded: Recorded, _ sources: [SourceEnd]
     ) async -> [Symptom] {
-        var closing: [ClosedFiling] = []
+        var (complete, kept): ([Int64], [(intent: Int64, source: KeptSource)]) = ([], [])
         for (index, intent) in intents.enumerated() {
-            if case .owed(let error) = sources[index] {
-                // Its intent says so until recovery has done it.
-                owe(error)
-                continue
+            switch sources[index] {
+            case .removed: complete.append(intent)
+            // Its intent says so until recovery has done it.
+            case .pending(let error): inbox.requireRecovery(after: error)
+            case .kept(let reason, let identity):
+                let hashed = members[index].hashed
+                let source = KeptSource(
+                    inbox: inbox.spec.name, path: hashed.member.key.path, identity: identity, since: Moment.now.wall,
+                    why: reason, sha256: hashed.hash.bytes, outcomeID: recorded.operations[index])
+                kept.append((intent, source))
             }
-            closing.append(
-                ClosedFiling(
-                    intent: intent, operation: recorded.operations[index], kept: sources[index].reason,
-                    identity: sources[index].identity))
         }
-        guard !closing.isEmpty else { return [] }
+        if !complete.isEmpty { inbox.closeSoon(complete) }
+        if kept.isEmpty { return [] }
         do throws(CatalogueError) {
-            try await inbox.catalogue.close(closing)
+            // Waited for: the file stays, and is not to be filed again.
+            try await inbox.catalogue.close(kept.map(\.intent), kept: kept.map(\.source))
             return []
         } catch {
-            owe(error)
+            inbox.requireRecovery(after: error)
             return [.catalogue(failure: error)]
         }
     }
 
-    // MARK: - What is told
+    // MARK: - Outcomes
 
     private func outcomes(
         _ placed: [PlacedFile], _ recorded: Recorded, _ sources: [SourceEnd], _ refusal: [Symptom]
@@ -268,13 +286,12 @@ struct FilingTransaction {
                     .sourceKept(inbox: inbox.spec.name, directory: member.key.path.parent, reason: reason))
             }
             // One that was filed into another library is no loss of this one.
-            if let damaged = one.hashed.replacing, damaged.library == inbox.places.library {
+            if let damaged = one.hashed.replacing?.photo, damaged.library == inbox.places.library {
                 conclusion.symptoms.append(
-                    .damaged(damaged.path, reason: "not what was filed; filed again from \(member.key)"))
+                    .damaged(damaged.libraryPath, reason: "not what was filed; filed again from \(member.key)"))
             }
             if index == 0 {
-                conclusion.symptoms =
-                    [.library(failure: nil), .catalogue(failure: nil)] + refusal + recorded.losses + conclusion.symptoms
+                conclusion.symptoms = refusal + recorded.losses + conclusion.symptoms
                 conclusion.pairing = Pairing(
                     roles: members.map(\.hashed.member.role),
                     beside: filed.compactMap { $0.photo.part.role.flatMap { SetRole(code: $0) } })

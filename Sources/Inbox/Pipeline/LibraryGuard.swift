@@ -2,6 +2,7 @@ package import Catalogue
 package import FileValues
 import Filing
 package import LinuxKernel
+import QueueActors
 package import Settings
 import SystemPackage
 
@@ -33,14 +34,14 @@ package final class LibraryGuard: Sendable {
     /// How many photos are looked for.
     private static let marks = 8
 
-    private let catalogue: Catalogue
+    private let catalogue: CatalogueFile
     /// What this process keeps other daemons away from.
     let locks = PlaceLocks()
     private let accepted = Locked<[BytePath: PlaceIdentity]>([:])
     /// Places within libraries on which file systems were mounted.
     private let mounts = Locked<[BytePath: Set<BytePath>]>([:])
 
-    package init(_ catalogue: Catalogue) { self.catalogue = catalogue }
+    package init(_ catalogue: CatalogueFile) { self.catalogue = catalogue }
 
     /// Throws ``Refusal`` unless `root`, open, is the library at `path`. Gives back its identity if that is to be
     /// remembered. Waits for the catalogue and the library.
@@ -234,6 +235,17 @@ extension PlaceIdentity {
     }
 }
 
+extension Catalogue {
+    /// Records which directory a library is, without waiting for it; from any thread. What cannot be recorded is found out
+    /// again at the next start.
+    nonisolated func rememberSoon(_ found: KnownLibrary?) {
+        guard let found else { return }
+        TaskQueue.start {
+            try? await self.perform("recording what the library is") { try $0.remember(found, at: Moment.now.wall) }
+        }
+    }
+}
+
 extension KnownLibrary {
     init(_ identity: PlaceIdentity, _ path: BytePath) {
         self.init(
@@ -260,7 +272,7 @@ package func acceptLibrary(of settings: Settings) throws -> BytePath? {
     let lock = try StateLock(settings.state)
     defer { withExtendedLifetime(lock) {} }
     let now = Moment.now.wall
-    let catalogue = try Catalogue.openForWriting(
+    let catalogue = try CatalogueFile.openForWriting(
         String(decoding: settings.catalogue.bytes, as: UTF8.self), now: now, isLost: lock.hadCatalogue)
     lock.noteCatalogue()
     let root = try openDirectory(library.path)

@@ -1,7 +1,9 @@
+import Catalogue
 import DirectoryWatch
 import FileValues
 package import LinuxKernel
 import PhotoModel
+package import QueueActors
 import Settings
 import SystemMonitor
 
@@ -37,10 +39,9 @@ package actor Pipeline {
     private var running: [String: Int] = [:]
     /// What lately came together, by inbox.
     private var histories: [String: PairHistory] = [:]
-    /// Requests of people that workers carry out, and trials.
-    var requests = 0
-    /// When storage that refused is tried.
-    var trials = StorageTrials()
+    /// Requests of people that workers carry out, and trials of storage.
+    private var requests = 0
+    private var isTryingStorage = false
     private(set) var isAdmitting = false
     /// Inboxes of which nothing is taken yet: what an earlier life left there is still under way.
     private(set) var recovering: Set<String> = []
@@ -89,7 +90,7 @@ package actor Pipeline {
         recovering = Set(workers.keys)
         isRecovered = recovering.isEmpty
         for worker in workers.values { TaskQueue.start { await self.recover(worker) } }
-        subsystem.queue.after(Self.patience) { [weak self] in self?.assumeIsolated { $0.tellRecovered() } }
+        subsystem.queue.after(Self.patience) { [weak self] in self?.assumeIsolated { $0.resumeRecovered() } }
         // Asked again where the answer is waited for, here and below: between question and wait nothing may come.
         await withCheckedContinuation { if isRecovered { $0.resume() } else { whenRecovered = $0 } }
         guard let prepare else { return open() }
@@ -100,16 +101,18 @@ package actor Pipeline {
     }
 
     private func recover(_ worker: InboxWorker) async {
-        for symptom in await worker.recover() { listener.symptom(symptom) }
-        lookAgain(worker)
+        let name = worker.spec.name
+        await recoverAgain(worker)
         // Without it nothing is expected, until something came again.
-        histories[worker.spec.name] = try? await worker.catalogue.history(of: worker.spec.name)
-        recovering.remove(worker.spec.name)
-        if recovering.isEmpty { tellRecovered() }
+        histories[name] = try? await worker.catalogue.perform("looking for sets") {
+            PairHistory(try $0.recentRoles(inbox: name, limit: 4 * PairHistory.length))
+        }
+        recovering.remove(name)
+        if recovering.isEmpty { resumeRecovered() }
         pump()
     }
 
-    private func tellRecovered() {
+    private func resumeRecovered() {
         isRecovered = true
         whenRecovered?.resume()
         whenRecovered = nil
@@ -132,18 +135,52 @@ package actor Pipeline {
         pump()
     }
 
-    /// Tries again what recovery could not finish, and then what is in doubt; from any thread, on each tick.
-    nonisolated func tick(doubting doubt: StorageDoubt = []) {
-        let owing = workers.values.filter { $0.owed.withLock { $0.isDue(now: .now) } }
-        guard !owing.isEmpty || !doubt.isEmpty else { return }
-        TaskQueue.start { [listener] in
-            for worker in owing {
-                for symptom in await worker.recover() { listener.symptom(symptom) }
-                await self.lookAgain(worker)
-            }
-            if !doubt.isEmpty { await self.tryOut(doubt) }
+    /// Tries recovery again where it is due, and then storage that was `failing`; from any thread, on each tick.
+    nonisolated func tick(failing: Storage) {
+        let due = workers.values.filter { $0.recovery.withLock { $0.isDue(now: .now) } }
+        if due.isEmpty, failing.isEmpty { return }
+        TaskQueue.start {
+            for worker in due { await self.recoverAgain(worker) }
+            if !failing.isEmpty { await self.tryStorage(failing) }
         }
     }
+
+    private func recoverAgain(_ worker: InboxWorker) async {
+        for symptom in await worker.recover() { listener.symptom(symptom) }
+        examineAgain(worker)
+    }
+
+    /// Runs `body` with the worker of an inbox, or, with nil, of any; ``stop(hurrying:)`` waits for it. Nil where there
+    /// is no such inbox, or nothing is begun now: before the start is over, and when stopping.
+    func perform<R: Sendable>(
+        _ inbox: String?, _ body: @Sendable (InboxWorker) async -> R
+    ) async -> R? {
+        let ready = workers.filter { !recovering.contains($0.key) }
+        guard isAdmitting, let worker = inbox.map({ ready[$0] }) ?? ready.values.first else { return nil }
+        requests += 1
+        busy.begin()
+        let result = await body(worker)
+        requests -= 1
+        busy.end()
+        resumeWhenDrained()
+        return result
+    }
+
+    /// Tries now what waits for a time, as far as it is meant. Gives back how many that are.
+    func retry(where isMeant: @Sendable (ArrivalKey) -> Bool) -> Int {
+        let count = book.withLock { $0.retry(now: .now, where: isMeant) }
+        pump()
+        return count
+    }
+
+    /// Examines a file as if the watch had just reported it.
+    func examine(_ key: ArrivalKey, as identity: FileIdentity?) {
+        book.withLock { _ = $0.noticed(key, as: identity, now: .now) }
+        pump()
+    }
+
+    /// An inbox was paused or resumed.
+    func admissionChanged() { pump() }
 
     /// Takes nothing more into work and returns when what is in work has ended; if `hurrying`, long steps end early.
     /// Then the monitors are invalidated, and the book is given back.
@@ -198,7 +235,7 @@ package actor Pipeline {
     }
 
     /// Takes arrivals into work, as many as are admitted.
-    func pump() {
+    private func pump() {
         guard isAdmitting else { return }
         for (name, worker) in workers where !isPaused(name) && !recovering.contains(name) {
             while running[name, default: 0] < Self.width {
@@ -234,12 +271,9 @@ package actor Pipeline {
         }
     }
 
-    /// Takes on again what recovery has left in its inbox.
-    private func lookAgain(_ worker: InboxWorker) {
-        let paths = worker.toLookAt.withLock { paths in
-            defer { paths = [] }
-            return paths
-        }
+    /// Takes what recovery has left in its inbox into work again.
+    private func examineAgain(_ worker: InboxWorker) {
+        let paths = worker.takeToExamine()
         guard !paths.isEmpty else { return }
         book.withLock { book in
             for path in paths { book.noticed(ArrivalKey(inbox: worker.spec.name, path: path), as: nil, now: .now) }
@@ -253,17 +287,17 @@ package actor Pipeline {
         let conclusions = await worker.process(assignment) { [book] step in
             book.withLock { book in for key in keys { book.reached(key, step: step, now: .now) } }
         }
-        defer { lookAgain(worker) }
+        defer { examineAgain(worker) }
         for (arrival, conclusion) in zip(assignment.arrivals, conclusions) { settle(arrival, conclusion) }
         running[inbox, default: 0] -= 1
         busy.end()
         pump()
-        tellWhenDrained()
+        resumeWhenDrained()
     }
 
     private var isBusy: Bool { requests > 0 || running.values.contains { $0 > 0 } }
 
-    func tellWhenDrained() {
+    private func resumeWhenDrained() {
         guard !isAdmitting, !isBusy else { return }
         for waiting in whenDrained { waiting.resume() }
         whenDrained = []
@@ -293,11 +327,51 @@ package actor Pipeline {
             histories[key.inbox, default: PairHistory()].filed(pairing.roles, beside: pairing.beside)
         }
         if let record = conclusion.record { listener.ended(record) }
-        for symptom in conclusion.symptoms where isTold(symptom) { listener.symptom(symptom) }
+        for symptom in conclusion.symptoms { listener.symptom(symptom) }
         if case .deferred(let reason, let attempt, let until) = after {
             listener.deferred(key, reason, attempt, until.seconds(since: now))
         }
     }
+
+    // MARK: - Storage that fails
+
+    /// Tries storage that fails. What it refused last may have been finished by recovery, set aside, or removed by its
+    /// owner, so that nothing else would show that it is well again.
+    ///
+    /// What is tried again within a minute shows it itself, and is waited for: one photo may find room where a larger one,
+    /// or a trial, does not. So no photo that is filed says that storage is well.
+    func tryStorage(_ failing: Storage) async {
+        let storage = failing.subtracting(refusing)
+        guard isAdmitting, !isTryingStorage, !storage.isEmpty, let worker = workers.values.first(where: answers) else {
+            return
+        }
+        isTryingStorage = true
+        requests += 1
+        let symptoms = await worker.tryStorage(storage)
+        requests -= 1
+        isTryingStorage = false
+        // What was refused meanwhile was later than the trial.
+        let refusing = refusing
+        for symptom in symptoms where symptom.recovery.isDisjoint(with: refusing) { listener.symptom(symptom) }
+        resumeWhenDrained()
+    }
+
+    /// The storage that has refused what is tried again within a minute.
+    private var refusing: Storage {
+        workers.values.filter(answers).reduce(into: []) { storage, worker in
+            storage.formUnion(worker.recovery.withLock(\.refusedBy))
+            let name = worker.spec.name
+            if !isPaused(name) { storage.formUnion(book.withLock { $0.refusing(inbox: name) }) }
+        }
+    }
+
+    /// Whether an inbox's queue turns: one whose disk hangs shows nothing.
+    private func answers(_ worker: InboxWorker) -> Bool {
+        (worker.subsystem.snapshot().silence(now: .now) ?? 0) < Subsystem.patience
+            && !recovering.contains(worker.spec.name)
+    }
+
+    // MARK: - Time
 
     private func wake() {
         wakeSet = nil

@@ -2,6 +2,7 @@ import DirectoryWatch
 import FileValues
 import Importing
 import LinuxKernel
+import QueueActors
 import Settings
 import SystemMonitor
 

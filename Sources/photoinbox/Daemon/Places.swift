@@ -75,18 +75,18 @@ struct Places {
     }
 
     /// The catalogue itself, for a command that works on it for long.
-    func openCatalogue(forRepair: Bool) throws(CommandFailure) -> Catalogue {
+    func openCatalogue(forRepair: Bool) throws(CommandFailure) -> CatalogueFile {
         guard let text = String(validating: catalogue.bytes, as: UTF8.self) else {
             throw CommandFailure(.failed, "\(catalogue): the catalogue's path must be UTF-8")
         }
         // One that is not there is not made here: a wrong --state would look like an empty library.
-        let reading: Catalogue
-        do throws(CatalogueError) { reading = try Catalogue.openForReading(text) } catch {
+        let reading: CatalogueFile
+        do throws(CatalogueError) { reading = try CatalogueFile.openForReading(text) } catch {
             throw CommandFailure(error, path: catalogue.escaped)
         }
         guard forRepair else { return reading }
         reading.close()
-        do throws(CatalogueError) { return try Catalogue.openForRepair(text) } catch {
+        do throws(CatalogueError) { return try CatalogueFile.openForRepair(text) } catch {
             // What this user may not do is to write, since reading went well.
             let isForbidden = error.code == .permission
             throw isForbidden ? .mayNotChange(catalogue) : CommandFailure(error, path: catalogue.escaped)

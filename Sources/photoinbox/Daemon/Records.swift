@@ -6,7 +6,7 @@ import Reporting
 
 /// The catalogue as the commands ask it: for reading, with its failures in words for people.
 struct Records {
-    private let catalogue: Catalogue
+    private let catalogue: CatalogueFile
 
     init(_ places: Places) throws(CommandFailure) {
         let path = places.catalogue
@@ -14,7 +14,9 @@ struct Records {
         guard let text = String(validating: path.bytes, as: UTF8.self) else {
             throw CommandFailure(.failed, "\(path): the catalogue's path must be UTF-8")
         }
-        do { catalogue = try Catalogue.openForReading(text) } catch { throw CommandFailure(error, path: path.escaped) }
+        do { catalogue = try CatalogueFile.openForReading(text) } catch {
+            throw CommandFailure(error, path: path.escaped)
+        }
     }
 
     /// The same where its absence only means that nothing is recorded.
@@ -27,7 +29,7 @@ struct Records {
 
     /// What of the catalogue failed, as a command's failure.
     func ask<Value>(
-        _ question: (Catalogue) throws(CatalogueError) -> Value
+        _ question: (CatalogueFile) throws(CatalogueError) -> Value
     ) throws(CommandFailure) -> Value {
         do { return try question(catalogue) } catch { throw CommandFailure(error, path: catalogue.path) }
     }

@@ -20,7 +20,7 @@ struct DescriptionImport {
     }
 
     let source: TableFile
-    let catalogue: Catalogue
+    let catalogue: CatalogueFile
     let batchSize: Int
     /// Nothing is kept.
     let isDry: Bool

@@ -209,7 +209,7 @@ struct EvidenceSearch {
     }
 
     private func ask<Value>(
-        _ question: (Catalogue) throws(CatalogueError) -> Value?
+        _ question: (CatalogueFile) throws(CatalogueError) -> Value?
     ) throws(CommandFailure) -> Value? {
         try records?.ask(question)
     }

@@ -86,7 +86,7 @@ struct ImportCommand: ParsableCommand {
 
     /// Brings over one directory; whether the run was stopped.
     private func one(
-        _ plan: ImportPlan, _ catalogue: Catalogue?, _ places: Places, _ report: inout ImportReport,
+        _ plan: ImportPlan, _ catalogue: CatalogueFile?, _ places: Places, _ report: inout ImportReport,
         _ interruption: Interruption
     ) throws -> Bool {
         let memory = try openMemory(plan, places)
@@ -132,7 +132,7 @@ struct ImportCommand: ParsableCommand {
     }
 
     private func plan(
-        for path: BytePath, _ target: ImportTarget, _ library: BytePath?, _ catalogue: Catalogue?
+        for path: BytePath, _ target: ImportTarget, _ library: BytePath?, _ catalogue: CatalogueFile?
     ) throws(CommandFailure) -> ImportPlan {
         let source: BytePath
         do throws(SystemCallError) { source = try realPath(path) } catch { throw CommandFailure(error) }
@@ -145,7 +145,7 @@ struct ImportCommand: ParsableCommand {
             exclusion: target.exclusion)
     }
 
-    private func openCatalogue(_ places: Places, _ display: ProgressDisplay) throws(CommandFailure) -> Catalogue? {
+    private func openCatalogue(_ places: Places, _ display: ProgressDisplay) throws(CommandFailure) -> CatalogueFile? {
         do throws(CommandFailure) { return try places.openCatalogue(forRepair: false) } catch {
             guard error.status == .unavailable else { throw error }
             printRemark("there is no catalogue yet: nothing counts as filed", asJSON: output.json)

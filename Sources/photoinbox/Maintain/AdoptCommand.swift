@@ -77,7 +77,7 @@ struct AdoptCommand: ParsableCommand {
 
     /// The library that `path` lies in, and where in it.
     private static func place(
-        _ path: BytePath, _ places: Places, _ catalogue: Catalogue
+        _ path: BytePath, _ places: Places, _ catalogue: CatalogueFile
     ) throws -> (library: BytePath, below: BytePath) {
         let whole = absolute(path)
         var libraries: [BytePath] = []

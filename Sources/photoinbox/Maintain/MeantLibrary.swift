@@ -17,7 +17,7 @@ struct MeantLibrary {
     let others: [BytePath]
 
     /// The one that is `named`, else the configuration's, else the one that something was filed into last.
-    init(named: BytePath? = nil, _ places: Places, _ catalogue: Catalogue) throws(CommandFailure) {
+    init(named: BytePath? = nil, _ places: Places, _ catalogue: CatalogueFile) throws(CommandFailure) {
         let known: [BytePath]
         let last: BytePath?
         do throws(CatalogueError) {
@@ -39,7 +39,7 @@ struct MeantLibrary {
     }
 
     /// The path by which `catalogue` knows the directory at `path`; else that, as an absolute path.
-    static func spelling(of path: BytePath, in catalogue: Catalogue?) throws -> BytePath {
+    static func spelling(of path: BytePath, in catalogue: CatalogueFile?) throws -> BytePath {
         let here = SettingsContext.ofProcess().workingDirectory
         let absolute = path.isAbsolute ? path : normalised(here.appending(path))
         let known = try catalogue?.libraries() ?? []
@@ -48,12 +48,12 @@ struct MeantLibrary {
     }
 
     /// Throws unless the library is there, and is the one that `catalogue` knows.
-    func require(of catalogue: Catalogue) throws(CommandFailure) {
+    func require(of catalogue: CatalogueFile) throws(CommandFailure) {
         if let path { try Self.require(path, of: catalogue) }
     }
 
     /// Nil where there is no catalogue to ask: then it must only be there.
-    static func require(_ path: BytePath, of catalogue: Catalogue?) throws(CommandFailure) {
+    static func require(_ path: BytePath, of catalogue: CatalogueFile?) throws(CommandFailure) {
         let root: OwnedDescriptor
         do throws(SystemCallError) { root = try openDirectory(path) } catch {
             if [.permissionDenied, .notPermitted].contains(error.code) { throw CommandFailure(error) }

@@ -112,7 +112,7 @@ struct RebuildCommand: ParsableCommand {
 
     /// Says what a run would come to. What the old one knows is believed by path and size.
     private func foresee(
-        _ library: BytePath, _ old: Catalogue?, _ recorded: Int?, _ display: ProgressDisplay,
+        _ library: BytePath, _ old: CatalogueFile?, _ recorded: Int?, _ display: ProgressDisplay,
         _ interruption: Interruption
     ) throws {
         let tree = try LibraryTree(library)

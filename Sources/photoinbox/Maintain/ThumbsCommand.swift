@@ -74,7 +74,7 @@ private struct ThumbsRun {
     let places: Places
     /// What the catalogue has still to be told, and the connection for it: opened when there is something to tell.
     var records: [RenditionRecord] = []
-    var writer: Catalogue?
+    var writer: CatalogueFile?
     var seen = 0
     var bytes: UInt64 = 0
     var made = 0
@@ -82,7 +82,7 @@ private struct ThumbsRun {
     var wasStopped = false
 
     mutating func all(
-        of catalogue: Catalogue, by clients: [DecoderClient], again: Bool, totals: (photos: Int, bytes: UInt64)
+        of catalogue: CatalogueFile, by clients: [DecoderClient], again: Bool, totals: (photos: Int, bytes: UInt64)
     ) throws {
         var filter = PhotoFilter()
         while true {
@@ -110,7 +110,7 @@ private struct ThumbsRun {
 
     /// At most as many photos as there are clients, side by side.
     private mutating func some(
-        _ photos: [StoredPhoto], of catalogue: Catalogue, by clients: [DecoderClient], again: Bool
+        _ photos: [StoredPhoto], of catalogue: CatalogueFile, by clients: [DecoderClient], again: Bool
     ) throws {
         let work = work
         let known = try photos.map { try catalogue.renditions(ofPhoto: $0.id) }

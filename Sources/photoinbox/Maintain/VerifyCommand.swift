@@ -105,7 +105,7 @@ struct VerifyCommand: ParsableCommand {
 
     /// Has the daemon read again what was found, and what it takes for damaged: then its status shows it, too.
     private func hand(
-        _ report: VerifyReport, of library: BytePath?, isDaemons: Bool, _ catalogue: Catalogue, to asking: Asking
+        _ report: VerifyReport, of library: BytePath?, isDaemons: Bool, _ catalogue: CatalogueFile, to asking: Asking
     ) throws {
         var photos = report.faulty
         if let library {
@@ -130,7 +130,7 @@ struct VerifyCommand: ParsableCommand {
     }
 
     /// A former library may be on a disk that lies in a drawer: said, and no failure of the one in use.
-    private func isReachable(_ library: BytePath, _ catalogue: Catalogue, _ report: inout VerifyReport) -> Bool {
+    private func isReachable(_ library: BytePath, _ catalogue: CatalogueFile, _ report: inout VerifyReport) -> Bool {
         do throws(CommandFailure) {
             try MeantLibrary.require(library, of: catalogue)
             return true
@@ -143,7 +143,7 @@ struct VerifyCommand: ParsableCommand {
     }
 
     private func verify(
-        _ library: BytePath, _ catalogue: Catalogue, after start: Int64, _ bookmark: Bookmark,
+        _ library: BytePath, _ catalogue: CatalogueFile, after start: Int64, _ bookmark: Bookmark,
         _ interruption: Interruption, _ report: inout VerifyReport
     ) throws {
         let totals = try catalogue.totals(after: start)
@@ -172,7 +172,7 @@ struct VerifyCommand: ParsableCommand {
 
     /// What lies in the library without a record, and records without a file, are brought together.
     private func mend(
-        _ library: BytePath, _ catalogue: Catalogue, _ interruption: Interruption, _ report: inout VerifyReport
+        _ library: BytePath, _ catalogue: CatalogueFile, _ interruption: Interruption, _ report: inout VerifyReport
     ) throws {
         let tree: LibraryTree
         let (missing, recorded): (Set<Int64>, Int)

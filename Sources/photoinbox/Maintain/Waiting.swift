@@ -1,6 +1,7 @@
 import Dispatch
 import Inbox
 import LinuxKernel
+import QueueActors
 
 /// Waits on this thread, the main one, for what runs on queues.
 func waitFor<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) -> Value {

@@ -8,7 +8,7 @@ import LinuxKernel
 final class House {
     let inbox: OwnedDescriptor
     let library: DestinationRoot
-    let catalogue: Catalogue
+    let catalogue: CatalogueFile
     let probe = WriterProbe()
 
     init(_ root: String, named: Bool) throws {
@@ -16,7 +16,7 @@ final class House {
         var means = PlacementMeans.all
         if named { means.remove(.anonymousTemporary) }
         library = try DestinationRoot(BytePath("\(root)/library"), means: means)
-        catalogue = try Catalogue.openForWriting("\(root)/catalogue.db", now: now())
+        catalogue = try CatalogueFile.openForWriting("\(root)/catalogue.db", now: now())
     }
 
     /// The whole way of one file, as DESIGN's order has it.

@@ -1,0 +1,223 @@
+package import FileValues
+import Foundation
+import GRDB
+
+/// What became of one photo that was found in the library and offered to the catalogue.
+package enum Adoption: Hashable, Sendable {
+    /// It has a row now.
+    case adopted(Int64)
+    /// It had one.
+    case known(Int64)
+    /// The row of this path has other content: that is damage, or somebody's edit, and for a person to say.
+    case differs(Int64)
+    /// The photo of this row was missing under its own path, and is this file: the row leads here now.
+    case moved(Int64, from: BytePath)
+    /// The same content is a photo of its own already; one content has one row.
+    case sameContent(as: Int64, path: BytePath)
+    /// It is being filed just now.
+    case beingFiled
+}
+
+extension CatalogueFile {
+    /// What stands in a row's inbox where a photo came by no inbox.
+    package static let adoptedInbox = "(adopted)"
+
+    /// Takes photos that stand in the library into the catalogue, in one transaction; what became of each, in order.
+    /// `missing` are photos whose files were found to be missing: their rows may move.
+    package func adopt(
+        _ photos: [PhotoRecord], missing: Set<Int64> = [], at time: FileTime
+    ) throws(CatalogueError) -> [Adoption] {
+        try write("taking photos of the library into the catalogue") { db in
+            try photos.map { try adopt($0, missing, time, db) }
+        }
+    }
+
+    private func adopt(_ photo: PhotoRecord, _ missing: Set<Int64>, _ time: FileTime, _ db: Database) throws -> Adoption
+    {
+        let hash = Data(photo.sha256)
+        if let row = try Row.fetchOne(
+            db, sql: "SELECT id, sha256 FROM photo WHERE library = ? AND library_path = ? AND superseded_at IS NULL",
+            arguments: [photo.library.data, photo.libraryPath.data])
+        {
+            let id: Int64 = try row.value("id")
+            return try row.bytes("sha256") == photo.sha256 ? .known(id) : .differs(id)
+        }
+        if try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM intent WHERE sha256 = ?)", arguments: [hash])
+            == true
+        {
+            return .beingFiled
+        }
+        let same = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT id, library_path FROM photo
+                WHERE sha256 = ? AND superseded_at IS NULL AND (role IS 'sidecar') = ? ORDER BY id
+                """,
+            arguments: [hash, photo.part.isSidecar])
+        for row in same {
+            let id: Int64 = try row.value("id")
+            let path = try row.path("library_path")
+            guard missing.contains(id) else {
+                // Two photos may have sidecars of the same bytes.
+                if photo.part.isSidecar { continue }
+                return .sameContent(as: id, path: path)
+            }
+            try db.execute(
+                sql: "UPDATE photo SET library = ?, library_path = ? WHERE id = ?",
+                arguments: [photo.library.data, photo.libraryPath.data, id])
+            return .moved(id, from: path)
+        }
+        // Struck when its file was gone: with the file its record is back, with all that it says.
+        if let id = try Int64.fetchOne(
+            db,
+            sql: """
+                SELECT id FROM photo WHERE sha256 = ? AND library = ? AND library_path = ? AND superseded_at IS NOT NULL
+                AND superseded_by IS NULL AND undone_by IS NULL ORDER BY id DESC LIMIT 1
+                """, arguments: [hash, photo.library.data, photo.libraryPath.data])
+        {
+            try db.execute(sql: "UPDATE photo SET superseded_at = NULL WHERE id = ?", arguments: [id])
+            return .adopted(id)
+        }
+        var columns = photo.columns
+        columns["filed_at"] = time.nanosecondsSince1970
+        columns["source_kept"] = false
+        let id = try insert(columns, into: "photo", db)
+        let outcome = OutcomeRecord(
+            at: time, inbox: photo.inbox, path: photo.sourcePath, outcome: .filed, reason: photo.proof,
+            sha256: photo.sha256, photoID: id, destination: photo.libraryPath)
+        _ = try insert(outcome.columns, into: "outcome", db)
+        try bindAdopted(id, photo, db)
+        return .adopted(id)
+    }
+
+    /// What lies in one directory of the library under one stem was filed as one, if it is not all of one kind.
+    private func bindAdopted(_ id: Int64, _ photo: PhotoRecord, _ db: Database) throws {
+        guard let key = photo.part.key else { return }
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT id, coalesce(set_id, id) AS number, role FROM photo
+                WHERE inbox = ? AND set_key = ? AND library = ? AND superseded_at IS NULL ORDER BY id
+                """,
+            arguments: [photo.inbox, Data(key), photo.library.data])
+        let roles = Set(try rows.map { try $0.optional("role") as String? })
+        guard roles.count > 1, let number = try rows.map({ try $0.value("number") as Int64 }).min() else { return }
+        for row in rows {
+            try db.execute(
+                sql: "UPDATE photo SET set_id = ? WHERE id = ?", arguments: [number, try row.value("id") as Int64])
+        }
+    }
+
+    /// Photos with identifiers above `id`, in their order: a walk through all that misses none that stays.
+    package func photos(after id: Int64, limit: Int) throws(CatalogueError) -> [StoredPhoto] {
+        try read("reading photos") { db in
+            try Row.fetchAll(
+                db,
+                sql:
+                    "SELECT \(StoredPhoto.columns) FROM photo WHERE id > ? AND superseded_at IS NULL ORDER BY id LIMIT ?",
+                arguments: [id, limit]
+            ).map { try StoredPhoto($0) }
+        }
+    }
+
+    /// How many photos have identifiers above `id`, and their bytes.
+    package func totals(after id: Int64) throws(CatalogueError) -> (photos: Int, bytes: UInt64) {
+        try read("counting photos") { db in
+            let row = try Row.fetchOne(
+                db,
+                sql: "SELECT count(*) AS n, total(size) AS bytes FROM photo WHERE id > ? AND superseded_at IS NULL",
+                arguments: [id])
+            let bytes: Double = try row?.value("bytes") ?? 0
+            return (try row?.value("n") ?? 0, UInt64(max(0, bytes)))
+        }
+    }
+
+    /// Every library that a photo is recorded in.
+    package func libraries() throws(CatalogueError) -> [BytePath] {
+        try read("reading which libraries there are") { db in
+            try Row.fetchAll(db, sql: "SELECT DISTINCT library FROM photo WHERE superseded_at IS NULL ORDER BY 1")
+                .map { try $0.path("library") }
+        }
+    }
+
+    /// Takes photos whose files are gone off the list of what the library holds. Their rows stay, as history, and
+    /// ``adopt(_:missing:at:)`` brings a row back with its file; the same content is filed anew when it comes again.
+    package func strike(_ photos: some Sequence<Int64>, at time: FileTime) throws(CatalogueError) {
+        try write("striking photos that are missing") { db in
+            for id in photos {
+                try db.execute(
+                    sql: "UPDATE photo SET superseded_at = ? WHERE id = ? AND superseded_at IS NULL",
+                    arguments: [time.nanosecondsSince1970, id])
+            }
+        }
+    }
+
+    /// Copies from another catalogue, which is closed, what cannot be read from the library: titles, keywords, ratings and
+    /// places of photos, and which directories its places are. What this one has stays. Returns for how many photos.
+    package func takeOver(from other: BytePath) throws(CatalogueError) -> Int {
+        let operation = "taking titles and keywords over"
+        do {
+            return try writeWithoutTransaction { db in
+                try db.execute(
+                    sql: "ATTACH DATABASE ? AS old", arguments: [String(decoding: other.bytes, as: UTF8.self)])
+                defer { try? db.execute(sql: "DETACH DATABASE old") }
+                // Catalogues of older versions have no such table. Their photos had other numbers.
+                try? db.execute(
+                    sql: """
+                        INSERT OR IGNORE INTO library (path, file_system_type, file_system, inode, since)
+                        SELECT path, file_system_type, file_system, inode, since FROM old.library
+                        """)
+                try db.execute(
+                    sql: """
+                        INSERT INTO description (sha256, title, keywords, rating, taken, place)
+                        SELECT sha256, title, keywords, rating, taken, place FROM old.description WHERE true
+                        ON CONFLICT (sha256) DO NOTHING
+                        """)
+                return db.changesCount
+            }
+        } catch { throw CatalogueError(error, operation) }
+    }
+
+    // MARK: - What must be finished before anything is filed
+
+    /// Remembers that the library's photos have to be taken into this catalogue, since the one before it was lost.
+    package func beginRebuilding(at time: FileTime) throws(CatalogueError) {
+        try write("recording that the catalogue is made anew") { db in
+            try db.execute(
+                sql: "INSERT OR IGNORE INTO pending_task (name, since) VALUES ('rebuild', ?)",
+                arguments: [time.nanosecondsSince1970])
+        }
+    }
+
+    /// Whether that has begun and not ended.
+    package func isRebuilding() throws(CatalogueError) -> Bool {
+        try read("reading what is to be finished") { db in
+            try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM pending_task WHERE name = 'rebuild')") ?? false
+        }
+    }
+
+    /// Whether photos were found in the library when none was recorded, and not all of them may be recorded yet.
+    package func isIncomplete() throws(CatalogueError) -> Bool {
+        try read("reading what is to be finished") { db in
+            try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM pending_task WHERE name = 'adopt')") ?? false
+        }
+    }
+
+    /// Remembers that.
+    package func setIncomplete(_ isIncomplete: Bool, at time: FileTime) throws(CatalogueError) {
+        try write("recording whether the catalogue has the library's photos") { db in
+            try db.execute(
+                sql: isIncomplete
+                    ? "INSERT OR IGNORE INTO pending_task (name, since) VALUES ('adopt', :now)"
+                    : "DELETE FROM pending_task WHERE name = 'adopt' AND since <= :now",
+                arguments: ["now": time.nanosecondsSince1970])
+        }
+    }
+
+    /// All of the library's photos are in the catalogue.
+    package func endRebuilding() throws(CatalogueError) {
+        try write("recording that the catalogue is whole") { db in
+            try db.execute(sql: "DELETE FROM pending_task WHERE name IN ('rebuild', 'adopt')")
+        }
+    }
+}

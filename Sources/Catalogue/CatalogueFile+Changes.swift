@@ -1,0 +1,89 @@
+import GRDB
+
+/// One thing to be written down, all or nothing.
+package enum CatalogueChange: Sendable {
+    case begin([NewIntent])
+    case commit([FilingCommit], set: SetPlace?)
+    case close([Int64], kept: [KeptSource])
+    case record([OutcomeRecord], kept: [KeptSource])
+    /// A hook was told all up to an outcome.
+    case hook(String, told: Int64)
+}
+
+/// What came of a change.
+package enum CatalogueAnswer: Sendable {
+    /// The intents' identifiers, in order.
+    case begun([Int64])
+    /// In order.
+    case committed([FiledIDs])
+    case closed
+    /// The operations' identifiers, in order.
+    case recorded([Int64])
+}
+
+extension CatalogueFile {
+    /// Makes several changes in one transaction, and so with one wait for the disk. A change that is refused (the content
+    /// is recorded already, the path is taken, …) leaves the others alone; where the database itself fails, nothing of
+    /// any is kept, and that is thrown.
+    package func perform(
+        _ changes: [CatalogueChange]
+    ) throws(CatalogueError) -> [Result<CatalogueAnswer, CatalogueError>] {
+        if changes.count == 1, let change = changes.first {
+            do { return [.success(try write(change.operation) { db in try apply(change, db) })] } catch {
+                return [.failure(error)]
+            }
+        }
+        return try write("recording several things at once") { db in
+            try changes.map { change in
+                do {
+                    var answer = CatalogueAnswer.closed
+                    try db.inSavepoint {
+                        answer = try apply(change, db)
+                        return .commit
+                    }
+                    return .success(answer)
+                } catch let error as CatalogueError where error.isRefusal {
+                    return .failure(error)
+                }
+            }
+        }
+    }
+
+    private func apply(_ change: CatalogueChange, _ db: Database) throws -> CatalogueAnswer {
+        switch change {
+        case .begin(let intents): return .begun(try begin(intents, db))
+        case .commit(let filings, let set): return .committed(try commit(filings, set, db))
+        case .close(let ids, let kept):
+            try close(ids, kept, db)
+            return .closed
+        case .record(let outcomes, let kept): return .recorded(try record(outcomes, kept, db))
+        case .hook(let name, let outcome):
+            try recordHook(name, told: outcome, db)
+            return .closed
+        }
+    }
+}
+
+extension CatalogueChange {
+    fileprivate var operation: String {
+        switch self {
+        case .begin: "recording what is about to be filed"
+        case .commit: "recording a filing"
+        case .close: "closing a filing"
+        case .record: "recording an outcome"
+        case .hook: "recording what a hook was told"
+        }
+    }
+}
+
+extension CatalogueError {
+    /// Whether the catalogue is well and said no.
+    fileprivate var isRefusal: Bool {
+        switch code {
+        case .alreadyRecorded, .pathTaken, .beingFiled, .noSuchIntent: true
+        case .missing, .newerSchema, .olderSchema, .diskFull, .corrupt, .replaced, .readOnly, .permission, .busy,
+            .inputOutput, .other:
+            false
+        }
+    }
+}

@@ -1,0 +1,119 @@
+package import FileValues
+import GRDB
+
+/// A photo whose file in the library is missing, or is not what was filed.
+package struct DamagedPhoto: Hashable, Sendable {
+    package let stored: StoredPhoto
+    /// When that was first found.
+    package let since: FileTime
+    package let reason: String
+}
+
+/// How far the daemon's own reading of a library has come.
+package struct VerificationState: Hashable, Sendable {
+    /// Photos with identifiers below this one are read next; nil begins at the newest.
+    package var cursor: Int64?
+    /// When a part was last read.
+    package var at: FileTime
+    /// When the whole library had been read once; nil if it never was.
+    package var wholeAt: FileTime?
+
+    package init(cursor: Int64?, at: FileTime, wholeAt: FileTime?) {
+        self.cursor = cursor
+        self.at = at
+        self.wholeAt = wholeAt
+    }
+}
+
+extension CatalogueFile {
+    /// From few rows to their photos: without CROSS, which SQLite does not reorder, it goes through all of a library's photos.
+    static let isDamaged = """
+        FROM damage CROSS JOIN photo ON id = photo_id WHERE library = ? AND superseded_at IS NULL
+        """
+
+    /// Records why a photo is damaged, or that it is whole (nil), by its identifier. Returns those that were not known to
+    /// be damaged before.
+    @discardableResult
+    package func record(damage: [Int64: String?], at time: FileTime) throws(CatalogueError) -> Set<Int64> {
+        if damage.isEmpty { return [] }
+        return try write("recording which photos are damaged") { db in
+            var new: Set<Int64> = []
+            for (id, reason) in damage {
+                guard let reason else {
+                    try db.execute(sql: "DELETE FROM damage WHERE photo_id = ?", arguments: [id])
+                    continue
+                }
+                let isKnown = try Bool.fetchOne(
+                    db, sql: "SELECT EXISTS (SELECT 1 FROM damage WHERE photo_id = ?)", arguments: [id])
+                if isKnown != true { new.insert(id) }
+                try db.execute(
+                    sql: """
+                        INSERT INTO damage (photo_id, since, reason) VALUES (?, ?, ?)
+                        ON CONFLICT (photo_id) DO UPDATE SET reason = excluded.reason
+                        """, arguments: [id, time.nanosecondsSince1970, reason])
+            }
+            return new
+        }
+    }
+
+    /// How many photos of this library are known to be damaged.
+    package func damagedCount(in library: BytePath) throws(CatalogueError) -> Int {
+        try read("counting damaged photos") { db in
+            try Int.fetchOne(db, sql: "SELECT count(*) \(Self.isDamaged)", arguments: [library.data]) ?? 0
+        }
+    }
+
+    /// The photos of this library that are known to be damaged, with identifiers above `id`, in their order.
+    package func damagedPhotos(
+        in library: BytePath, after id: Int64 = 0, limit: Int
+    ) throws(CatalogueError) -> [DamagedPhoto] {
+        try read("reading which photos are damaged") { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT since, reason, \(StoredPhoto.columns) \(Self.isDamaged) AND photo_id > ? ORDER BY photo_id LIMIT ?
+                    """, arguments: [library.data, id, limit]
+            ).map { try DamagedPhoto(stored: StoredPhoto($0), since: $0.time("since"), reason: $0.value("reason")) }
+        }
+    }
+
+    /// Why a photo is damaged, and since when that is known; nil if nothing is known of it.
+    package func damage(ofPhoto id: Int64) throws(CatalogueError) -> (since: FileTime, reason: String)? {
+        try read("reading whether a photo is damaged") { db in
+            try Row.fetchOne(db, sql: "SELECT since, reason FROM damage WHERE photo_id = ?", arguments: [id]).map {
+                (try $0.time("since"), try $0.value("reason"))
+            }
+        }
+    }
+
+    /// How far the daemon has read this library again; nil if it never has.
+    package func verification(of library: BytePath) throws(CatalogueError) -> VerificationState? {
+        try read("reading how far the library was verified") { db in
+            try Row.fetchOne(
+                db, sql: "SELECT cursor, at, whole_at FROM verification WHERE library = ?", arguments: [library.data]
+            ).map { row in
+                let whole: Int64? = try row.optional("whole_at")
+                return VerificationState(
+                    cursor: try row.optional("cursor"), at: try row.time("at"),
+                    wholeAt: whole.map { FileTime(nanosecondsSince1970: $0) })
+            }
+        }
+    }
+
+    /// Remembers that all photos of the library were read again by somebody else.
+    package func noteVerified(_ library: BytePath, at time: FileTime) throws(CatalogueError) {
+        let cursor = try verification(of: library)?.cursor
+        try setVerification(VerificationState(cursor: cursor, at: time, wholeAt: time), of: library)
+    }
+
+    /// Remembers it.
+    package func setVerification(_ state: VerificationState, of library: BytePath) throws(CatalogueError) {
+        try write("recording how far the library was verified") { db in
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO verification (library, cursor, at, whole_at) VALUES (?, ?, ?, ?)",
+                arguments: [
+                    library.data, state.cursor, state.at.nanosecondsSince1970, state.wholeAt?.nanosecondsSince1970,
+                ])
+        }
+    }
+}

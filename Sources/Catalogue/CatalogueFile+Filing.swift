@@ -1,0 +1,252 @@
+package import FileValues
+import Foundation
+import GRDB
+
+/// One filing to be committed.
+package struct FilingCommit: Hashable, Sendable {
+    /// The intent it fulfils.
+    package var intent: Int64
+    /// The row, with the path that the photo really got.
+    package var photo: PhotoRecord
+    package var filedAt: FileTime
+    /// Why it was filed so, for the outcome.
+    package var reason: String
+    /// Whether the source stays, by policy; one that turns out not to be removable is told by ``Catalogue/closeIntents``.
+    package var keepsSource: Bool
+    /// The photos whose missing or damaged copies this one replaces: that of its content first, that at its path after it.
+    package var supersedes: [Int64]
+
+    package init(
+        intent: Int64, photo: PhotoRecord, filedAt: FileTime, reason: String, keepsSource: Bool = false,
+        supersedes: [Int64] = []
+    ) {
+        self.intent = intent
+        self.photo = photo
+        self.filedAt = filedAt
+        self.reason = reason
+        self.keepsSource = keepsSource
+        self.supersedes = supersedes
+    }
+}
+
+/// What a committed filing is called from now on.
+package struct FiledIDs: Hashable, Sendable {
+    package let photo: Int64
+    /// The operation.
+    package let outcome: Int64
+}
+
+extension CatalogueFile {
+    /// Writes down what is about to be filed, before the first byte is copied; the intent's identifier.
+    package func beginIntent(
+        token: String, temporary: BytePath, photo: PhotoRecord, since: FileTime, supersedes: Int64? = nil
+    ) throws(CatalogueError) -> Int64 {
+        try beginIntents([
+            NewIntent(token: token, temporary: temporary, photo: photo, since: since, supersedes: supersedes)
+        ])[0]
+    }
+
+    /// The same for several, in one transaction; their identifiers in the same order.
+    ///
+    /// Throws ``CatalogueError/Code/alreadyRecorded(photo:)`` or ``CatalogueError/Code/beingFiled(intent:)`` where the
+    /// content was filed, or began to be, since the caller looked: two inboxes never file one content twice.
+    package func beginIntents(_ intents: [NewIntent]) throws(CatalogueError) -> [Int64] {
+        try write("recording what is about to be filed") { db in try begin(intents, db) }
+    }
+
+    func begin(_ intents: [NewIntent], _ db: Database) throws -> [Int64] {
+        try intents.map { intent in
+            try refuseSecond(intent, db)
+            var columns = intent.photo.columns
+            columns["token"] = intent.token
+            columns["since"] = intent.since.nanosecondsSince1970
+            columns["step"] = StoredIntent.Step.begun.rawValue
+            columns["temporary"] = intent.temporary.data
+            columns["set_token"] = intent.setToken
+            columns["joins"] = intent.joins
+            columns["number_after"] = intent.numberAfter
+            return try insert(columns, into: "intent", db)
+        }
+    }
+
+    /// Commits filings whose copies are durable under their final names: photo and outcome rows, and the intents'
+    /// step, all in one transaction. Only after this may sources go.
+    ///
+    /// Throws ``CatalogueError/Code/alreadyRecorded(photo:)`` or ``CatalogueError/Code/pathTaken(photo:)``, with
+    /// nothing recorded, if one of them is there already.
+    ///
+    /// With a `set` they are one, or join one; without, each is alone.
+    package func commitFilings(
+        _ filings: [FilingCommit], set: SetPlace? = nil
+    ) throws(CatalogueError) -> [FiledIDs] {
+        try write("recording a filing") { db in try commit(filings, set, db) }
+    }
+
+    func commit(_ filings: [FilingCommit], _ set: SetPlace?, _ db: Database) throws -> [FiledIDs] {
+        let ids = try filings.map { try commit($0, db) }
+        try bind(ids.map(\.photo), set, db)
+        return ids
+    }
+
+    private func bind(_ photos: [Int64], _ set: SetPlace?, _ db: Database) throws {
+        let number: Int64
+        switch set {
+        case nil: return
+        case .new:
+            guard photos.count > 1, let first = photos.first else { return }
+            number = first
+        case .joining(let anchor):
+            number =
+                try Int64.fetchOne(db, sql: "SELECT coalesce(set_id, id) FROM photo WHERE id = ?", arguments: [anchor])
+                ?? anchor
+            try db.execute(
+                sql: "UPDATE photo SET set_id = ? WHERE id = ? AND set_id IS NULL", arguments: [number, anchor])
+        }
+        for photo in photos {
+            try db.execute(sql: "UPDATE photo SET set_id = ? WHERE id = ?", arguments: [number, photo])
+        }
+    }
+
+    /// The same for one.
+    package func commitFiling(_ filing: FilingCommit) throws(CatalogueError) -> FiledIDs {
+        try commitFilings([filing])[0]
+    }
+
+    /// Every filing that was begun and not closed, oldest first.
+    package func pendingIntents() throws(CatalogueError) -> [StoredIntent] {
+        try read("reading filings under way") { db in
+            try Row.fetchAll(db, sql: "SELECT * FROM intent ORDER BY id").map { try StoredIntent($0) }
+        }
+    }
+
+    /// Forgets intents whose filings are finished or undone, and remembers what sources stayed. May be late: recovery
+    /// looks at what an intent says before it acts, so one that is closed after a crash does no harm.
+    package func closeIntents(_ ids: [Int64], kept: [KeptSource] = []) throws(CatalogueError) {
+        try write("closing a filing") { db in try close(ids, kept, db) }
+    }
+
+    func close(_ ids: [Int64], _ kept: [KeptSource], _ db: Database) throws {
+        for source in kept {
+            try remember(source, db)
+            if let outcome = source.outcomeID {
+                try db.execute(
+                    sql: "UPDATE photo SET source_kept = 1 WHERE id = (SELECT photo_id FROM outcome WHERE id = ?)",
+                    arguments: [outcome])
+            }
+        }
+        for id in ids { try db.execute(sql: "DELETE FROM intent WHERE id = ?", arguments: [id]) }
+    }
+
+    /// The same for one whose source is gone.
+    package func closeIntent(_ id: Int64) throws(CatalogueError) { try closeIntents([id]) }
+
+    private func commit(_ filing: FilingCommit, _ db: Database) throws -> FiledIDs {
+        let photo = filing.photo
+        for old in filing.supersedes {
+            try db.execute(
+                sql: "UPDATE photo SET superseded_at = ? WHERE id = ? AND superseded_at IS NULL",
+                arguments: [filing.filedAt.nanosecondsSince1970, old])
+        }
+        try refuseSecond(photo, db)
+        var columns = photo.columns
+        columns["filed_at"] = filing.filedAt.nanosecondsSince1970
+        columns["source_kept"] = filing.keepsSource
+        let id = try insert(columns, into: "photo", db)
+        if let old = filing.supersedes.first {
+            // It takes the old one's place in its set, too.
+            try db.execute(
+                sql: "UPDATE photo SET set_id = (SELECT set_id FROM photo WHERE id = ?) WHERE id = ?",
+                arguments: [old, id])
+        }
+        for old in filing.supersedes {
+            try db.execute(sql: "UPDATE photo SET superseded_by = ? WHERE id = ?", arguments: [id, old])
+        }
+        let outcome = OutcomeRecord(
+            at: filing.filedAt, inbox: photo.inbox, path: photo.sourcePath, outcome: .filed, reason: filing.reason,
+            sha256: photo.sha256, photoID: id, destination: photo.libraryPath)
+        let operation = try insert(outcome.columns, into: "outcome", db)
+        try db.execute(
+            sql: "UPDATE intent SET step = ?, photo_id = ?, library_path = ? WHERE id = ?",
+            arguments: [StoredIntent.Step.recorded.rawValue, id, photo.libraryPath.data, filing.intent])
+        guard db.changesCount == 1 else {
+            throw CatalogueError(
+                .noSuchIntent(filing.intent), "recording a filing", "there is no intent \(filing.intent)")
+        }
+        return FiledIDs(photo: id, outcome: operation)
+    }
+
+    private func refuseSecond(_ intent: NewIntent, _ db: Database) throws {
+        // Any number of photos may have a sidecar of the same few bytes.
+        if intent.photo.part.isSidecar { return }
+        let operation = "recording what is about to be filed"
+        let hash = Data(intent.photo.sha256)
+        if let id = try Int64.fetchOne(
+            db, sql: "SELECT id FROM intent WHERE sha256 = ? AND step = 'begun' AND role IS NOT 'sidecar'",
+            arguments: [hash])
+        {
+            throw CatalogueError(.beingFiled(intent: id), operation, "this content is being filed just now")
+        }
+        if let id = try recorded(hash, db), id != intent.supersedes {
+            throw CatalogueError(.alreadyRecorded(photo: id), operation, "this content is photo \(id) already")
+        }
+    }
+
+    private func recorded(_ hash: Data, _ db: Database) throws -> Int64? {
+        try Int64.fetchOne(
+            db, sql: "SELECT id FROM photo WHERE sha256 = ? AND superseded_at IS NULL AND role IS NOT 'sidecar'",
+            arguments: [hash])
+    }
+
+    private func refuseSecond(_ photo: PhotoRecord, _ db: Database) throws {
+        let operation = "recording a filing"
+        if !photo.part.isSidecar, let id = try recorded(Data(photo.sha256), db) {
+            throw CatalogueError(.alreadyRecorded(photo: id), operation, "this content is photo \(id) already")
+        }
+        if let id = try Int64.fetchOne(
+            db, sql: "SELECT id FROM photo WHERE library = ? AND library_path = ? AND superseded_at IS NULL",
+            arguments: [photo.library.data, photo.libraryPath.data])
+        {
+            throw CatalogueError(.pathTaken(photo: id), operation, "\(photo.libraryPath) belongs to photo \(id)")
+        }
+    }
+}
+
+/// A filing that is about to begin.
+package struct NewIntent: Hashable, Sendable {
+    package var token: String
+    /// The temporary's path relative to the library, if it should need a name.
+    package var temporary: BytePath
+    /// The row to be, with the planned path.
+    package var photo: PhotoRecord
+    package var since: FileTime
+    /// The photo whose missing or damaged copy is filed again.
+    package var supersedes: Int64?
+    /// See ``StoredIntent``.
+    package var setToken: String?
+    package var joins: Int64?
+    package var numberAfter: Int?
+
+    package init(
+        token: String, temporary: BytePath, photo: PhotoRecord, since: FileTime, supersedes: Int64? = nil,
+        setToken: String? = nil, joins: Int64? = nil, numberAfter: Int? = nil
+    ) {
+        self.setToken = setToken
+        self.joins = joins
+        self.numberAfter = numberAfter
+        self.supersedes = supersedes
+        self.token = token
+        self.temporary = temporary
+        self.photo = photo
+        self.since = since
+    }
+}
+
+/// Inserts a row; its identifier. `table` and the columns' names are ours, never input.
+func insert(_ columns: Columns, into table: String, _ db: Database) throws -> Int64 {
+    let names = columns.keys.sorted()
+    let marks = names.map { ":\($0)" }.joined(separator: ", ")
+    let statement = try db.cachedStatement(
+        sql: "INSERT INTO \(table) (\(names.joined(separator: ", "))) VALUES (\(marks))")
+    try statement.execute(arguments: StatementArguments(columns))
+    return db.lastInsertedRowID
+}

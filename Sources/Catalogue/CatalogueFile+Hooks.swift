@@ -1,0 +1,193 @@
+package import FileValues
+import GRDB
+
+/// What a hook may be told of. Raw values are part of the configuration and of what hooks read.
+package enum HookEventKind: String, Hashable, Sendable, CaseIterable {
+    /// A file was filed: a photo, or what belongs to one.
+    case filed
+    /// A file was set aside for a person.
+    case quarantined
+    /// All files of a set that are known by now are filed; told again when another joins it.
+    case setComplete = "set-complete"
+}
+
+/// Of what a hook wants to be told.
+package struct HookInterest: Hashable, Sendable {
+    package var kinds: Set<HookEventKind>
+    /// Nil for all.
+    package var inboxes: [String]?
+
+    package init(kinds: Set<HookEventKind>, inboxes: [String]? = nil) {
+        self.kinds = kinds
+        self.inboxes = inboxes
+    }
+}
+
+/// Something that a hook is told.
+package struct HookEvent: Hashable, Sendable {
+    package let kind: HookEventKind
+    /// With a set, that of the file that came last.
+    package let outcome: StoredOutcome
+    /// What was filed.
+    package let photo: StoredPhoto?
+    /// All of the set by then, first filed first; of ``HookEventKind/setComplete`` alone.
+    package let set: [StoredPhoto]
+}
+
+/// What comes next for a hook.
+package struct HookBatch: Hashable, Sendable {
+    package let events: [HookEvent]
+    /// The outcome up to which this is all.
+    package let through: Int64
+    /// Whether nothing comes after it so far.
+    package let isLast: Bool
+    /// How many outcomes of these kinds wait, those of the batch among them.
+    package let waiting: Int
+}
+
+/// How far a hook was told.
+package struct HookCursor: Hashable, Sendable {
+    package let name: String
+    /// The last outcome that it was told of, or that is none of its business: later ones wait for it.
+    package let told: Int64
+    /// When it was recorded first. It was never told of what is older.
+    package let since: FileTime
+
+    package init(name: String, told: Int64, since: FileTime) {
+        self.name = name
+        self.told = told
+        self.since = since
+    }
+}
+
+extension CatalogueFile {
+    /// How far each hook was told, by name.
+    package func hookCursors() throws(CatalogueError) -> [HookCursor] {
+        try read("reading what hooks were told") { db in
+            try Row.fetchAll(db, sql: "SELECT * FROM hook ORDER BY name").map { row in
+                HookCursor(name: try row.value("name"), told: try row.value("told"), since: try row.time("since"))
+            }
+        }
+    }
+
+    /// What a hook is told because of one outcome, if anything.
+    package func hookEvents(of outcome: Int64, _ interest: HookInterest) throws(CatalogueError) -> [HookEvent] {
+        try read("reading what a hook is to be told") { db in
+            let (condition, arguments) = Self.condition(after: outcome - 1, interest)
+            let row = try Row.fetchOne(
+                db, sql: "SELECT * FROM outcome WHERE \(condition) AND id = ?", arguments: arguments + [outcome])
+            return try row.map { try Self.events(of: try StoredOutcome($0), interest, db) } ?? []
+        }
+    }
+
+    /// Up to which outcome a hook was told; a new one begins now.
+    package func placeOfHook(_ name: String, at time: FileTime) throws(CatalogueError) -> Int64 {
+        try write("recording what a hook was told") { db in
+            let newest = try Self.newestOutcome(db)
+            try db.execute(
+                sql: "INSERT OR IGNORE INTO hook (name, told, since) VALUES (?, ?, ?)",
+                arguments: [name, newest, time.nanosecondsSince1970])
+            return try Int64.fetchOne(db, sql: "SELECT told FROM hook WHERE name = ?", arguments: [name]) ?? newest
+        }
+    }
+
+    /// Forgets what all hooks but these were told: should one come back, it begins anew.
+    package func forgetHooks(except names: [String]) throws(CatalogueError) {
+        let known = try read("reading which hooks there are") { db in
+            try String.fetchAll(db, sql: "SELECT name FROM hook")
+        }
+        let gone = known.filter { !names.contains($0) }
+        if gone.isEmpty { return }
+        try write("forgetting hooks") { db in
+            for name in gone { try db.execute(sql: "DELETE FROM hook WHERE name = ?", arguments: [name]) }
+        }
+    }
+
+    func recordHook(_ name: String, told outcome: Int64, _ db: Database) throws {
+        try db.execute(sql: "UPDATE hook SET told = ? WHERE name = ?", arguments: [outcome, name])
+    }
+
+    /// What happened after `outcome`, oldest first: at most `limit` files are looked at.
+    package func hookBatch(
+        after outcome: Int64, _ interest: HookInterest, limit: Int
+    ) throws(CatalogueError) -> HookBatch {
+        try read("reading what a hook is to be told") { db in
+            let newest = try Self.newestOutcome(db)
+            let (condition, arguments) = Self.condition(after: outcome, interest)
+            let rows = try Row.fetchAll(
+                db, sql: "SELECT * FROM outcome WHERE \(condition) ORDER BY id LIMIT ?",
+                arguments: arguments + [limit])
+            let outcomes = try rows.map { try StoredOutcome($0) }
+            let events = try outcomes.flatMap { try Self.events(of: $0, interest, db) }
+            guard outcomes.count == limit, let last = outcomes.last else {
+                return HookBatch(events: events, through: newest, isLast: true, waiting: outcomes.count)
+            }
+            let waiting = try Int.fetchOne(
+                db, sql: "SELECT count(*) FROM outcome WHERE \(condition)", arguments: arguments)
+            return HookBatch(events: events, through: last.id, isLast: false, waiting: waiting ?? outcomes.count)
+        }
+    }
+
+    private static func newestOutcome(_ db: Database) throws -> Int64 {
+        try Int64.fetchOne(db, sql: "SELECT max(id) FROM outcome") ?? 0
+    }
+
+    private static func condition(after outcome: Int64, _ interest: HookInterest) -> (String, StatementArguments) {
+        var outcomes: [String] = []
+        if interest.kinds.contains(.quarantined) { outcomes.append(OutcomeKind.quarantined.rawValue) }
+        if interest.kinds.contains(.filed) || interest.kinds.contains(.setComplete) {
+            outcomes.append(OutcomeKind.filed.rawValue)
+        }
+        func marks(_ count: Int) -> String { Array(repeating: "?", count: count).joined(separator: ", ") }
+        var condition = "id > ? AND outcome IN (\(marks(outcomes.count)))"
+        var arguments: StatementArguments = [outcome]
+        arguments += StatementArguments(outcomes)
+        if let inboxes = interest.inboxes {
+            condition += " AND inbox IN (\(marks(inboxes.count)))"
+            arguments += StatementArguments(inboxes)
+        }
+        return (condition, arguments)
+    }
+
+    private static func events(
+        of outcome: StoredOutcome, _ interest: HookInterest, _ db: Database
+    ) throws -> [HookEvent] {
+        guard outcome.outcome.outcome == .filed else {
+            return [HookEvent(kind: .quarantined, outcome: outcome, photo: nil, set: [])]
+        }
+        let photo = try outcome.outcome.photoID.flatMap { try Self.photo($0, db) }
+        var events: [HookEvent] = []
+        if interest.kinds.contains(.filed) {
+            events.append(HookEvent(kind: .filed, outcome: outcome, photo: photo, set: []))
+        }
+        if interest.kinds.contains(.setComplete), let photo, let set = photo.setID,
+            try Self.isLast(outcome.id, of: set, db)
+        {
+            // A photo that another joined later was alone when it was filed.
+            let members = try Row.fetchAll(
+                db, sql: "SELECT * FROM photo WHERE set_id = ? AND id <= ? AND superseded_at IS NULL ORDER BY id",
+                arguments: [set, photo.id]
+            ).map { try StoredPhoto($0) }
+            if members.count > 1 {
+                events.append(HookEvent(kind: .setComplete, outcome: outcome, photo: photo, set: members))
+            }
+        }
+        return events
+    }
+
+    private static func photo(_ id: Int64, _ db: Database) throws -> StoredPhoto? {
+        try Row.fetchOne(db, sql: "SELECT * FROM photo WHERE id = ?", arguments: [id]).map { try StoredPhoto($0) }
+    }
+
+    /// What is filed as one has outcomes in a row, since it is recorded in one transaction.
+    private static func isLast(_ outcome: Int64, of set: Int64, _ db: Database) throws -> Bool {
+        let next = try Int64.fetchOne(
+            db,
+            sql: """
+                SELECT photo.set_id FROM outcome JOIN photo ON photo.id = outcome.photo_id
+                WHERE outcome.id = ? AND outcome.outcome = 'filed'
+                """,
+            arguments: [outcome + 1])
+        return next != set
+    }
+}

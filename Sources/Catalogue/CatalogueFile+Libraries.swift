@@ -1,0 +1,104 @@
+package import FileValues
+import Foundation
+import GRDB
+
+/// The directory that a library, or a place beside it, was when something was last put into it.
+package struct KnownLibrary: Hashable, Sendable {
+    /// As configured.
+    package let path: BytePath
+    /// `f_type` of its file system; see statfs(2).
+    package let fileSystemType: Int64
+    /// What its file system is called wherever it is mounted, from its UUID; 0 where it has none.
+    package let fileSystem: UInt64
+    /// The directory's inode.
+    package let inode: UInt64
+
+    package init(path: BytePath, fileSystemType: Int64, fileSystem: UInt64, inode: UInt64) {
+        self.path = path
+        self.fileSystemType = fileSystemType
+        self.fileSystem = fileSystem
+        self.inode = inode
+    }
+}
+
+extension CatalogueFile {
+    /// Which directory the library at `path` was; nil before anything was filed into it.
+    package func library(at path: BytePath) throws(CatalogueError) -> KnownLibrary? {
+        try read("reading what the library is") { db in
+            try Row.fetchOne(db, sql: "SELECT * FROM library WHERE path = ?", arguments: [path.data]).map { row in
+                KnownLibrary(
+                    path: path, fileSystemType: try row.value("file_system_type"),
+                    fileSystem: try row.unsigned("file_system"), inode: try row.unsigned("inode"))
+            }
+        }
+    }
+
+    /// The paths of all libraries, and places beside or within them, of which something is remembered.
+    package func knownPlaces() throws(CatalogueError) -> [BytePath] {
+        try read("reading what places are") { db in
+            try Row.fetchAll(db, sql: "SELECT path FROM library").map { try $0.path("path") }
+        }
+    }
+
+    /// Remembers which directory a library is, in place of what it was. Where somebody said so although the photos that are
+    /// recorded are not in it (`isAccepted`), it is not known by these from now on.
+    package func remember(
+        _ library: KnownLibrary, at time: FileTime, isAccepted: Bool = false
+    ) throws(CatalogueError) {
+        try write("recording what the library is") { db in
+            let last = isAccepted ? try Int64.fetchOne(db, sql: "SELECT max(id) FROM photo") ?? 0 : 0
+            try db.execute(
+                sql: """
+                    INSERT INTO library (path, file_system_type, file_system, inode, since, accepted_after)
+                    VALUES (?, ?, ?, ?, ?, ?)
+                    ON CONFLICT (path) DO UPDATE SET
+                        file_system_type = excluded.file_system_type, file_system = excluded.file_system,
+                        inode = excluded.inode, since = excluded.since,
+                        accepted_after = max(accepted_after, excluded.accepted_after)
+                    """,
+                arguments: [
+                    library.path.data, library.fileSystemType, Int64(bitPattern: library.fileSystem),
+                    Int64(bitPattern: library.inode), time.nanosecondsSince1970, last,
+                ])
+        }
+    }
+
+    /// Whether somebody said that a directory without its photos is the library at `path`.
+    package func wasAccepted(at path: BytePath) throws(CatalogueError) -> Bool {
+        try read("reading what the library is") { db in
+            try Bool.fetchOne(
+                db, sql: "SELECT accepted_after > 0 FROM library WHERE path = ?", arguments: [path.data]) ?? false
+        }
+    }
+
+    /// How many photos are recorded in each library.
+    package func photosByLibrary() throws(CatalogueError) -> [BytePath: Int] {
+        try read("counting the photos of each library") { db in
+            let rows = try Row.fetchAll(
+                db, sql: "SELECT library, count(*) AS n FROM photo WHERE superseded_at IS NULL GROUP BY library")
+            return Dictionary(try rows.map { (try $0.path("library"), try $0.value("n")) }) { $0 + $1 }
+        }
+    }
+
+    /// Forgets which directory lay at `path`.
+    package func forgetLibrary(at path: BytePath) throws(CatalogueError) {
+        try write("forgetting what a place is") { db in
+            try db.execute(sql: "DELETE FROM library WHERE path = ?", arguments: [path.data])
+        }
+    }
+
+    /// The photos that were filed last into the library at `path` since it was accepted, newest first.
+    package func lastFiled(into path: BytePath, limit: Int) throws(CatalogueError) -> [StoredPhoto] {
+        try read("reading photos") { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT * FROM photo WHERE library = :path AND superseded_at IS NULL
+                    AND id > coalesce((SELECT accepted_after FROM library WHERE path = :path), 0)
+                    ORDER BY id DESC LIMIT :limit
+                    """,
+                arguments: ["path": path.data, "limit": limit]
+            ).map { try StoredPhoto($0) }
+        }
+    }
+}

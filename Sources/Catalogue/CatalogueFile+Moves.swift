@@ -1,0 +1,109 @@
+package import FileValues
+import Foundation
+import GRDB
+
+/// A file that is about to leave its inbox without being filed: to quarantine or duplicates.
+package struct MoveRecord: Hashable, Sendable {
+    /// Names its temporaries.
+    package var token: String
+    package var since: FileTime
+    /// Relative to the inbox, by its configured name.
+    package var inbox: String
+    package var path: BytePath
+    /// The root that it goes to, as configured, and the very path in it.
+    package var root: BytePath
+    package var destination: BytePath
+    /// The outcome to be.
+    package var outcome: OutcomeKind
+    package var reason: String
+    /// 32 bytes.
+    package var sha256: [UInt8]
+    /// What it is a duplicate of.
+    package var photoID: Int64?
+    /// The source as it was examined.
+    package var identity: FileIdentity
+
+    package init(
+        token: String, since: FileTime, inbox: String, path: BytePath, root: BytePath, destination: BytePath,
+        outcome: OutcomeKind, reason: String, sha256: [UInt8], photoID: Int64?, identity: FileIdentity
+    ) {
+        self.token = token
+        self.since = since
+        self.inbox = inbox
+        self.path = path
+        self.root = root
+        self.destination = destination
+        self.outcome = outcome
+        self.reason = reason
+        self.sha256 = sha256
+        self.photoID = photoID
+        self.identity = identity
+    }
+}
+
+/// A move of the catalogue that is under way.
+package struct StoredMove: Hashable, Sendable {
+    package let id: Int64
+    package let move: MoveRecord
+}
+
+extension CatalogueFile {
+    /// Writes down what is about to be moved, before it is.
+    package func beginMove(_ move: MoveRecord) throws(CatalogueError) -> StoredMove {
+        try write("recording what is about to be moved") { db in
+            StoredMove(id: try insert(move.columns, into: "move", db), move: move)
+        }
+    }
+
+    /// Forgets a move and records what came of it, in one transaction; the operation's identifier. No outcome if the
+    /// file is where it was, or if the move was finished before. `kept` is a source that stays.
+    package func finishMove(
+        _ id: Int64, outcome: OutcomeRecord?, kept: KeptSource? = nil
+    ) throws(CatalogueError) -> Int64? {
+        try write("recording a move") { db in
+            try db.execute(sql: "DELETE FROM move WHERE id = ?", arguments: [id])
+            guard db.changesCount == 1 else { return nil }
+            let operation = try outcome.map { try insert($0.columns, into: "outcome", db) }
+            if var kept {
+                kept.outcomeID = kept.outcomeID ?? operation
+                try remember(kept, db)
+            }
+            return operation
+        }
+    }
+
+    /// Every move of an inbox that was begun and not finished, oldest first.
+    package func pendingMoves(inbox: String) throws(CatalogueError) -> [StoredMove] {
+        try read("reading moves under way") { db in
+            try Row.fetchAll(db, sql: "SELECT * FROM move WHERE inbox = ? ORDER BY id", arguments: [inbox])
+                .map { StoredMove(id: try $0.value("id"), move: try MoveRecord($0)) }
+        }
+    }
+}
+
+extension MoveRecord {
+    fileprivate var columns: Columns {
+        [
+            "token": token, "since": since.nanosecondsSince1970, "inbox": inbox, "path": path.data,
+            "root": root.data, "destination": destination.data, "outcome": outcome.rawValue, "reason": reason,
+            "sha256": Data(sha256), "photo_id": photoID, "inode": Int64(bitPattern: identity.inode),
+            "size": Int64(bitPattern: identity.size), "modified": identity.modified.seconds,
+            "modified_ns": Int64(identity.modified.nanoseconds), "changed": identity.changed.seconds,
+            "changed_ns": Int64(identity.changed.nanoseconds),
+        ]
+    }
+
+    fileprivate init(_ row: Row) throws {
+        guard let outcome = OutcomeKind(rawValue: try row.value("outcome")) else {
+            throw UnreadableRow(column: "outcome")
+        }
+        self.init(
+            token: try row.value("token"), since: try row.time("since"), inbox: try row.value("inbox"),
+            path: try row.path("path"), root: try row.path("root"), destination: try row.path("destination"),
+            outcome: outcome, reason: try row.value("reason"), sha256: try row.bytes("sha256") ?? [],
+            photoID: try row.optional("photo_id"),
+            identity: FileIdentity(
+                inode: try row.unsigned("inode"), size: try row.unsigned("size"),
+                modified: try row.fileTime("modified"), changed: try row.fileTime("changed")))
+    }
+}

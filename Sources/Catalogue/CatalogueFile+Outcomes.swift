@@ -1,0 +1,96 @@
+package import FileValues
+import Foundation
+import GRDB
+
+/// How many files had one outcome in one inbox.
+package struct OutcomeCount: Hashable, Sendable {
+    package let inbox: String
+    package let outcome: OutcomeKind
+    package let files: Int
+
+    package init(inbox: String, outcome: OutcomeKind, files: Int) {
+        self.inbox = inbox
+        self.outcome = outcome
+        self.files = files
+    }
+}
+
+extension CatalogueFile {
+    /// Records outcomes other than filed, and what sources stay where they are, in one transaction; the operations'
+    /// identifiers. A kept source is tied to the outcome of the same inbox and path.
+    @discardableResult
+    package func recordOutcomes(
+        _ outcomes: [OutcomeRecord], kept: [KeptSource] = []
+    ) throws(CatalogueError) -> [Int64] {
+        try write("recording an outcome") { db in try record(outcomes, kept, db) }
+    }
+
+    func record(_ outcomes: [OutcomeRecord], _ kept: [KeptSource], _ db: Database) throws -> [Int64] {
+        let ids = try outcomes.map { try insert($0.columns, into: "outcome", db) }
+        for var source in kept {
+            if source.outcomeID == nil {
+                source.outcomeID =
+                    zip(outcomes, ids).first { outcome, _ in
+                        outcome.inbox == source.inbox && outcome.path == source.path
+                    }?.1
+            }
+            try remember(source, db)
+        }
+        return ids
+    }
+
+    /// The same for one.
+    @discardableResult
+    package func recordOutcome(_ outcome: OutcomeRecord, kept: KeptSource? = nil) throws(CatalogueError) -> Int64 {
+        try recordOutcomes([outcome], kept: kept.map { [$0] } ?? [])[0]
+    }
+
+    /// The last `limit` outcomes, newest first.
+    package func recentOutcomes(limit: Int) throws(CatalogueError) -> [StoredOutcome] {
+        try outcomes("ORDER BY id DESC LIMIT ?", [limit])
+    }
+
+    /// The first `limit` outcomes with a greater identifier than `id`, oldest first.
+    package func outcomes(after id: Int64, limit: Int) throws(CatalogueError) -> [StoredOutcome] {
+        try outcomes("WHERE id > ? ORDER BY id LIMIT ?", [id, limit])
+    }
+
+    /// What became of the files that lay under `path` of `inbox`, or of any inbox; newest first.
+    package func outcomes(forPath path: BytePath, inbox: String? = nil) throws(CatalogueError) -> [StoredOutcome] {
+        try outcomes("WHERE path = ? AND (?2 IS NULL OR inbox = ?2) ORDER BY id DESC", [path.data, inbox])
+    }
+
+    /// What became of the arrivals with this content; newest first.
+    package func outcomes(ofPhoto id: Int64) throws(CatalogueError) -> [StoredOutcome] {
+        try outcomes("WHERE photo_id = ? ORDER BY id DESC", [id])
+    }
+
+    /// One outcome by its identifier.
+    package func outcome(id: Int64) throws(CatalogueError) -> StoredOutcome? {
+        try outcomes("WHERE id = ?", [id]).first
+    }
+
+    /// How many files had each outcome since `time`, by inbox; those without any are left out.
+    package func countsSince(_ time: FileTime) throws(CatalogueError) -> [OutcomeCount] {
+        try read("counting outcomes") { db in
+            try Row.fetchAll(
+                db,
+                sql: "SELECT inbox, outcome, count(*) AS files FROM outcome WHERE at >= ? GROUP BY 1, 2 ORDER BY 1, 2",
+                arguments: [time.nanosecondsSince1970]
+            ).map { row in
+                guard let kind = OutcomeKind(rawValue: try row.value("outcome")) else {
+                    throw UnreadableRow(column: "outcome")
+                }
+                return OutcomeCount(inbox: try row.value("inbox"), outcome: kind, files: try row.value("files"))
+            }
+        }
+    }
+
+    private func outcomes(_ clause: String, _ arguments: StatementArguments) throws(CatalogueError) -> [StoredOutcome] {
+        try read("reading outcomes") { db in
+            try Row.fetchAll(db, sql: "SELECT * FROM outcome \(clause)", arguments: arguments).map {
+                try StoredOutcome($0)
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+package import FileValues
+import GRDB
+
+/// What became of one rendition of a photo, where no file tells.
+package struct RenditionRecord: Hashable, Sendable {
+    package var photoID: Int64
+    /// The kind's stable name.
+    package var kind: String
+    package var at: FileTime
+    /// Why it cannot be made; nil where it is made.
+    package var reason: String?
+    /// What the photo looks like, for the kind that tells it: photos that look alike differ in few bits.
+    package var likeness: UInt64?
+
+    package init(photoID: Int64, kind: String, at: FileTime, reason: String? = nil, likeness: UInt64? = nil) {
+        self.photoID = photoID
+        self.kind = kind
+        self.at = at
+        self.reason = reason
+        self.likeness = likeness
+    }
+}
+
+/// What one photo looks like.
+package struct PhotoLikeness: Hashable, Sendable {
+    package let photoID: Int64
+    package let likeness: UInt64
+
+    package init(photoID: Int64, likeness: UInt64) {
+        self.photoID = photoID
+        self.likeness = likeness
+    }
+}
+
+extension CatalogueFile {
+    /// Records what was made, or why not, each in place of what was recorded before; photos that are gone are passed over.
+    package func record(_ renditions: [RenditionRecord]) throws(CatalogueError) {
+        try write("recording renditions") { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    INSERT OR REPLACE INTO rendition (photo_id, kind, at, reason, likeness)
+                    SELECT ?1, ?2, ?3, ?4, ?5 WHERE EXISTS (SELECT 1 FROM photo WHERE id = ?1)
+                    """)
+            for rendition in renditions {
+                try statement.execute(arguments: [
+                    rendition.photoID, rendition.kind, rendition.at.nanosecondsSince1970, rendition.reason,
+                    rendition.likeness.map { Int64(bitPattern: $0) },
+                ])
+            }
+        }
+    }
+
+    /// What is recorded of one photo's renditions.
+    package func renditions(ofPhoto id: Int64) throws(CatalogueError) -> [RenditionRecord] {
+        try read("reading renditions") { db in
+            try Row.fetchAll(db, sql: "SELECT * FROM rendition WHERE photo_id = ?", arguments: [id]).map { row in
+                RenditionRecord(
+                    photoID: try row.value("photo_id"), kind: try row.value("kind"), at: try row.time("at"),
+                    reason: try row.optional("reason"),
+                    likeness: (try row.optional("likeness") as Int64?).map { UInt64(bitPattern: $0) })
+            }
+        }
+    }
+
+    /// What every photo in the library looks like, first filed first, as far as it is known; of one inbox, or of all.
+    package func likenesses(inbox: String? = nil) throws(CatalogueError) -> [PhotoLikeness] {
+        try read("reading what photos look like") { db in
+            let rows = try Row.fetchCursor(
+                db,
+                sql: """
+                    SELECT r.photo_id AS id, r.likeness AS likeness FROM rendition AS r
+                    JOIN photo AS p ON p.id = r.photo_id
+                    WHERE r.kind = 'hash' AND r.likeness IS NOT NULL AND p.superseded_at IS NULL
+                        AND (?1 IS NULL OR p.inbox = ?1)
+                    ORDER BY r.photo_id
+                    """,
+                arguments: [inbox])
+            var found: [PhotoLikeness] = []
+            while let row = try rows.next() {
+                found.append(PhotoLikeness(photoID: row[0], likeness: UInt64(bitPattern: row[1] as Int64)))
+            }
+            return found
+        }
+    }
+}

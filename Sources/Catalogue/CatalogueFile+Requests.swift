@@ -1,0 +1,217 @@
+package import FileValues
+import Foundation
+import GRDB
+package import LinuxKernel
+
+extension CatalogueFile {
+    /// Writes down what somebody asked for: before a file is moved for it, or, as `done`, afterwards where none is. Its
+    /// identifier.
+    package func recordRequest(
+        _ request: RequestRecord, step: StoredRequest.Step, note: String? = nil
+    ) throws(CatalogueError) -> Int64 {
+        try write("recording a request") { db in
+            var columns = request.columns
+            columns["step"] = step.rawValue
+            columns["note"] = note
+            if step != .begun { columns["ended_at"] = request.at.nanosecondsSince1970 }
+            return try insert(columns, into: "request", db)
+        }
+    }
+
+    /// Ends a request that was begun: its file lies under `move` now, or, with nil, where it lay. A photo that was taken
+    /// back counts as filed no longer, in the same transaction.
+    package func endRequest(
+        _ id: Int64, at: FileTime, move: RequestedMove?, note: String? = nil
+    ) throws(CatalogueError) {
+        try write("ending a request") { db in
+            let step: StoredRequest.Step = move == nil ? .undone : .done
+            try db.execute(
+                sql: "UPDATE request SET step = ?, ended_at = ?, note = ? WHERE id = ? AND step = 'begun'",
+                arguments: [step.rawValue, at.nanosecondsSince1970, note, id])
+            guard db.changesCount == 1 else {
+                throw CatalogueError(.other, "ending a request", "there is no request \(id) under way")
+            }
+            guard let move else { return }
+            var columns = move.columns
+            columns["id"] = id
+            try db.execute(
+                sql: """
+                    UPDATE request SET destination_path = :destination_path, inode = :inode, size = :size,
+                        modified = :modified, modified_ns = :modified_ns, changed = :changed, changed_ns = :changed_ns
+                    WHERE id = :id
+                    """,
+                arguments: StatementArguments(
+                    columns.filter { key, _ in
+                        ![
+                            "token", "source_root", "source_path", "destination_root", "sha256",
+                        ].contains(key)
+                    }))
+            try db.execute(
+                sql: """
+                    UPDATE photo SET superseded_at = coalesce(superseded_at, ?1), undone_by = ?2
+                    WHERE id = (SELECT photo_id FROM request WHERE id = ?2 AND what = 'undo')
+                    """,
+                arguments: [at.nanosecondsSince1970, id])
+        }
+    }
+
+    /// What had been put into the trash by these requests is deleted.
+    package func expireRequests(_ ids: [Int64], note: String? = nil) throws(CatalogueError) {
+        try write("expiring discarded files") { db in
+            for id in ids {
+                try db.execute(
+                    sql: "UPDATE request SET step = 'expired', note = coalesce(?, note) WHERE id = ? AND step = 'done'",
+                    arguments: [note, id])
+            }
+        }
+    }
+
+    /// Requests of an inbox that were begun and not ended, oldest first.
+    package func pendingRequests(inbox: String) throws(CatalogueError) -> [StoredRequest] {
+        try requests("WHERE step = 'begun' AND inbox = ? ORDER BY id", [inbox])
+    }
+
+    /// What was asked for about an outcome, or, with it, about the photo that it filed; newest first.
+    package func requests(ofOutcome id: Int64) throws(CatalogueError) -> [StoredRequest] {
+        try requests("WHERE outcome_id = ? ORDER BY id DESC", [id])
+    }
+
+    /// What was asked for about a photo; newest first.
+    package func requests(ofPhoto id: Int64) throws(CatalogueError) -> [StoredRequest] {
+        try requests("WHERE photo_id = ? ORDER BY id DESC", [id])
+    }
+
+    /// One by its identifier.
+    package func request(id: Int64) throws(CatalogueError) -> StoredRequest? {
+        try requests("WHERE id = ?", [id]).first
+    }
+
+    /// The last one that put a file at `path`, which is absolute.
+    package func request(movedTo path: BytePath) throws(CatalogueError) -> StoredRequest? {
+        // Stored in two parts, whose border is not known here.
+        try requests(
+            """
+            WHERE step IN ('done', 'expired') AND destination_root IS NOT NULL
+                AND CAST(destination_root || '/' || destination_path AS BLOB) = ? ORDER BY id DESC LIMIT 1
+            """, [path.data]
+        ).first
+    }
+
+    /// The last `limit`, newest first.
+    package func recentRequests(limit: Int) throws(CatalogueError) -> [StoredRequest] {
+        try requests("ORDER BY id DESC LIMIT ?", [limit])
+    }
+
+    /// What an inbox's requests put into the trash and is still there, oldest first.
+    package func discarded(inbox: String) throws(CatalogueError) -> [StoredRequest] {
+        try requests("WHERE step = 'done' AND what = 'discard' AND inbox = ? ORDER BY ended_at", [inbox])
+    }
+
+    /// The same, and for how many nanoseconds each was seen to lie there until `now`: counted from the first call after it
+    /// was put there, and as ``ClockReading/elapsed(since:)`` has it.
+    package func trash(
+        of inbox: String, at now: ClockReading
+    ) throws(CatalogueError) -> [(request: StoredRequest, age: Int64)] {
+        if try discarded(inbox: inbox).isEmpty { return [] }
+        return try write("counting the time of the trash") { db in
+            let last = try Row.fetchOne(db, sql: "SELECT * FROM trash_clock")
+            var counted: Int64 = 0
+            if let last {
+                let before = ClockReading(
+                    boot: try last.value("boot"), boottime: try last.value("boottime"), wall: try last.value("wall"))
+                counted = try last.value("counted") + now.elapsed(since: before)
+            }
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO trash_clock (id, counted, boot, boottime, wall) VALUES (1, ?, ?, ?, ?)",
+                arguments: [counted, now.boot, now.boottime, now.wall])
+            let those = "step = 'done' AND what = 'discard' AND inbox = ?"
+            try db.execute(
+                sql: "UPDATE request SET trash_from = ? WHERE trash_from IS NULL AND \(those)",
+                arguments: [counted, inbox])
+            return try Row.fetchAll(
+                db, sql: "SELECT * FROM request WHERE \(those) ORDER BY id", arguments: [inbox]
+            ).map { (try StoredRequest($0), counted - (try $0.value("trash_from"))) }
+        }
+    }
+
+    /// Whether some file of this size was released as it is, so that its hash is worth asking for.
+    package func hasReleaseAsIs(inbox: String, size: UInt64) throws(CatalogueError) -> Bool {
+        try !releases(inbox, size).isEmpty
+    }
+
+    /// The request that released this content as it is, if one did.
+    package func releaseAsIs(inbox: String, size: UInt64, sha256: [UInt8]) throws(CatalogueError) -> StoredRequest? {
+        try releases(inbox, size).first { $0.request.move?.sha256 == sha256 }
+    }
+
+    /// Also one that is still under way: its file is in the inbox before it has ended.
+    private func releases(_ inbox: String, _ size: UInt64) throws(CatalogueError) -> [StoredRequest] {
+        try requests(
+            """
+            WHERE as_is = 1 AND what = 'release' AND step IN ('begun', 'done') AND inbox = ? AND size = ?
+            ORDER BY id DESC
+            """, [inbox, Int64(bitPattern: size)])
+    }
+
+    private func requests(_ clause: String, _ arguments: StatementArguments) throws(CatalogueError) -> [StoredRequest] {
+        try read("reading requests") { db in
+            try Row.fetchAll(db, sql: "SELECT * FROM request \(clause)", arguments: arguments).map {
+                try StoredRequest($0)
+            }
+        }
+    }
+}
+
+extension RequestRecord {
+    fileprivate var columns: Columns {
+        let own: Columns = [
+            "at": at.nanosecondsSince1970, "what": what.rawValue, "user": Int64(user), "user_name": userName,
+            "inbox": inbox, "path": path?.data, "outcome_id": outcomeID, "photo_id": photoID, "as_is": isAsIs,
+        ]
+        return own.merging(move?.columns ?? [:]) { $1 }
+    }
+
+    fileprivate init(_ row: Row) throws {
+        guard let what = RequestKind(rawValue: try row.value("what")) else { throw UnreadableRow(column: "what") }
+        self.init(
+            at: try row.time("at"), what: what, user: UInt32(truncatingIfNeeded: try row.value("user") as Int64),
+            userName: try row.optional("user_name"), inbox: try row.optional("inbox"),
+            path: try row.bytes("path").map { BytePath($0) }, outcomeID: try row.optional("outcome_id"),
+            photoID: try row.optional("photo_id"), isAsIs: try row.value("as_is"), move: try RequestedMove(row))
+    }
+}
+
+extension RequestedMove {
+    fileprivate var columns: Columns {
+        [
+            "token": token, "source_root": sourceRoot.data, "source_path": sourcePath.data,
+            "destination_root": destinationRoot.data, "destination_path": destinationPath.data,
+            "sha256": Data(sha256), "inode": Int64(bitPattern: identity.inode),
+            "size": Int64(bitPattern: identity.size), "modified": identity.modified.seconds,
+            "modified_ns": Int64(identity.modified.nanoseconds), "changed": identity.changed.seconds,
+            "changed_ns": Int64(identity.changed.nanoseconds),
+        ]
+    }
+
+    /// nil where no file was moved.
+    fileprivate init?(_ row: Row) throws {
+        guard let token: String = try row.optional("token") else { return nil }
+        self.init(
+            token: token, sourceRoot: try row.path("source_root"), sourcePath: try row.path("source_path"),
+            destinationRoot: try row.path("destination_root"), destinationPath: try row.path("destination_path"),
+            sha256: try row.bytes("sha256") ?? [],
+            identity: FileIdentity(
+                inode: try row.unsigned("inode"), size: try row.unsigned("size"),
+                modified: try row.fileTime("modified"), changed: try row.fileTime("changed")))
+    }
+}
+
+extension StoredRequest {
+    fileprivate init(_ row: Row) throws {
+        guard let step = Step(rawValue: try row.value("step")) else { throw UnreadableRow(column: "step") }
+        let ended: Int64? = try row.optional("ended_at")
+        self.init(
+            id: try row.value("id"), step: step, endedAt: ended.map { FileTime(nanosecondsSince1970: $0) },
+            note: try row.optional("note"), request: try RequestRecord(row))
+    }
+}

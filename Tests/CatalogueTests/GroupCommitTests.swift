@@ -1,0 +1,87 @@
+import Catalogue
+import FileValues
+import Glibc
+import LinuxKernel
+import QueueActors
+import SystemMonitor
+import TestSupport
+import Testing
+
+@Suite("Changes of the catalogue that come together share a transaction")
+struct GroupCommitTests {
+    @Test("What comes while a transaction waits for the disk shares the next one; each gets its own answer")
+    func together() async throws {
+        let scratch = try ScratchDirectory()
+        let file = try CatalogueFile.openForWriting(scratch.appending("c.sqlite"), now: .now)
+        let catalogue = Catalogue(
+            file,
+            subsystem: Subsystem(name: "catalogue", queue: MonitorQueue(label: "test.catalogue"), isVital: false))
+        let count = 40
+        let gate = Gate()
+        // The queue is busy until all have asked: the last of them opens the gate.
+        catalogue.subsystem.queue.async { gate.wait() }
+        let numbers = try await withThrowingTaskGroup(of: Int64.self) { group in
+            for number in 0..<count {
+                group.addTask {
+                    gate.count(to: count)
+                    return try await catalogue.record(ignored(number), kept: nil)
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(Set(numbers).count == count)
+        for number in 0..<count {
+            let outcomes = try file.outcomes(forPath: BytePath("\(number)"))
+            #expect(outcomes.count == 1 && numbers.contains(outcomes[0].id))
+        }
+        let transactions = await catalogue.transactions
+        #expect(transactions < count / 2, "\(transactions) transactions for \(count) changes")
+        withExtendedLifetime(scratch) {}
+    }
+
+    @Test("Whoever hears of outcomes is called with the same stack after a thousand of them")
+    func evenStack() async throws {
+        let scratch = try ScratchDirectory()
+        let file = try CatalogueFile.openForWriting(scratch.appending("c.sqlite"), now: .now)
+        let catalogue = Catalogue(
+            file,
+            subsystem: Subsystem(name: "catalogue", queue: MonitorQueue(label: "test.catalogue"), isVital: false))
+        let addresses = Locked<[UInt]>([])
+        catalogue.whenOutcomesAreRecorded {
+            var here = 0
+            let address = withUnsafePointer(to: &here) { UInt(bitPattern: $0) }
+            addresses.withLock { $0.append(address) }
+        }
+        for number in 0..<1000 {
+            _ = try await catalogue.record(ignored(number), kept: nil)
+        }
+        // Which thread it is may change, and with it the stack, but not by what a call adds each time.
+        let heard = addresses.withLock { $0 }
+        #expect(heard.count == 1000)
+        let offsets = Set(heard.map { $0 % 4096 })
+        #expect(offsets.count < 8, "\(offsets.count) places on the stack")
+        withExtendedLifetime(scratch) {}
+    }
+}
+
+private func ignored(_ number: Int) -> OutcomeRecord {
+    OutcomeRecord(
+        at: .now, inbox: "card", path: BytePath("\(number)"), outcome: .ignored, reason: "r", sha256: nil, photoID: nil,
+        destination: nil)
+}
+
+/// Opens when so many have come.
+private final class Gate: Sendable {
+    private let counted = Locked(0)
+    private let isOpen = Locked(false)
+
+    func count(to number: Int) {
+        let isLast = counted.withLock { count in
+            count += 1
+            return count == number
+        }
+        if isLast { isOpen.withLock { $0 = true } }
+    }
+
+    func wait() { while !isOpen.withLock({ $0 }) { sched_yield() } }
+}
