@@ -1,9 +1,11 @@
 import Catalogue
+import ControlProtocol
 import Decoding
 import FileValues
 import LinuxKernel
 import Logging
 import PhotoModel
+import Renditions
 import Reporting
 import Settings
 import SystemMonitor

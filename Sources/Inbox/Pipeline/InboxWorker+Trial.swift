@@ -1,5 +1,6 @@
 import Catalogue
 import Filing
+import LibraryCare
 
 /// Whether storage that refused can be written to again.
 extension InboxWorker {

@@ -1,12 +1,11 @@
 import Dispatch
-import Inbox
 import LinuxKernel
 
 /// Waits on this thread, the main one, for what runs on queues.
 func waitFor<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) -> Value {
     let result = Locked<Value?>(nil)
     let done = DispatchSemaphore(value: 0)
-    TaskQueue.start {
+    Task {
         let value = await body()
         result.withLock { $0 = value }
         done.signal()
