@@ -76,6 +76,7 @@ let package = Package(
         // Libraries for any daemon.
         module("SystemMonitor", ["CLinux", "FileValues", "LinuxKernel", system]),
         module("DirectoryWatch", ["FileValues", "LinuxKernel", "SystemMonitor", system]),
+        module("QueueActors", ["SystemMonitor"]),
         module("Systemd", ["CSystemd", "FileValues", "LinuxKernel", logging, system]),
         // What is known of photos, and what is done with them.
         module("PhotoModel", ["FileValues"]),
@@ -116,8 +117,8 @@ let package = Package(
             "Inbox",
             [
                 "Catalogue", "ControlProtocol", "Decoding", "DirectoryWatch", "Fetching", "FileValues", "Filing",
-                "Importing", "LibraryCare", "LinuxKernel", "LogMessages", "PhotoModel", "Renditions", "Reporting",
-                "Settings", "SystemMonitor", "Systemd", logging, system,
+                "Importing", "LibraryCare", "LinuxKernel", "LogMessages", "PhotoModel", "QueueActors", "Renditions",
+                "Reporting", "Settings", "SystemMonitor", "Systemd", logging, system,
             ]),
         // Commands: what they share, and those that are modules of their own.
         module(
@@ -133,16 +134,16 @@ let package = Package(
         .executableTarget(
             name: "photoinboxd",
             dependencies: [
-                "ControlProtocol", "FileValues", "Inbox", "LibraryCare", "LinuxKernel", "Renditions", "Reporting",
-                "Settings", "SystemMonitor", "Systemd", arguments, logging,
+                "ControlProtocol", "FileValues", "Inbox", "LibraryCare", "LinuxKernel", "QueueActors", "Renditions",
+                "Reporting", "Settings", "SystemMonitor", "Systemd", arguments, logging,
             ],
             swiftSettings: swiftSettings),
         .executableTarget(
             name: "photoinbox",
             dependencies: [
                 "CSV", "Catalogue", "CommandSupport", "ControlProtocol", "Decoding", "Fetching", "FileValues", "Filing",
-                "Importing", "LibraryCare", "LinuxKernel", "PhotoModel", "Renditions", "Reporting", "Settings",
-                "SystemMonitor", "Watching", arguments, system,
+                "Importing", "LibraryCare", "LinuxKernel", "PhotoModel", "QueueActors", "Renditions", "Reporting",
+                "Settings", "SystemMonitor", "Watching", arguments, system,
             ], swiftSettings: swiftSettings),
         .executableTarget(
             name: "photoinbox-decoder", dependencies: ["DecoderService"], swiftSettings: swiftSettings),
@@ -207,7 +208,7 @@ let package = Package(
             "InboxTests",
             [
                 "Catalogue", "ControlProtocol", "Fetching", "Filing", "Inbox", "LibraryCare", "LogMessages",
-                "PhotoModel", "Reporting", "Settings", "SystemMonitor", "Systemd", logging,
+                "PhotoModel", "QueueActors", "Reporting", "Settings", "SystemMonitor", "Systemd", logging,
             ]),
         // Not dependent on photoinbox-fetch, which would put libcurl into the tests' own process.
         tests(

@@ -6,6 +6,7 @@ import Inbox
 import LibraryCare
 import LinuxKernel
 import Logging
+import QueueActors
 import Renditions
 import Reporting
 import Settings

@@ -1,4 +1,5 @@
 import LinuxKernel
+import QueueActors
 import SystemMonitor
 import Testing
 

@@ -7,7 +7,7 @@ struct ArrowTests {
     /// What the features are made of.
     static let below: Set<String> = [
         "Catalogue", "CommandSupport", "ControlProtocol", "DirectoryWatch", "FileValues", "Filing", "LinuxKernel",
-        "LogMessages", "PhotoModel", "Reporting", "Settings", "SystemMonitor", "Systemd",
+        "LogMessages", "PhotoModel", "QueueActors", "Reporting", "Settings", "SystemMonitor", "Systemd",
     ]
     /// The modules of each feature.
     static let features: [Set<String>] = [

@@ -2,6 +2,7 @@ import ControlProtocol
 import FileValues
 import LinuxKernel
 import Logging
+import QueueActors
 import Reporting
 import SystemMonitor
 

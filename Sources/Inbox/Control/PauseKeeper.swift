@@ -3,6 +3,7 @@ package import FileValues
 import Glibc
 import LinuxKernel
 import Logging
+import QueueActors
 import SystemMonitor
 import SystemPackage
 

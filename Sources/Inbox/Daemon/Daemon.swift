@@ -6,6 +6,7 @@ import Glibc
 import LibraryCare
 import LinuxKernel
 import Logging
+import QueueActors
 package import Settings
 import SystemMonitor
 import SystemPackage

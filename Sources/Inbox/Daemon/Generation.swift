@@ -5,6 +5,7 @@ import Filing
 import LibraryCare
 import LinuxKernel
 import PhotoModel
+import QueueActors
 import Settings
 import SystemMonitor
 

@@ -4,6 +4,7 @@ import Filing
 import LibraryCare
 import LinuxKernel
 import Logging
+import QueueActors
 import Settings
 import SystemMonitor
 import SystemPackage

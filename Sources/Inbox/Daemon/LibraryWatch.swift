@@ -2,6 +2,7 @@ import Catalogue
 import FileValues
 import LibraryCare
 import LinuxKernel
+import QueueActors
 import Settings
 import SystemMonitor
 import SystemPackage

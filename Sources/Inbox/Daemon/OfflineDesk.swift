@@ -6,6 +6,7 @@ import Filing
 import Glibc
 import LibraryCare
 import LinuxKernel
+import QueueActors
 import Reporting
 import Settings
 import SystemMonitor

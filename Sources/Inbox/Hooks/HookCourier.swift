@@ -3,6 +3,7 @@ import ControlProtocol
 import FileValues
 import LinuxKernel
 import Logging
+import QueueActors
 import Settings
 import SystemMonitor
 

@@ -1,5 +1,6 @@
 import LinuxKernel
 import Logging
+import QueueActors
 import Settings
 import SystemMonitor
 

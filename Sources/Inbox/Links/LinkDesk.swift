@@ -5,6 +5,7 @@ import FileValues
 import Filing
 import LinuxKernel
 import Logging
+import QueueActors
 import Reporting
 import Settings
 import SystemMonitor

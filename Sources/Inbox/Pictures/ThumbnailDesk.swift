@@ -5,6 +5,7 @@ import FileValues
 import LinuxKernel
 import Logging
 import PhotoModel
+import QueueActors
 import Renditions
 import Reporting
 import Settings

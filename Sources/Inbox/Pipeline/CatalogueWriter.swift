@@ -3,6 +3,7 @@ import FileValues
 import Filing
 import LinuxKernel
 import PhotoModel
+import QueueActors
 import SystemMonitor
 
 /// A photo that the catalogue has.

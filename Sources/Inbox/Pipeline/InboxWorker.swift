@@ -4,6 +4,7 @@ import Filing
 import LibraryCare
 import LinuxKernel
 import PhotoModel
+import QueueActors
 import SystemMonitor
 
 /// Called with each step that an arrival reaches; on the worker's queue.

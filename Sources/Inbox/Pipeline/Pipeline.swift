@@ -2,6 +2,7 @@ import DirectoryWatch
 import FileValues
 package import LinuxKernel
 import PhotoModel
+import QueueActors
 import Settings
 import SystemMonitor
 

@@ -1,11 +1,12 @@
 import Dispatch
 import LinuxKernel
+import QueueActors
 
 /// Waits on this thread, the main one, for what runs on queues.
 func waitFor<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) -> Value {
     let result = Locked<Value?>(nil)
     let done = DispatchSemaphore(value: 0)
-    Task {
+    TaskQueue.start {
         let value = await body()
         result.withLock { $0 = value }
         done.signal()
