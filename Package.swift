@@ -76,21 +76,21 @@ let package = Package(
         // Libraries for any daemon.
         module("SystemMonitor", ["CLinux", "FileValues", "LinuxKernel", system]),
         module("DirectoryWatch", ["FileValues", "LinuxKernel", "SystemMonitor", system]),
+        module("QueueActors", ["LinuxKernel", "SystemMonitor"]),
         module("Systemd", ["CSystemd", "FileValues", "LinuxKernel", logging, system]),
         // What is known of photos, and what is done with them.
         module("PhotoModel", ["FileValues"]),
         module("Filing", ["CLinux", "FileValues", "LinuxKernel", "PhotoModel", crypto, system]),
-        module("QueueActors", ["LinuxKernel", "SystemMonitor"]),
         module(
             "Catalogue",
             ["FileValues", "LinuxKernel", "QueueActors", "SystemMonitor", database, databaseC, system]),
-        module("Settings", ["Fetching", "FileValues", "LinuxKernel", "PhotoModel", "Reporting", system]),
+        module("Settings", ["FileValues", "LinuxKernel", "PhotoModel", "Reporting", system]),
         module("Reporting", ["FileValues"]),
-        module("ControlProtocol", ["Fetching", "FileValues"]),
+        module("ControlProtocol", ["FileValues", "Reporting"]),
         module("CSV"),
         module("Importing", ["Catalogue", "FileValues", "Filing", "LinuxKernel", "PhotoModel", system]),
         // Photos from the network: what is decided, and the program of its own that has the network.
-        module("Fetching", ["FileValues", "PhotoModel"]),
+        module("Fetching", ["ControlProtocol", "FileValues", "PhotoModel", "Settings"]),
         .target(name: "CTransfers", dependencies: [.target(name: "CCurl", condition: daemon)]),
         module(
             "FetchService",
@@ -106,13 +106,21 @@ let package = Package(
             cSettings: hasFaces ? [.define("PHOTOINBOX_FACES")] : []),
         module("DecoderService", ["CPictures", "Decoding", "FileValues", "LinuxKernel", system]),
         module(
+            "Renditions",
+            [
+                "Catalogue", "Decoding", "FileValues", "LinuxKernel", "PhotoModel", "Settings", "SystemMonitor", system,
+            ]),
+        // The library as a whole: whether it is there, read again, taken over, its catalogue made anew.
+        module(
+            "LibraryCare", ["Catalogue", "FileValues", "Filing", "LinuxKernel", "PhotoModel", "Settings", system]),
+        // The daemon, and the kinds of entry in its log, which the manual explains.
+        module("LogMessages", ["Systemd"]),
+        module(
             "Inbox",
             [
                 "Catalogue", "ControlProtocol", "Decoding", "DirectoryWatch", "Fetching", "FileValues", "Filing",
-                "Importing",
-                "LinuxKernel", "PhotoModel", "QueueActors", "Reporting", "Settings", "SystemMonitor", "Systemd",
-                logging,
-                system,
+                "Importing", "LibraryCare", "LinuxKernel", "LogMessages", "PhotoModel", "QueueActors", "Renditions",
+                "Reporting", "Settings", "SystemMonitor", "Systemd", logging, system,
             ]),
         // Commands: what they share, and those that are modules of their own.
         module(
@@ -128,16 +136,16 @@ let package = Package(
         .executableTarget(
             name: "photoinboxd",
             dependencies: [
-                "FileValues", "Inbox", "LinuxKernel", "QueueActors", "Settings", "SystemMonitor", "Systemd", arguments,
-                logging,
+                "ControlProtocol", "FileValues", "Inbox", "LibraryCare", "LinuxKernel", "QueueActors", "Renditions",
+                "Reporting", "Settings", "SystemMonitor", "Systemd", arguments, logging,
             ],
             swiftSettings: swiftSettings),
         .executableTarget(
             name: "photoinbox",
             dependencies: [
                 "CSV", "Catalogue", "CommandSupport", "ControlProtocol", "Decoding", "Fetching", "FileValues", "Filing",
-                "Importing", "Inbox", "LinuxKernel", "PhotoModel", "Reporting", "Settings", "SystemMonitor", "Watching",
-                arguments, system,
+                "Importing", "LibraryCare", "LinuxKernel", "PhotoModel", "QueueActors", "Renditions", "Reporting",
+                "Settings", "SystemMonitor", "Watching", arguments, system,
             ], swiftSettings: swiftSettings),
         .executableTarget(
             name: "photoinbox-decoder", dependencies: ["DecoderService"], swiftSettings: swiftSettings),
@@ -160,7 +168,8 @@ let package = Package(
             name: "Snippets", dependencies: ["LinuxKernel", "SystemMonitor", system], path: "Examples/Snippets",
             swiftSettings: swiftSettings),
         .executableTarget(
-            name: "manual", dependencies: ["Inbox", "Reporting", "Settings", "Systemd"], swiftSettings: swiftSettings),
+            name: "manual", dependencies: ["LogMessages", "Reporting", "Settings", "Systemd"],
+            swiftSettings: swiftSettings),
         // Tests.
         .target(
             name: "TestSupport", dependencies: ["FileValues", "LinuxKernel", system], path: "Tests/TestSupport",
@@ -192,17 +201,16 @@ let package = Package(
         // Not dependent on the two programs, which would put the decoding libraries into the tests' own process; they are
         // built with everything else.
         tests("DecodingTests", ["CLinux", "Decoding", "SystemMonitor"]),
-        tests("FetchingTests", ["Fetching"]),
+        tests("FetchingTests", ["Fetching", "Settings"]),
         tests("CatalogueTests", ["Catalogue", "QueueActors", "SystemMonitor", database]),
-        tests("SettingsTests", ["Fetching", "Settings"]),
+        tests("SettingsTests", ["Settings"]),
         tests("ReportingTests", ["Reporting"]),
         tests("ControlProtocolTests", ["ControlProtocol"]),
         tests(
             "InboxTests",
             [
-                "Catalogue", "ControlProtocol", "Fetching", "Filing", "Inbox", "PhotoModel", "QueueActors", "Reporting",
-                "Settings",
-                "SystemMonitor", "Systemd", logging,
+                "Catalogue", "ControlProtocol", "Fetching", "Filing", "Inbox", "LibraryCare", "LogMessages",
+                "PhotoModel", "QueueActors", "Reporting", "Settings", "SystemMonitor", "Systemd", logging,
             ]),
         // Not dependent on photoinbox-fetch, which would put libcurl into the tests' own process.
         tests(
@@ -211,10 +219,10 @@ let package = Package(
         tests(
             "CommandTests",
             [
-                "Catalogue", "CommandSupport", "DirectoryWatch", "Inbox", "Reporting", "Settings", "Watching",
+                "Catalogue", "CommandSupport", "ControlProtocol", "DirectoryWatch", "Reporting", "Settings", "Watching",
                 "photoinbox", "photoinboxd", arguments, database,
             ]),
-        tests("ManualTests", ["Inbox", "Settings", "Systemd", "manual", "photoinbox", "photoinboxd"]),
+        tests("ManualTests", ["LogMessages", "Settings", "Systemd", "manual", "photoinbox", "photoinboxd"]),
         tests(
             "ExamplesTests",
             ["Snippets", "SystemMonitor", "small-daemon", "ticker", "watch-things", "watch-things-async"]),

@@ -65,7 +65,7 @@ def places(kinds, acts):
 
 
 REMOVAL = "Filing/Removal/Removal.swift"
-GUARD = "Inbox/Pipeline/LibraryGuard.swift"
+GUARD = "LibraryCare/LibraryGuard.swift"
 FILING = "Inbox/Pipeline/FilingTransaction.swift"
 MOVES = "Inbox/Pipeline/Mover.swift"
 RECOVERY = "Filing/Recovery.swift"
@@ -215,7 +215,7 @@ BUGS = [
     Bug("empty-catalogue", "a catalogue that is gone at the start begins empty",
         [("Catalogue/CatalogueFile.swift", "if isLost, !isThere { try", "if isLost, isThere { try")], (places("plain", "drop catalogue-lost restart"),)),
     Bug("no-place-lock", "two daemons work in one library",
-        [("Inbox/Pipeline/PlaceLock.swift", "if flock(file.raw, LOCK_EX | LOCK_NB) == 0 { return 0 }",
+        [("LibraryCare/PlaceLock.swift", "if flock(file.raw, LOCK_EX | LOCK_NB) == 0 { return 0 }",
           "if flock(file.raw, LOCK_SH | LOCK_NB) == 0 { return 0 }")], (places("plain", "drop second-daemon"),)),
     Bug("repair-strikes", "verify --repair strikes all where the library is not there",
         [(GUARD, "        guard held * 2 >= last.count else {", "        guard held * 2 >= 0 else {"),

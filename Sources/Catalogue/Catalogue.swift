@@ -1,4 +1,5 @@
 package import FileValues
+import LinuxKernel
 package import QueueActors
 import SystemMonitor
 
@@ -60,6 +61,15 @@ package actor Catalogue {
         if !returning.isDisjoint(with: contents) { throw .beingReturned }
         return try perform("looking up contents") { file in
             (try contents.map { try file.photo(withHash: $0) }, try set.map { try file.filedSet($0) } ?? [])
+        }
+    }
+
+    /// Records which directory a library is, without waiting for it; from any thread. What cannot be recorded is found out
+    /// again at the next start.
+    package nonisolated func rememberSoon(_ found: KnownLibrary?) {
+        guard let found else { return }
+        TaskQueue.start {
+            try? await self.perform("recording what the library is") { try $0.remember(found, at: Moment.now.wall) }
         }
     }
 

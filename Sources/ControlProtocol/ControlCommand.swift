@@ -64,6 +64,14 @@ package enum ControlCommand: Hashable, Sendable {
         case .reload, .pause, .resume, .rescan, .retry, .verify, .release, .discard, .undo: false
         }
     }
+
+    /// Whether a daemon must run for it; the rest `photoinboxd --answer` carries out while none does.
+    package var needsRunningDaemon: Bool {
+        switch self {
+        case .hello, .state, .metrics, .reload, .rescan, .retry: true
+        case .pause, .resume, .verify, .release, .discard, .undo: false
+        }
+    }
 }
 
 /// One request.

@@ -5,6 +5,7 @@ import FileValues
 import Filing
 import Glibc
 import LinuxKernel
+import Settings
 import SystemMonitor
 import SystemPackage
 

@@ -1,8 +1,9 @@
-package import ControlProtocol
-import Fetching
+import ControlProtocol
+package import Fetching
 import FileValues
 import Glibc
 package import LinuxKernel
+import Settings
 import SystemMonitor
 import SystemPackage
 

@@ -3,6 +3,7 @@ import Fetching
 import FileValues
 import Filing
 import LinuxKernel
+import Settings
 import SystemPackage
 
 /// A file that is being downloaded, over several tries.

@@ -1,3 +1,5 @@
+package import Settings
+
 /// How one download ended.
 package struct FetchEnd: Hashable, Sendable, Codable {
     package enum What: String, CaseIterable, Hashable, Sendable, Codable {

@@ -1,4 +1,5 @@
 package import FileValues
+import Settings
 
 /// Why a file of links is not read.
 package struct LinkFileRefusal: Error, Hashable, Sendable, CustomStringConvertible {

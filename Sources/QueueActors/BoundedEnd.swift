@@ -1,4 +1,5 @@
 import LinuxKernel
+import QueueActors
 import SystemMonitor
 
 /// Begins `body`; what comes back waits for it, but no longer than `limit`: what hangs on a disk that does not answer keeps

@@ -1,5 +1,3 @@
-import Fetching
-
 // The keys of small pictures and of downloads.
 extension Settings {
     static let pictureKeys: [KeyDescription] = [

@@ -1,4 +1,3 @@
-package import Fetching
 package import FileValues
 package import PhotoModel
 

@@ -1,7 +1,8 @@
 package import FileValues
+import LinuxKernel
 
 /// Where configurations lie that need not say where their daemon keeps its things, since the units keep them apart:
-/// photoinboxd.service, photoinboxd@NAME.service and a user's own photoinboxd.service. See photoinboxd(8). Pure.
+/// photoinboxd.service, photoinboxd@NAME.service and a user's own photoinboxd.service. See photoinboxd(8).
 package enum StandardPlaces: Hashable, Sendable {
     /// /etc/photoinbox/NAME.toml, of photoinboxd@NAME.service.
     case instance(String)
@@ -58,5 +59,16 @@ package enum StandardPlaces: Hashable, Sendable {
         guard name.bytes.count > ending.count, name.bytes.suffix(ending.count).elementsEqual(ending) else { return nil }
         let stem = String(decoding: name.bytes.dropLast(ending.count), as: UTF8.self)
         return isPlainName(stem) ? stem : nil
+    }
+}
+
+extension SettingsContext {
+    /// The file that is read when no other is named and no inbox is given by a flag: the user's own, where there is one,
+    /// else that of photoinboxd.service. A service is given the latter, whatever its user's home holds.
+    package var standardFile: BytePath {
+        guard stateDirectory == nil, let own = home?.configurationFile,
+            (try? FileStatus(at: own, followingLinks: true)) != nil
+        else { return StandardPlaces.systemFile }
+        return own
     }
 }

@@ -1,4 +1,4 @@
-import Inbox
+import LogMessages
 import Systemd
 
 /// units/photoinbox.catalog: what `journalctl -x` says beneath an entry, by its MESSAGE_ID. The format is that of

@@ -1,8 +1,8 @@
 import ArgumentParser
 import CommandSupport
+import ControlProtocol
 import FileValues
 import Glibc
-import Inbox
 import Reporting
 import Settings
 

@@ -1,10 +1,13 @@
 import ArgumentParser
+import ControlProtocol
 import FileValues
 import Glibc
 import Inbox
+import LibraryCare
 import LinuxKernel
 import Logging
 import QueueActors
+import Renditions
 import Reporting
 import Settings
 import SystemMonitor
@@ -176,6 +179,13 @@ struct PhotoInboxDaemon: ParsableCommand {
         help: ArgumentHelp("Print a configuration file that explains every key, and end.", visibility: .hidden))
     var printDefaultConfig = false
 
+    /// What photoinbox starts while no daemon runs.
+    @Flag(
+        name: .long,
+        help: ArgumentHelp(
+            "Carry out the one request that comes on standard input, a socket, and end.", visibility: .hidden))
+    var answer = false
+
     /// What photoinboxd-hooks@.service is started with.
     @Option(
         name: .long,
@@ -186,6 +196,13 @@ struct PhotoInboxDaemon: ParsableCommand {
     func run() throws {
         if printDefaultConfig {
             print(Settings.defaultFileText(), terminator: "")
+            Self.end(EX_OK)
+        }
+        if answer {
+            do { try OfflineDesk.serve(daemonOptions()) } catch {
+                Self.tell("photoinboxd: \(error)")
+                Self.end(EX_OSERR)
+            }
             Self.end(EX_OK)
         }
         // Before any thread exists: every thread inherits this mask, so that no signal is ever lost or takes its
@@ -203,7 +220,7 @@ struct PhotoInboxDaemon: ParsableCommand {
         }
         if check, options.isEmpty {
             Self.tell(
-                "photoinboxd: there is no configuration: neither \(DaemonOptions.standardFile(options.context).escaped) nor flags"
+                "photoinboxd: there is no configuration: neither \(options.context.standardFile.escaped) nor flags"
             )
             Self.end(EX_CONFIG)
         }
@@ -255,7 +272,7 @@ struct PhotoInboxDaemon: ParsableCommand {
 
     private static func acceptLibrary(of settings: Settings) -> Never {
         do {
-            guard let path = try Inbox.acceptLibrary(of: settings) else {
+            guard let path = try LibraryCare.acceptLibrary(of: settings) else {
                 tell("photoinboxd: no library is configured")
                 end(EX_CONFIG)
             }

@@ -1,10 +1,10 @@
+import ControlProtocol
 import FileValues
 import Foundation
 import LinuxKernel
 import Reporting
 import Testing
 
-@testable import Inbox
 @testable import photoinbox
 
 /// 2026-11-24 14:08:00 UTC, a Tuesday.

@@ -1,4 +1,5 @@
 import Catalogue
+import ControlProtocol
 import Foundation
 import Glibc
 import Inbox

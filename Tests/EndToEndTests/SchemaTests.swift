@@ -1,3 +1,4 @@
+import ControlProtocol
 import Foundation
 import Glibc
 import Inbox
@@ -90,7 +91,8 @@ extension EndToEnd {
                 all.flatMap { schema -> [String] in
                     if case .object(let properties) = schema["properties"] { Array(properties.keys) } else { [] }
                 })
-            let source = try Data(contentsOf: URL(filePath: Self.project + "/Sources/Inbox/State/DaemonState.swift"))
+            let source = try Data(
+                contentsOf: URL(filePath: Self.project + "/Sources/ControlProtocol/DaemonState.swift"))
             let written = Set(
                 String(decoding: source, as: UTF8.self).matches(of: /package var (\w+)/).map { String($0.1) })
             #expect(written.symmetricDifference(named).sorted() == [])

@@ -1,4 +1,5 @@
 import Fetching
+import Settings
 import Testing
 
 @Suite("Batches")

@@ -1,6 +1,7 @@
 import Fetching
 import FileValues
 import Foundation
+import Settings
 import Testing
 
 @Suite("Addresses and the files that hold them")

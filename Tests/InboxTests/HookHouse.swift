@@ -1,4 +1,5 @@
 import Catalogue
+import ControlProtocol
 import FileValues
 import Foundation
 import Glibc
@@ -69,5 +70,5 @@ final class HookHouse {
         return try await writer.record(outcome, kept: nil)
     }
 
-    var entry: HookBoard.Entry? { board.all.first { $0.name == "hook" } }
+    var entry: DaemonState.Hook? { board.all.first { $0.name == "hook" } }
 }

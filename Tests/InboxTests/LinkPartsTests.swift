@@ -5,6 +5,7 @@ import Filing
 import Foundation
 import Glibc
 import LinuxKernel
+import Settings
 import TestSupport
 import Testing
 

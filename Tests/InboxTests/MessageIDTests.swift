@@ -1,3 +1,4 @@
+import LogMessages
 import Systemd
 import Testing
 

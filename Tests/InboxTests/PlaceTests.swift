@@ -2,6 +2,7 @@ import Catalogue
 import FileValues
 import Filing
 import Glibc
+import LibraryCare
 import LinuxKernel
 import TestSupport
 import Testing

@@ -1,3 +1,4 @@
+import ControlProtocol
 import LinuxKernel
 import Testing
 

@@ -2,6 +2,7 @@ import Catalogue
 import FileValues
 import Filing
 import Foundation
+import LibraryCare
 import LinuxKernel
 import PhotoModel
 import QueueActors

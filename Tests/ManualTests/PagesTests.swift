@@ -1,5 +1,5 @@
 import Glibc
-import Inbox
+import LogMessages
 import Settings
 import Systemd
 import TestSupport
@@ -114,7 +114,7 @@ struct PagesTests {
             .replacing("\\fB", with: " ").replacing("\\fR", with: " ").replacing("\\(dq", with: " ")
         let known = Set(page.split { !($0.isLetter || $0.isNumber || $0 == "_" || $0 == "-") }.map(String.init))
         var fields: Set<String> = []
-        for match in try Self.text("Sources/Inbox/State/DaemonState.swift").matches(of: /package var (\w+)/) {
+        for match in try Self.text("Sources/ControlProtocol/DaemonState.swift").matches(of: /package var (\w+)/) {
             fields.insert(String(match.1))
         }
         for file in [

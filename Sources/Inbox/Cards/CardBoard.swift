@@ -1,36 +1,23 @@
-import Importing
+import ControlProtocol
 import LinuxKernel
 
 /// What each card is doing, for the state dump: filled by those who import, copied by any thread.
 package final class CardBoard: Sendable {
-    struct Entry: Sendable {
-        let mount: CardMount
-        let inbox: String
-        var isMounted = true
-        /// As ``DaemonState/Card/phase`` has it.
-        var phase = "importing"
-        var since = Moment.now
-        var progress = ImportProgress()
-        var counts = CardCounts()
-        var result: String?
-        var seconds: Double?
-    }
-
-    private let entries = Locked<[Int: Entry]>([:])
+    private let cards = Locked<[Int: DaemonState.Card]>([:])
 
     package init() {}
 
-    func put(_ number: Int, _ entry: Entry) { entries.withLock { $0[number] = entry } }
-    func remove(_ number: Int) { entries.withLock { $0[number] = nil } }
+    func put(_ number: Int, _ card: DaemonState.Card) { cards.withLock { $0[number] = card } }
+    func remove(_ number: Int) { cards.withLock { $0[number] = nil } }
 
-    func change(_ number: Int, _ body: (inout Entry) -> Void) {
-        entries.withLock { entries in
-            guard var entry = entries[number] else { return }
-            body(&entry)
-            entries[number] = entry
+    func change(_ number: Int, _ body: (inout DaemonState.Card) -> Void) {
+        cards.withLock { cards in
+            guard var card = cards[number] else { return }
+            body(&card)
+            cards[number] = card
         }
     }
 
     /// The oldest first.
-    var all: [Entry] { entries.withLock { $0.sorted { $0.key < $1.key }.map(\.value) } }
+    var all: [DaemonState.Card] { cards.withLock { $0.sorted { $0.key < $1.key }.map(\.value) } }
 }

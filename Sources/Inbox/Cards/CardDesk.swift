@@ -1,6 +1,8 @@
+import ControlProtocol
 import FileValues
 import Importing
 import LinuxKernel
+import LogMessages
 import Logging
 import QueueActors
 import Reporting
@@ -59,7 +61,7 @@ final class CardDesk: Sendable {
         subsystem.queue.async { [self] in
             let steps = state.onQueue { $0.book.mounted(table) }
             for (number, card) in state.onQueue({ $0.book.cards }) where !card.isMounted {
-                board.change(number) { $0.isMounted = false }
+                board.change(number) { $0.mounted = nil }
             }
             take(steps)
         }
@@ -99,7 +101,7 @@ final class CardDesk: Sendable {
         }
         let importing = board.all.filter { $0.phase == "importing" }
         if let first = importing.first {
-            subsystem.enter("importing from \(first.mount.place.escaped)")
+            subsystem.enter("importing from \(first.place)")
         } else {
             subsystem.idle()
         }
@@ -113,14 +115,22 @@ final class CardDesk: Sendable {
         let work = CardImport(
             mount: mount, plan: plan, shouldStop: { stop.withLock { $0 } },
             found: { [board, log, subsystem] directories in
-                board.put(number, CardBoard.Entry(mount: mount, inbox: plan.inbox.name))
+                board.put(
+                    number,
+                    DaemonState.Card(
+                        place: mount.place.escaped, source: mount.source.escaped, fileSystem: mount.type,
+                        inbox: plan.inbox.name, since: FileTime.now.rfc3339))
                 subsystem.enter("importing from \(mount.place.escaped)")
                 log.cardFound(mount, directories, inbox: plan.inbox.name)
             },
             progress: { [board] progress, counts in
                 board.change(number) {
-                    $0.progress = progress
-                    $0.counts = counts
+                    ($0.files, $0.totalFiles) = (progress.files, progress.totalFiles)
+                    ($0.bytes, $0.totalBytes) = (
+                        Int(clamping: progress.bytes), progress.totalBytes.map { Int(clamping: $0) }
+                    )
+                    ($0.copied, $0.known, $0.waiting) = (counts.copied, counts.known, counts.waiting)
+                    ($0.decided, $0.leftOut, $0.failed) = (counts.decided, counts.leftOut, counts.failed)
                 }
             },
             failed: { [log] finding, directory in
@@ -181,8 +191,8 @@ final class CardDesk: Sendable {
         }
         board.change(number) {
             $0.phase = phase
-            $0.since = .now
-            $0.isMounted = isMounted
+            $0.since = FileTime.now.rfc3339
+            $0.mounted = isMounted ? true : nil
             $0.result = result
             $0.seconds = outcome.seconds
         }

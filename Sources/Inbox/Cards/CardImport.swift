@@ -2,6 +2,7 @@ import Catalogue
 import FileValues
 import Filing
 import Importing
+import LibraryCare
 import LinuxKernel
 import Reporting
 import Settings

@@ -1,3 +1,4 @@
+import ControlProtocol
 import FileValues
 import Glibc
 import LinuxKernel

@@ -1,7 +1,9 @@
 import Catalogue
+import ControlProtocol
 import DirectoryWatch
 import FileValues
 import Glibc
+import LibraryCare
 import LinuxKernel
 import Logging
 import QueueActors

@@ -1,23 +1,8 @@
-package import FileValues
+import FileValues
 import Glibc
 package import LinuxKernel
 package import Settings
 import SystemPackage
-
-/// Makes the directory at `path`, an absolute path, with what is missing on the way; one that is there is left as it is.
-/// New ones are for their owner and, where somebody has chosen who is in it, group alone: what is in them is nobody else's
-/// business.
-package func makeDirectory(_ path: BytePath, mode: UInt32 = chosenGroup() == nil ? 0o700 : 0o750)
-    throws(SystemCallError)
-{
-    do { _ = try openDirectory(path) } catch {
-        guard error.code == .noSuchFileOrDirectory, !path.isEmpty, path != "/" else { throw error }
-        try makeDirectory(path.parent, mode: 0o755)
-        _ = try openDirectory(path.parent).makeDirectoriesBeneath(path.name, mode: mode)
-        // The unit's umask would leave the group out.
-        try openDirectory(path).setMode(mode)
-    }
-}
 
 /// Makes the directories that a daemon needs.
 package func makeDirectories(of settings: Settings) throws(SystemCallError) {

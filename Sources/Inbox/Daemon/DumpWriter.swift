@@ -2,6 +2,7 @@ import ControlProtocol
 import FileValues
 import Glibc
 import LinuxKernel
+import LogMessages
 import Logging
 import Settings
 import SystemMonitor

@@ -2,6 +2,7 @@ import Catalogue
 import DirectoryWatch
 import FileValues
 import Filing
+import LibraryCare
 import LinuxKernel
 import PhotoModel
 import QueueActors
@@ -87,7 +88,7 @@ final class Generation: Sendable {
         }
         let watchSubsystem = Subsystem(name: "watch", queue: watchQueue, isVital: true)
         let scans = roots.map { root in
-            Subsystem(name: LiveState.scan(of: root.id), queue: root.queue, isVital: false) { [weak watch] in
+            Subsystem(name: Subsystem.scan(of: root.id), queue: root.queue, isVital: false) { [weak watch] in
                 watch?.step(ofRoot: root.id).map { ($0.name, $0.since) }
             }
         }
@@ -217,11 +218,4 @@ extension ComparePolicy {
             polling: CompareBounds(shortest: settings.fastest.duration, longest: settings.slowest.duration),
             audit: settings.audit.map { ComparePolicy.audit(every: $0.duration) })
     }
-}
-
-/// What keeps a generation from being set up.
-struct SetupError: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
 }

@@ -1,5 +1,6 @@
 import Catalogue
 import FileValues
+import LibraryCare
 import LinuxKernel
 import QueueActors
 import Settings
@@ -9,10 +10,8 @@ import SystemPackage
 /// Looks whether the library stands at its path though no photo comes: at the start, when the mount table changes and on
 /// the watchdog's tick, on a queue of its own. Reads only.
 final class LibraryWatch: Sendable {
-    /// What its subsystem is called; told as the library's own silence.
-    static let name = "library"
-
-    let subsystem = Subsystem(name: name, queue: MonitorQueue(label: "photo-inbox.library"), isVital: false)
+    let subsystem = Subsystem(
+        name: Subsystem.library, queue: MonitorQueue(label: "photo-inbox.library"), isVital: false)
     private let libraryGuard: LibraryGuard
     private let catalogue: Catalogue
     private let problems: ProblemDesk

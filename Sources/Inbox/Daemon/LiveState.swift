@@ -1,9 +1,11 @@
 import Catalogue
+package import ControlProtocol
 import DirectoryWatch
 import FileValues
 import Glibc
 package import LinuxKernel
 import QueueActors
+import Reporting
 import Settings
 import SystemMonitor
 package import Systemd
@@ -87,7 +89,7 @@ package final class LiveState: Sendable {
             let root = watch?.roots.first { $0.id == inbox.name }
             let own = DaemonState.Counts(book.counts(of: inbox.name))
             counts += own
-            let stalled = subsystems.first { $0.stuckSeconds != nil && $0.name == Self.scan(of: inbox.name) }
+            let stalled = subsystems.first { $0.stuckSeconds != nil && $0.name == Subsystem.scan(of: inbox.name) }
             return DaemonState.Inbox(
                 inbox, counts: own, root: root, stalled: stalled, overflows: watch?.overflows ?? 0, now: now,
                 paused: pauses.pause(of: inbox.name))
@@ -115,26 +117,15 @@ package final class LiveState: Sendable {
                     DaemonState.InHand(
                         arrival, set: book.words(ofSetOf: arrival.key), isPaused: paused.contains(arrival.key.inbox))
                 },
-            cards: parts.settings.cards.isEnabled ? cards.all.map { DaemonState.Card($0) } : nil,
+            cards: parts.settings.cards.isEnabled ? cards.all : nil,
             outcomes: inFull ? recent.all.map { DaemonState.Ended($0) } : [],
-            problems: board, hooks: hooks.all.map { DaemonState.Hook($0) },
-            links: links.all.map { all in
-                all.open.map { DaemonState.LinkFile($0) } + all.past.map { DaemonState.LinkFile($0) }
-            },
+            problems: board, hooks: hooks.all, links: links.all.map { $0.open + $0.past },
             subsystems: subsystems,
             monitors: (inFull ? MonitorRegistry.shared.descriptions() : []).map { DaemonState.Monitor($0, now: now) },
             log: DaemonState.Log(
                 destination: log.name, queued: log.queued, sent: Int(clamping: log.sent),
                 dropped: Int(clamping: log.dropped)))
     }
-
-    /// The subsystem that looks at an inbox. (Its files are taken by another one, which waits for the library's disk, too.)
-    static func scan(of inbox: String) -> String { scanPrefix + inbox }
-    /// The inverse; nil for other subsystems.
-    static func inbox(ofScan name: String) -> String? {
-        name.hasPrefix(scanPrefix) ? String(name.dropFirst(scanPrefix.count)) : nil
-    }
-    private static let scanPrefix = "scan of "
 
     /// The line that the service manager shows.
     private func statusLine(
@@ -154,5 +145,22 @@ package final class LiveState: Sendable {
         if counts.inHand > 0 { text += ", \(counts.inHand) in hand" }
         if counts.deferred > 0 { text += ", \(counts.deferred) deferred" }
         return text + "; \(counts.filed) filed since the start"
+    }
+}
+
+extension ProblemDesk {
+    /// Which inboxes are paused, and what waits there.
+    func paused(_ state: LiveState) {
+        let book = state.current.pipeline?.book.withLock { $0 }
+        for inbox in state.settings.inboxes {
+            let row = state.pauses.pause(of: inbox.name).map { pause -> [ProblemParameter: ProblemValue] in
+                let counts = book?.counts(of: inbox.name)
+                return [
+                    .inbox: .text(inbox.name), .name: .text(pause.by.words), .next: .moment(pause.since.seconds),
+                    .count: .count((counts?.inHand ?? 0) + (counts?.deferred ?? 0)),
+                ]
+            }
+            set(.inboxPaused, subject: inbox.name, row)
+        }
     }
 }

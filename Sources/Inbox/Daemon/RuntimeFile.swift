@@ -35,23 +35,3 @@ struct RuntimeFile: Sendable {
         try? parent.unlink(name)
     }
 }
-
-extension OwnedDescriptor {
-    /// Puts `bytes` under `name` in this directory, in place of what was there: a reader sees one or the other, whole. By
-    /// default for the directory's owner to change and its group to read, whatever the umask says. Nothing is synced.
-    borrowing func put(_ bytes: [UInt8], as name: BytePath, mode: mode_t = 0o640) throws(SystemCallError) {
-        // The same name for whoever makes the same one; what a crash left goes first.
-        let temporary = name.addingSuffix(".\(getpid()).part")
-        try? unlink(temporary)
-        let file = try openBeneath(temporary, [.write, .createNew], mode: mode)
-        do throws(SystemCallError) {
-            try file.setMode(mode)
-            try file.giveToOwner(of: self)
-            try file.write(bytes, at: 0)
-            try rename(temporary, replacing: name)
-        } catch {
-            try? unlink(temporary)
-            throw error
-        }
-    }
-}

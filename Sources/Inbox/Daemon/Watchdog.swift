@@ -16,15 +16,12 @@ final class Watchdog: Sendable {
     private let metrics: MetricsWriter
     private let interval: Duration
 
-    /// How often, where no service manager says so.
-    static let interval = Duration.seconds(5)
-
     init(queue: MonitorQueue, service: ServiceManager, state: LiveState, metrics: MetricsWriter) throws {
         self.queue = queue
         self.service = service
         self.state = state
         self.metrics = metrics
-        interval = service.watchdogInterval.map { min($0 / 2, Self.interval) } ?? Self.interval
+        interval = service.watchdogInterval.map { min($0 / 2, Subsystem.reviewInterval) } ?? Subsystem.reviewInterval
         timer = try TimerMonitor(.every(interval), tolerance: interval / 10, label: "watchdog", queue: queue)
     }
 

@@ -1,34 +1,18 @@
+import ControlProtocol
+import FileValues
 import LinuxKernel
 
 /// What each hook is doing, for the state dump: filled by those who run them, copied by any thread.
 package final class HookBoard: Sendable {
-    struct Entry: Sendable {
-        var name: String
-        var events: [String] = []
-        /// `idle`, `running`, `waiting` to try again.
-        var phase = "idle"
-        var since = Moment.now
-        /// Up to which operation it was told.
-        var told: Int64?
-        /// Files that waited when they were last counted.
-        var waiting = 0
-        var runs = 0
-        /// In a row.
-        var failures = 0
-        var passedOver = 0
-        var last: (ending: HookEnding, at: Moment)?
-
-    }
-
-    private let entries = Locked<[String: Entry]>([:])
+    private let hooks = Locked<[String: DaemonState.Hook]>([:])
 
     package init() {}
 
-    func change(_ name: String, _ body: (inout Entry) -> Void) {
-        entries.withLock { entries in
-            var entry = entries[name] ?? Entry(name: name)
-            body(&entry)
-            entries[name] = entry
+    func change(_ name: String, _ body: (inout DaemonState.Hook) -> Void) {
+        hooks.withLock { hooks in
+            var hook = hooks[name] ?? DaemonState.Hook(name: name, since: FileTime.now.rfc3339)
+            body(&hook)
+            hooks[name] = hook
         }
     }
 
@@ -36,12 +20,12 @@ package final class HookBoard: Sendable {
         change(name) {
             if $0.phase == phase { return }
             $0.phase = phase
-            $0.since = .now
+            $0.since = FileTime.now.rfc3339
         }
     }
 
-    func remove(_ name: String) { entries.withLock { $0[name] = nil } }
+    func remove(_ name: String) { hooks.withLock { $0[name] = nil } }
 
     /// By name.
-    var all: [Entry] { entries.withLock { $0.values.sorted { $0.name < $1.name } } }
+    var all: [DaemonState.Hook] { hooks.withLock { $0.values.sorted { $0.name < $1.name } } }
 }

@@ -1,4 +1,5 @@
 import Catalogue
+import ControlProtocol
 import FileValues
 import LinuxKernel
 import Logging
@@ -61,7 +62,7 @@ actor HookCourier {
 
     /// Finds out where it stands; a new hook begins here and now.
     func begin() async {
-        surroundings.board.change(name) { $0.events = terms.hook.events.map(\.rawValue) }
+        surroundings.board.change(name) { $0.on = terms.hook.events.map(\.rawValue) }
         do { try await findPlace() } catch {
             surroundings.reporter.log.warning("hook \(name): \(error), continuing")
         }
@@ -71,7 +72,7 @@ actor HookCourier {
     /// The configuration has changed. A run that is under way ends as it began; after a failure it is tried at once.
     func adopt(_ terms: Terms) {
         self.terms = terms
-        surroundings.board.change(name) { $0.events = terms.hook.events.map(\.rawValue) }
+        surroundings.board.change(name) { $0.on = terms.hook.events.map(\.rawValue) }
         if terms.hook.events.isEmpty { told = nil }
         isWoken = true
         earliest = nil
@@ -204,7 +205,7 @@ actor HookCourier {
         surroundings.reporter.ended(name, ending, told: events)
         surroundings.board.change(name) {
             $0.runs += 1
-            $0.last = (ending, .now)
+            ($0.lastEnded, $0.lastResult, $0.lastSeconds) = (FileTime.now.rfc3339, ending.reason, ending.seconds)
         }
         if ending.kind != .stopped {
             surroundings.problems.hookFailed(name, reason: ending.isSuccess ? nil : ending.reason)

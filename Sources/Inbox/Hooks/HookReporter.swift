@@ -1,4 +1,5 @@
 import FileValues
+import LogMessages
 import Logging
 import Systemd
 

@@ -3,6 +3,7 @@ import ControlProtocol
 import Fetching
 import FileValues
 import LinuxKernel
+import LogMessages
 import Logging
 import QueueActors
 import Settings
@@ -30,7 +31,7 @@ extension LinkDesk {
             guard let inbox else { return result(item, .dropped, "its inbox is configured no more") }
             let words: String
             do {
-                board.change(item.operation) { $0.words = "is read" }
+                board.change(item.operation) { $0.what = "is read" }
                 let reading = try await onDisk(inbox) { [probe] in
                     try LinkReading.read(item.key.path, in: inbox.path, probe: probe)
                 }
@@ -120,7 +121,7 @@ extension LinkDesk {
         let left = order.addresses.indices.filter { known?.ends[$0] == nil }
         guard !left.isEmpty, !isStopped else { return .over(FetchOutcome()) }
         board.change(item.operation) {
-            ($0.phase, $0.words) = ("fetching", "downloads run")
+            ($0.phase, $0.what) = ("fetching", "downloads run")
             ($0.addresses, $0.arrived, $0.failed) = (order.addresses.count, known?.arrived ?? 0, known?.failed ?? 0)
         }
         log.info(

@@ -1,4 +1,5 @@
 import Catalogue
+import ControlProtocol
 import Fetching
 import FileValues
 import Filing
@@ -248,7 +249,7 @@ final actor LinkDesk {
     /// Returns when the time is over, or everybody is woken.
     func pause(_ item: LinkItem, seconds: Double, _ words: String) async {
         if isStopped { return }
-        board.change(item.operation) { ($0.phase, $0.words) = ("waiting", words) }
+        board.change(item.operation) { ($0.phase, $0.what) = ("waiting", words) }
         let sleeper = Sleeper("links, pause", queue: subsystem.queue)
         sleepers[item.operation] = sleeper
         await sleeper.rest(seconds: seconds)

@@ -1,6 +1,7 @@
 import ControlProtocol
 import Fetching
 import FileValues
+import Settings
 
 /// A file of links that is to be fetched, or is. A value.
 struct LinkItem: Hashable, Sendable, Codable {

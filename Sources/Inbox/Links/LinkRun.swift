@@ -2,6 +2,7 @@ import ControlProtocol
 import Fetching
 import FileValues
 import LinuxKernel
+import Settings
 import SystemMonitor
 
 /// One batch of addresses with those who fetch: a connection to photoinboxd-fetch.socket, since this process has no

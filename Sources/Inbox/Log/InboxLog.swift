@@ -2,6 +2,7 @@ import Catalogue
 import ControlProtocol
 import FileValues
 import LinuxKernel
+import LogMessages
 package import Logging
 package import Reporting
 import Settings

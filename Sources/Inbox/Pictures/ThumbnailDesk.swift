@@ -1,10 +1,12 @@
 import Catalogue
+import ControlProtocol
 import Decoding
 import FileValues
 import LinuxKernel
 import Logging
 import PhotoModel
 import QueueActors
+import Renditions
 import Reporting
 import Settings
 import SystemMonitor

@@ -3,6 +3,7 @@ import ControlProtocol
 import FileValues
 import Filing
 import Glibc
+import LibraryCare
 import LinuxKernel
 import QueueActors
 import Reporting

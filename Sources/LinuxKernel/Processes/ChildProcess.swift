@@ -124,12 +124,12 @@ private func withCStrings<R>(
     return body(first)
 }
 
-/// A program that belongs to the running one: beside it, or in `libexec` where `make install` puts it.
+/// A program that belongs to the running one: beside it, or in `libexec` or `sbin`, where `make install` puts it.
 package func programBeside(_ name: BytePath) -> BytePath {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
     let length = readlink("/proc/self/exe", &buffer, buffer.count)
     let own = BytePath(buffer.prefix(max(0, length)).map { UInt8(bitPattern: $0) }).parent
-    let beside = own.appending(name)
-    return (try? FileStatus(at: beside, followingLinks: true)) != nil
-        ? beside : own.parent.appending("libexec").appending(name)
+    let installed = ["libexec", "sbin"].map { own.parent.appending($0).appending(name) }
+    return ([own.appending(name)] + installed).first { (try? FileStatus(at: $0, followingLinks: true)) != nil }
+        ?? installed[0]
 }

@@ -3,7 +3,6 @@ import CommandSupport
 import ControlProtocol
 import FileValues
 import Glibc
-import Inbox
 import LinuxKernel
 import Reporting
 import Settings
@@ -13,10 +12,12 @@ import SystemPackage
 struct Asking {
     let places: Places
     let output: OutputOptions
+    private let configuration: BytePath?
 
     init(_ places: PlaceOptions, _ output: OutputOptions) throws(CommandFailure) {
         self.places = try Places(places)
         self.output = output
+        configuration = places.config?.path
     }
 
     /// The same, once the person at the terminal, if there is one, has seen what would be done, and said yes.
@@ -31,7 +32,7 @@ struct Asking {
         try run(command, isDryRun: isDryRun)
     }
 
-    /// Asks the daemon. Where none runs, does it here, if it can be done without one and this user may.
+    /// Asks the daemon. Where none runs, has it done all the same, if it can be done without one and this user may.
     func run(_ command: ControlCommand, isDryRun: Bool = false) throws {
         let answer = try answer(to: ControlRequest(command, isDryRun: isDryRun))
         try printOut(output.json ? json(answer) : text(answer, isDryRun))
@@ -56,17 +57,19 @@ struct Asking {
         return answer
     }
 
-    private func withoutDaemon(_ request: ControlRequest, _ down: CommandFailure) throws -> ControlAnswer {
-        guard let settings = places.settings, OfflineDesk.canCarryOut(request.command) else { throw down }
-        do {
-            return try OfflineDesk.carryOut(request, settings)
-        } catch let error as SystemCallError where error.code == .noSuchFileOrDirectory && error.path == settings.state
-        {
-            // No daemon has ever run there.
-            throw down
-        } catch let refusal as OfflineDesk.Refusal {
-            throw CommandFailure(.unavailable, down.message, action: "\(refusal). \(down.action ?? "")")
+    private func withoutDaemon(
+        _ request: ControlRequest, _ down: CommandFailure
+    ) throws(CommandFailure) -> ControlAnswer {
+        // Without a state directory no daemon has ever run there.
+        guard let settings = places.settings, !request.command.needsRunningDaemon,
+            let owner = (try? FileStatus(at: settings.state, followingLinks: true))?.user
+        else { throw down }
+        guard owner == geteuid() else {
+            throw CommandFailure(
+                .unavailable, down.message,
+                action: "Without it, only its own user can do this. \(down.action ?? "")")
         }
+        return try ControlContact.askAlone(request, configuration: configuration)
     }
 
     private func text(_ answer: ControlAnswer, _ isDryRun: Bool) -> String {

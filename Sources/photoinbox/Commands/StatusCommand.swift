@@ -1,8 +1,8 @@
 import ArgumentParser
 import Catalogue
 import CommandSupport
+import ControlProtocol
 import Glibc
-import Inbox
 import Reporting
 
 /// `photoinbox status`: is everything filed, and if not, why.

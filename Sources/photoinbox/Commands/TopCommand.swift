@@ -1,7 +1,7 @@
 import ArgumentParser
 import CommandSupport
+import ControlProtocol
 import Glibc
-import Inbox
 import Reporting
 
 /// `photoinbox top`: what the daemon does, as it does it.

@@ -1,5 +1,5 @@
+import ControlProtocol
 import FileValues
-import Inbox
 import Reporting
 
 extension DaemonState.Card {

@@ -3,7 +3,6 @@ import ControlProtocol
 import FileValues
 import Foundation
 import Glibc
-import Inbox
 import LinuxKernel
 import Reporting
 import SystemPackage
@@ -26,7 +25,29 @@ struct ControlContact {
 
     /// Asks, and waits for the answer for as long as it takes.
     func ask(_ request: ControlRequest) throws(CommandFailure) -> ControlAnswer {
-        let bytes = try exchange(request)
+        try Self.answer(in: try exchange(request))
+    }
+
+    /// Has photoinboxd carry it out in a process that ends with that, while none runs; `configuration` is the file that
+    /// was named. It reads the same configuration as this process, and goes on if this one is interrupted.
+    static func askAlone(_ request: ControlRequest, configuration: BytePath?) throws(CommandFailure) -> ControlAnswer {
+        let bytes: [UInt8]
+        do throws(SystemCallError) {
+            let (near, far) = try connectedPair(patience: .seconds(1))
+            let socket = OwnedDescriptor(taking: near)
+            let other = OwnedDescriptor(taking: far)
+            let child = try ChildProcess.spawn(
+                programBeside("photoinboxd"), (configuration.map { ["--config", $0] } ?? []) + ["--answer"],
+                environment: ProcessInfo.processInfo.environment, input: .descriptor(other.raw))
+            // The child's end would keep the connection open without the child.
+            _ = consume other
+            bytes = try exchange(request, socket.raw, within: nil)
+            _ = try child.wait()
+        } catch { throw failure(error) }
+        return try answer(in: bytes)
+    }
+
+    private static func answer(in bytes: [UInt8]) throws(CommandFailure) -> ControlAnswer {
         guard let answer = ControlAnswer(json: bytes) else {
             throw CommandFailure(
                 .failed, "photoinboxd answers what this photoinbox cannot read",
@@ -95,21 +116,22 @@ struct ControlContact {
             line.socket = consume socket
             return answer
         } catch {
-            switch error.code {
-            case .noSuchFileOrDirectory, .connectionRefused: throw Self.down
-            case .permissionDenied, .notPermitted:
-                throw CommandFailure(
-                    .permission, "you may not give commands to photoinboxd (\(path))",
-                    action: permissionAdvice(for: path))
-            case .resourceTemporarilyUnavailable:
-                throw CommandFailure(
-                    .busy, "photoinboxd takes no connection", action: "Look at: systemctl status photoinboxd")
-            case .connectionReset, .brokenPipe:
-                throw CommandFailure(
-                    .unavailable, "photoinboxd went away before it answered",
-                    action: "photoinbox explain and photoinbox show tell what was done.")
-            default: throw CommandFailure(error)
-            }
+            guard [.permissionDenied, .notPermitted].contains(error.code) else { throw Self.failure(error) }
+            throw CommandFailure(
+                .permission, "you may not give commands to photoinboxd (\(path))", action: permissionAdvice(for: path))
+        }
+    }
+
+    private static func failure(_ error: SystemCallError) -> CommandFailure {
+        switch error.code {
+        case .noSuchFileOrDirectory, .connectionRefused: down
+        case .resourceTemporarilyUnavailable:
+            CommandFailure(.busy, "photoinboxd takes no connection", action: "Look at: systemctl status photoinboxd")
+        case .connectionReset, .brokenPipe:
+            CommandFailure(
+                .unavailable, "photoinboxd went away before it answered",
+                action: "photoinbox explain and photoinbox show tell what was done.")
+        default: CommandFailure(error)
         }
     }
 

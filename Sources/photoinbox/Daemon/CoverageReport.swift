@@ -1,5 +1,5 @@
+import ControlProtocol
 import FileValues
-import Inbox
 import Reporting
 
 /// How an inbox is watched, as `status` tells it.

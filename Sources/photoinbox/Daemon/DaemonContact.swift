@@ -1,9 +1,9 @@
 import CommandSupport
+import ControlProtocol
 import Dispatch
 import FileValues
 import Foundation
 import Glibc
-import Inbox
 import LinuxKernel
 import Reporting
 import SystemMonitor

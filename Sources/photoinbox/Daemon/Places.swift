@@ -2,7 +2,6 @@ import Catalogue
 import CommandSupport
 import FileValues
 import Glibc
-import Inbox
 import LinuxKernel
 import Reporting
 import Settings
@@ -21,7 +20,6 @@ struct Places {
     /// The file that holds the daemon's process number.
     var processFile: BytePath { runtime.appending("photoinboxd.pid") }
 
-    private static var standardFile: BytePath { DaemonOptions.standardFile(.ofProcess()) }
     /// Where `make run` keeps the state.
     private static let embedded: BytePath = ".photo-inbox"
 
@@ -94,7 +92,7 @@ struct Places {
     }
 
     private static func rough(_ named: BytePath?) -> Settings? {
-        let path = named ?? standardFile
+        let path = named ?? SettingsContext.ofProcess().standardFile
         var builder = SettingsBuilder(context: .ofProcess())
         guard let bytes = try? content(of: path) else { return nil }
         builder.addFile(bytes, path: path)
@@ -102,7 +100,7 @@ struct Places {
     }
 
     private static func read(_ named: BytePath?) throws(CommandFailure) -> Settings {
-        let path = named ?? standardFile
+        let path = named ?? SettingsContext.ofProcess().standardFile
         var builder = SettingsBuilder(context: .ofProcess())
         do throws(SystemCallError) { builder.addFile(try content(of: path), path: path) } catch {
             if error.code == .noSuchFileOrDirectory, named == nil {

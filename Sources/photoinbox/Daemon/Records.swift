@@ -1,7 +1,7 @@
 import Catalogue
 import CommandSupport
 import FileValues
-import Inbox
+import Renditions
 import Reporting
 
 /// The catalogue as the commands ask it: for reading, with its failures in words for people.

@@ -3,7 +3,6 @@ import CSV
 import Catalogue
 import CommandSupport
 import FileValues
-import Inbox
 import Reporting
 
 /// `photoinbox export-csv`: every filed photo with what is said of it, as a table.

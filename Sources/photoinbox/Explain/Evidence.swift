@@ -1,11 +1,12 @@
 import Catalogue
 import CommandSupport
+import ControlProtocol
 import Fetching
 import FileValues
 import Filing
-import Inbox
 import LinuxKernel
 import PhotoModel
+import Renditions
 import Reporting
 import Settings
 

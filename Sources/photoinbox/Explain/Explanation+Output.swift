@@ -1,6 +1,6 @@
 import Catalogue
+import ControlProtocol
 import FileValues
-import Inbox
 import PhotoModel
 import Reporting
 

@@ -1,8 +1,8 @@
 import Catalogue
 import CommandSupport
+import ControlProtocol
 import FileValues
 import Filing
-import Inbox
 import LinuxKernel
 import PhotoModel
 import Reporting

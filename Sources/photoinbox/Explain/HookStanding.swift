@@ -1,7 +1,7 @@
 import Catalogue
 import CommandSupport
+import ControlProtocol
 import FileValues
-import Inbox
 import Reporting
 import Settings
 

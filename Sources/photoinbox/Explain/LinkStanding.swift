@@ -1,6 +1,6 @@
+import ControlProtocol
 import Fetching
 import FileValues
-import Inbox
 import Reporting
 
 /// What is done about a file of links, as `explain` tells it.

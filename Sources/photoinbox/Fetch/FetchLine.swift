@@ -5,6 +5,7 @@ import FileValues
 import Glibc
 import LinuxKernel
 import Reporting
+import Settings
 import SystemPackage
 
 /// The way to those who fetch one batch: photoinboxd-fetch.socket, or a child of this process where nobody listens. Used by

@@ -3,6 +3,7 @@ import Fetching
 import FileValues
 import LinuxKernel
 import Reporting
+import Settings
 
 /// The addresses that are meant by what a person has typed: themselves, or those in files. Each is there once.
 struct FetchLinks {

@@ -4,7 +4,7 @@ import CommandSupport
 import FileValues
 import Glibc
 import Importing
-import Inbox
+import LibraryCare
 import LinuxKernel
 import Reporting
 import Settings

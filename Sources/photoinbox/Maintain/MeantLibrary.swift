@@ -2,7 +2,7 @@ import Catalogue
 import CommandSupport
 import FileValues
 import Glibc
-import Inbox
+import LibraryCare
 import LinuxKernel
 import Reporting
 import Settings

@@ -4,7 +4,7 @@ import CommandSupport
 import FileValues
 import Filing
 import Glibc
-import Inbox
+import LibraryCare
 import LinuxKernel
 import Reporting
 import Settings

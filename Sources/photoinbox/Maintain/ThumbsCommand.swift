@@ -3,7 +3,7 @@ import Catalogue
 import CommandSupport
 import Decoding
 import FileValues
-import Inbox
+import Renditions
 import Reporting
 import Settings
 

@@ -5,7 +5,7 @@ import ControlProtocol
 import FileValues
 import Filing
 import Glibc
-import Inbox
+import LibraryCare
 import LinuxKernel
 import Reporting
 import Settings

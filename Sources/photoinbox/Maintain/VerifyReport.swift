@@ -1,7 +1,7 @@
 import Catalogue
 import CommandSupport
 import FileValues
-import Inbox
+import LibraryCare
 import Reporting
 
 /// What a verification found: each fault as it comes, and at the end the sums.

@@ -1,5 +1,4 @@
 import Dispatch
-import Inbox
 import LinuxKernel
 import QueueActors
 

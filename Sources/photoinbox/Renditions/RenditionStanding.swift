@@ -1,7 +1,7 @@
 import Catalogue
 import FileValues
-import Inbox
 import PhotoModel
+import Renditions
 import Reporting
 import Settings
 

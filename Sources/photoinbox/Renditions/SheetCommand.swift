@@ -4,9 +4,9 @@ import CommandSupport
 import Decoding
 import FileValues
 import Glibc
-import Inbox
 import LinuxKernel
 import PhotoModel
+import Renditions
 import Reporting
 import SystemPackage
 

@@ -2,9 +2,9 @@ import Catalogue
 import CommandSupport
 import Decoding
 import FileValues
-import Inbox
 import LinuxKernel
 import PhotoModel
+import Renditions
 import Reporting
 import SystemPackage
 

@@ -1,4 +1,4 @@
-import Inbox
+import ControlProtocol
 import Reporting
 
 extension TopSample {

@@ -1,5 +1,5 @@
+import ControlProtocol
 import FileValues
-import Inbox
 import LinuxKernel
 import Reporting
 

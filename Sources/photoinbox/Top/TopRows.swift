@@ -1,6 +1,6 @@
 import CommandSupport
+import ControlProtocol
 import FileValues
-import Inbox
 import Reporting
 
 /// What each view shows of a sample. Pure: `now` is when the daemon took its state, in seconds since 1970, so that a view

@@ -1,4 +1,4 @@
-import Inbox
+import ControlProtocol
 
 /// One answer of the daemon, and what comes of it together with those before: how much happens in a second.
 struct TopSample: Sendable {

@@ -1,6 +1,6 @@
 import CommandSupport
+import ControlProtocol
 import FileValues
-import Inbox
 import LinuxKernel
 import Reporting
 

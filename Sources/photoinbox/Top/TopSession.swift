@@ -1,7 +1,7 @@
 import CommandSupport
+import ControlProtocol
 import FileValues
 import Glibc
-import Inbox
 import LinuxKernel
 import Reporting
 import SystemMonitor

@@ -1,5 +1,5 @@
+import ControlProtocol
 import Foundation
-import Inbox
 
 @testable import photoinbox
 

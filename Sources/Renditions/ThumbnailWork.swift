@@ -47,7 +47,7 @@ package struct ThumbnailWork: Hashable, Sendable {
     }
 
     /// What stands for the settings that a picture depends on.
-    var key: String {
+    package var key: String {
         let special = renditions.filter { $0.value != RenditionKind.standard }.sorted { $0.key < $1.key }
         return (settings.sizes.map { "\($0)" } + ["q\(settings.quality)", "hash"]).joined(separator: ",")
             + special.map { " \($0.key)=" + $0.value.map(\.rawValue).joined(separator: ",") }.joined()

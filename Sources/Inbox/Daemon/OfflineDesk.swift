@@ -1,36 +1,57 @@
 import Catalogue
-package import ControlProtocol
+import ControlProtocol
 import Dispatch
 import FileValues
 import Filing
 import Glibc
+import LibraryCare
 import LinuxKernel
 import QueueActors
 import Reporting
-package import Settings
+import Settings
 import SystemMonitor
 
-/// Carries out in this process what needs no running daemon, by the same code: under the state's lock, so that none can
-/// start meanwhile, and as the daemon's own user, so that nothing comes to belong to somebody else.
+/// Carries out what needs no running daemon, by the daemon's code: under the state's lock, so that none can start
+/// meanwhile, and as the daemon's own user, so that nothing comes to belong to somebody else.
 package enum OfflineDesk {
-    /// Why it has to be the daemon.
-    package struct Refusal: Error, CustomStringConvertible {
-        package let description: String
+    /// Why it is not done.
+    private struct Refusal: Error, CustomStringConvertible {
+        let description: String
     }
 
-    /// Whether a command can do without the daemon.
-    package static func canCarryOut(_ command: ControlCommand) -> Bool {
-        switch command {
-        case .pause, .resume, .release, .discard, .undo, .verify: true
-        case .hello, .state, .metrics, .reload, .rescan, .retry: false
+    /// Answers the one request that comes on standard input, a socket. Throws where none comes, or nobody reads the
+    /// answer. Call it before there are other threads: a signal must be blocked in all of them.
+    package static func serve(_ options: DaemonOptions) throws {
+        let request = try ControlRequest(json: try receive())
+        var answer: ControlAnswer
+        do { answer = try carryOut(request, try options.read().build()) } catch {
+            answer = ControlAnswer(status: ExitStatus.failed.rawValue, "\(error)")
+        }
+        answer.id = request.id
+        var rest = framed(answer.json())[...]
+        while !rest.isEmpty {
+            let count = try systemCall("send") {
+                rest.withUnsafeBytes { send(STDIN_FILENO, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            }
+            rest = rest.dropFirst(count)
         }
     }
 
-    /// Carries it out; waits for that. Call it before there are other threads: a signal must be blocked in all of them.
-    package static func carryOut(_ request: ControlRequest, _ settings: Settings) throws -> ControlAnswer {
-        let owner = try FileStatus(at: settings.state, followingLinks: true).user
-        guard owner == geteuid() else {
-            throw Refusal(description: "Without it, only its own user can do this")
+    private static func receive() throws -> [UInt8] {
+        var frames = FrameReader(limit: ControlRequest.limit)
+        var buffer = [UInt8](repeating: 0, count: ControlRequest.limit)
+        while true {
+            if let frame = try frames.next() { return frame }
+            let count = try systemCall("recv") { recv(STDIN_FILENO, &buffer, buffer.count, 0) }
+            guard count > 0 else { throw Refusal(description: "no request came on standard input") }
+            frames.add(Array(buffer[..<count]))
+        }
+    }
+
+    /// Waits until it is done.
+    private static func carryOut(_ request: ControlRequest, _ settings: Settings) throws -> ControlAnswer {
+        guard try FileStatus(at: settings.state, followingLinks: true).user == geteuid() else {
+            throw Refusal(description: "only the daemon's own user can do this while it does not run")
         }
         // A lease that is broken while it is asked for would end the process.
         ProcessSignals.block([.io])

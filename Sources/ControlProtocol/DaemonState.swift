@@ -1,3 +1,6 @@
+package import FileValues
+package import Reporting
+
 /// The daemon's whole state at one moment, as the dump shows it and the command line reads it.
 ///
 /// Written as JSON with `"format": 1`; fields are only ever added. Times are RFC 3339 in UTC, durations are seconds,
@@ -19,6 +22,16 @@ package struct DaemonState: Codable, Sendable {
         package var threads: Int
         /// Processor time of all its threads since it was started.
         package var processorSeconds: Double?
+
+        package init(
+            version: String, pid: Int, started: String, uptimeSeconds: Double, status: String, phase: String,
+            configuration: String?, residentBytes: Int, descriptors: Int, threads: Int, processorSeconds: Double?
+        ) {
+            (self.version, self.pid, self.started, self.uptimeSeconds) = (version, pid, started, uptimeSeconds)
+            (self.status, self.phase, self.configuration) = (status, phase, configuration)
+            (self.residentBytes, self.descriptors, self.threads) = (residentBytes, descriptors, threads)
+            self.processorSeconds = processorSeconds
+        }
     }
 
     /// One monitor.
@@ -43,6 +56,18 @@ package struct DaemonState: Codable, Sendable {
         package var rateLimitHits: Int?
         /// For how long its handler has been running; absent while it is not.
         package var runningSeconds: Double?
+
+        package init(
+            kind: String, label: String, queue: String, state: String, since: String, delivered: Int, dropped: Int,
+            coalesced: Int, lastEvent: String?, handlerMicroseconds: Spread?, errors: Int, lastError: String?, id: Int?,
+            createdAt: String?, rateLimitHits: Int?, runningSeconds: Double?
+        ) {
+            (self.kind, self.label, self.queue, self.state, self.since) = (kind, label, queue, state, since)
+            (self.delivered, self.dropped, self.coalesced, self.lastEvent) = (delivered, dropped, coalesced, lastEvent)
+            (self.handlerMicroseconds, self.errors, self.lastError) = (handlerMicroseconds, errors, lastError)
+            (self.id, self.createdAt, self.rateLimitHits) = (id, createdAt, rateLimitHits)
+            self.runningSeconds = runningSeconds
+        }
     }
 
     /// Handler times in microseconds.
@@ -51,6 +76,10 @@ package struct DaemonState: Codable, Sendable {
         package var median: Double
         package var p99: Double
         package var max: Double
+
+        package init(min: Double, median: Double, p99: Double, max: Double) {
+            (self.min, self.median, self.p99, self.max) = (min, median, p99, max)
+        }
     }
 
     /// A subsystem with a queue of its own.
@@ -63,6 +92,11 @@ package struct DaemonState: Codable, Sendable {
         package var waiting: Int
         /// Nil while it answers; else for how many seconds it has not.
         package var stuckSeconds: Double?
+
+        package init(name: String, queue: String, step: String, since: String, waiting: Int, stuckSeconds: Double?) {
+            (self.name, self.queue, self.step, self.since, self.waiting) = (name, queue, step, since, waiting)
+            self.stuckSeconds = stuckSeconds
+        }
     }
 
     /// One inbox: how it is watched, what is in it, what became of what was.
@@ -89,12 +123,27 @@ package struct DaemonState: Codable, Sendable {
         package var stalledSeconds: Double?
         /// Since when nothing more of it is taken, and by whom; absent while it is not paused.
         package var paused: Pause?
+
+        package init(
+            name: String, path: String, mode: String, verdict: String, reason: String? = nil, watches: Int,
+            polledDirectories: Int, coverage: Coverage? = nil, knownFiles: Int, beingWritten: Int? = nil,
+            counts: Counts, lastReconciliation: String? = nil, events: Int, overflows: Int,
+            stalledSeconds: Double? = nil, paused: Pause? = nil
+        ) {
+            (self.name, self.path, self.mode, self.verdict, self.reason) = (name, path, mode, verdict, reason)
+            (self.watches, self.polledDirectories, self.coverage) = (watches, polledDirectories, coverage)
+            (self.knownFiles, self.beingWritten, self.counts) = (knownFiles, beingWritten, counts)
+            (self.lastReconciliation, self.events, self.overflows) = (lastReconciliation, events, overflows)
+            (self.stalledSeconds, self.paused) = (stalledSeconds, paused)
+        }
     }
 
     /// Who closed an inbox's admission, and when.
     package struct Pause: Codable, Sendable {
         package var since: String
         package var by: String
+
+        package init(since: String, by: String) { (self.since, self.by) = (since, by) }
     }
 
     /// What of an inbox is watched, polled, unreadable, or gone; what events missed. Fields are nil where they say nothing.
@@ -120,6 +169,18 @@ package struct DaemonState: Codable, Sendable {
         package var nextAudit: String?
         /// From the beginning of one of these comparisons to the next.
         package var auditIntervalSeconds: Double?
+
+        package init(
+            directories: Int, fileSystem: String?, intervalSeconds: Double?, lastSeconds: Double?, last: String?,
+            next: String?, unreadableDirectories: Int, firstUnreadable: String?, gone: String?, since: String?,
+            audits: Int, missed: Int, lastMissed: Int, nextAudit: String?, auditIntervalSeconds: Double?
+        ) {
+            (self.directories, self.fileSystem, self.intervalSeconds) = (directories, fileSystem, intervalSeconds)
+            (self.lastSeconds, self.last, self.next) = (lastSeconds, last, next)
+            (self.unreadableDirectories, self.firstUnreadable) = (unreadableDirectories, firstUnreadable)
+            (self.gone, self.since, self.audits, self.missed) = (gone, since, audits, missed)
+            (self.lastMissed, self.nextAudit, self.auditIntervalSeconds) = (lastMissed, nextAudit, auditIntervalSeconds)
+        }
     }
 
     /// What the kernel has too little of for every directory to be watched.
@@ -131,6 +192,11 @@ package struct DaemonState: Codable, Sendable {
         package var needed: Int
         /// A line for sysctl(8).
         package var advice: String
+
+        package init(setting: String, limit: Int?, watched: Int, polled: Int, needed: Int, advice: String) {
+            (self.setting, self.limit, self.watched, self.polled) = (setting, limit, watched, polled)
+            (self.needed, self.advice) = (needed, advice)
+        }
     }
 
     /// Whether events come all the way from the kernel: what the cookie in the runtime directory tells.
@@ -142,6 +208,13 @@ package struct DaemonState: Codable, Sendable {
         package var silentSeconds: Double?
         /// Why nobody can tell.
         package var failure: String?
+
+        package init(
+            proofs: Int, lastProof: String?, latencyMicroseconds: Double?, silentSeconds: Double?, failure: String?
+        ) {
+            (self.proofs, self.lastProof, self.latencyMicroseconds) = (proofs, lastProof, latencyMicroseconds)
+            (self.silentSeconds, self.failure) = (silentSeconds, failure)
+        }
     }
 
     /// seen = filed + duplicate + quarantined + ignored + withdrawn + deferred + inHand, always.
@@ -154,6 +227,14 @@ package struct DaemonState: Codable, Sendable {
         package var withdrawn = 0
         package var deferred = 0
         package var inHand = 0
+
+        package init(
+            seen: Int = 0, filed: Int = 0, duplicate: Int = 0, quarantined: Int = 0, ignored: Int = 0,
+            withdrawn: Int = 0, deferred: Int = 0, inHand: Int = 0
+        ) {
+            (self.seen, self.filed, self.duplicate, self.quarantined) = (seen, filed, duplicate, quarantined)
+            (self.ignored, self.withdrawn, self.deferred, self.inHand) = (ignored, withdrawn, deferred, inHand)
+        }
     }
 
     /// An arrival that has no outcome yet, and what it waits for.
@@ -168,6 +249,14 @@ package struct DaemonState: Codable, Sendable {
         package var firstSeen: String
         package var until: String?
         package var attempts: Int
+
+        package init(
+            inbox: String, file: String, stage: String, what: String, since: String, firstSeen: String, until: String?,
+            attempts: Int
+        ) {
+            (self.inbox, self.file, self.stage, self.what, self.since) = (inbox, file, stage, what, since)
+            (self.firstSeen, self.until, self.attempts) = (firstSeen, until, attempts)
+        }
     }
 
     /// One of the last outcomes.
@@ -181,6 +270,14 @@ package struct DaemonState: Codable, Sendable {
         package var destination: String?
         package var sha256: String?
         package var seconds: Double
+
+        package init(
+            operation: Int64?, at: String, inbox: String, file: String, outcome: String, reason: String,
+            destination: String?, sha256: String?, seconds: Double
+        ) {
+            (self.operation, self.at, self.inbox, self.file, self.outcome) = (operation, at, inbox, file, outcome)
+            (self.reason, self.destination, self.sha256, self.seconds) = (reason, destination, sha256, seconds)
+        }
     }
 
     /// A card that was mounted, or was and is gone.
@@ -192,26 +289,32 @@ package struct DaemonState: Codable, Sendable {
         package var fileSystem: String
         package var inbox: String
         /// Absent once it is gone.
-        package var mounted: Bool?
+        package var mounted: Bool? = true
         /// `waiting`, `importing`, `imported`, `incomplete`, `stopped`.
-        package var phase: String
+        package var phase = "importing"
         package var since: String
         /// How far it is; the totals are absent until all is counted.
-        package var files: Int
+        package var files = 0
         package var totalFiles: Int?
-        package var bytes: Int
+        package var bytes = 0
         package var totalBytes: Int?
         /// What became of its files: those that are in the inbox now, that were filed before, that lay in the inbox, that
         /// were decided on otherwise, that are no photos, and that could not be brought.
-        package var copied: Int
-        package var known: Int
-        package var waiting: Int
-        package var decided: Int
-        package var leftOut: Int
-        package var failed: Int
+        package var copied = 0
+        package var known = 0
+        package var waiting = 0
+        package var decided = 0
+        package var leftOut = 0
+        package var failed = 0
         /// How the last import ended, in words, and how long it took.
         package var result: String?
         package var seconds: Double?
+
+        /// One whose import begins.
+        package init(place: String, source: String, fileSystem: String, inbox: String, since: String) {
+            (self.place, self.source, self.fileSystem) = (place, source, fileSystem)
+            (self.inbox, self.since) = (inbox, since)
+        }
     }
 
     /// How far the daemon has read the library again, and compared it with what was filed.
@@ -220,6 +323,8 @@ package struct DaemonState: Codable, Sendable {
         package var last: String
         /// When it had last read all of it; absent until then.
         package var whole: String?
+
+        package init(last: String, whole: String?) { (self.last, self.whole) = (last, whole) }
     }
 
     /// How the making of small pictures goes; absent while it is off.
@@ -243,6 +348,15 @@ package struct DaemonState: Codable, Sendable {
         package var trouble: String?
         /// What was made since the start, by kind.
         package var renditions: [Rendition]?
+
+        package init(
+            decoder: Int?, decoders: Int, step: String, waiting: Int, made: Int, failed: Int, decodersStarted: Int,
+            decodersLost: Int, unconfined: String?, trouble: String?, renditions: [Rendition]?
+        ) {
+            (self.decoder, self.decoders, self.step, self.waiting, self.made) = (decoder, decoders, step, waiting, made)
+            (self.failed, self.decodersStarted, self.decodersLost) = (failed, decodersStarted, decodersLost)
+            (self.unconfined, self.trouble, self.renditions) = (unconfined, trouble, renditions)
+        }
     }
 
     /// One kind of rendition: how many were made since the start, and how many could not be.
@@ -251,6 +365,10 @@ package struct DaemonState: Codable, Sendable {
         package var kind: String
         package var made: Int
         package var failed: Int
+
+        package init(kind: String, made: Int, failed: Int) {
+            (self.kind, self.made, self.failed) = (kind, made, failed)
+        }
     }
 
     /// A row of the problem table that is raised.
@@ -264,29 +382,44 @@ package struct DaemonState: Codable, Sendable {
         package var see: String?
         package var since: String
         package var hiddenBy: String?
+
+        /// `problem`, which is not shown where another explains it; `address` is the daemon's that its advice is about.
+        package init(
+            _ problem: Reporting.Problem, hiddenBy cause: ProblemCode?, clock: LocalClock, of address: DaemonAddress
+        ) {
+            (code, severity) = (problem.code.rawValue, problem.severity.rawValue)
+            subject = problem.subject.isEmpty ? nil : problem.subject
+            (what, effect) = (problem.title(clock: clock), problem.effect(clock: clock))
+            action = address.completing(problem.action(clock: clock))
+            see = problem.code.row.see
+            since = FileTime(seconds: problem.since, nanoseconds: 0).rfc3339
+            hiddenBy = cause?.rawValue
+        }
     }
 
     /// A hook: what it does, and how far it is.
     package struct Hook: Codable, Sendable {
         package var name: String
         /// Of what it is told.
-        package var on: [String]
+        package var on: [String] = []
         /// `idle`, `running`, `waiting` to try again.
-        package var phase: String
+        package var phase = "idle"
         package var since: String
         /// Up to which operation it was told, since the start.
         package var told: Int64?
         /// Files of which it had still to be told when they were last counted.
-        package var waiting: Int
-        package var runs: Int
+        package var waiting = 0
+        package var runs = 0
         /// Runs that failed in a row.
-        package var failures: Int
+        package var failures = 0
         /// Events of which it is not told again, since the start.
-        package var passedOver: Int
+        package var passedOver = 0
         /// When and how the last run ended, and how long it took.
         package var lastEnded: String?
         package var lastResult: String?
         package var lastSeconds: Double?
+
+        package init(name: String, since: String) { (self.name, self.since) = (name, since) }
     }
 
     /// A file of links: how far its downloads are, or how they ended.
@@ -305,6 +438,15 @@ package struct DaemonState: Codable, Sendable {
         package var failed: Int
         /// What it waits for, or what came of it.
         package var what: String
+
+        package init(
+            operation: Int64, inbox: String, file: String, phase: String, since: String, addresses: Int? = nil,
+            arrived: Int = 0, failed: Int = 0, what: String
+        ) {
+            (self.operation, self.inbox, self.file, self.phase) = (operation, inbox, file, phase)
+            (self.since, self.addresses, self.arrived) = (since, addresses, arrived)
+            (self.failed, self.what) = (failed, what)
+        }
     }
 
     /// The log's own state.
@@ -313,6 +455,10 @@ package struct DaemonState: Codable, Sendable {
         package var queued: Int
         package var sent: Int
         package var dropped: Int
+
+        package init(destination: String, queued: Int, sent: Int, dropped: Int) {
+            (self.destination, self.queued, self.sent, self.dropped) = (destination, queued, sent, dropped)
+        }
     }
 
     package var format = 1
@@ -339,4 +485,17 @@ package struct DaemonState: Codable, Sendable {
     package var log: Log
     /// How many arrivals more are in hand than are listed, where that would be too many for an answer.
     package var inHandOmitted: Int?
+
+    package init(
+        at: String, program: Program, inboxes: [Inbox], watchNeed: WatchNeed?, liveness: Liveness?, library: String,
+        libraryFreeBytes: Int?, libraryVerified: Verified?, pictures: Pictures?, inHand: [InHand], cards: [Card]?,
+        outcomes: [Ended], problems: [Problem], hooks: [Hook]?, links: [LinkFile]?, subsystems: [Subsystem],
+        monitors: [Monitor], log: Log
+    ) {
+        (self.at, self.program, self.inboxes, self.watchNeed) = (at, program, inboxes, watchNeed)
+        (self.liveness, self.library, self.libraryFreeBytes) = (liveness, library, libraryFreeBytes)
+        (self.libraryVerified, self.pictures, self.inHand, self.cards) = (libraryVerified, pictures, inHand, cards)
+        (self.outcomes, self.problems, self.hooks, self.links) = (outcomes, problems, hooks, links)
+        (self.subsystems, self.monitors, self.log) = (subsystems, monitors, log)
+    }
 }

@@ -70,7 +70,7 @@ extension ProblemDesk {
 
     /// A bound that changes seldom: found on the tick after the interval, in whole steps.
     private static func within(_ nanoseconds: UInt64) -> ProblemValue {
-        let seconds = Int64(nanoseconds / 1_000_000_000) + Watchdog.interval.components.seconds
+        let seconds = Int64(nanoseconds / 1_000_000_000) + Subsystem.reviewInterval.components.seconds
         return .seconds(
             [10, 30, 60, 120, 300, 600, 1_800, 3_600].first { $0 >= seconds } ?? (seconds + 3_599) / 3_600 * 3_600)
     }

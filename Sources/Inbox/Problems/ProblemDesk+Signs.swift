@@ -1,6 +1,7 @@
 import Catalogue
 import DirectoryWatch
 import FileValues
+import LibraryCare
 import LinuxKernel
 import Logging
 import QueueActors
@@ -171,11 +172,11 @@ extension ProblemDesk {
                 .name: .text(name), .age: .seconds(Int64(stuck?.silence(now: now) ?? 0)),
                 .reason: .text(stuck?.step ?? "unknown"),
             ]
-            if let inbox = LiveState.inbox(ofScan: name) {
+            if let inbox = Subsystem.inbox(ofScan: name) {
                 (code, subject) = (.inboxStalled, inbox)
                 parameters[.inbox] = .text(inbox)
                 parameters[.path] = .path(desk.withLock { $0.path(of: inbox) })
-            } else if name == LibraryWatch.name {
+            } else if name == Subsystem.library {
                 (code, subject) = (.libraryStalled, "")
                 parameters[.path] = .path(desk.withLock { $0.settings?.library?.path ?? "" })
                 parameters[.count] = .count(waitingCount())
@@ -265,21 +266,6 @@ extension ProblemDesk {
         set(.placesNested, sentences.first.map { [.reason: .text($0), .count: .count(waitingCount())] })
     }
 
-    /// Which inboxes are paused, and what waits there.
-    func paused(_ state: LiveState) {
-        let book = state.current.pipeline?.book.withLock { $0 }
-        for inbox in state.settings.inboxes {
-            let row = state.pauses.pause(of: inbox.name).map { pause -> [ProblemParameter: ProblemValue] in
-                let counts = book?.counts(of: inbox.name)
-                return [
-                    .inbox: .text(inbox.name), .name: .text(pause.by.words), .next: .moment(pause.since.seconds),
-                    .count: .count((counts?.inHand ?? 0) + (counts?.deferred ?? 0)),
-                ]
-            }
-            set(.inboxPaused, subject: inbox.name, row)
-        }
-    }
-
     private static let longDeferral = 60.0
 
     private func waitingCount() -> Int { waiting.withLock { $0 } }
@@ -298,4 +284,21 @@ extension Storage {
 extension CatalogueError {
     /// Whether writing to it may show that it is over: not so where some pages are damaged, and others are not.
     fileprivate var mayHeal: Bool { ![.corrupt, .newerSchema, .olderSchema, .missing].contains(code) }
+}
+
+// Subsystems whose silence is reported as an inbox's or the library's own.
+extension Subsystem {
+    /// How often each is asked, and signs of the watch are read, where no service manager says so.
+    static let reviewInterval = Duration.seconds(5)
+
+    /// The one that looks whether the library stands.
+    static let library = "library"
+
+    /// The one that looks at an inbox. (Its files are taken by another one, which waits for the library's disk, too.)
+    static func scan(of inbox: String) -> String { scanPrefix + inbox }
+    /// The inverse; nil for other subsystems.
+    static func inbox(ofScan name: String) -> String? {
+        name.hasPrefix(scanPrefix) ? String(name.dropFirst(scanPrefix.count)) : nil
+    }
+    private static let scanPrefix = "scan of "
 }

@@ -10,7 +10,7 @@ package final class LibraryTree {
 
     /// Where it is.
     package let path: BytePath
-    let root: OwnedDescriptor
+    package let root: OwnedDescriptor
     private let reader = DirectoryReader()
 
     /// Opens the library at `path`.

@@ -1,6 +1,6 @@
 package import FileValues
 import Glibc
-import LinuxKernel
+package import LinuxKernel
 import SystemPackage
 
 /// Keeps a second daemon away from a library or an inbox: an flock(2) on the directory itself, held as long as this object
@@ -61,7 +61,7 @@ package final class PlaceLock: Sendable {
 /// The locks of one process: of each place one, whoever works there.
 ///
 /// Any thread; nobody who works on one place waits for another one's disk.
-final class PlaceLocks: Sendable {
+package final class PlaceLocks: Sendable {
     private struct Entry: Sendable {
         weak var lock: PlaceLock?
         /// The same, where it is held when nobody works there, too.
@@ -70,9 +70,11 @@ final class PlaceLocks: Sendable {
 
     private let entries = Locked<[BytePath: Locked<Entry>]>([:])
 
+    package init() {}
+
     /// Locks `root`, which was opened by `path`, unless that is done: as long as somebody has the lock, or for good until
     /// ``release(allBut:)``. Throws ``PlaceLock/Taken``, or what the system says.
-    func hold(_ root: borrowing OwnedDescriptor, at path: BytePath, forGood: Bool) throws -> PlaceLock {
+    package func hold(_ root: borrowing OwnedDescriptor, at path: BytePath, forGood: Bool) throws -> PlaceLock {
         let status = try FileStatus(of: root)
         let directory = root.raw
         let entry = entries.withLock { entries in
@@ -94,7 +96,7 @@ final class PlaceLocks: Sendable {
     }
 
     /// Releases what is held for good, but for `paths`.
-    func release(allBut paths: Set<BytePath>) {
+    package func release(allBut paths: Set<BytePath>) {
         let others = entries.withLock { entries in entries.filter { !paths.contains($0.key) }.map(\.value) }
         for entry in others { entry.withLock { $0.kept = nil } }
     }

@@ -1,4 +1,5 @@
-package import Fetching
+import ControlProtocol
+package import Settings
 
 // What is said to those who fetch, and what they say: frames as on the control socket, a JSON object each. A connection is
 // one batch; when it ends, the batch is cancelled. See docs/decisions/0025.

@@ -1,4 +1,5 @@
 import Catalogue
+import ControlProtocol
 import DirectoryWatch
 import FileValues
 import Filing

@@ -58,13 +58,13 @@ package struct ThumbnailStore: Hashable, Sendable {
     }
 
     /// Up to which photo of the catalogue all was tried with these settings; 0 if that is not known.
-    func doneUpTo(_ settings: String) -> Int64 {
+    package func doneUpTo(_ settings: String) -> Int64 {
         let words = read("done")?.split(separator: " ", maxSplits: 1) ?? []
         guard words.count == 2, words[1] == settings else { return 0 }
         return Int64(words[0]) ?? 0
     }
 
-    func keep(doneUpTo id: Int64, _ settings: String) throws(SystemCallError) {
+    package func keep(doneUpTo id: Int64, _ settings: String) throws(SystemCallError) {
         try put(Array("\(id) \(settings)\n".utf8), named: "done", in: "")
     }
 

@@ -1,4 +1,5 @@
 import Catalogue
+import ControlProtocol
 import DirectoryWatch
 import FileValues
 import Filing
@@ -156,16 +157,5 @@ package final class ProblemDesk: Sendable {
 
     private static func key(_ problem: Problem) -> String {
         problem.subject.isEmpty ? problem.code.rawValue : "\(problem.code.rawValue) \(problem.subject)"
-    }
-}
-
-extension DaemonState.Problem {
-    init(_ problem: Problem, hiddenBy cause: ProblemCode?, clock: LocalClock, of address: DaemonAddress) {
-        self.init(
-            code: problem.code.rawValue, severity: problem.severity.rawValue,
-            subject: problem.subject.isEmpty ? nil : problem.subject, what: problem.title(clock: clock),
-            effect: problem.effect(clock: clock), action: address.completing(problem.action(clock: clock)),
-            see: problem.code.row.see,
-            since: FileTime(seconds: problem.since, nanoseconds: 0).rfc3339, hiddenBy: cause?.rawValue)
     }
 }

@@ -2,7 +2,6 @@ package import Catalogue
 package import FileValues
 import Filing
 package import LinuxKernel
-import QueueActors
 package import Settings
 import SystemPackage
 
@@ -36,7 +35,7 @@ package final class LibraryGuard: Sendable {
 
     private let catalogue: CatalogueFile
     /// What this process keeps other daemons away from.
-    let locks = PlaceLocks()
+    package let locks = PlaceLocks()
     private let accepted = Locked<[BytePath: PlaceIdentity]>([:])
     /// Places within libraries on which file systems were mounted.
     private let mounts = Locked<[BytePath: Set<BytePath>]>([:])
@@ -65,11 +64,11 @@ package final class LibraryGuard: Sendable {
     }
 
     /// Throws if the catalogue was removed or replaced: what is recorded in it is not recorded.
-    func requireCatalogue() throws(CatalogueError) { if let loss = catalogue.loss() { throw loss } }
+    package func requireCatalogue() throws(CatalogueError) { if let loss = catalogue.loss() { throw loss } }
 
     /// Keeps other daemons away from the library at `path`, which is `root`, until another is configured. Throws
     /// ``PlaceLock/Taken``.
-    func hold(_ root: borrowing OwnedDescriptor, at path: BytePath) throws {
+    package func hold(_ root: borrowing OwnedDescriptor, at path: BytePath) throws {
         _ = try locks.hold(root, at: path, forGood: true)
     }
 
@@ -106,15 +105,15 @@ package final class LibraryGuard: Sendable {
     }
 
     /// Of the photos that are recorded or stand in the library at `path`, those that are not both.
-    struct Census: Sendable {
+    package struct Census: Sendable {
         /// Another library than the one of now, and how many photos are recorded there.
-        var elsewhere: (library: BytePath, photos: Int)?
+        package var elsewhere: (library: BytePath, photos: Int)?
         /// One of those in the library where none is recorded.
-        var unrecorded: BytePath?
+        package var unrecorded: BytePath?
     }
 
     /// Counts; nil while the catalogue is made anew. Reads a few files where nothing is recorded, and the catalogue.
-    func census(of path: BytePath) throws -> Census? {
+    package func census(of path: BytePath) throws -> Census? {
         if try catalogue.isRebuilding() { return nil }
         var recorded = try catalogue.photosByLibrary()
         var census = Census()
@@ -138,7 +137,7 @@ package final class LibraryGuard: Sendable {
     }
 
     /// Whether a photo is recorded at `path` of the library.
-    func isRecorded(_ path: BytePath, in library: BytePath) throws -> Bool {
+    package func isRecorded(_ path: BytePath, in library: BytePath) throws -> Bool {
         try catalogue.photo(library: library, path: path) != nil
     }
 
@@ -166,7 +165,7 @@ package final class LibraryGuard: Sendable {
     /// Throws ``PlaceAway`` if a file system that was mounted within `library`, which is open as `root`, on the way to
     /// `directory` is not mounted now: what is filed there would be hidden below its mount point. Gives back what is to be
     /// remembered. Waits for the library, and once for the catalogue.
-    func checkMounts(
+    package func checkMounts(
         toward directory: BytePath, in root: borrowing OwnedDescriptor, of library: BytePath
     ) throws -> [KnownLibrary] {
         var found: [KnownLibrary] = []
@@ -194,7 +193,7 @@ package final class LibraryGuard: Sendable {
     }
 
     /// Why file systems that were mounted within `library` are away, by their places; nil for those that are not.
-    func awayMounts(in root: borrowing OwnedDescriptor, of library: BytePath) throws -> [BytePath: String?] {
+    package func awayMounts(in root: borrowing OwnedDescriptor, of library: BytePath) throws -> [BytePath: String?] {
         var away: [BytePath: String?] = [:]
         for path in try mounted(within: library) {
             guard let relative = path.relative(to: library) else { continue }
@@ -235,17 +234,6 @@ extension PlaceIdentity {
     }
 }
 
-extension Catalogue {
-    /// Records which directory a library is, without waiting for it; from any thread. What cannot be recorded is found out
-    /// again at the next start.
-    nonisolated func rememberSoon(_ found: KnownLibrary?) {
-        guard let found else { return }
-        TaskQueue.start {
-            try? await self.perform("recording what the library is") { try $0.remember(found, at: Moment.now.wall) }
-        }
-    }
-}
-
 extension KnownLibrary {
     init(_ identity: PlaceIdentity, _ path: BytePath) {
         self.init(
@@ -261,7 +249,7 @@ extension KnownLibrary {
 
 extension LibrarySettings {
     /// Where files go that are not filed.
-    var besides: [BytePath] { [quarantine, duplicates, returned, trash] }
+    package var besides: [BytePath] { [quarantine, duplicates, returned, trash] }
 }
 
 /// Records that what lies at the library's path is the library, and what lies at those of quarantine and the like is

@@ -1,6 +1,6 @@
+import ControlProtocol
 import DirectoryWatch
 import FileValues
-import Importing
 import LinuxKernel
 import QueueActors
 import Settings
@@ -10,7 +10,7 @@ import SystemMonitor
 
 extension Moment {
     /// RFC 3339 in UTC, with milliseconds.
-    package var text: String { wall.rfc3339 }
+    var text: String { wall.rfc3339 }
 }
 
 extension DaemonState.Counts {
@@ -169,27 +169,5 @@ extension DaemonState.Monitor {
             runningSeconds: monitor.handlerRunningSince.map {
                 max(0, Double(monitor.describedAt) - Double($0)) / 1e9
             })
-    }
-}
-
-extension DaemonState.Card {
-    init(_ card: CardBoard.Entry) {
-        let (now, counts) = (card.progress, card.counts)
-        self.init(
-            place: card.mount.place.escaped, source: card.mount.source.escaped, fileSystem: card.mount.type,
-            inbox: card.inbox, mounted: card.isMounted ? true : nil, phase: card.phase, since: card.since.text,
-            files: now.files, totalFiles: now.totalFiles, bytes: Int(clamping: now.bytes),
-            totalBytes: now.totalBytes.map { Int(clamping: $0) }, copied: counts.copied, known: counts.known,
-            waiting: counts.waiting, decided: counts.decided, leftOut: counts.leftOut, failed: counts.failed,
-            result: card.result, seconds: card.seconds)
-    }
-}
-
-extension DaemonState.Hook {
-    init(_ hook: HookBoard.Entry) {
-        self.init(
-            name: hook.name, on: hook.events, phase: hook.phase, since: hook.since.text, told: hook.told,
-            waiting: hook.waiting, runs: hook.runs, failures: hook.failures, passedOver: hook.passedOver,
-            lastEnded: hook.last?.at.text, lastResult: hook.last?.ending.reason, lastSeconds: hook.last?.ending.seconds)
     }
 }

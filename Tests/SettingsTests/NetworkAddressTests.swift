@@ -1,4 +1,4 @@
-import Fetching
+import Settings
 import Testing
 
 @Suite("Addresses of the network")

@@ -6,15 +6,6 @@ package import Settings
 
 /// Where the settings come from: a file, flags over it. Read again at each reload.
 package struct DaemonOptions: Sendable {
-    /// The file that is read when no other is named and no inbox is given by a flag: the user's own, where there is one,
-    /// else that of photoinboxd.service. A service is given the latter, whatever its user's home holds.
-    package static func standardFile(_ context: SettingsContext) -> BytePath {
-        guard context.stateDirectory == nil, let own = context.home?.configurationFile,
-            (try? FileStatus(at: own, followingLinks: true)) != nil
-        else { return StandardPlaces.systemFile }
-        return own
-    }
-
     /// The file that `--config` names.
     package var file: BytePath?
     /// `NAME=DIR` or `DIR`, from `--inbox`.
@@ -32,7 +23,7 @@ package struct DaemonOptions: Sendable {
     package var effectiveFile: BytePath? {
         if let file { return file }
         guard inboxes.isEmpty else { return nil }
-        let standard = Self.standardFile(context)
+        let standard = context.standardFile
         return (try? FileStatus(at: standard, followingLinks: true)) == nil ? nil : standard
     }
 

@@ -17,7 +17,7 @@ package final class StateLock: Sendable {
 
     private let file: OwnedDescriptor
     /// Whether a catalogue was opened here before: where there is none now, it was lost.
-    let hadCatalogue: Bool
+    package let hadCatalogue: Bool
 
     /// Takes the lock of the state directory `directory`, without waiting. Throws ``Taken``, or what the system says.
     package init(_ directory: BytePath) throws {
@@ -33,5 +33,5 @@ package final class StateLock: Sendable {
     }
 
     /// Remembers that there is a catalogue. That it cannot be is no reason not to file.
-    func noteCatalogue() { if !hadCatalogue { try? file.write(Array("a catalogue was made\n".utf8), at: 0) } }
+    package func noteCatalogue() { if !hadCatalogue { try? file.write(Array("a catalogue was made\n".utf8), at: 0) } }
 }

@@ -1,15 +1,15 @@
-import Catalogue
-import FileValues
-import Filing
+package import Catalogue
+package import FileValues
+package import Filing
 import LinuxKernel
 
 /// What is wrong with a photo of the library, in words that the catalogue keeps.
-enum PhotoDamage: CustomStringConvertible {
+package enum PhotoDamage: CustomStringConvertible {
     case notFiled
     /// May be whole: the disk does not give it out.
     case unreadable(FilingError.Cause)
 
-    var description: String {
+    package var description: String {
         switch self {
         case .notFiled: "missing, or not what was filed"
         case .unreadable(let cause): "it cannot be read: \(cause)"
@@ -18,14 +18,14 @@ enum PhotoDamage: CustomStringConvertible {
 }
 
 /// Reads photos of one library again and compares them with what was filed. For one thread at a time.
-final class LibraryReading {
+package final class LibraryReading {
     private let library: BytePath
     private let root: DestinationRoot
     private let libraryGuard: LibraryGuard
 
     /// Throws ``SystemCallError`` where the library cannot be opened, and what ``LibraryGuard/check(_:at:)`` throws where
     /// it is another one.
-    init(_ library: BytePath, _ libraryGuard: LibraryGuard) throws {
+    package init(_ library: BytePath, _ libraryGuard: LibraryGuard) throws {
         let root = try DestinationRoot(library)
         try libraryGuard.check(root.descriptor, at: library)
         self.library = library
@@ -34,18 +34,18 @@ final class LibraryReading {
     }
 
     /// Whether the photo is one that this library has to hold now.
-    func concerns(_ stored: StoredPhoto) -> Bool {
+    package func concerns(_ stored: StoredPhoto) -> Bool {
         stored.supersededAt == nil && stored.photo.library == library
     }
 
     /// How the file at the photo's place is now; nil where there is none.
-    func identity(of stored: StoredPhoto) -> FileIdentity? {
+    package func identity(of stored: StoredPhoto) -> FileIdentity? {
         (try? FileStatus(of: stored.photo.libraryPath, beneath: root.descriptor))?.identity
     }
 
     /// What is wrong with the photo, after reading all of it; nil if it is whole. Throws where the library went away
     /// meanwhile.
-    func damage(of stored: StoredPhoto) throws -> PhotoDamage? {
+    package func damage(of stored: StoredPhoto) throws -> PhotoDamage? {
         guard let hash = ContentHash(stored.photo.sha256) else { return .notFiled }
         do throws(FilingError) {
             let isWhole = try root.holds(stored.photo.libraryPath, hash: hash, size: stored.photo.size)

@@ -1,0 +1,194 @@
+import Foundation
+import Testing
+
+/// Which module may import which: the daemon is on top, features do not know each other, and nothing below them knows any.
+@Suite("Modules import what is below them", .timeLimit(.minutes(10)))
+struct ArrowTests {
+    /// What the features are made of.
+    static let below: Set<String> = [
+        "Catalogue", "CommandSupport", "ControlProtocol", "DirectoryWatch", "FileValues", "Filing", "LinuxKernel",
+        "LogMessages", "PhotoModel", "QueueActors", "Reporting", "Settings", "SystemMonitor", "Systemd",
+    ]
+    /// The modules of each feature.
+    static let features: [Set<String>] = [
+        ["CSV"], ["DecoderService", "Decoding", "Renditions"], ["FetchService", "Fetching"], ["Importing"],
+        ["LibraryCare"], ["Watching"],
+    ]
+    static let daemon: Set<String> = ["Inbox", "photoinboxd"]
+    static let programs: Set<String> = ["manual", "photoinbox", "photoinbox-decoder", "photoinbox-fetch"]
+    /// Folders of one module that name each other's types, until they are taken apart. None may be added.
+    static let knownCircles: Set<Set<String>> = [
+        ["DirectoryWatch/Audit", "DirectoryWatch/Core", "DirectoryWatch/Memory"],
+        ["PhotoModel/Formats", "PhotoModel/Reading"], ["PhotoModel/Naming", "PhotoModel/Sets"],
+        ["SystemMonitor/Async", "SystemMonitor/Core", "SystemMonitor/Measure", "SystemMonitor/Queue"],
+        [
+            "photoinbox/Commands", "photoinbox/Daemon", "photoinbox/Explain", "photoinbox/Maintain",
+            "photoinbox/Renditions", "photoinbox/Top",
+        ],
+    ]
+
+    /// By module, the modules of this package that its sources import.
+    private let imports: [String: Set<String>]
+    private let manifest: [String: Set<String>]
+
+    init() throws {
+        manifest = Self.dependencies(
+            in: try String(contentsOf: Checkout.directory.appending(path: "Package.swift"), encoding: .utf8))
+        imports = try Self.imports(below: "Sources")
+    }
+
+    @Test func everyModuleHasItsPlace() throws {
+        let places = Self.features + [Self.below, Self.daemon, Self.programs]
+        #expect(places.reduce(0) { $0 + $1.count } == places.reduce(into: Set<String>()) { $0.formUnion($1) }.count)
+        #expect(Set(imports.keys) == places.reduce(into: Set<String>()) { $0.formUnion($1) })
+    }
+
+    @Test func whatIsBelowImportsNoFeature() {
+        for module in Self.below.sorted() {
+            let above = (imports[module] ?? []).union(manifest[module] ?? []).intersection(imports.keys)
+                .subtracting(Self.below)
+            #expect(above.isEmpty, "\(module) imports \(above.sorted())")
+        }
+    }
+
+    @Test func featureImportsNoOther() {
+        for feature in Self.features {
+            for module in feature.sorted() {
+                let others = (imports[module] ?? []).union(manifest[module] ?? []).intersection(imports.keys)
+                    .subtracting(Self.below).subtracting(feature)
+                #expect(others.isEmpty, "\(module) imports \(others.sorted())")
+            }
+        }
+    }
+
+    @Test func noOtherProgramHasTheDaemonInIt() {
+        for program in Self.programs.sorted() {
+            var found: Set<String> = []
+            var pending: [String] = [program]
+            while let module = pending.popLast() {
+                if found.insert(module).inserted { pending += (manifest[module] ?? []).union(imports[module] ?? []) }
+            }
+            #expect(found.isDisjoint(with: Self.daemon), "\(program)")
+        }
+    }
+
+    @Test func onlyTestsOfTheDaemonImportIt() throws {
+        let tests = try Self.imports(below: "Tests").filter { !$0.value.isDisjoint(with: Self.daemon) }
+        #expect(tests.keys.sorted() == ["EndToEndTests", "InboxTests"])
+    }
+
+    @Test func everyImportIsInTheManifest() {
+        for (module, imported) in imports {
+            let missing = imported.subtracting(manifest[module] ?? [])
+            #expect(missing.isEmpty, "\(module) imports \(missing.sorted()), which Package.swift does not say")
+        }
+    }
+
+    @Test func foldersOfAModuleFormNoCircle() throws {
+        let found = try imports.keys.flatMap { module in
+            Self.circles(in: Self.arrows(between: try Checkout.files(below: "Sources/\(module)", suffix: ".swift")))
+        }
+        #expect(Set(found) == Set(Self.knownCircles.map { Set($0.map { "Sources/\($0)" }) }))
+    }
+
+    @Test func circlesAreFound() {
+        let arrows = Self.arrows(between: [
+            "Sources/M/a/A.swift": "struct A { let b: B }\nstruct X {\n    struct C {}\n}",
+            "Sources/M/b/B.swift": "enum B {}\nextension B {\n    var c: C\n}",
+            "Sources/M/c/C.swift": "// A\nlet text = \"A\"\nstruct C {}", "Sources/M/D.swift": "struct D { let a: A }",
+        ])
+        #expect(arrows == ["Sources/M/a": ["Sources/M/b"], "Sources/M/b": ["Sources/M/c"]])
+        #expect(Self.circles(in: arrows).isEmpty)
+        #expect(Self.circles(in: ["a": ["b"], "b": ["c", "d"], "c": ["a"]]) == [["a", "b", "c"]])
+    }
+
+    // MARK: - Reading
+
+    /// The targets of this package on which each one with a list of dependencies depends.
+    private static func dependencies(in manifest: String) -> [String: Set<String>] {
+        let target = #/(?:module|tests|arget)\(\s*(?:name: )?"([\w-]+)",\s*(?:dependencies: )?\[([^\]]*)\]/#
+        let names = manifest.matches(of: target).map { match in
+            (String(match.1), Set(match.2.matches(of: #/"([\w-]+)"/#).map { String($0.1) }))
+        }
+        return Dictionary(names) { first, _ in first }
+    }
+
+    /// By the directory below `place`, the modules of this package that its Swift files import.
+    private static func imports(below place: String) throws -> [String: Set<String>] {
+        let own = Set(
+            below.union(daemon).union(programs).union(features.reduce(into: Set<String>()) { $0.formUnion($1) }))
+        var imports: [String: Set<String>] = [:]
+        for (path, text) in try Checkout.files(below: place, suffix: ".swift") {
+            let module = String(path.dropFirst(place.count + 1).prefix { $0 != "/" })
+            let imported = text.split(separator: "\n").compactMap { line -> String? in
+                let words = line.split(separator: " ")
+                guard let index = words.firstIndex(of: "import"), index <= 1, index + 1 < words.count else {
+                    return nil
+                }
+                return String(words[index + 1])
+            }
+            imports[module, default: []].formUnion(own.intersection(imported))
+        }
+        return imports
+    }
+
+    /// From each folder to those whose types its files name. Types within others are left out, since their names are
+    /// common, and so are files beside a module's folders: what they hold is for all of these, or puts them together.
+    private static func arrows(between files: [String: String]) -> [String: Set<String>] {
+        let read = files.filter { $0.key.count { $0 == "/" } > 2 }.map { path, text in
+            (folder: path.split(separator: "/").dropLast().joined(separator: "/"), words: words(in: text))
+        }
+        var owners: [String: Set<String>] = [:]
+        for (folder, words) in read { for name in words.declared { owners[name, default: []].insert(folder) } }
+        var arrows: [String: Set<String>] = [:]
+        for (folder, words) in read {
+            for name in words.used {
+                guard let owner = owners[name], owner.count == 1, !owner.contains(folder) else { continue }
+                arrows[folder, default: []].formUnion(owner)
+            }
+        }
+        return arrows
+    }
+
+    /// The capitalised words of Swift code outside of comments and texts, and which of them it declares outside of others.
+    private static func words(in text: String) -> (declared: Set<String>, used: Set<String>) {
+        let keywords: Set<String> = ["actor", "class", "enum", "protocol", "struct", "typealias"]
+        var (declared, inner, used): (Set<String>, Set<String>, Set<String>) = ([], [], [])
+        var isInText = false
+        for line in text.split(separator: "\n") {
+            // A text of several lines begins and ends with these; what stands between is none of the code's words.
+            let isMark = line.contains("\"\"\"")
+            defer { if isMark { isInText.toggle() } }
+            if isInText || line.drop(while: { $0 == " " }).hasPrefix("//") { continue }
+            let code = line.split(separator: "\"", omittingEmptySubsequences: false).enumerated()
+                .filter { $0.offset.isMultiple(of: 2) }.map { String($0.element) }.joined(separator: " ")
+            var last = ""
+            for word in code.split(whereSeparator: { !$0.isLetter && !$0.isNumber && $0 != "_" }).map(String.init) {
+                if word.first?.isUppercase == true {
+                    used.insert(word)
+                    if keywords.contains(last) {
+                        if line.first == " " { inner.insert(word) } else { declared.insert(word) }
+                    }
+                }
+                last = word
+            }
+        }
+        return (declared, used.subtracting(inner))
+    }
+
+    /// Groups of nodes from each of which every other one is reached.
+    private static func circles(in arrows: [String: Set<String>]) -> [Set<String>] {
+        func reached(from start: String) -> Set<String> {
+            var (found, pending): (Set<String>, [String]) = ([], [start])
+            while let node = pending.popLast() {
+                for next in arrows[node] ?? [] where found.insert(next).inserted { pending.append(next) }
+            }
+            return found
+        }
+        let reach = Dictionary(uniqueKeysWithValues: arrows.keys.map { ($0, reached(from: $0)) })
+        let groups = reach.filter { $0.value.contains($0.key) }.map { node, all in
+            all.filter { reach[$0]?.contains(node) == true }
+        }
+        return Set(groups).sorted { $0.count > $1.count }
+    }
+}
