@@ -1,3 +1,4 @@
+import FileValues
 import LinuxKernel
 import SystemMonitor
 

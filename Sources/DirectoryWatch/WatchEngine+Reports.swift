@@ -2,6 +2,7 @@ import FileValues
 import Glibc
 import LinuxKernel
 import SystemMonitor
+import SystemPackage
 
 extension WatchEngine {
     /// What a turn of the core has begun.
@@ -64,9 +65,20 @@ extension WatchEngine.State {
 }
 
 extension WatchEngine.State {
+    /// What inotify(7) lacks here; nil if nothing.
+    func need(_ limits: InotifyLimits) -> WatchNeed? {
+        core.shortage.map { shortage in
+            shortage.isOfInstances
+                ? WatchNeed(.instances, limit: limits.instances, used: 0, missing: 1, polled: shortage.polled)
+                : WatchNeed(
+                    .watches, limit: limits.watches, used: core.watches.count, missing: shortage.polled,
+                    polled: shortage.polled)
+        }
+    }
+
     /// What is told of it; the steps are for others to say.
     func snapshot(label: String, _ settings: [WatchRoot], isAskedForLife: Bool) -> WatchSnapshot {
-        let need = core.need(limits ?? InotifyLimits())
+        let need = need(limits ?? InotifyLimits())
         let step = WatchStep(name: "idle", since: 0)
         return WatchSnapshot(
             label: label,
@@ -106,7 +118,7 @@ extension TreeCore {
     private func firstUnreadable(_ root: Int) -> UnreadableDirectory? {
         let nodes = roots[root].unreadable
         guard let first = nodes.count > 64 ? nodes.first : nodes.min(by: { $0.index < $1.index }),
-            let reason = roots[root].unreadableReason
+            let reason = roots[root].unreadableReason.map({ Errno(rawValue: $0) })
         else { return nil }
         return UnreadableDirectory(path: table.path(of: first), reason: reason)
     }

@@ -93,7 +93,7 @@ final class WatchEngine: Sendable {
     /// a turn that is short is not to pay for it.
     func snapshot() -> WatchSnapshot {
         // Read while something is lacking: it may have been raised meanwhile.
-        let isLacking = state.anywhere { $0.limits == nil && $0.core.need(InotifyLimits()) != nil } ?? false
+        let isLacking = state.anywhere { $0.limits == nil && $0.core.shortage != nil } ?? false
         let read = isLacking ? InotifyLimits.current() : nil
         let (roots, label, cookie) = (self.roots, self.label, self.cookie)
         let made: WatchSnapshot? = state.anywhere { state in

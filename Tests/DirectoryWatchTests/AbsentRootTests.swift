@@ -3,6 +3,7 @@ import LinuxKernel
 import Testing
 
 @testable import DirectoryWatch
+@testable import WatchCore
 
 @Suite("A root that was not there for a moment")
 struct AbsentRootTests {

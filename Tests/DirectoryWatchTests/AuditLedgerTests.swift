@@ -2,6 +2,7 @@ import FileValues
 import Testing
 
 @testable import DirectoryWatch
+@testable import WatchCore
 
 @Suite("What events missed is told from what is under way")
 struct AuditLedgerTests {

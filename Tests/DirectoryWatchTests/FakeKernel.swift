@@ -2,6 +2,7 @@ import FileValues
 import LinuxKernel
 
 @testable import DirectoryWatch
+@testable import WatchCore
 
 /// A small file system with inotify, in memory: inode numbers are used again at once, as ext4 does, watch descriptors
 /// follow inodes, equal records at the tail merge, the queue overflows at a limit.

@@ -2,6 +2,7 @@ import FileValues
 import LinuxKernel
 
 @testable import DirectoryWatch
+@testable import WatchCore
 
 /// Carries out one root's requests on the fake kernel in the smallest steps, so that anything may happen in between:
 /// surveys in slices by two lanes, as two threads would.

@@ -3,6 +3,7 @@ import LinuxKernel
 import Testing
 
 @testable import DirectoryWatch
+@testable import WatchCore
 
 @Suite("A file that was made a moment ago")
 struct FreshFileTests {

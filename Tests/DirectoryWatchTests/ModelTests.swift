@@ -4,6 +4,7 @@ import LinuxKernel
 import Testing
 
 @testable import DirectoryWatch
+@testable import WatchCore
 
 /// One thing that a program, the kernel, a worker or the clock does; the numbers pick what to do it to, whatever is
 /// there, so that a sequence stays meaningful when parts of it are left out.

@@ -3,6 +3,7 @@ import LinuxKernel
 import Testing
 
 @testable import DirectoryWatch
+@testable import WatchCore
 
 /// The model with restarts in between: what programs do goes on while nobody watches.
 private struct RestartModel {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import DirectoryWatch
+@testable import WatchCore
 
 @Suite("The way to a root: what leads its path elsewhere is told at once")
 struct WayTests {

@@ -132,7 +132,7 @@ final class RootWorker: Sendable {
                 state.epoch = epoch
                 return .adopted(identity)
             } catch {
-                return .lost(.absent(error))
+                return .lost(.absent(CallFailure(error)))
             }
         }
         deliver(result)
@@ -161,7 +161,7 @@ final class RootWorker: Sendable {
             let descriptor = try openDirectory(root.path)
             if try RootIdentity(of: descriptor) == adopted { return descriptor }
         } catch {
-            throw .absent(error)
+            throw .absent(CallFailure(error))
         }
         throw .replaced
     }
@@ -316,11 +316,5 @@ extension RootWorker {
             }
             if isUsed { closeLater() }
         }
-    }
-}
-
-extension RootIdentity {
-    init(of directory: borrowing OwnedDescriptor) throws(SystemCallError) {
-        self.init(fileSystem: try FileSystem(of: directory), inode: try FileStatus(of: directory).identity.inode)
     }
 }

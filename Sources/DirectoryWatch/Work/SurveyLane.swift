@@ -247,7 +247,7 @@ extension Findings.Outcome {
     init(_ error: SystemCallError) {
         switch error.code {
         case .noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels, .staleNFSFileHandle: self = .absent
-        default: self = .unreadable(error.code)
+        default: self = .unreadable(error.code.rawValue)
         }
     }
 }
