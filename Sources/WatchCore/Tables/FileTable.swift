@@ -3,7 +3,7 @@ import FileValues
 /// All known files of all roots, each by its directory and name: 64 bytes a file besides its name.
 ///
 /// The files of one directory form a list whose head is in the ``DirectoryTable``. A value without I/O.
-package struct FileTable {
+struct FileTable {
     private struct Entry {
         var file: KnownFile
         /// −1 as long as the place is free.
@@ -17,12 +17,12 @@ package struct FileTable {
     private var free: [Int32] = []
     private var index = EntryIndex()
 
-    package subscript(_ directory: NodeID, _ name: NameID) -> KnownFile? {
+    subscript(_ directory: NodeID, _ name: NameID) -> KnownFile? {
         find(directory.index, name).map { entries[Int($0)].file }
     }
 
     /// Notes a file; returns what was known under the name before. `head` is its directory's.
-    package mutating func set(_ file: KnownFile, _ directory: NodeID, _ name: NameID, head: inout Int32) -> KnownFile? {
+    mutating func set(_ file: KnownFile, _ directory: NodeID, _ name: NameID, head: inout Int32) -> KnownFile? {
         if let place = find(directory.index, name) {
             defer { entries[Int(place)].file = file }
             return entries[Int(place)].file
@@ -32,7 +32,7 @@ package struct FileTable {
     }
 
     /// Notes a file under a name of which nothing is known.
-    package mutating func insert(_ file: KnownFile, _ directory: NodeID, _ name: NameID, head: inout Int32) {
+    mutating func insert(_ file: KnownFile, _ directory: NodeID, _ name: NameID, head: inout Int32) {
         let entry = Entry(file: file, directory: directory.index, name: name, next: head, previous: -1)
         let place: Int32
         if let reused = free.popLast() {
@@ -52,7 +52,7 @@ package struct FileTable {
     }
 
     /// Forgets a file; returns what was known.
-    package mutating func remove(_ directory: NodeID, _ name: NameID, head: inout Int32) -> KnownFile? {
+    mutating func remove(_ directory: NodeID, _ name: NameID, head: inout Int32) -> KnownFile? {
         guard let place = find(directory.index, name) else { return nil }
         let entry = entries[Int(place)]
         index.remove(hash: EntryIndex.hash(directory.index, name), place)
@@ -64,7 +64,7 @@ package struct FileTable {
     }
 
     /// The files of the directory with this head, the last that came first.
-    package func files(from head: Int32) -> [(name: NameID, file: KnownFile)] {
+    func files(from head: Int32) -> [(name: NameID, file: KnownFile)] {
         var found: [(name: NameID, file: KnownFile)] = []
         var place = head
         while place >= 0 {
@@ -76,7 +76,7 @@ package struct FileTable {
     }
 
     /// Calls `body` with the name of every file.
-    package func forEachName(_ body: (NameID) -> Void) {
+    func forEachName(_ body: (NameID) -> Void) {
         for entry in entries where entry.directory >= 0 { body(entry.name) }
     }
 

@@ -1,8 +1,8 @@
-package import FileValues
+import FileValues
 
 /// A name that an entry has or had, as a number: equal names have equal numbers.
-package struct NameID: Hashable, Sendable {
-    package let index: Int32
+struct NameID: Hashable, Sendable {
+    let index: Int32
 }
 
 /// The bytes of all names in use, each name once, whatever number of directories it occurs in.
@@ -10,7 +10,7 @@ package struct NameID: Hashable, Sendable {
 /// Inside the core a name is a number, so that tables, hints and requests hold no memory of their own for it, and its
 /// bytes are hashed once, when it comes in: 5 bytes besides its own and its place in the index. Names that nobody uses any
 /// more are swept from time to time. A value without I/O.
-package struct NameTable {
+struct NameTable {
     /// Where in ``bytes`` each begins, with its length; −1 as long as the number is free.
     private var starts: [Int32] = []
     private var free: [Int32] = []
@@ -23,13 +23,13 @@ package struct NameTable {
     private let seed = (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
 
     /// How many names there are.
-    package var count: Int { starts.count - free.count }
+    var count: Int { starts.count - free.count }
 
     /// Whether so many names came since the last sweep that most may be out of use.
-    package var isWasteful: Bool { count > 4096 && count > 2 * survivors }
+    var isWasteful: Bool { count > 4096 && count > 2 * survivors }
 
     /// The number of a name, which gets one if it has none yet.
-    package mutating func intern(_ name: UnsafeRawBufferPointer) -> NameID {
+    mutating func intern(_ name: UnsafeRawBufferPointer) -> NameID {
         if latest < starts.count, starts[latest] >= 0, isEqual(latest, name) {
             return NameID(index: Int32(latest))
         }
@@ -55,26 +55,26 @@ package struct NameTable {
     }
 
     /// The number of a name given as a value.
-    package mutating func intern(_ name: BytePath) -> NameID { name.bytes.withUnsafeBytes { intern($0) } }
+    mutating func intern(_ name: BytePath) -> NameID { name.bytes.withUnsafeBytes { intern($0) } }
 
     /// The number of a name, if it has one.
-    package func find(_ name: BytePath) -> NameID? { name.bytes.withUnsafeBytes { find($0, hash: hash($0)) } }
+    func find(_ name: BytePath) -> NameID? { name.bytes.withUnsafeBytes { find($0, hash: hash($0)) } }
 
     private func find(_ name: UnsafeRawBufferPointer, hash: Int) -> NameID? {
         index.find(hash: hash) { isEqual(Int($0), name) }.map { NameID(index: $0) }
     }
 
     /// A name as a value.
-    package func name(_ id: NameID) -> BytePath { BytePath(withoutNUL: Array(self[id])) }
+    func name(_ id: NameID) -> BytePath { BytePath(withoutNUL: Array(self[id])) }
 
     /// A name's bytes.
-    package subscript(_ id: NameID) -> ArraySlice<UInt8> { bytes[range(Int(id.index))] }
+    subscript(_ id: NameID) -> ArraySlice<UInt8> { bytes[range(Int(id.index))] }
 
     /// A name's length in bytes.
-    package func length(_ id: NameID) -> Int { range(Int(id.index)).count }
+    func length(_ id: NameID) -> Int { range(Int(id.index)).count }
 
     /// Frees all names but those that `mark` tells of.
-    package mutating func sweep(_ mark: ((NameID) -> Void) -> Void) {
+    mutating func sweep(_ mark: ((NameID) -> Void) -> Void) {
         var isLive = [Bool](repeating: false, count: starts.count)
         mark { isLive[Int($0.index)] = true }
         let old = bytes
