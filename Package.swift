@@ -45,7 +45,9 @@ let package = Package(
     name: "photo-inbox",
     products: [
         .library(name: "SystemMonitor", targets: ["FileValues", "LinuxKernel", "SystemMonitor"]),
-        .library(name: "DirectoryWatch", targets: ["DirectoryWatch", "FileValues", "LinuxKernel", "SystemMonitor"]),
+        .library(
+            name: "DirectoryWatch",
+            targets: ["DirectoryWatch", "FileValues", "LinuxKernel", "SystemMonitor", "WatchCore"]),
         .library(name: "Systemd", targets: ["FileValues", "LinuxKernel", "Systemd"]),
         .executable(name: "photoinboxd", targets: ["photoinboxd"]),
         .executable(name: "photoinbox", targets: ["photoinbox"]),
@@ -75,7 +77,8 @@ let package = Package(
         module("LinuxKernel", ["CLinux", "FileValues", system]),
         // Libraries for any daemon.
         module("SystemMonitor", ["CLinux", "FileValues", "LinuxKernel", system]),
-        module("DirectoryWatch", ["FileValues", "LinuxKernel", "SystemMonitor", system]),
+        module("WatchCore", ["FileValues"]),
+        module("DirectoryWatch", ["FileValues", "LinuxKernel", "SystemMonitor", "WatchCore", system]),
         module("QueueActors", ["LinuxKernel", "SystemMonitor"]),
         module("Systemd", ["CSystemd", "FileValues", "LinuxKernel", logging, system]),
         // What is known of photos, and what is done with them.
@@ -185,7 +188,7 @@ let package = Package(
         .executableTarget(
             name: "watch-probe", dependencies: ["DirectoryWatch", "FileValues", "LinuxKernel", "SystemMonitor"],
             path: "Tests/WatchProbe", swiftSettings: swiftSettings),
-        tests("DirectoryWatchTests", ["DirectoryWatch", "SystemMonitor", "watch-probe"]),
+        tests("DirectoryWatchTests", ["DirectoryWatch", "SystemMonitor", "WatchCore", "watch-probe"]),
         .executableTarget(
             name: "systemd-probe", dependencies: ["FileValues", "LinuxKernel", "Systemd", logging],
             path: "Tests/SystemdProbe", swiftSettings: swiftSettings),

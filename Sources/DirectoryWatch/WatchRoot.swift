@@ -1,5 +1,4 @@
 public import FileValues
-public import LinuxKernel
 public import SystemMonitor
 
 /// A directory tree to be watched.

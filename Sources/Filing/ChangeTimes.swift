@@ -1,5 +1,5 @@
+package import FileValues
 import Glibc
-package import LinuxKernel
 
 /// Whether a file's times tell every change of it.
 ///

@@ -1,10 +1,8 @@
 public import FileValues
 import Glibc
 
-/// What kind of thing a directory entry is; see inode(7).
-public enum FileKind: String, Hashable, Sendable {
-    case regular, directory, symbolicLink, fifo, socket, characterDevice, blockDevice, unknown
-
+extension FileKind {
+    /// The kind that the type bits of a mode say; see inode(7).
     init(mode: UInt32) {
         switch mode & UInt32(S_IFMT) {
         case UInt32(S_IFREG): self = .regular

@@ -18,11 +18,25 @@ public struct SystemCallError: Error, Hashable, Sendable, CustomStringConvertibl
         self.path = path
     }
 
+    /// The error of a failure.
+    public init(_ failure: CallFailure) { self.init(failure.call, failure.code, path: failure.path) }
+
     /// One line: `open /srv/inbox: No such file or directory`.
     public var description: String {
         let subject = path.map { " \($0.isEmpty ? "." : $0.escaped)" } ?? ""
         return "\(call)\(subject): \(code)"
     }
+}
+
+extension CallFailure: CustomStringConvertible {
+    /// What failed in a call that was made.
+    public init(_ error: SystemCallError) { self.init(error.call, number: error.code.rawValue, path: error.path) }
+
+    /// Why it failed; see errno(3).
+    public var code: Errno { Errno(rawValue: number) }
+
+    /// One line: `open /srv/inbox: No such file or directory`.
+    public var description: String { SystemCallError(self).description }
 }
 
 /// Runs a system call that returns −1 on error: retries it when a signal interrupted it, throws what else failed.

@@ -41,7 +41,7 @@ final class KnownFiles: Sendable {
             self.memory = memory
             complaint = nil
         } catch {
-            if case .system(let error) = error.code { throw CommandFailure(error) }
+            if case .system(let error) = error.code { throw CommandFailure(SystemCallError(error)) }
             memory = WatchMemory()
             complaint = "\(path): \(error); everything is told"
         }

@@ -1,4 +1,5 @@
 import CommandSupport
+import FileValues
 import LinuxKernel
 
 /// The words for the bits of a kernel record, as inotifywait(1) writes and reads them.

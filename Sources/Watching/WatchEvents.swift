@@ -1,7 +1,6 @@
 import ArgumentParser
 import DirectoryWatch
-import FileValues
-package import LinuxKernel
+package import FileValues
 
 /// What `watch` is asked to tell: `--event`.
 package enum WatchEvents: Hashable, Sendable {

@@ -2,6 +2,7 @@ import FileValues
 import Testing
 
 @testable import DirectoryWatch
+@testable import WatchCore
 
 @Suite("What events missed is told from what is under way")
 struct AuditLedgerTests {
@@ -16,9 +17,9 @@ struct AuditLedgerTests {
         ledger.suspect(key("a"))
         ledger.suspect(key("b"))
         ledger.suspect(key("a"))
-        let result1 = ledger.settle()
+        let result1 = ledger.finish()
         #expect(result1 == .init(names: 2, contents: 0))
-        let result2 = ledger.settle()
+        let result2 = ledger.finish()
         #expect(result2 == nil)
     }
 
@@ -29,7 +30,7 @@ struct AuditLedgerTests {
         ledger.suspect(key("a"))
         #expect(ledger.isListening)
         ledger.explain(key("a"))
-        let result3 = ledger.settle()
+        let result3 = ledger.finish()
         #expect(result3 == .init(names: 0, contents: 0))
     }
 
@@ -40,7 +41,7 @@ struct AuditLedgerTests {
         ledger.doubt(key("a"))
         #expect(!ledger.isListening)
         ledger.begin(at: 0)
-        let result4 = ledger.settle()
+        let result4 = ledger.finish()
         #expect(result4 == .init(names: 0, contents: 0))
     }
 
@@ -50,15 +51,15 @@ struct AuditLedgerTests {
             var ledger = AuditLedger()
             ledger.begin(at: 5)
             ledger.doubt(key(name))
-            let first = ledger.settle()
+            let first = ledger.finish()
             #expect(first == .init(names: 0, contents: 0))
             if name == "closed later" { ledger.explain(key(name)) }
             ledger.begin(at: name == "too early" ? AuditLedger.grace : AuditLedger.grace + 5)
             if name == "written on" { ledger.doubt(key(name)) }
-            let second = ledger.settle()
+            let second = ledger.finish()
             #expect(second?.contents == (name == "missed" ? 1 : 0))
             ledger.begin(at: 3 * AuditLedger.grace)
-            let third = ledger.settle()
+            let third = ledger.finish()
             #expect(third?.contents == (name == "written on" || name == "too early" ? 1 : 0))
             #expect(!ledger.isListening)
         }
@@ -69,14 +70,14 @@ struct AuditLedgerTests {
         var ledger = AuditLedger()
         ledger.begin(at: 0)
         ledger.doubt(key("a"))
-        _ = ledger.settle()
+        _ = ledger.finish()
         ledger.begin(at: 0)
         ledger.suspect(key("b"))
         ledger.void()
-        let result8 = ledger.settle()
+        let result8 = ledger.finish()
         #expect(result8 == nil)
         ledger.begin(at: 0)
-        let result9 = ledger.settle()
+        let result9 = ledger.finish()
         #expect(result9 == .init(names: 0, contents: 0))
     }
 
@@ -89,7 +90,7 @@ struct AuditLedgerTests {
         ledger.begin(at: 0)
         ledger.suspect(key("kept"))
         ledger.suspect(key("removed"))
-        let result10 = ledger.settle()
+        let result10 = ledger.finish()
         #expect(result10 == .init(names: 1, contents: 0))
     }
 
@@ -98,7 +99,7 @@ struct AuditLedgerTests {
         var ledger = AuditLedger()
         ledger.begin(at: 0)
         for number in 0..<5_000 { ledger.suspect(key(BytePath("\(number)"))) }
-        let result11 = ledger.settle()
+        let result11 = ledger.finish()
         #expect(result11?.count == AuditLedger.bound)
     }
 }

@@ -2,6 +2,7 @@ import FileValues
 import LinuxKernel
 
 @testable import DirectoryWatch
+@testable import WatchCore
 
 /// A small file system with inotify, in memory: inode numbers are used again at once, as ext4 does, watch descriptors
 /// follow inodes, equal records at the tail merge, the queue overflows at a limit.
@@ -275,6 +276,15 @@ struct FakeKernel {
         } else if queue.last?.mask != .queueOverflow {
             overflows += 1
             queue.append(EventRecord(watch: -1, mask: .queueOverflow, cookie: 0, name: ""))
+        }
+    }
+}
+
+extension TreeCore {
+    /// Applies a record that was copied.
+    mutating func apply(_ record: EventRecord) {
+        record.name.bytes.withUnsafeBytes { name in
+            apply(watch: record.watch, mask: record.mask, cookie: record.cookie, name: name)
         }
     }
 }

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import DirectoryWatch
+@testable import WatchCore
 
 @Suite("The cookie proves that events arrive")
 struct LivenessTests {

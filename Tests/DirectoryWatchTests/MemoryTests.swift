@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import DirectoryWatch
+@testable import WatchCore
 
 @Suite("What is kept over a restart")
 struct MemoryTests {

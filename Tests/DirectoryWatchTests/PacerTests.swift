@@ -1,6 +1,7 @@
 import Testing
 
 @testable import DirectoryWatch
+@testable import WatchCore
 
 @Suite("Bursts are gathered, single events are not")
 struct PacerTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import DirectoryWatch
+@testable import WatchCore
 
 @Suite("What no event tells is compared at a pace of its own")
 struct PollPaceTests {

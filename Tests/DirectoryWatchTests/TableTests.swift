@@ -2,6 +2,7 @@ import FileValues
 import Testing
 
 @testable import DirectoryWatch
+@testable import WatchCore
 
 @Suite("Tables of names and places")
 struct TableTests {

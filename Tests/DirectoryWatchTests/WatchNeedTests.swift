@@ -2,6 +2,7 @@ import LinuxKernel
 import Testing
 
 @testable import DirectoryWatch
+@testable import WatchCore
 
 @Suite("How many watches are missing, and what to set")
 struct WatchNeedTests {

@@ -6,6 +6,7 @@ import SystemMonitor
 import TestSupport
 
 @testable import DirectoryWatch
+@testable import WatchCore
 
 /// A watch over a scratch directory (or several) with all its notices kept, for tests.
 final class Watched: Sendable {

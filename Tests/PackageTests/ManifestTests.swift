@@ -8,7 +8,7 @@ struct ManifestTests {
     static let allowed: [String: (targets: Set<String>, products: Set<String>)] = [
         "SystemMonitor": (["CLinux", "FileValues", "LinuxKernel", "SystemMonitor"], ["SystemPackage"]),
         "DirectoryWatch": (
-            ["CLinux", "DirectoryWatch", "FileValues", "LinuxKernel", "SystemMonitor"], ["SystemPackage"]
+            ["CLinux", "DirectoryWatch", "FileValues", "LinuxKernel", "SystemMonitor", "WatchCore"], ["SystemPackage"]
         ),
         "Systemd": (["CLinux", "CSystemd", "FileValues", "LinuxKernel", "Systemd"], ["Logging", "SystemPackage"]),
     ]
@@ -58,7 +58,7 @@ struct ManifestTests {
         #expect(defaults?["enabledTraits"].items == [.string("Daemon")])
     }
 
-    @Test(arguments: ["CLinux", "FileValues", "LinuxKernel", "SystemMonitor", "DirectoryWatch", "Systemd"])
+    @Test(arguments: ["CLinux", "FileValues", "LinuxKernel", "SystemMonitor", "DirectoryWatch", "WatchCore", "Systemd"])
     func librarySourcesDoNotImportFoundation(target: String) throws {
         let sources = try Checkout.files(below: "Sources/\(target)", suffix: ".swift")
         for (path, text) in sources {

@@ -1,4 +1,5 @@
 import Glibc
+import FileValues
 import LinuxKernel
 import SystemPackage
 import TestSupport

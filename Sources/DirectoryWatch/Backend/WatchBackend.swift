@@ -1,3 +1,4 @@
+import FileValues
 import LinuxKernel
 
 /// Where watches on directories come from. Called on the roots' queues, and by threads that take part in a turn there, of

@@ -30,7 +30,7 @@ public struct WatchMemoryFile: Hashable, Sendable {
             bytes = try Self.read(file, size: Int(status.identity.size))
         } catch {
             if error.code == .noSuchFileOrDirectory { return nil }
-            throw WatchMemoryError(.system(error))
+            throw WatchMemoryError(.system(CallFailure(error)))
         }
         return try WatchMemory(decoding: bytes)
     }
@@ -56,7 +56,9 @@ public struct WatchMemoryFile: Hashable, Sendable {
 
     /// Puts `memory` there in place of what was there, durably; for its owner alone to read, since it names files.
     public func write(_ memory: WatchMemory) throws(WatchMemoryError) {
-        do throws(SystemCallError) { try write(memory.encoded()) } catch { throw WatchMemoryError(.system(error)) }
+        do throws(SystemCallError) { try write(memory.encoded()) } catch {
+            throw WatchMemoryError(.system(CallFailure(error)))
+        }
     }
 
     /// Checks that the directory takes the temporary file that a save begins with: creates it and removes it.
@@ -65,7 +67,7 @@ public struct WatchMemoryFile: Hashable, Sendable {
             let directory = try directory()
             _ = try makeTemporary(in: directory)
             try directory.unlink(temporary)
-        } catch { throw WatchMemoryError(.system(error)) }
+        } catch { throw WatchMemoryError(.system(CallFailure(error))) }
     }
 
     private var temporary: BytePath { path.name.addingSuffix(".\(getpid()).part") }
@@ -93,7 +95,7 @@ public struct WatchMemoryFile: Hashable, Sendable {
     /// Takes it away; no harm if it is not there. The next watch is told everything.
     public func remove() throws(WatchMemoryError) {
         do throws(SystemCallError) { try directory().unlink(path.name) } catch {
-            if error.code != .noSuchFileOrDirectory { throw WatchMemoryError(.system(error)) }
+            if error.code != .noSuchFileOrDirectory { throw WatchMemoryError(.system(CallFailure(error))) }
         }
     }
 

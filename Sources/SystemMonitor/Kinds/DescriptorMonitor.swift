@@ -1,4 +1,5 @@
 import CLinux
+public import FileValues
 import Glibc
 public import LinuxKernel
 public import SystemPackage

@@ -6,6 +6,7 @@ import SystemMonitor
 import TestSupport
 
 @testable import DirectoryWatch
+@testable import WatchCore
 
 /// A live watch over the directories `a` and `b` of a scratch directory, with a directory `o` beside them that is not
 /// watched, for one plain thread that waits for it. Any queue of it can be held, as a busy machine would.

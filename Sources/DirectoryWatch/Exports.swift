@@ -1,0 +1,2 @@
+// The values that notices, policies and memories are made of are part of this module's interface.
+@_exported public import WatchCore

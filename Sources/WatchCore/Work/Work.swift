@@ -1,0 +1,196 @@
+package import FileValues
+
+/// What the core asks of a root's queue. Requests of one root are carried out in order, and their results come back in
+/// order, so that a root's observations are one history.
+package enum WorkRequest: Sendable {
+    /// Follow the root's path and watch what it leads through.
+    case trace
+    /// Open the root's path and take what is there as the root.
+    case adopt
+    /// Is it still the same?
+    case check
+    /// Watch and list a directory, and those below it if asked.
+    case survey(SurveyRequest)
+    /// Look names up.
+    case lookUp(LookupRequest)
+    /// Remove watches.
+    case unwatch([Int32])
+}
+
+package struct SurveyRequest: Hashable, Sendable {
+    package let id: UInt32
+    /// Relative to the root.
+    package let path: BytePath
+    /// The inode its parent must have, where that is known: a stale path must not lead into another directory.
+    package let parentInode: UInt64
+    package let isRecursive: Bool
+}
+
+/// Names in directories, flat: one request holds any number of them.
+package struct LookupRequest: Sendable {
+    package struct Directory: Hashable, Sendable {
+        package let node: NodeID
+        package let path: BytePath
+        /// The inode that it must have.
+        package let inode: UInt64
+    }
+
+    package struct Item: Hashable, Sendable {
+        /// Its directory's place.
+        package let directory: Int32
+        /// Where its name lies in ``names``, without its NUL.
+        package let name: Range<Int32>
+        /// Whether to ask if a program has the file open for writing: no event said that it was closed.
+        package let asksForWriter: Bool
+    }
+
+    package var directories: [Directory] = []
+    package var items: [Item] = []
+    /// Names, each ended by NUL as the kernel wants them.
+    package var names: [UInt8] = []
+    /// Whether directories may have moved since the last request, so that none may be kept open from before.
+    package var mayHaveMoved = false
+
+    init(directories: [Directory] = [], mayHaveMoved: Bool = false) {
+        self.directories = directories
+        self.mayHaveMoved = mayHaveMoved
+    }
+
+    mutating func add(_ name: ArraySlice<UInt8>, in directory: Int32, asksForWriter: Bool = false) {
+        let start = Int32(names.count)
+        names.append(contentsOf: name)
+        items.append(Item(directory: directory, name: start..<Int32(names.count), asksForWriter: asksForWriter))
+        names.append(0)
+    }
+
+    /// An item's name as a value.
+    package func name(_ item: Item) -> BytePath {
+        BytePath(names[Int(item.name.lowerBound)..<Int(item.name.upperBound)])
+    }
+}
+
+package enum WorkResult: Sendable {
+    case traced(RootWay)
+    /// Where the root is, as mount tables have it. Comes before the result that it was found with.
+    case placed(BytePath)
+    case adopted(RootIdentity)
+    case checked
+    /// The root could not be opened, or is another directory: the request was not carried out.
+    case lost(WatchNotice.Loss)
+    case surveyed(id: UInt32, findings: Findings, isComplete: Bool)
+    /// In the order of the items.
+    case lookedUp([Observation])
+    case unwatched([Int32])
+}
+
+/// What a survey saw, flat: some arrays for any number of directories.
+package struct Findings: Sendable {
+    package enum Outcome: Hashable, Sendable {
+        /// Its watch is the negative of what errno(3) said where there is none: ENOSPC if none was left.
+        case listed(inode: UInt64, born: BirthMark = .unknown, watch: Int32)
+        case absent
+        /// With errno(3)'s number.
+        case unreadable(Int32)
+    }
+
+    /// One directory. Each has a place of its own in its survey: 0 the one that it was asked for, the others in no
+    /// particular order, nor without gaps. They name their parent's, which is always told before; −1 for none.
+    package struct Directory: Sendable {
+        package let place: Int32
+        package let parent: Int32
+        package let name: Range<Int32>
+        package let outcome: Outcome
+        /// Places in ``Findings/entries``.
+        package let entries: Range<Int32>
+    }
+
+    package struct Entry: Sendable {
+        package let name: Range<Int32>
+        package let observation: Observation
+    }
+
+    package private(set) var directories: [Directory] = []
+    package private(set) var entries: [Entry] = []
+    /// The file systems of the directories that are roots of mounts, by their positions in ``directories``.
+    package private(set) var mounts: [Int: FileSystem] = [:]
+    private var names: [UInt8] = []
+    private var firstEntry: Int32 = 0
+
+    package init() {}
+
+    package var isEmpty: Bool { directories.isEmpty }
+
+    /// Adds an entry of the directory that is added next.
+    package mutating func add(entry name: UnsafeRawBufferPointer, _ observation: Observation) {
+        entries.append(Entry(name: put(name), observation: observation))
+    }
+
+    /// Adds a directory with the entries that were added since the last one.
+    package mutating func add(
+        directory name: UnsafeRawBufferPointer, at place: Int32, parent: Int32, _ outcome: Outcome
+    ) {
+        let end = Int32(entries.count)
+        directories.append(
+            Directory(place: place, parent: parent, name: put(name), outcome: outcome, entries: firstEntry..<end))
+        firstEntry = end
+    }
+
+    /// The directory added last is the root of a mount.
+    package mutating func add(mount: FileSystem) { mounts[directories.count - 1] = mount }
+
+    /// Takes back the entries that were added since the last directory.
+    package mutating func dropEntries() { entries.removeSubrange(Int(firstEntry)...) }
+
+    /// A name's bytes, for the length of the call.
+    package func withName<R>(_ name: Range<Int32>, _ body: (UnsafeRawBufferPointer) -> R) -> R {
+        names.withUnsafeBytes {
+            body(UnsafeRawBufferPointer(rebasing: $0[Int(name.lowerBound)..<Int(name.upperBound)]))
+        }
+    }
+
+    private mutating func put(_ name: UnsafeRawBufferPointer) -> Range<Int32> {
+        let start = Int32(names.count)
+        names.append(contentsOf: name)
+        return start..<Int32(names.count)
+    }
+}
+
+extension LookupRequest {
+    /// A request for names that are known in a tree.
+    init(_ items: [DirtyNames.Item], in tree: Tree, mayHaveMoved: Bool) {
+        self.init(mayHaveMoved: mayHaveMoved)
+        self.items.reserveCapacity(items.count)
+        names.reserveCapacity(items.reduce(0) { $0 + tree.directories.names.length($1.name) + 1 })
+        var positions = EntryIndex()
+        var last: (node: NodeID, position: Int32) = (.none, -1)
+        for item in items {
+            if item.directory != last.node {
+                last = (item.directory, position(of: item.directory, in: tree, &positions))
+            }
+            // Whether it may have a writer by then: nothing says that it was closed, or the next program may write it
+            // already.
+            let mayBeOpen =
+                item.hints.signs.isDisjoint(with: [.closed, .movedIn]) || item.hints.rounds > 0
+                || tree[item.directory, item.name] != nil
+            add(tree.directories.names[item.name], in: last.position, asksForWriter: mayBeOpen)
+        }
+    }
+
+    /// The position of a directory in the request, in which it stands once.
+    private mutating func position(of node: NodeID, in tree: Tree, _ positions: inout EntryIndex) -> Int32 {
+        let hash = EntryIndex.hash(node.index, tree[node].name)
+        if let known = positions.find(hash: hash, where: { directories[Int($0)].node == node }) { return known }
+        let position = Int32(directories.count)
+        directories.append(Directory(node: node, path: tree.directories.path(of: node), inode: tree[node].inode))
+        if positions.hasRoom(for: position) {
+            positions.insert(hash: hash, position)
+        } else {
+            positions = EntryIndex(capacity: 2 * directories.count, places: 2 * directories.count)
+            for (position, directory) in directories.enumerated() {
+                positions.insert(
+                    hash: EntryIndex.hash(directory.node.index, tree[directory.node].name), Int32(position))
+            }
+        }
+        return position
+    }
+}
