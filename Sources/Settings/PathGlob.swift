@@ -3,8 +3,8 @@ package import FileValues
 /// A pattern for relative paths in an inbox: `*.tmp`, `@eaDir`, `raw/*.xmp`, `**/cache`.
 ///
 /// `*` and `?` stand for bytes other than `/`, `[a-z]` and `[!a-z]` for one byte, `**` for any number of whole names,
-/// `\` takes the next byte as it is. A pattern without `/` matches any name along the path, so what lies below a
-/// matching directory matches too; one with `/` is compared from the inbox down, and also matches what lies below.
+/// `\` escapes the next byte. A pattern without `/` matches any name along the path, so what is below a
+/// matching directory matches too; one with `/` is matched from the inbox down, and also matches what is below.
 /// Byte-wise, case-sensitive; time grows with pattern times path, whatever the names are. Pure.
 package struct PathGlob: Hashable, Sendable, CustomStringConvertible {
     /// As it was written.
@@ -12,13 +12,13 @@ package struct PathGlob: Hashable, Sendable, CustomStringConvertible {
     private let names: [NamePattern]
     private let isAnchored: Bool
 
-    /// What is wrong with a pattern.
+    /// Why a pattern is refused.
     struct Mistake: Error { let message: String }
 
     init(parsing pattern: String) throws(Mistake) {
         self.pattern = pattern
         let parts = pattern.utf8.split(separator: UInt8(ascii: "/"))
-        if parts.isEmpty { throw Mistake(message: "is empty, and excludes nothing") }
+        if parts.isEmpty { throw Mistake(message: "is empty and excludes nothing") }
         isAnchored = parts.count > 1 || pattern.hasPrefix("/")
         var names: [NamePattern] = []
         for part in parts { names.append(try NamePattern(Array(part))) }
@@ -119,7 +119,7 @@ private enum NamePattern: Hashable {
 
     func matches(_ name: [UInt8]) -> Bool {
         guard case .name(let tokens) = self else { return true }
-        // Only the last star ever needs to give back bytes, so this is not exponential.
+        // Backtracking to the last star is enough, so this is not exponential.
         var token = 0
         var byte = 0
         var star: (token: Int, byte: Int)?
