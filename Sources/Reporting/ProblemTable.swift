@@ -111,8 +111,8 @@ extension ProblemCode {
                     """, see: manual)
         case .inboxMissing:
             ProblemRow(
-                .warning, title: "inbox {inbox} does not exist: {path}",
-                effect: "its photos are filed once it exists; other inboxes continue",
+                .warning, title: "inbox {inbox} not found: {path}",
+                effect: "its photos are filed once it is found; other inboxes continue",
                 action: "mount or create {path}; it is detected automatically", showAfter: 5)
         case .inboxGone:
             ProblemRow(
@@ -181,7 +181,7 @@ extension ProblemCode {
         // MARK: PI-4xx: the library
         case .libraryMissing:
             ProblemRow(
-                .stopped, title: "library does not exist: {path}", effect: waiting,
+                .stopped, title: "library not found: {path}", effect: waiting,
                 action: "mount it; filing resumes automatically. An empty directory is not accepted as the library",
                 see: manual, showAfter: 5)
         case .libraryFull:
