@@ -20,21 +20,15 @@ package enum Action: Hashable, Sendable {
         case timer, signal, command
     }
 
-    /// Why a text is not an action.
-    package struct Mistake: Error, Hashable, Sendable {
-        /// What to write instead.
-        package let message: String
-
-        package init(message: String) { self.message = message }
-    }
+    package typealias Mistake = ValueMistake
 
     /// Reads `reconcile`, `hook NAME` and so on; spaces around it do not matter. Any text may come from a FIFO.
-    package init(_ text: String, asker: Asker) throws(Mistake) {
+    package init(_ text: String, asker: Asker) throws(ValueMistake) {
         let words = text.split(whereSeparator: { $0 == " " || $0 == "\t" }).map(String.init)
         let verb = words.first ?? ""
         if verb == "hook" {
             guard words.count == 2, isPlainName(words[1]) else {
-                throw Mistake(message: "write \"hook NAME\", with the name of a [hook.NAME] section")
+                throw ValueMistake("write \"hook NAME\", with the name of a [hook.NAME] section")
             }
             self = .hook(words[1])
             return
@@ -42,13 +36,13 @@ package enum Action: Hashable, Sendable {
         guard words.count == 1, let action = Self.simple.first(where: { $0.description == verb }) else {
             let choices = Self.names(for: asker)
             let meant = likelyMeaning(of: verb, among: choices.map { $0 == "hook NAME" ? "hook" : $0 })
-            throw Mistake(
-                message: "unknown action; "
+            throw ValueMistake(
+                "unknown action; "
                     + (meant.map { "did you mean \"\($0)\"?" } ?? "write one of \(choices.joined(separator: ", "))"))
         }
         if asker == .timer, action == .reload || action == .stop {
-            throw Mistake(
-                message: "a timer cannot do this; write one of \(Self.names(for: asker).joined(separator: ", "))")
+            throw ValueMistake(
+                "a timer cannot do this; write one of \(Self.names(for: asker).joined(separator: ", "))")
         }
         self = action
     }

@@ -39,7 +39,7 @@ struct FileReader {
             if isPlainName(member.key) {
                 assignments.open(section, member.key, origin: origin(member.position))
             } else {
-                report("\(quoted(member.key)) is \(notAName)", member)
+                report("\(quoted(member.key)) is not a valid name; \(Form.nameHint)", member)
             }
             for inner in entries { readKey(inner, in: section, member: member.key) }
         }
@@ -78,7 +78,7 @@ struct FileReader {
     private mutating func readKey(_ entry: TOMLEntry, in section: SettingsSection, member: String) {
         var name = entry.key
         if section == .signals {
-            do throws(SignalName.Mistake) { name = try SignalName(parsing: entry.key).rawValue } catch {
+            do throws(ValueMistake) { name = try SignalName(parsing: entry.key).rawValue } catch {
                 return report(error.message, entry)
             }
             if let before = assignments.values[SettingsKey(section, name)]?.origin, case .file(path, _) = before {

@@ -35,12 +35,12 @@ enum Form {
     where Choice: RawRepresentable<String> & CaseIterable & Equatable & Sendable {
         let words = Choice.allCases.map(\.rawValue)
         let list = words.map { "\"\($0)\"" }.joined(separator: ", ")
-        let hint = "write some of [\(list)]"
-        return ValueForm(arrayOf: "array of " + list, hint: hint, write: { $0.rawValue }) {
-            (word, before) throws(ValueMistake) in
+        return ValueForm(
+            arrayOf: list, element: "a possible value", hint: "write some of [\(list)]", write: { $0.rawValue }
+        ) { (word, before) throws(ValueMistake) in
             guard let choice = Choice(rawValue: word) else {
-                let meant = likelyMeaning(of: word, among: words).map { "did you mean \"\($0)\"?" }
-                throw ValueMistake("\(quoted(word)) is not a possible value; \(meant ?? hint)")
+                guard let meant = likelyMeaning(of: word, among: words) else { return nil }
+                throw ValueMistake("\(quoted(word)) is not a possible value; did you mean \"\(meant)\"?")
             }
             if before.contains(choice) { throw ValueMistake("\(quoted(word)) is given twice") }
             return choice
@@ -48,18 +48,16 @@ enum Form {
     }
 
     /// The name of an inbox, timer or descriptor.
-    static let name = ValueForm("name", hint: "write a name of letters, digits, - and _, at most 64") { text, _ in
-        isPlainName(text) ? text : nil
-    }
+    static let name = ValueForm("name", hint: nameHint) { text, _ in isPlainName(text) ? text : nil }
+
+    static let nameHint = "write letters, digits, - and _, at most 64"
 
     /// Names of inboxes.
     static let names = ValueForm(
-        arrayOf: "array of names", hint: "write names, like [\"card\", \"phones\"]",
-        empty: "the array is empty; leave the key out for all"
-    ) { (word, _) throws(ValueMistake) in
-        guard isPlainName(word) else { throw ValueMistake("\(quoted(word)) is \(notAName)") }
-        return word
-    }
+        arrayOf: "names", element: "a valid name",
+        hint: "write names of letters, digits, - and _, or leave the key out for all",
+        mayBeEmpty: false
+    ) { word, _ in isPlainName(word) ? word : nil }
 
     /// A user or group of the system, by name or number.
     static let account = ValueForm("name or number", hint: "write the name of a user or group") { text, _ in
@@ -122,37 +120,24 @@ enum Form {
     /// An action that `asker` may request.
     static func action(_ asker: Action.Asker) -> ValueForm<Action> {
         ValueForm("action", hint: "write one of \(Action.names(for: asker).joined(separator: ", "))") {
-            (text, _) throws(ValueMistake) in
-            do throws(Action.Mistake) { return try Action(text, asker: asker) } catch {
-                throw ValueMistake(error.message)
-            }
+            (text, _) throws(ValueMistake) in try Action(text, asker: asker)
         }
     }
 
     /// A program and its arguments.
     static let command = ValueForm(
-        arrayOf: "array: program and arguments", hint: commandHint, empty: "an empty command; \(commandHint)"
-    ) { (word, before: [String]) throws(ValueMistake) in
-        if !before.isEmpty || word.hasPrefix("/") { return word }
-        throw ValueMistake("\(quoted(word)) is not an absolute path; PATH is not searched")
-    }
+        arrayOf: "program and arguments", element: "an absolute path",
+        hint: "write an array, like [\"/usr/local/lib/program\", \"argument\"]", mayBeEmpty: false
+    ) { (word, before: [String]) in !before.isEmpty || word.hasPrefix("/") ? word : nil }
 
-    private static let commandHint = "write an array, like [\"/usr/local/lib/program\", \"argument\"]"
-
-    static let networks = ValueForm(arrayOf: "array of networks", hint: networksHint) {
-        (word, _) throws(ValueMistake) in
-        guard let network = NetworkRange(word) else {
-            throw ValueMistake("\(quoted(word)) is not a network; \(networksHint)")
-        }
-        return network
-    }
-
-    private static let networksHint = "write networks, like [\"192.168.1.0/24\", \"fd00::/8\"]"
+    static let networks = ValueForm(
+        arrayOf: "networks", element: "a network", hint: "write networks, like [\"192.168.1.0/24\", \"fd00::/8\"]"
+    ) { word, _ in NetworkRange(word) }
 
     static let patterns = ValueForm(
-        arrayOf: "array of patterns", hint: "write patterns, like [\"*.tmp\", \"@eaDir\"]"
+        arrayOf: "patterns", element: "a pattern", hint: "write patterns, like [\"*.tmp\", \"@eaDir\"]"
     ) { (word, _) throws(ValueMistake) in
-        do throws(PathGlob.Mistake) { return try PathGlob(parsing: word) } catch {
+        do throws(ValueMistake) { return try PathGlob(parsing: word) } catch {
             throw ValueMistake("pattern \(quoted(word)) \(error.message)")
         }
     }
@@ -179,16 +164,13 @@ enum Form {
         areAbsolute: false, hint: "write paths without a leading slash, like [\"DCIM\"]")
 
     private static func paths(areAbsolute: Bool, hint: String) -> ValueForm<[BytePath]> {
-        ValueForm(arrayOf: "array of paths", hint: hint, empty: "the array is empty; \(hint)") {
+        let element = areAbsolute ? "an absolute path" : "a relative path"
+        return ValueForm(arrayOf: "paths", element: element, hint: hint, mayBeEmpty: false) {
             (word, _) throws(ValueMistake) in
-            if word.hasPrefix("/") != areAbsolute {
-                throw ValueMistake("\(quoted(word)) is \(areAbsolute ? "not " : "")absolute; \(hint)")
-            }
+            if word.hasPrefix("/") != areAbsolute { return nil }
             let whole = try readPath(word, base: PathBase(directory: "/", mayClimb: false))
             if areAbsolute { return whole }
-            let relative = whole.relative(to: "/") ?? ""
-            if !relative.isSafeBeneath { throw ValueMistake("\(quoted(word)) names no directory; \(hint)") }
-            return relative
+            return whole.relative(to: "/").flatMap { $0.isSafeBeneath ? $0 : nil }
         }
     }
 
@@ -214,6 +196,3 @@ enum Form {
         return names.reduce(directory) { $0.appending($1) }
     }
 }
-
-/// Why a text is not a name.
-let notAName = "not a valid name; use letters, digits, - and _, at most 64"

@@ -12,17 +12,16 @@ package struct PathGlob: Hashable, Sendable, CustomStringConvertible {
     private let names: [NamePattern]
     private let isAnchored: Bool
 
-    /// Why a pattern is refused.
-    struct Mistake: Error { let message: String }
+    typealias Mistake = ValueMistake
 
-    init(parsing pattern: String) throws(Mistake) {
+    init(parsing pattern: String) throws(ValueMistake) {
         self.pattern = pattern
         let parts = pattern.utf8.split(separator: UInt8(ascii: "/"))
-        if parts.isEmpty { throw Mistake(message: "is empty and excludes nothing") }
+        if parts.isEmpty { throw ValueMistake("is empty and excludes nothing") }
         isAnchored = parts.count > 1 || pattern.hasPrefix("/")
         var names: [NamePattern] = []
         for part in parts { names.append(try NamePattern(Array(part))) }
-        if names.allSatisfy({ $0 == .anyNames }) { throw Mistake(message: "excludes every file of the inbox") }
+        if names.allSatisfy({ $0 == .anyNames }) { throw ValueMistake("excludes every file of the inbox") }
         self.names = names
     }
 
@@ -76,7 +75,7 @@ private enum NamePattern: Hashable {
         }
     }
 
-    init(_ text: [UInt8]) throws(PathGlob.Mistake) {
+    init(_ text: [UInt8]) throws(ValueMistake) {
         if text == Array("**".utf8) {
             self = .anyNames
             return
@@ -88,7 +87,7 @@ private enum NamePattern: Hashable {
             case UInt8(ascii: "*"): if tokens.last != .anyBytes { tokens.append(.anyBytes) }
             case UInt8(ascii: "?"): tokens.append(.anyByte)
             case UInt8(ascii: "\\"):
-                guard let next = rest.popFirst() else { throw PathGlob.Mistake(message: "ends with a lone \\") }
+                guard let next = rest.popFirst() else { throw ValueMistake("ends with a lone \\") }
                 tokens.append(.byte(next))
             case UInt8(ascii: "["): tokens.append(try Self.readSet(&rest))
             default: tokens.append(.byte(byte))
@@ -97,7 +96,7 @@ private enum NamePattern: Hashable {
         self = .name(tokens)
     }
 
-    private static func readSet(_ rest: inout ArraySlice<UInt8>) throws(PathGlob.Mistake) -> Token {
+    private static func readSet(_ rest: inout ArraySlice<UInt8>) throws(ValueMistake) -> Token {
         var negated = false
         if rest.first == UInt8(ascii: "!") || rest.first == UInt8(ascii: "^") {
             negated = true
@@ -107,14 +106,14 @@ private enum NamePattern: Hashable {
         while let low = rest.popFirst() {
             if low == UInt8(ascii: "]"), !ranges.isEmpty { return .set(ranges, negated: negated) }
             if rest.first == UInt8(ascii: "-"), let high = rest.dropFirst().first, high != UInt8(ascii: "]") {
-                guard low <= high else { throw PathGlob.Mistake(message: "has a range that runs backwards") }
+                guard low <= high else { throw ValueMistake("has a range that runs backwards") }
                 ranges.append(low...high)
                 rest.removeFirst(2)
             } else {
                 ranges.append(low...low)
             }
         }
-        throw PathGlob.Mistake(message: "has a [ without its ]")
+        throw ValueMistake("has a [ without its ]")
     }
 
     func matches(_ name: [UInt8]) -> Bool {

@@ -22,11 +22,8 @@ package enum SignalName: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Why a text is not the name of a usable signal.
-    struct Mistake: Error { let message: String }
-
     /// Accepts `USR1`, `SIGUSR1` and lower case.
-    init(parsing text: String) throws(Mistake) {
+    init(parsing text: String) throws(ValueMistake) {
         let upper = text.uppercased()
         let bare = upper.hasPrefix("SIG") ? String(upper.dropFirst(3)) : upper
         if let known = Self(rawValue: bare) {
@@ -34,16 +31,16 @@ package enum SignalName: String, CaseIterable, Hashable, Sendable {
             return
         }
         switch bare {
-        case "KILL", "STOP": throw Mistake(message: "no program can catch SIG\(bare)")
+        case "KILL", "STOP": throw ValueMistake("no program can catch SIG\(bare)")
         case "CHLD", "CONT", "PIPE", "IO", "TSTP":
-            throw Mistake(message: "photoinboxd uses SIG\(bare) itself")
+            throw ValueMistake("photoinboxd uses SIG\(bare) itself")
         case "SEGV", "BUS", "FPE", "ILL", "ABRT", "TRAP", "SYS":
-            throw Mistake(message: "SIG\(bare) reports a fault of the program itself")
+            throw ValueMistake("SIG\(bare) reports a fault of the program itself")
         default:
             let names = Self.allCases.map(\.rawValue)
             let meant = likelyMeaning(of: bare, among: names)
-            throw Mistake(
-                message: "unknown signal \(quoted(text)); "
+            throw ValueMistake(
+                "unknown signal \(quoted(text)); "
                     + (meant.map { "did you mean \"\($0)\"?" } ?? "write one of \(names.joined(separator: ", "))"))
         }
     }

@@ -9,12 +9,14 @@ struct PathBase: Hashable {
 }
 
 /// Why a value is refused.
-struct ValueMistake: Error {
-    let message: String
+package struct ValueMistake: Error, Hashable, Sendable {
+    package let message: String
     /// The position of the wrong element in an array.
     var position: TextPosition?
 
-    init(_ message: String, at position: TextPosition? = nil) {
+    package init(_ message: String) { self.message = message }
+
+    init(_ message: String, at position: TextPosition) {
         self.message = message
         self.position = position
     }
@@ -46,29 +48,32 @@ struct ValueForm<Value: Sendable>: Sendable {
         }
     }
 
-    /// Values that are written as an array of strings. `read` is given an element and those before it; `empty` is why an
-    /// empty array is refused.
+    /// Values that are written as an array of strings. `read` is given an element and those before it; where it returns
+    /// nil, the element is not `element`. An empty array is refused unless it `mayBeEmpty`.
     init<Element>(
-        arrayOf name: String, hint: String, empty: String? = nil,
+        arrayOf name: String, element: String, hint: String, mayBeEmpty: Bool = true,
         write: @escaping @Sendable (Element) -> String = { "\($0)" },
-        read: @escaping @Sendable (String, [Element]) throws(ValueMistake) -> Element
+        read: @escaping @Sendable (String, [Element]) throws(ValueMistake) -> Element?
     ) where Value == [Element] {
-        self.name = name
+        self.name = "array of " + name
         takesArray = true
         self.write = { tomlArray($0.map { tomlString(write($0)) }) }
         self.read = { (node, _) throws(ValueMistake) in
             guard case .array(let elements) = node.content else {
                 throw ValueMistake("expected an array of strings, found \(node.kindName); \(hint)")
             }
-            if elements.isEmpty, let empty { throw ValueMistake(empty) }
+            if elements.isEmpty, !mayBeEmpty { throw ValueMistake("the array is empty; \(hint)") }
             var values: [Element] = []
-            for element in elements {
+            for node in elements {
                 do throws(ValueMistake) {
-                    guard case .string(let word) = element.content else {
-                        throw ValueMistake("expected an array of strings, found \(element.kindName) in it; \(hint)")
+                    guard case .string(let word) = node.content else {
+                        throw ValueMistake("expected an array of strings, found \(node.kindName) in it; \(hint)")
                     }
-                    values.append(try read(word, values))
-                } catch { throw ValueMistake(error.message, at: element.position) }
+                    guard let value = try read(word, values) else {
+                        throw ValueMistake("\(quoted(word)) is not \(element); \(hint)")
+                    }
+                    values.append(value)
+                } catch { throw ValueMistake(error.message, at: node.position) }
             }
             return values
         }

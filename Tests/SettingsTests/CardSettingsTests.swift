@@ -33,7 +33,7 @@ struct CardSettingsTests {
         ("inbox = 'c'", "photoinbox.toml:5:9: inbox = 'c': there is no [inbox.c]"),
         (
             "directories = ['/DCIM']",
-            "photoinbox.toml:5:16: directories = ['/DCIM']: \"/DCIM\" is absolute; write paths without a leading slash, "
+            "photoinbox.toml:5:16: directories = ['/DCIM']: \"/DCIM\" is not a relative path; write paths without a leading slash, "
                 + "like [\"DCIM\"]"
         ),
         ("directories = ['../x']", "photoinbox.toml:5:16: directories = ['../x']: write the path without \"..\""),
@@ -44,7 +44,7 @@ struct CardSettingsTests {
         ),
         (
             "below = ['media']",
-            "photoinbox.toml:5:10: below = ['media']: \"media\" is not absolute; write paths, like [\"/media\"]"
+            "photoinbox.toml:5:10: below = ['media']: \"media\" is not an absolute path; write paths, like [\"/media\"]"
         ),
     ])
     func mistakesAreNamed(_ line: String, _ message: String) {

@@ -84,7 +84,7 @@ struct MistakeTests {
         ),
         (
             "[inbox.\"a b\"]\npath = '/in'",
-            "photoinbox.toml:3:2: [inbox.\"a b\"]: \"a b\" is not a valid name; use letters, digits, - and _, at most 64"
+            "photoinbox.toml:3:2: [inbox.\"a b\"]: \"a b\" is not a valid name; write letters, digits, - and _, at most 64"
         ),
         ("[inbox.a]", "photoinbox.toml:3:2: [inbox.a] has no path; add path = \"/srv/inbox/card\""),
         (
@@ -144,11 +144,12 @@ struct MistakeTests {
         ("[signals]\nHUP = 'hook x'", "photoinbox.toml:4:7: HUP = 'hook x': there is no [hook.x]"),
         (
             "[hook.x]\ncommand = ['ls']",
-            "photoinbox.toml:4:12: command = ['ls']: \"ls\" is not an absolute path; PATH is not searched"
+            "photoinbox.toml:4:12: command = ['ls']: \"ls\" is not an absolute path; write an array, like "
+                + "[\"/usr/local/lib/program\", \"argument\"]"
         ),
         (
             "[hook.x]\ncommand = []",
-            "photoinbox.toml:4:11: command = []: an empty command; write an array, like [\"/usr/local/lib/program\", \"argument\"]"
+            "photoinbox.toml:4:11: command = []: the array is empty; write an array, like [\"/usr/local/lib/program\", \"argument\"]"
         ),
         (
             "[hook.x]\ncommand = ['/bin/ls']\non = ['filed', 'quarantine']",
@@ -160,11 +161,11 @@ struct MistakeTests {
         ),
         (
             "[hook.x]\ncommand = ['/bin/ls']\ninboxes = ['a', 'c a']",
-            "photoinbox.toml:5:17: inboxes = ['a', 'c a']: \"c a\" is not a valid name; use letters, digits, - and _, at most 64"
+            "photoinbox.toml:5:17: inboxes = ['a', 'c a']: \"c a\" is not a valid name; write names of letters, digits, - and _, or leave the key out for all"
         ),
         (
             "[hook.x]\ncommand = ['/bin/ls']\ninboxes = []",
-            "photoinbox.toml:5:11: inboxes = []: the array is empty; leave the key out for all"
+            "photoinbox.toml:5:11: inboxes = []: the array is empty; write names of letters, digits, - and _, or leave the key out for all"
         ),
         (
             "[hook.x]\ncommand = ['/bin/ls']\ninboxes = ['nobody']",
