@@ -1,18 +1,18 @@
-/// Reads the records of a CSV file of any size, in constant memory, as RFC 4180 has them: fields between separators, in
+/// Reads the records of a CSV file of any size, in constant memory, by RFC 4180: fields between separators, in
 /// double quotes where they hold separators, newlines or quotes, which are doubled. Lines end with LF or CR LF; empty ones
-/// are passed over, as is a byte order mark of UTF-8 at the beginning.
+/// are skipped, like a byte order mark of UTF-8 at the beginning.
 ///
-/// A record that cannot be taken is given with its fault, and reading goes on with the line after the one that it began
-/// in: a quote that is never closed costs its line, not the rest of the file.
+/// A faulty record is returned with its fault, and reading continues with the line after the one that it began
+/// in: a quote that is never closed loses its line, not the rest of the file.
 package struct CSVReader<Failure: Error> {
-    /// What one record may be long, in bytes.
+    /// The longest record, in bytes.
     package static var longest: Int { 1 << 20 }
 
     private static var block: Int { 256 << 10 }
     private static var shown: Int { 64 << 10 }
 
     private let separator: UInt8
-    /// Reads on: fills what it is given from the front, and says how far; 0 at the end.
+    /// Reads the next bytes into a buffer, and returns their number; 0 at the end.
     private let source: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
     private var buffer: [UInt8] = []
     private var start = 0
@@ -20,7 +20,7 @@ package struct CSVReader<Failure: Error> {
     private var offset: UInt64
     private var line: Int
 
-    /// `source` gives what stands at `offset`, which is in line `line` and where a record begins.
+    /// `source` reads from `offset`, where a record begins, in line `line`.
     package init(
         separator: UInt8 = UInt8(ascii: ","), offset: UInt64 = 0, line: Int = 1,
         source: @escaping (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
@@ -32,7 +32,7 @@ package struct CSVReader<Failure: Error> {
     package mutating func next(_ record: inout CSVRecord) throws(Failure) -> Bool {
         while true {
             if offset == 0, start == 0, buffer.starts(with: [0xEF, 0xBB, 0xBF]) { skip(3) }
-            // Empty lines, and nothing else, are no records.
+            // Only empty lines are not records.
             while start < buffer.count, buffer[start] == lineFeed || isEmptyLine(start) {
                 if buffer[start] == lineFeed { line += 1 }
                 skip(1)
@@ -46,30 +46,30 @@ package struct CSVReader<Failure: Error> {
                 Scan(bytes, from: start, separator: separator, isWhole: isAtEnd).record(into: &record)
             }
             if let length, length <= Self.longest {
-                take(length, &record)
+                accept(length, &record)
                 return true
             }
             if length == nil, record.fault == nil, buffer.count - start <= Self.longest, try fill() { continue }
             if record.fault == nil { record.fault = .tooLong }
-            try passOver(&record)
+            try skipFaulty(&record)
             return true
         }
     }
 
-    /// The last record's bytes as they stand in the file, with the end of its line. Of a faulty one its first line, 64 KiB
+    /// The last record's bytes as in the file, with the end of its line. Of a faulty record its first line, 64 KiB
     /// of it at most.
-    package var raw: ArraySlice<UInt8> { faulty.isEmpty ? buffer[taken] : faulty[...] }
-    private var taken = 0..<0
+    package var raw: ArraySlice<UInt8> { faulty.isEmpty ? buffer[accepted] : faulty[...] }
+    private var accepted = 0..<0
     private var faulty: [UInt8] = []
 
-    private mutating func take(_ length: Int, _ record: inout CSVRecord) {
-        (taken, faulty) = (start..<start + length, [])
+    private mutating func accept(_ length: Int, _ record: inout CSVRecord) {
+        (accepted, faulty) = (start..<start + length, [])
         line += buffer[start..<start + length].withUnsafeBufferPointer(newlines)
         skip(length)
         (record.end, record.nextLine) = (offset, line)
     }
 
-    private mutating func passOver(_ record: inout CSVRecord) throws(Failure) {
+    private mutating func skipFaulty(_ record: inout CSVRecord) throws(Failure) {
         faulty = []
         while true {
             let end = buffer[start...].firstIndex(of: lineFeed).map { $0 + 1 } ?? buffer.count
@@ -92,7 +92,7 @@ package struct CSVReader<Failure: Error> {
         offset += UInt64(count)
     }
 
-    /// Reads a block more, behind what was not taken yet; false at the end.
+    /// Reads another block behind the unread bytes; false at the end.
     private mutating func fill() throws(Failure) -> Bool {
         if isAtEnd { return false }
         buffer.removeSubrange(..<start)
@@ -105,7 +105,7 @@ package struct CSVReader<Failure: Error> {
         }
         if let failure { throw failure }
         isAtEnd = buffer.count == old
-        // What is there is whole now, which may make a record of it.
+        // At the end the unread bytes may be a whole record.
         return !isAtEnd || old > 0
     }
 }

@@ -1,12 +1,12 @@
-/// Records of a CSV file, written: RFC 4180, lines that end with CR LF.
+/// Writes the records of a CSV file, by RFC 4180, with lines that end with CR LF.
 package struct CSVText: Sendable {
     package private(set) var bytes: [UInt8] = []
     private var isFirst = true
 
     package init() {}
 
-    /// One more field. Programs for tables take what begins with one of `=+-@`, a tab or a carriage return for a formula:
-    /// such a field gets an apostrophe in front, which they do not show and ``isGuarded(_:)`` knows again.
+    /// Adds a field. Spreadsheets treat text that begins with one of `=+-@`, a tab or a carriage return as a formula:
+    /// such a field gets an apostrophe in front, which they do not show and ``isGuarded(_:)`` recognises.
     package mutating func field(_ text: some Collection<UInt8>) {
         if !isFirst { bytes.append(UInt8(ascii: ",")) }
         isFirst = false
@@ -35,13 +35,13 @@ package struct CSVText: Sendable {
         isFirst = true
     }
 
-    /// Gives what was written since the last call.
-    package mutating func take() -> [UInt8] {
+    /// Removes and returns what was written since the last call.
+    package mutating func removeAll() -> [UInt8] {
         defer { bytes.removeAll(keepingCapacity: true) }
         return bytes
     }
 
-    /// Whether a field begins with the apostrophe of ``field(_:)``, which belongs to no text.
+    /// Whether a field begins with the apostrophe of ``field(_:)``, which is not part of the text.
     package static func isGuarded(_ text: some Collection<UInt8>) -> Bool {
         guard text.first == UInt8(ascii: "'") else { return false }
         let rest = text.dropFirst()

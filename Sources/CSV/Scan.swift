@@ -1,9 +1,9 @@
-/// One look at the bytes from where a record begins.
+/// Parses one record from where it begins.
 struct Scan {
     private let bytes: UnsafeBufferPointer<UInt8>
     private let start: Int
     private let separator: UInt8
-    /// Whether nothing comes after these bytes.
+    /// Whether these bytes are the last.
     private let isWhole: Bool
 
     init(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int, separator: UInt8, isWhole: Bool) {
@@ -18,7 +18,7 @@ struct Scan {
         case unknown
     }
 
-    /// How many bytes the record has with the end of its line, its fields in `record`; nil if more bytes must be known,
+    /// The length of the record with the end of its line, and its fields in `record`; nil if more bytes are needed,
     /// or if it has a fault.
     func record(into record: inout CSVRecord) -> Int? {
         var place = start
@@ -73,7 +73,7 @@ struct Scan {
             guard place + 1 < bytes.count else { return isWhole ? .end(place + 1) : .unknown }
             switch bytes[place + 1] {
             case quoteMark:
-                // The second of both belongs to the text.
+                // The second quote belongs to the text.
                 segment = place + 1
                 place += 2
             case separator: return .field(place + 2)

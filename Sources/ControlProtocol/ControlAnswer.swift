@@ -2,21 +2,21 @@ package import FileValues
 
 /// What the daemon answers: {"version":1,"id":7,"status":0,"message":"…","items":[…]}
 package struct ControlAnswer: Hashable, Sendable {
-    /// One file or inbox that something was done with, or would be.
+    /// One file or inbox that was changed, or would be.
     package struct Item: Hashable, Sendable {
         /// What was done: `paused`, `released`, `discarded`, `undone`, `retried`, `rescanned` …
         package var did: String
         package var inbox: String?
         /// Its path in the inbox.
         package var file: BytePath?
-        /// The outcome that it is about.
+        /// The identifier of the outcome.
         package var operation: Int64?
-        /// The number under which the catalogue keeps this request.
+        /// The number of this request in the catalogue.
         package var request: Int64?
-        /// Where it lay and where it lies now, absolute.
+        /// Its absolute paths before and after.
         package var from: BytePath?
         package var to: BytePath?
-        /// How many, where several were meant.
+        /// How many, if it stands for several.
         package var count: Int?
 
         package init(_ did: String, inbox: String? = nil, file: BytePath? = nil) {
@@ -26,20 +26,20 @@ package struct ControlAnswer: Hashable, Sendable {
         }
     }
 
-    /// The longest that is sent, in bytes.
+    /// The longest answer, in bytes.
     package static let limit = 1 << 20
 
     package var id: Int64 = 0
-    /// What a command line ends with; see photoinbox(1). 0 is well.
+    /// The exit status of the command; see photoinbox(1). 0 is success.
     package var status: Int32
     /// One sentence or clause for people, without a final stop.
     package var message: String
-    /// What to do, where something can be done.
+    /// What to do, if anything can be done.
     package var action: String?
     package var items: [Item]
-    /// The metrics, where those were asked for; of a reload each mistake or warning, one a line.
+    /// The metrics, for a request of them; for a reload each mistake or warning, one per line.
     package var text: String?
-    /// The state's JSON, where that was asked for.
+    /// The state's JSON, for a request of it.
     package var state: [UInt8]?
 
     package init(status: Int32 = 0, _ message: String, action: String? = nil, items: [Item] = []) {
@@ -50,7 +50,7 @@ package struct ControlAnswer: Hashable, Sendable {
     }
 }
 
-/// As it stands there.
+/// Its JSON fields.
 private struct Fields: JSONMessage {
     struct Item: Codable {
         var did: String
@@ -96,8 +96,8 @@ extension ControlAnswer {
         return bytes.dropLast() + Array(",\"state\":".utf8) + state + [UInt8(ascii: "}")]
     }
 
-    /// Reads an answer; nil if the bytes are none of a version that is spoken here. ``state`` is left out: whoever wants
-    /// it reads the field of that name.
+    /// Reads an answer; nil if the bytes are not an answer of a known version. Does not read ``state``: a caller who wants
+    /// it reads the JSON field of that name.
     package init?(json bytes: [UInt8]) {
         guard let fields = Fields(json: bytes) else { return nil }
         self.init(status: fields.status, fields.message, action: fields.action)

@@ -1,6 +1,6 @@
 package import FileValues
 
-/// What a command is about.
+/// The object of a command.
 package enum ControlSubject: Hashable, Sendable {
     case everything
     /// By its name in the configuration.
@@ -9,34 +9,34 @@ package enum ControlSubject: Hashable, Sendable {
     case file(inbox: String, BytePath)
 }
 
-/// What somebody wants of the daemon.
+/// A request to the daemon.
 package enum ControlCommand: Hashable, Sendable {
-    /// Who answers there, in which version.
+    /// The daemon's name and version.
     case hello
     /// The whole state, as in the state dump.
     case state
-    /// Its metrics, as OpenMetrics text.
+    /// The metrics, as OpenMetrics text.
     case metrics
-    /// Reads the configuration again, as SIGHUP has it done; the answer comes when it is in force, or refused.
+    /// Reloads the configuration, like SIGHUP; the answer comes when it is in force or refused.
     case reload
-    /// Closes an inbox's admission: what comes is seen, counted, and waits.
+    /// Pauses an inbox: new files are counted, and wait.
     case pause(inbox: String)
     case resume(inbox: String)
-    /// Compares inboxes with what is known; takes a file as if it had just come.
+    /// Scans inboxes for missed changes; treats a file as if it had just arrived.
     case rescan(ControlSubject)
-    /// Tries now what is deferred.
+    /// Retries deferred files now.
     case retry(ControlSubject)
-    /// Reads photos again, by their identifiers, that somebody has found damaged or whole: at most ``verifyLimit`` of them.
+    /// Verifies photos that a command found damaged or sound, by their identifiers: at most ``verifyLimit`` of them.
     /// `isComplete`: the whole library was read.
     case verify(photos: [Int64], isComplete: Bool)
-    /// Lets a quarantined file go back to its inbox; `asIs` files it whatever it looks like.
+    /// Returns a quarantined file to its inbox; `asIs` files it without checks.
     case release(operation: Int64, asIs: Bool)
-    /// Puts a file that was set aside into the trash.
+    /// Moves a quarantined file or duplicate to the trash.
     case discard(operation: Int64)
-    /// Takes a filed photo back out of the library, with all of its set unless it is meant `alone`.
+    /// Removes a filed photo from the library, with all of its set unless `alone`.
     case undo(operation: Int64, alone: Bool = false)
 
-    /// How many photos one request names at most.
+    /// The most photos in one request.
     package static let verifyLimit = 1_000
 
     /// Its word in a request.
@@ -57,7 +57,7 @@ package enum ControlCommand: Hashable, Sendable {
         }
     }
 
-    /// Whether it only looks: whoever may connect may do that.
+    /// Whether it changes nothing: whoever may connect may request it.
     package var onlyReads: Bool {
         switch self {
         case .hello, .state, .metrics: true
@@ -76,15 +76,15 @@ package enum ControlCommand: Hashable, Sendable {
 
 /// One request.
 package struct ControlRequest: Hashable, Sendable {
-    /// The protocol's version that this program speaks.
+    /// The protocol version of this program.
     package static let version = 1
-    /// The longest that is taken, in bytes.
+    /// The longest request, in bytes.
     package static let limit = 64 << 10
 
     /// The answer repeats it.
     package var id: Int64
     package var command: ControlCommand
-    /// Nothing is changed; the answer says what would be.
+    /// Whether only to report what would be done.
     package var isDryRun: Bool
 
     package init(id: Int64 = 1, _ command: ControlCommand, isDryRun: Bool = false) {
@@ -94,10 +94,10 @@ package struct ControlRequest: Hashable, Sendable {
     }
 }
 
-/// Why bytes are no request.
+/// Why bytes are not a request.
 package struct RequestMistake: Error, Hashable, Sendable {
     /// What is wrong, in one clause.
     package let message: String
-    /// The request's number, where that much could be read.
+    /// The request's number, if it could be read; else 0.
     package let id: Int64
 }

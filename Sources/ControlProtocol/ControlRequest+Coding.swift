@@ -3,7 +3,7 @@ import Foundation
 
 // Requests as JSON: {"version":1,"id":7,"do":"release","operation":8839,"as_is":true}
 
-/// Its fields as they stand there.
+/// Its JSON fields.
 private struct Fields: JSONMessage {
     var version: Int?
     var id: Int64?
@@ -28,17 +28,17 @@ private struct Fields: JSONMessage {
 }
 
 extension ControlRequest {
-    /// Reads a request; whatever the bytes are, the answer is a request or a mistake.
+    /// Reads a request from any bytes.
     package init(json bytes: [UInt8]) throws(RequestMistake) {
         let fields: Fields
         do { fields = try JSONCoding.read(bytes) } catch {
-            throw RequestMistake(message: "this is no request: \(Self.words(error))", id: 0)
+            throw RequestMistake(message: "this is not a request: \(Self.words(error))", id: 0)
         }
         let id = fields.id ?? 0
         guard let version = fields.version else { throw RequestMistake(message: "\"version\" is missing", id: id) }
         guard version == Self.version else {
             throw RequestMistake(
-                message: "version \(version) is not spoken here; this is version \(Self.version)", id: id)
+                message: "version \(version) is not supported; this is version \(Self.version)", id: id)
         }
         self.init(id: id, try fields.command(id), isDryRun: fields.dryRun ?? false)
     }
@@ -90,7 +90,7 @@ extension Fields {
         case "verify":
             let photos = try need(photos, "photos", id)
             guard photos.count <= ControlCommand.verifyLimit else {
-                throw RequestMistake(message: "\"photos\" are more than \(ControlCommand.verifyLimit)", id: id)
+                throw RequestMistake(message: "\"photos\" has more than \(ControlCommand.verifyLimit) elements", id: id)
             }
             return .verify(photos: photos, isComplete: complete ?? false)
         case "release": return .release(operation: try need(operation, "operation", id), asIs: asIs ?? false)
@@ -110,13 +110,13 @@ extension Fields {
     private func subject(_ id: Int64) throws(RequestMistake) -> ControlSubject {
         guard let inbox else {
             guard all == true else {
-                throw RequestMistake(message: "neither \"inbox\" nor \"all\" says what is meant", id: id)
+                throw RequestMistake(message: "\"inbox\" or \"all\" is missing", id: id)
             }
             return .everything
         }
         guard let path = try PathText.path(file, fileBase64, id) else { return .inbox(inbox) }
         guard path.isSafeBeneath else {
-            throw RequestMistake(message: "\"file\" is no path within an inbox", id: id)
+            throw RequestMistake(message: "\"file\" is not a path within an inbox", id: id)
         }
         return .file(inbox: inbox, path)
     }
@@ -132,7 +132,7 @@ extension Fields {
     }
 }
 
-/// Paths in JSON: text, and the bytes besides where they are no text.
+/// Paths in JSON: text, and also the bytes if they are not valid UTF-8.
 enum PathText {
     static func fields(_ path: BytePath) -> (text: String, base64: String?) {
         if let text = String(validating: path.bytes, as: UTF8.self) { return (text, nil) }

@@ -1,16 +1,16 @@
-/// A frame that is not read: nothing after it can be understood either.
+/// A refused frame; what follows cannot be read either.
 package struct FrameRefusal: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The length that it gives, in bytes.
+    /// Its length, in bytes.
     package let length: Int
-    /// What is taken.
+    /// The longest frame, in bytes.
     package let limit: Int
 
     package var description: String {
-        length == 0 ? "an empty frame" : "a frame of \(length) bytes; \(limit) are taken at most"
+        length == 0 ? "an empty frame" : "a frame of \(length) bytes; at most \(limit) are accepted"
     }
 }
 
-/// Cuts a stream of bytes into frames: a length of four bytes, the highest first, then as many bytes. A value without I/O.
+/// Splits a stream of bytes into frames: a big-endian length of four bytes, then as many bytes. A value without I/O.
 package struct FrameReader: Sendable {
     /// The bytes of a length.
     static let header = 4
@@ -19,15 +19,15 @@ package struct FrameReader: Sendable {
     private var bytes: [UInt8] = []
     private var start = 0
 
-    /// Frames longer than `limit` bytes are refused, as soon as their length is there.
+    /// Frames longer than `limit` bytes are refused as soon as their length is known.
     package init(limit: Int) { self.limit = limit }
 
-    /// Whether a frame has begun that is not whole yet.
+    /// Whether a frame is incomplete.
     package var isInside: Bool { start < bytes.count }
 
-    /// Takes what came.
+    /// Adds received bytes.
     package mutating func add(_ more: [UInt8]) {
-        // What was given out goes when there is more of it than of what is left.
+        // Returned frames are removed once they are more than half.
         if start > bytes.count / 2 {
             bytes.removeFirst(start)
             start = 0
@@ -35,7 +35,7 @@ package struct FrameReader: Sendable {
         bytes += more
     }
 
-    /// The next whole frame's content; nil until more has come.
+    /// The content of the next whole frame; nil until more bytes arrive.
     package mutating func next() throws(FrameRefusal) -> [UInt8]? {
         guard bytes.count - start >= Self.header else { return nil }
         let length = bytes[start..<start + Self.header].reduce(0) { $0 << 8 | Int($1) }

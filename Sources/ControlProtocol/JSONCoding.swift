@@ -1,9 +1,9 @@
 import Foundation
 
-/// Values as JSON, by Foundation's coders, which are set up nowhere else.
+/// Values as JSON, by Foundation's coders, which are set up only here.
 package enum JSONCoding {
-    /// The value's bytes: the same for the same value, and readable where they are looked at. Throws where a number in it is
-    /// none that JSON has.
+    /// The value's bytes, which are the same for the same value. Throws if it contains a number that
+    /// JSON cannot represent.
     package static func write(_ value: some Encodable, pretty: Bool = false) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -11,23 +11,23 @@ package enum JSONCoding {
         return Array(try encoder.encode(value))
     }
 
-    /// Reads a value of the type that is asked for.
+    /// Reads a value.
     package static func read<Value: Decodable>(_ bytes: [UInt8]) throws -> Value {
         try JSONDecoder().decode(Value.self, from: Data(bytes))
     }
 }
 
-/// A value that is sent to another program, or kept for another life. It holds nothing that JSON could not.
+/// A value that is sent to another program, or saved for the next start. JSON can represent all of it.
 package protocol JSONMessage: Codable {
-    /// Whether this program knows the version that it says it has.
+    /// Whether this program knows its version.
     var isKnown: Bool { get }
 }
 
 extension JSONMessage {
-    /// One without a version is known.
+    /// A message without a version is known.
     package var isKnown: Bool { true }
 
-    /// Whatever the bytes are, the answer is a message or nothing.
+    /// Reads a message from any bytes.
     package init?(json bytes: [UInt8]) {
         guard let message: Self = try? JSONCoding.read(bytes), message.isKnown else { return nil }
         self = message
@@ -36,7 +36,7 @@ extension JSONMessage {
     /// Its bytes.
     package var json: [UInt8] {
         do { return try JSONCoding.write(self) } catch {
-            preconditionFailure("a value of ours cannot be written as JSON: \(error)")
+            preconditionFailure("a message cannot be written as JSON: \(error)")
         }
     }
 

@@ -2,17 +2,17 @@ package import Decoding
 import Glibc
 import LinuxKernel
 
-/// What a decoder does with one picture. The program itself has one; the test of its confinement has another.
+/// How a decoder processes one picture; the program and the test of its confinement have different ones.
 package protocol PictureMaker {
-    /// Whatever has to be opened, before anything is given up; throws what people should read.
+    /// Opens what must be opened before confinement; throws a message for people.
     mutating func prepare() throws
-    /// Reads the picture on one descriptor and writes the small ones to the other.
+    /// Reads the picture on one descriptor and writes the renditions to the other.
     mutating func make(_ request: DecoderRequest, picture: Int32, answer: Int32) -> DecoderMessage
 }
 
-/// The life of a decoder: prepare, give everything up, then answer requests on descriptor 0 until nobody asks any more.
+/// A decoder: prepares, confines itself, then answers requests on descriptor 0 until the client disconnects.
 package enum DecoderService {
-    /// How it ends; the client tells people what they mean.
+    /// The exit status, which the client explains to people.
     package enum Status: Int32 {
         case done = 0
         case usage = 64
@@ -20,26 +20,26 @@ package enum DecoderService {
         case notPrepared = 70
         /// The socket failed.
         case socket = 71
-        /// Something of the confinement could not be had, and all of it is required.
+        /// The confinement is incomplete, and required.
         case notConfined = 77
     }
 
-    /// Runs it to its end.
+    /// Runs the decoder; returns its exit status.
     package static func run(_ arguments: [String], maker: some PictureMaker) -> Status {
         guard let options = DecoderArguments(arguments) else {
-            tell("usage: photoinbox-decoder [--best-effort] --address-space BYTES (started by photoinboxd)")
+            log("usage: photoinbox-decoder [--best-effort] --address-space BYTES (started by photoinboxd)")
             return .usage
         }
-        // `systemctl kill -s USR1 photoinboxd` reaches every process of the service; it is meant for the daemon.
+        // `systemctl kill -s USR1 photoinboxd` signals every process of the service, but means the daemon.
         for number in [SIGHUP, SIGUSR1, SIGUSR2] { signal(number, SIG_IGN) }
-        // Where memory runs out, a picture is to go before the daemon does; see proc_pid_oom_score_adj(5).
+        // If memory runs out, the decoder should be killed before the daemon; see proc_pid_oom_score_adj(5).
         Self.offerFirst()
         var maker = maker
         do { try maker.prepare() } catch {
-            tell("photoinbox-decoder: \(error)")
+            log("photoinbox-decoder: \(error)")
             return .notPrepared
         }
-        // From here on it has a client to tell, and whoever may come to command it has no journal to write to.
+        // From here on errors go to the client, and a compromised decoder must not write to the journal.
         silence()
         let gaps = Confinement.begin(
             Confinement.Limits(addressSpace: options.addressSpace, fileSize: options.answerSize))
@@ -61,7 +61,7 @@ package enum DecoderService {
         close(file)
     }
 
-    /// The answer to the next request; nil where none comes any more.
+    /// The answer to the next request; nil at the end.
     private static func next(_ maker: inout some PictureMaker) throws(SystemCallError) -> DecoderMessage? {
         let (received, numbers) = try MessageSocket.receiveWithDescriptors(
             limit: DecoderWire.longestMessage, from: STDIN_FILENO)
@@ -73,7 +73,7 @@ package enum DecoderService {
             do throws(WireError) {
                 let request = try DecoderRequest(encoded: bytes)
                 guard numbers.count == 2 else { return refused("\(numbers.count) descriptors", id: request.id) }
-                // Even where it cannot be had, the client's own deadline holds.
+                // If that fails, the client's own deadline is left.
                 try? Confinement.limitProcessorTime(seconds: request.limits.processorSeconds)
                 defer { try? Confinement.limitProcessorTime(seconds: 0) }
                 return maker.make(request, picture: numbers[0], answer: numbers[1])
@@ -94,17 +94,17 @@ package enum DecoderService {
         close(null)
     }
 
-    private static func tell(_ text: String) {
+    private static func log(_ text: String) {
         var line = text + "\n"
         _ = line.withUTF8 { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 }
 
-/// What the client starts it with. Read by hand: the less a confined program holds, the better.
+/// Its arguments, parsed by hand to keep a confined program small.
 struct DecoderArguments {
     var isConfinementRequired = true
     var addressSpace: UInt64 = 0
-    /// All small pictures of one answer.
+    /// The largest answer.
     let answerSize = DecoderWire.longestPart * UInt64(DecoderRequest.mostSizes)
 
     init?(_ arguments: [String]) {

@@ -1,10 +1,10 @@
 import Glibc
 import LinuxKernel
 
-/// Counts the passes that a progressive JPEG makes over its picture: each costs as much as a whole baseline picture, so
-/// that a small file of many passes keeps a decoder busy for hours.
+/// Counts the scans of a progressive JPEG: each costs as much as a whole baseline picture, so
+/// a small file of many scans could keep a decoder busy for hours.
 enum JPEGScans {
-    /// How many there are, `most` at the most; 1 for other JPEGs, 0 for what is none.
+    /// The number of scans, at most `most`; 1 for other JPEGs, 0 for other files.
     static func count(in descriptor: Int32, upTo most: UInt32) throws(SystemCallError) -> UInt32 {
         var bytes = Bytes(descriptor: descriptor)
         guard try bytes.next() == 0xFF, try bytes.next() == 0xD8 else { return 0 }
@@ -15,7 +15,7 @@ enum JPEGScans {
             case 0xDA:
                 scans += 1
                 try bytes.skipSegment()
-            // Baseline and extended sequential frames have as many passes as components at most.
+            // Baseline and extended sequential frames have at most one scan per component.
             case 0xC0, 0xC1: return 1
             case 0x01, 0xD0...0xD8: break
             default: try bytes.skipSegment()
@@ -39,7 +39,7 @@ enum JPEGScans {
             return block[position]
         }
 
-        /// Passes over coded data and filling to the next marker.
+        /// Skips coded data and padding to the next marker.
         mutating func nextMarker() throws(SystemCallError) -> UInt8? {
             while let byte = try next() {
                 guard byte == 0xFF else { continue }

@@ -3,9 +3,9 @@ import Decoding
 import Glibc
 import LinuxKernel
 
-/// Lays a contact sheet out: pictures in their fields, names and times below them.
+/// Draws a contact sheet: pictures with names and times below them.
 enum SheetMaker {
-    /// Makes the page of the sheet that `descriptor` holds as the JPEG of `part`; one of the results of C's functions.
+    /// Draws the sheet in `descriptor` as the JPEG of `part`; returns a result of the C functions.
     static func make(
         _ descriptor: Int32, quality: UInt8, limits: inout cpictures_limits, part: inout cpictures_part,
         facts: inout cpictures_facts
@@ -40,7 +40,7 @@ enum SheetMaker {
         return cpictures_page_save(page, Int32(quality), &part)
     }
 
-    /// One line; what is too long loses its middle, since a name's beginning and ending tell most.
+    /// Draws one line; long text loses its middle, since the beginning and end of a name matter most.
     private static func write(
         _ text: String, letters: Int, grey: UInt8, at place: (x: Int, y: Int), _ page: OpaquePointer
     ) {

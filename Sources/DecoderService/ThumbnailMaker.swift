@@ -4,9 +4,9 @@ import FileValues
 import Glibc
 import LinuxKernel
 
-/// Makes small pictures with libvips, and with LibRaw where a raw file's preview is to be taken.
+/// Makes renditions with libvips, and with LibRaw for the preview of a raw file.
 package struct ThumbnailMaker: PictureMaker {
-    /// Opened before nothing can be any more.
+    /// Opened before confinement.
     private var status: HeldDescriptor?
 
     package init() {}
@@ -51,9 +51,9 @@ package struct ThumbnailMaker: PictureMaker {
         case Int(CPICTURES_DONE): break
         case Int(CPICTURES_TOO_LARGE): return refusal(.tooLarge, "\(facts.width) x \(facts.height) pixels")
         case Int(CPICTURES_NO_PREVIEW): return refusal(.noPreview, said)
-        case Int(CPICTURES_NOTHING_FOUND): return refusal(.nothingFound, "no pair of eyes is to be seen in it")
+        case Int(CPICTURES_NOTHING_FOUND): return refusal(.nothingFound, "it shows no pair of eyes")
         case Int(CPICTURES_UNSUPPORTED): return refusal(.unsupported, "this photoinbox-decoder was built without faces")
-        default: return refusal(.unreadable, said.isEmpty ? "no picture in it" : said)
+        default: return refusal(.unreadable, said.isEmpty ? "it contains no picture" : said)
         }
         do throws(SystemCallError) {
             return .answer(
@@ -67,7 +67,7 @@ package struct ThumbnailMaker: PictureMaker {
         }
     }
 
-    /// One after the other.
+    /// Writes the parts one after the other.
     private static func write(_ parts: [cpictures_part], to answer: Int32) throws(SystemCallError) -> [DecodedPart] {
         var offset: UInt64 = 0
         var placed: [DecodedPart] = []
@@ -88,7 +88,7 @@ package struct ThumbnailMaker: PictureMaker {
         return placed
     }
 
-    /// What the libraries said, in one line.
+    /// The messages of the libraries, in one line.
     private static var message: String {
         var buffer = [CChar](repeating: 0, count: DecoderWire.longestText)
         cpictures_take_message(&buffer, buffer.count)
@@ -96,7 +96,7 @@ package struct ThumbnailMaker: PictureMaker {
         return text.split(separator: "\n").joined(separator: "; ")
     }
 
-    /// What is resident, in bytes; see statm in proc(5). 0 where it cannot be read.
+    /// Resident memory in bytes; see statm in proc(5). 0 if it cannot be read.
     private var residentMemory: UInt64 {
         guard let status else { return 0 }
         var text = [UInt8](repeating: 0, count: 128)
@@ -107,7 +107,7 @@ package struct ThumbnailMaker: PictureMaker {
     }
 }
 
-/// The libraries did not start.
+/// Why the libraries did not start.
 private struct LibraryFailure: Error, CustomStringConvertible {
     let reason: String
     var description: String { "libvips does not start: \(reason)" }

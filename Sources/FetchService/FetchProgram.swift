@@ -7,25 +7,25 @@ import Settings
 import SystemMonitor
 import SystemPackage
 
-/// What `photoinbox-fetch` does with its arguments; see docs/decisions/0025.
+/// The program `photoinbox-fetch`; see docs/decisions/0025.
 package enum FetchProgram {
     /// How the program was started.
     package enum Mode: Hashable, Sendable {
-        /// As a child, with a connection as its standard input: it believes what it is told, since whoever started it has
+        /// As a child, with a connection as its standard input: it trusts the request, since its parent has
         /// the same rights.
         case child
-        /// By the service manager, for members of the operators' group and the user `client`: of a request only the
-        /// inbox's name and the addresses count, everything else stands in the configuration.
+        /// By the service manager, for members of the operators' group and the user `client`: it uses only the
+        /// inbox's name and the addresses of a request; everything else is in the configuration.
         case service(client: String, configuration: BytePath?)
     }
 
-    /// Serves `connection` and ends the process. Call it in `main`, before there are threads.
+    /// Serves `connection`, then exits. Call it in `main`, before there are threads.
     package static func run(_ mode: Mode, _ connection: consuming OwnedDescriptor) throws -> Never {
         let resolve: FetchService.Resolver
         switch mode {
         case .child:
             resolve = { request in
-                guard let place = request.place else { throw FetchProblem("the request names no place") }
+                guard let place = request.place else { throw FetchProblem("the request has no place") }
                 return place
             }
         case .service(let client, let named):
@@ -40,8 +40,8 @@ package enum FetchProgram {
         }
         let service = try FetchService(
             owning: connection, date: today(),
-            // Who has started a child tells people himself.
-            tell: { if mode != .child { tell("photoinbox-fetch: \($0)") } }, exit: { Glibc.exit($0) },
+            // The parent of a child process reports to people itself.
+            log: { if mode != .child { log("photoinbox-fetch: \($0)") } }, exit: { Glibc.exit($0) },
             resolve: resolve)
         service.start()
         withExtendedLifetime(service) { ProcessSignals.parkMainThread() }
@@ -51,12 +51,12 @@ package enum FetchProgram {
         let user = userNumber(client)
         let group = settings.operators.map { groupNumber($0) } ?? chosenGroup()
         guard peer.user == 0 || peer.user == user || group.map({ peer.isIn(group: $0) }) == true else {
-            throw FetchProblem("asked by \(peer), who is no operator")
+            throw FetchProblem("requested by \(peer), who is not an operator")
         }
     }
 
-    /// Where a hole in libcurl is to find no library: from now on there are the inboxes, and what looking up names and
-    /// checking certificates needs.
+    /// Restricts the file system to the inboxes and what name resolution and certificates need, so that
+    /// a vulnerability in libcurl cannot reach the library.
     private static func confine(to settings: Settings) {
         let needed: [BytePath] = [
             "/etc", "/usr", "/lib", "/lib64", "/dev", "/proc", "/sys", "/run/systemd/resolve", "/run/NetworkManager",
@@ -65,12 +65,12 @@ package enum FetchProgram {
         do throws(SystemCallError) {
             try Confinement.keep(reading: needed, writing: settings.inboxes.map(\.path))
         } catch {
-            tell("photoinbox-fetch: sees more than the inboxes, continuing: \(error)")
+            log("photoinbox-fetch: could not restrict its access to the inboxes, continuing: \(error)")
         }
     }
 
     private static func place(of request: FetchRequest, _ settings: Settings) throws -> FetchPlace {
-        guard request.place == nil else { throw FetchProblem("the place is the configuration's to say") }
+        guard request.place == nil else { throw FetchProblem("only the configuration may set the place") }
         guard let inbox = settings.inboxes.first(where: { $0.name == request.inbox }) else {
             throw FetchProblem("the configuration has no inbox \(escapeForDisplay(Array(request.inbox.utf8)))")
         }
@@ -97,8 +97,8 @@ package enum FetchProgram {
         return LocalClock(at: now).date(now)
     }
 
-    /// A line on standard error, which is the journal's under a service manager.
-    package static func tell(_ line: String) {
+    /// Writes a line to standard error, which is the journal under a service manager.
+    package static func log(_ line: String) {
         var text = line + "\n"
         _ = text.withUTF8 { write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }

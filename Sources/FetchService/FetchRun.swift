@@ -9,8 +9,8 @@ import Settings
 import SystemMonitor
 import SystemPackage
 
-/// One batch: its downloads by the engine, into the inbox's hidden directory and, when whole, into the inbox; one outcome
-/// when the last of them has ended, by a dispatch group's notification. On one queue; syncing and naming on another.
+/// One batch: downloads into the inbox's hidden directory and, when complete, into the inbox; one outcome
+/// when the last download has ended, by a dispatch group's notification. On one queue; syncing and naming on another.
 final class FetchRun: Sendable {
     private struct State {
         var batch: FetchBatch
@@ -29,8 +29,8 @@ final class FetchRun: Sendable {
     private let group = DispatchGroup()
     private let report: @Sendable (FetchReport) -> Void
 
-    /// A batch into the inbox of `store`. `report` is called on the queue, with the outcome last; then nothing of the run
-    /// is left but what has arrived. From any thread.
+    /// A batch into the inbox of `store`. `report` is called on the queue, with the outcome last; then only the
+    /// files that arrived are left. From any thread.
     init(
         _ addresses: [WebAddress], _ limits: FetchLimits, store: FetchStore, queue: MonitorQueue,
         report: @escaping @Sendable (FetchReport) -> Void
@@ -46,7 +46,7 @@ final class FetchRun: Sendable {
             State(batch: FetchBatch(count: addresses.count, limits: limits.bounded)), queue: queue)
     }
 
-    /// Begins. On the queue.
+    /// Begins the downloads. On the queue.
     func start() {
         engine.activate()
         clock.setEventHandler { _ in self.advance() }
@@ -56,7 +56,7 @@ final class FetchRun: Sendable {
         advance()
     }
 
-    /// Ends what is not wanted any more: one by its place, or all. On the queue.
+    /// Cancels one download by its index, or all. On the queue.
     func cancel(_ member: Int?) {
         carryOut(
             state.onQueue { state in
@@ -65,7 +65,7 @@ final class FetchRun: Sendable {
         advance()
     }
 
-    /// How far it is. On the queue.
+    /// The progress. On the queue.
     var progress: FetchProgress {
         let under = engine.bytesUnderWay
         return state.onQueue { state in
@@ -108,21 +108,21 @@ final class FetchRun: Sendable {
             let order = TransferOrder(
                 address: addresses[member], limits: limits, milliseconds: milliseconds, room: try store.room(),
                 partial: partial)
-            engine.begin(member, order) { self.took(member, $0) }
+            engine.begin(member, order) { self.tryEnded(member, $0) }
         } catch {
-            // Its turn ends later, as those of others do.
+            // Asynchronously, like the ends of other tries.
             let failure = TryFailure("the inbox: \(error)", mayPass: false)
             queue.async { self.failed(member, failure) }
         }
     }
 
     /// A try has ended.
-    private func took(_ member: Int, _ result: TransferResult) {
-        // What was told of another that ended in the same turn may have made somebody cancel all.
+    private func tryEnded(_ member: Int, _ result: TransferResult) {
+        // The report of another download in the same turn may have cancelled all.
         guard state.onQueue({ $0.batch.isRunning(member) }) else { return }
         switch result {
         case .failed(let failure, let partial):
-            // One with nothing in it need not be held open until the next try.
+            // An empty file need not stay open until the next try.
             if partial.length == 0 { store.discard(partial) }
             state.onQueue { $0.partials[member] = partial.length == 0 ? nil : partial }
             failed(member, failure)
@@ -139,7 +139,7 @@ final class FetchRun: Sendable {
     }
 
     private func failed(_ member: Int, _ failure: TryFailure) {
-        // It may have been cancelled while that was on its way.
+        // It may have been cancelled meanwhile.
         carryOut(
             state.onQueue {
                 $0.batch.isRunning(member) ? $0.batch.failed(member, failure, at: monotonicMilliseconds()) : []

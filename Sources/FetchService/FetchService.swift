@@ -7,19 +7,19 @@ import Settings
 import SystemMonitor
 import SystemPackage
 
-/// Serves one connection, which is one batch: takes the request, fetches, reports, and ends. When the other side goes away
-/// or the process is told to end, the batch is cancelled and leaves nothing half done. All of it on one queue.
+/// Serves one connection, which is one batch: reads the request, downloads, reports, and exits. When the client disconnects
+/// or the process gets SIGTERM, the batch is cancelled and leaves nothing incomplete. All of it on one queue.
 package final class FetchService: Sendable {
-    /// Where a request's photos are to go, and within which limits; throws a ``FetchProblem`` where it is not served.
+    /// Returns where the photos of a request go, and the limits; throws a ``FetchProblem`` if it is refused.
     package typealias Resolver = @Sendable (FetchRequest) throws -> FetchPlace
 
     private struct State {
         var frames = FrameReader(limit: FetchRequest.longest)
         var run: FetchRun?
-        /// Where the request's addresses are among those that are fetched; nil for those that are none.
+        /// The index in the request of each valid address.
         var places: [Int] = []
         var told: FetchProgress?
-        /// Bytes wait to be sent.
+        /// Whether bytes wait to be sent.
         var isSlow = false
         var isAnswered = false
         var isLeaving = false
@@ -27,23 +27,23 @@ package final class FetchService: Sendable {
 
     private let queue = MonitorQueue(label: "photo-inbox.fetch")
     private let connection: ConnectionMonitor
-    /// How long the request may take to come, then how often progress is told, then how long the answer may take to go.
+    /// The time limit for the request, then the interval of progress reports, then the time limit for sending the answer.
     private let pace: TimerMonitor
     private let signals: SignalMonitor
     private let resolve: Resolver
     private let date: String
     private let state: QueueBound<State>
-    private let tell: @Sendable (String) -> Void
+    private let log: @Sendable (String) -> Void
     private let exit: @Sendable (Int32) -> Void
 
-    /// Serves the other end of `socket`; `date` names the directory that photos come into, `tell` is given lines for the
+    /// Serves the other end of `socket`; `date` names the directory of the photos, `log` is called with lines for the
     /// log, and `exit` is called at the end. SIGTERM must be blocked. From any thread.
     package init(
-        owning socket: consuming OwnedDescriptor, date: String, tell: @escaping @Sendable (String) -> Void,
+        owning socket: consuming OwnedDescriptor, date: String, log: @escaping @Sendable (String) -> Void,
         exit: @escaping @Sendable (Int32) -> Void, resolve: @escaping Resolver
     ) throws {
         self.date = date
-        self.tell = tell
+        self.log = log
         self.exit = exit
         self.resolve = resolve
         state = QueueBound(State(), queue: queue)
@@ -53,10 +53,10 @@ package final class FetchService: Sendable {
             owning: socket, limit: FetchReport.longest, label: "client", queue: queue)
     }
 
-    /// Begins; from any thread.
+    /// Starts serving; from any thread.
     package func start() {
         queue.async {
-            self.connection.setEventHandler { self.take($0) }
+            self.connection.setEventHandler { self.handle($0) }
             self.pace.setEventHandler { _ in self.tick() }
             self.signals.setEventHandler { _ in self.giveUp() }
             self.connection.activate()
@@ -65,7 +65,7 @@ package final class FetchService: Sendable {
         }
     }
 
-    private func take(_ event: ConnectionEvent) {
+    private func handle(_ event: ConnectionEvent) {
         switch event {
         case .received(let bytes): read(bytes)
         case .sent:
@@ -82,32 +82,32 @@ package final class FetchService: Sendable {
                 guard let frame = try state.onQueue({ state throws(FrameRefusal) in try state.frames.next() }) else {
                     return
                 }
-                try take(frame)
+                try handle(frame)
             } catch {
-                tell("\(error); it is not served")
+                log("\(error); the request is refused")
                 return refuse("\(error)")
             }
         }
     }
 
-    private func take(_ frame: [UInt8]) throws {
+    private func handle(_ frame: [UInt8]) throws {
         guard let run = state.onQueue({ $0.run }) else {
             guard let request = FetchRequest(json: frame) else {
-                throw FetchProblem("what came is no request of version \(FetchRequest.currentVersion)")
+                throw FetchProblem("this is not a request of version \(FetchRequest.currentVersion)")
             }
             return try begin(request)
         }
         guard frame.count <= FetchWord.longest, let word = FetchWord(json: frame) else {
-            throw FetchProblem("what came is no word to a batch")
+            throw FetchProblem("this is not a cancellation")
         }
         guard let wanted = word.cancel else { return run.cancel(nil) }
-        // By its place in the request, where some may have been no addresses.
+        // By its index in the request, which may have had invalid addresses.
         if let member = state.onQueue({ $0.places.firstIndex(of: wanted) }) { run.cancel(member) }
     }
 
     private func begin(_ request: FetchRequest) throws {
         guard !request.addresses.isEmpty, request.addresses.count <= FetchLimits.mostAddresses else {
-            throw FetchProblem("1 to \(FetchLimits.mostAddresses) addresses are fetched at a time")
+            throw FetchProblem("a request has 1 to \(FetchLimits.mostAddresses) addresses")
         }
         let place = try resolve(request)
         var limits = place.limits
@@ -133,24 +133,24 @@ package final class FetchService: Sendable {
         }
         for (index, refusal) in refused { send(.ended(index, FetchEnd(.failed, "\(refusal)"))) }
         pace.reschedule(.every(.milliseconds(200)))
-        tell("fetching \(addresses.count) addresses into the inbox \(request.inbox)")
+        log("fetching \(addresses.count) addresses into the inbox \(request.inbox)")
         run.start()
     }
 
-    /// What the run says, with the places of the request.
+    /// Sends a report of the run, with the indices of the request.
     private func report(_ report: FetchReport, _ places: [Int], failed: Int) {
         switch report {
         case .ended(let member, let end): send(.ended(places[member], end))
         case .outcome(var outcome):
             outcome.failed += failed
-            tell("\(outcome.arrived) arrived, \(outcome.failed) failed, \(outcome.cancelled) cancelled")
+            log("\(outcome.arrived) arrived, \(outcome.failed) failed, \(outcome.cancelled) cancelled")
             answer(.outcome(outcome))
         case .refused, .progress: break
         }
     }
 
-    /// Says how far it is, if that has changed and the other side reads; before the request and after the answer, that it
-    /// took too long.
+    /// Sends the progress, if it has changed and the client reads; before the request and after the answer, the time
+    /// limit is over.
     private func tick() {
         guard let run = state.onQueue({ $0.run }), !state.onQueue({ $0.isAnswered }) else { return leave() }
         let progress = run.progress
@@ -186,14 +186,14 @@ package final class FetchService: Sendable {
         if connection.send(report.frame) != .waiting { leave() }
     }
 
-    /// Nobody waits for an answer any more, or we are to end.
+    /// The client has disconnected, or the process is to exit.
     private func giveUp() {
         guard let run = state.onQueue({ $0.run }) else { return leave() }
         let isFirst = state.onQueue { state in
             defer { state.isLeaving = true }
             return !state.isLeaving
         }
-        // Not here: this may be called by what the run reports.
+        // Asynchronously: a report of the run may be the caller.
         if isFirst { queue.async { run.cancel(nil) } }
     }
 

@@ -6,10 +6,10 @@ import Glibc
 import LinuxKernel
 import SystemPackage
 
-/// The inbox of a batch. Files are made and discarded by the batch's queue; what waits for the disk is done on a queue of
-/// its own: syncing, naming, taking the hidden directory away.
+/// The inbox of a batch. Files are created and discarded on the batch's queue; work that waits for the disk is done on its
+/// own queue: syncing, naming, removing the hidden directory.
 final class FetchStore: Sendable {
-    /// A download that has come whole.
+    /// A complete download.
     private struct Whole: Sendable {
         let member: Int
         let partial: PartialDownload
@@ -20,7 +20,7 @@ final class FetchStore: Sendable {
 
     private struct State {
         var run: BytePath?
-        /// Keeps the run's directory from being taken away as an empty one.
+        /// Keeps the run's directory from being removed while it is empty.
         var hold: SharedFile?
         var waiting: [Whole] = []
         var withheld: Set<Int> = []
@@ -46,11 +46,11 @@ final class FetchStore: Sendable {
 
     func room() throws(SystemCallError) -> UInt64 { try inbox.room() }
 
-    /// A file that is being put into the inbox is not to appear there, if that is not too late.
+    /// Keeps a stored file from appearing in the inbox, if it has not yet.
     func withhold(_ member: Int) { state.withLock { _ = $0.withheld.insert(member) } }
 
-    /// Makes a whole file durable and gives it its name; `done` is called on some thread. Those that come while others are
-    /// under way share their syncs.
+    /// Makes a complete file durable and names it; `done` is called on any thread. Files that are added while others are
+    /// written share their syncs.
     func put(
         _ member: Int, _ partial: PartialDownload, as name: BytePath, from address: WebAddress,
         done: @escaping @Sendable (FetchEnd) -> Void
@@ -68,13 +68,13 @@ final class FetchStore: Sendable {
     }
 
     private func place(_ all: [Whole]) {
-        // All are under way before the first is waited for.
+        // Write-back of all starts before the first sync.
         for one in all { one.partial.file.descriptor.startWriting() }
         var synced: [Whole] = []
         for one in all {
             do throws(SystemCallError) {
                 try inbox.dress(one.partial.file.descriptor, isDirectory: false)
-                // As browsers and curl --xattr leave it; the daemon keeps it with the photo. Not every file system can.
+                // As browsers and curl --xattr do; the daemon records it with the photo. Not every file system supports it.
                 one.partial.file.descriptor.setAttribute(originAttribute, Array(one.address.text.utf8))
                 try one.partial.file.descriptor.sync()
                 synced.append(one)
@@ -82,7 +82,7 @@ final class FetchStore: Sendable {
         }
         var named: [(one: Whole, place: BytePath)] = []
         do throws(SystemCallError) {
-            // The run's directory is made for something that will be in it.
+            // The run's directory is created only for files.
             let wanted = state.withLock { state in synced.filter { !state.withheld.contains($0.member) } }
             guard !wanted.isEmpty else { return withhold(synced, but: []) }
             let run = try currentRun()
@@ -96,7 +96,7 @@ final class FetchStore: Sendable {
             try directory.sync()
             for (one, place) in named { one.done(FetchEnd(.arrived, place.escaped, bytes: one.partial.length)) }
         } catch {
-            // Those that have a name keep it: their bytes are durable, and the daemon may have taken them by now.
+            // Named files keep their names: they are durable, and the daemon may have filed them by now.
             for (one, place) in named { one.done(FetchEnd(.arrived, place.escaped, bytes: one.partial.length)) }
             for one in synced.dropFirst(named.count) { one.done(FetchEnd(.failed, "the inbox: \(error)")) }
         }
@@ -113,7 +113,7 @@ final class FetchStore: Sendable {
         return made
     }
 
-    /// Takes the hidden directory away; `done` is called on some thread with the directory of what has arrived.
+    /// Removes the hidden directory; `done` is called on any thread with the directory of the files that arrived.
     func close(done: @escaping @Sendable (String?) -> Void) {
         files.async { [self] in
             state.withLock { $0.hold = nil }

@@ -11,56 +11,56 @@ struct PartialDownload: Sendable {
     /// In the inbox's hidden directory.
     let name: BytePath
     let file: SharedFile
-    /// Bytes of it that have come.
+    /// Bytes received so far.
     var length: UInt64 = 0
-    /// What tells that a server still has the same; nil where nothing does, so that it is begun anew.
+    /// Identifies the server's content; nil if nothing does, so that the download must restart.
     var validator: String?
-    /// Bytes that it has in all, if the server has said so.
+    /// The total size, if the server has given it.
     var total: UInt64?
 }
 
-/// What one try is to do.
+/// The order for one try.
 struct TransferOrder: Sendable {
     var address: WebAddress
     var limits: FetchLimits
-    /// For this try.
+    /// The time limit of this try.
     var milliseconds: Int64
-    /// Bytes that the disk still has room for.
+    /// Free bytes on the disk.
     var room: UInt64
     var partial: PartialDownload
 }
 
-/// How a try ended, with what there is of the file.
+/// The result of a try, with the partial file.
 enum TransferResult: Sendable {
-    /// All that the server had promised; `place` is where redirects have led.
+    /// The complete file; `place` is the final address after redirects.
     case whole(PartialDownload, ResponseHead, place: WebAddress?)
     case failed(TryFailure, PartialDownload)
 }
 
-/// One try of one download: judges the addresses, the head and the bytes as they come, and writes them down.
+/// One try of one download: checks the addresses, the head and the bytes as they arrive, and writes the bytes.
 ///
-/// Made, called and let go on the engine's queue alone: libcurl calls it inside a turn there, with the pointer to it that
+/// Created, called and released on the engine's queue only: libcurl calls it inside a turn there, with the pointer that
 /// the engine keeps alive.
 final class Transfer {
     var number = 0
-    /// Since when nothing was heard, in milliseconds, and how much had been by then.
+    /// When data last arrived, in milliseconds, and the count of pieces by then.
     private var silence: (since: Int64, heard: Int)?
-    /// Pieces of head and body.
+    /// The count of pieces of head and body.
     private var heard = 0
     let done: @Sendable (TransferResult) -> Void
 
     private let order: TransferOrder
     private var partial: PartialDownload
     private var head = ResponseHead()
-    /// Why it was ended here; libcurl only knows that it was.
+    /// Why it was ended here, which libcurl does not know.
     private var failure: TryFailure?
     private var refusedAddress: String?
     private var hasJudged = false
 
-    /// Says who we are, so that servers' owners know whom to ask.
+    /// The User-Agent, for the owners of servers.
     private static let agent = "photo-inbox"
 
-    /// Bytes that there are of the file.
+    /// Bytes of the file so far.
     var received: UInt64 { partial.length }
 
     init(_ order: TransferOrder, done: @escaping @Sendable (TransferResult) -> Void) {
@@ -69,7 +69,7 @@ final class Transfer {
         partial = order.partial
     }
 
-    /// Nil where libcurl takes no such order.
+    /// Nil if libcurl refuses the order.
     func begin(in all: OpaquePointer) -> OpaquePointer? {
         var calls = ctransfer_calls()
         calls.allow = { context, bytes, length in
@@ -77,17 +77,17 @@ final class Transfer {
             return transfer.allows(UnsafeBufferPointer(start: bytes, count: length)) ? 1 : 0
         }
         calls.head = { context, bytes, length in
-            Transfer.of(context).take(head: UnsafeBufferPointer(start: bytes, count: length)) ? 1 : 0
+            Transfer.of(context).receive(head: UnsafeBufferPointer(start: bytes, count: length)) ? 1 : 0
         }
         calls.body = { context, bytes, length in
-            Transfer.of(context).take(body: UnsafeRawBufferPointer(start: bytes, count: length)) ? 1 : 0
+            Transfer.of(context).receive(body: UnsafeRawBufferPointer(start: bytes, count: length)) ? 1 : 0
         }
         var order = ctransfer_order()
         order.context = Unmanaged.passUnretained(self).toOpaque()
         order.deadline_ms = max(1, self.order.milliseconds)
         order.connect_ms = min(order.deadline_ms, self.order.limits.stall * 1_000)
         order.redirects = Int32(clamping: self.order.limits.redirects)
-        // Bytes of an older version with those of a newer one would be a photo that nobody took.
+        // Never join bytes of two versions of the content.
         let goesOn = partial.length > 0 && partial.validator != nil
         if !goesOn { partial.length = 0 }
         let range = "Range: bytes=\(partial.length)-"
@@ -107,7 +107,7 @@ final class Transfer {
     }
 
     private static func of(_ context: UnsafeMutableRawPointer?) -> Transfer {
-        guard let context else { preconditionFailure("libcurl gives back what it was given") }
+        guard let context else { preconditionFailure("libcurl passes back its context") }
         return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
     }
 
@@ -118,7 +118,7 @@ final class Transfer {
         return false
     }
 
-    /// Whether nothing was heard for as long as the limits allow; asked now and then. libcurl's own limit goes by an average
+    /// Whether nothing arrived for the allowed time; called regularly. libcurl's own limit uses an average
     /// over some seconds more.
     func isStalled(at now: Int64) -> Bool {
         guard let silence, silence.heard == heard else {
@@ -128,18 +128,18 @@ final class Transfer {
         return now - silence.since >= order.limits.stall * 1_000
     }
 
-    /// What came of it, if it is ended for that.
+    /// The result of a stalled try.
     var stalled: TransferResult {
         .failed(TryFailure("the server sent nothing for \(order.limits.stall) s", mayPass: true), partial)
     }
 
-    private func take(head line: UnsafeBufferPointer<UInt8>) -> Bool {
+    private func receive(head line: UnsafeBufferPointer<UInt8>) -> Bool {
         heard += 1
-        guard head.take(line) else { return end(TryFailure("the server's head is endless", mayPass: false)) }
+        guard head.add(line) else { return end(TryFailure("the server's response head is too large", mayPass: false)) }
         return true
     }
 
-    private func take(body bytes: UnsafeRawBufferPointer) -> Bool {
+    private func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
         heard += 1
         guard judgeHead() else { return false }
         let (length, overflow) = partial.length.addingReportingOverflow(UInt64(bytes.count))
@@ -154,7 +154,7 @@ final class Transfer {
         return true
     }
 
-    /// Whether what the head says may be taken; once for each response, before its first byte.
+    /// Whether the response is accepted by its head; once for each response, before its first byte.
     private func judgeHead() -> Bool {
         if hasJudged { return failure == nil }
         hasJudged = true
@@ -165,21 +165,21 @@ final class Transfer {
     private func judgement() -> TryFailure? {
         if head.status == 416, partial.length > 0 {
             forget()
-            return TryFailure("the server has no more of it", mayPass: true)
+            return TryFailure("the server has no further bytes of it", mayPass: true)
         }
         guard head.status == 200 || head.status == 206 else {
             return TryFailure(
-                "the server answers with status \(head.status)", mayPass: head.mayPass, retryAfter: head.retryAfter)
+                "the server responded with status \(head.status)", mayPass: head.mayPass, retryAfter: head.retryAfter)
         }
         if head.status == 206 {
             let range = head.contentRange
             guard let range, range.first == partial.length, partial.total == nil || range.total == partial.total else {
                 forget()
-                return TryFailure("the server sends another part than was asked for", mayPass: true)
+                return TryFailure("the server sent another part than requested", mayPass: true)
             }
             partial.total = range.total ?? head.contentLength.map { $0 &+ partial.length }
         } else {
-            // From the beginning, whatever was asked for.
+            // The whole content, even if a part was requested.
             partial.length = 0
             do throws(SystemCallError) { try partial.file.descriptor.cut(to: 0) } catch {
                 return TryFailure("the inbox: \(error)", mayPass: false)
@@ -188,12 +188,12 @@ final class Transfer {
             partial.validator = head.validator
         }
         if let type = head.contentType, ["text/html", "application/xhtml+xml"].contains(type) {
-            return TryFailure("the server sends a page (\(type)), no photo", mayPass: false)
+            return TryFailure("the server sent a page (\(type)), not a photo", mayPass: false)
         }
         if let total = partial.total {
             if total > order.limits.largest { return tooLarge("promises") }
             if total - min(total, partial.length) > order.room {
-                return TryFailure("the inbox has no room for \(total) bytes", mayPass: false)
+                return TryFailure("the inbox has no space for \(total) bytes", mayPass: false)
             }
         }
         return nil
@@ -209,44 +209,44 @@ final class Transfer {
         partial.total = nil
     }
 
-    /// Notes why it ends; false, for the caller to give to libcurl.
+    /// Stores why it ends; returns false, for libcurl.
     private func end(_ failure: TryFailure) -> Bool {
         self.failure = self.failure ?? failure
         return false
     }
 
-    /// What came of it, when libcurl is through with this `code`.
+    /// The result, when libcurl has ended with `code`.
     func result(code: Int32, place: [UInt8]) -> TransferResult {
-        // A response without a body was not judged.
+        // The head of a response without a body was not checked yet.
         if code == 0 { _ = judgeHead() }
         if let failure { return .failed(failure, partial) }
         if code != 0 { return .failed(failed(code, place: place), partial) }
         if let total = partial.total, total != partial.length {
-            return .failed(TryFailure("\(partial.length) of \(total) bytes came", mayPass: true), partial)
+            return .failed(TryFailure("received \(partial.length) of \(total) bytes", mayPass: true), partial)
         }
         if partial.length == 0 { return .failed(TryFailure("the server sent nothing", mayPass: true), partial) }
         return .whole(partial, head, place: try? WebAddress(place))
     }
 
-    /// By libcurl-errors(3); `place` is the address that was asked last.
+    /// By libcurl-errors(3); `place` is the last requested address.
     private func failed(_ code: Int32, place: [UInt8]) -> TryFailure {
         let text = String(cString: ctransfers_text(code))
         switch code {
-        // CURLE_COULDNT_CONNECT: to none of the addresses, or to none that is allowed.
+        // CURLE_COULDNT_CONNECT: to none of the addresses, or none is allowed.
         case 7 where refusedAddress != nil: return TryFailure(refusedAddress ?? text, mayPass: false)
         // CURLE_PARTIAL_FILE
         case 18:
             let total = partial.total.map { "\($0)" } ?? "more"
             return TryFailure("the connection ended after \(partial.length) of \(total) bytes", mayPass: true)
         // CURLE_OPERATION_TIMEDOUT
-        case 28: return TryFailure("it did not come in time", mayPass: true)
+        case 28: return TryFailure("it did not finish in time", mayPass: true)
         // CURLE_TOO_MANY_REDIRECTS
         case 47: return TryFailure("more than \(order.limits.redirects) redirects", mayPass: false)
-        // CURLE_UNSUPPORTED_PROTOCOL: in a redirect, since addresses are looked at before.
+        // CURLE_UNSUPPORTED_PROTOCOL: in a redirect, since other addresses were checked before.
         case 1 where !place.isEmpty && (try? WebAddress(place)) == nil:
-            return TryFailure("redirected to something that is not fetched", mayPass: false)
-        // Or what came is no HTTP; it may be what the server sent too much before, on the same connection.
-        case 1: return TryFailure("the server speaks no HTTP", mayPass: true)
+            return TryFailure("redirected to an unsupported address", mayPass: false)
+        // Or the response is not HTTP; it may be surplus bytes of the previous response on the connection.
+        case 1: return TryFailure("the server's response is not HTTP", mayPass: true)
         // Could not resolve, connect, send or receive; nothing was answered; broken TLS, HTTP/2 or chunks.
         case 5, 6, 7, 8, 16, 35, 52, 55, 56, 61, 92, 95: return TryFailure(text, mayPass: true)
         default: return TryFailure(text, mayPass: false)

@@ -6,15 +6,15 @@ import LinuxKernel
 import SystemMonitor
 
 /// HTTP transfers by libcurl's multi_socket interface: all of its sockets are in one epoll set, which one monitor watches,
-/// and its clock is one timer. No thread waits for a transfer; names are looked up on libcurl's own threads. On one queue.
+/// and its clock is one timer. No thread waits for a transfer; libcurl resolves names on its own threads. On one queue.
 final class TransferEngine: Sendable {
-    /// What libcurl holds, and what is known of each transfer that it was given.
+    /// libcurl's handle, and each of its transfers.
     private struct Contents {
         var all: OpaquePointer?
         var transfers: [Int: (handle: OpaquePointer, transfer: Transfer)] = [:]
     }
 
-    /// A transfer that has ended, and who wants to know.
+    /// A transfer that has ended, and its callback.
     private struct Ended: Sendable {
         let number: Int
         let result: TransferResult
@@ -25,10 +25,10 @@ final class TransferEngine: Sendable {
     private let contents: QueueBound<Contents>
     private let sockets: DescriptorMonitor
     private let clock: TimerMonitor
-    /// Looks for transfers that stand still.
+    /// Checks for stalled transfers.
     private let watch: TimerMonitor
 
-    /// Sets one up; from any thread. Throws where memory or descriptors are short.
+    /// Sets one up; from any thread. Throws if memory or descriptors are exhausted.
     init(queue: MonitorQueue) throws {
         self.queue = queue
         guard let all = ctransfers_make() else { throw FetchProblem("libcurl could not be set up") }
@@ -45,7 +45,7 @@ final class TransferEngine: Sendable {
         contents = QueueBound(Contents(all: all), queue: queue)
     }
 
-    /// Starts to serve. On the queue.
+    /// Activates its monitors. On the queue.
     func activate() {
         sockets.setEventHandler { _ in self.turn(isTime: false) }
         clock.setEventHandler { _ in self.turn(isTime: true) }
@@ -55,7 +55,7 @@ final class TransferEngine: Sendable {
         watch.activate()
     }
 
-    /// Begins a transfer under a number that is in no other's use; `done` is called on the queue, later, unless it is
+    /// Begins a transfer under an unused number; `done` is called on the queue, asynchronously, unless it is
     /// cancelled before. On the queue.
     func begin(_ number: Int, _ order: TransferOrder, done: @escaping @Sendable (TransferResult) -> Void) {
         let hasBegun = contents.onQueue { contents in
@@ -70,13 +70,13 @@ final class TransferEngine: Sendable {
         guard hasBegun else {
             let partial = order.partial
             return queue.async {
-                done(.failed(TryFailure("libcurl takes no such address", mayPass: false), partial))
+                done(.failed(TryFailure("libcurl refused the address", mayPass: false), partial))
             }
         }
         setClock()
     }
 
-    /// Ends a transfer at once, if it has not ended; nothing more is told of it. On the queue, never by what it calls.
+    /// Aborts a transfer, if it has not ended; it reports nothing more. On the queue, never from one of its callbacks.
     func cancel(_ number: Int) {
         contents.onQueue { contents in
             guard let all = contents.all, let one = contents.transfers.removeValue(forKey: number) else { return }
@@ -85,7 +85,7 @@ final class TransferEngine: Sendable {
         setClock()
     }
 
-    /// Bytes that there are by now of the files whose transfers run. On the queue.
+    /// Bytes received so far by running transfers. On the queue.
     var bytesUnderWay: UInt64 {
         contents.onQueue { $0.transfers.values.reduce(0) { $0 + $1.transfer.received } }
     }
@@ -106,7 +106,7 @@ final class TransferEngine: Sendable {
         let ended = contents.onQueue { contents -> [Ended] in
             guard let all = contents.all else { return [] }
             ctransfers_turn(all, isTime ? 1 : 0)
-            return Self.takeEnded(all, &contents)
+            return Self.removeEnded(all, &contents)
         }
         setClock()
         for one in ended { one.done(one.result) }
@@ -128,7 +128,7 @@ final class TransferEngine: Sendable {
         for one in ended { one.done(one.result) }
     }
 
-    private static func takeEnded(_ all: OpaquePointer, _ contents: inout Contents) -> [Ended] {
+    private static func removeEnded(_ all: OpaquePointer, _ contents: inout Contents) -> [Ended] {
         var ended: [Ended] = []
         var end = ctransfer_end()
         while ctransfers_ended(all, &end) != 0 {
@@ -159,7 +159,7 @@ final class TransferEngine: Sendable {
 /// Milliseconds on the monotonic clock.
 func monotonicMilliseconds() -> Int64 { Int64(monotonicNanoseconds() / 1_000_000) }
 
-/// Why fetching cannot go on; a clause for people.
+/// Why downloading is not possible; a clause for people.
 package struct FetchProblem: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
     package init(_ description: String) { self.description = description }

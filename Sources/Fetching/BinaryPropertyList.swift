@@ -1,5 +1,5 @@
-/// As much of a binary property list as a shortcut of macOS needs: one text of the dictionary at its top. Pure; bounded by
-/// the file, without recursion; whatever the bytes are, the answer is a text or nothing. The format is described in
+/// The part of a binary property list that a shortcut of macOS needs: one text of the top dictionary. Pure; bounded by
+/// the file, without recursion, for any bytes. The format is described in
 /// CFBinaryPList.c of swift-corelibs-foundation.
 struct BinaryPropertyList {
     private let bytes: [UInt8]
@@ -36,7 +36,7 @@ struct BinaryPropertyList {
         return nil
     }
 
-    /// Where the object of this number is.
+    /// The offset of an object.
     private func place(of object: Int) -> Int? {
         guard object < count, let place = Self.number(bytes, at: table + object * offsetSize, size: offsetSize),
             place >= 8, place < table
@@ -48,7 +48,7 @@ struct BinaryPropertyList {
         Self.number(bytes, at: position, size: referenceSize).flatMap { place(of: $0) }
     }
 
-    /// How long the object at `place` is by its mark, and where its content begins.
+    /// The length of the object at `place`, and where its content begins.
     private func length(at place: Int) -> (count: Int, start: Int)? {
         let low = Int(bytes[place] & 0xF)
         guard low == 0xF else { return (low, place + 1) }
@@ -70,7 +70,7 @@ struct BinaryPropertyList {
         }
     }
 
-    /// A number with its highest byte first; nil where it is outside, or larger than any file.
+    /// A big-endian number; nil if it is outside of the file, or larger than any file.
     private static func number(_ bytes: [UInt8], at position: Int, size: Int) -> Int? {
         guard position >= 0, position <= bytes.count - size else { return nil }
         let value = bytes[position..<position + size].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

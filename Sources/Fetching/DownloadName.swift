@@ -1,25 +1,25 @@
 package import FileValues
 import PhotoModel
 
-/// What a downloaded file is called: by what the server says, else by its address. Always one safe name that the daemon
-/// takes for what it is. Pure.
+/// The name of a downloaded file, from the response, else from its address. Always a single safe name that the daemon
+/// treats as what the file is. Pure.
 package enum DownloadName {
-    /// `place` is where redirects have led, if anywhere else than to `address`.
+    /// `place` is the final address after redirects.
     package static func choose(head: ResponseHead, place: WebAddress?, address: WebAddress) -> BytePath {
         let names = [head.bytes("content-disposition").flatMap(fileName), address.lastName, place?.lastName]
         let ending = head.contentType.flatMap { endings[$0] }
-        // A name that says what kind of file it is is better than one that does not.
+        // A name with an extension is better than one without.
         let candidates = names.compactMap { $0 }.map { SafeName(BytePath($0)).candidate() }.filter { $0 != "_" }
         let chosen =
             candidates.first { !$0.lowercasedExtension.isEmpty } ?? candidates.first.map {
                 $0.addingSuffix(ending ?? "")
             }
             ?? BytePath("download" + (ending ?? ""))
-        // A file of links would be taken up by the daemon: no server says what this machine asks others for.
+        // The daemon would process a link file: a server must not make this machine download more.
         if LinkFile(name: chosen) != nil { return chosen.addingSuffix(".txt") }
         switch NameRules.decide(chosen) {
         case .take, .sidecar: return chosen
-        // The daemon would leave it alone for ever.
+        // The daemon would ignore it.
         case .unfinished, .ignored: return BytePath("download" + (ending ?? ""))
         }
     }
@@ -30,7 +30,7 @@ package enum DownloadName {
         "video/mp4": ".mp4", "video/quicktime": ".mov", "image/x-adobe-dng": ".dng",
     ]
 
-    /// The name in `attachment; filename="a.jpg"`, or in `filename*=UTF-8''a.jpg`, which counts more; see RFC 6266.
+    /// The name in `attachment; filename="a.jpg"`, or in `filename*=UTF-8''a.jpg`, which has priority; see RFC 6266.
     private static func fileName(_ field: [UInt8]) -> [UInt8]? {
         var plain: [UInt8]?
         for part in parameters(field) {

@@ -3,16 +3,16 @@ package import Settings
 /// How one download ended.
 package struct FetchEnd: Hashable, Sendable, Codable {
     package enum What: String, CaseIterable, Hashable, Sendable, Codable {
-        /// It is in the inbox, whole and durable.
+        /// It is in the inbox, complete and durable.
         case arrived
         case failed, cancelled
     }
 
     package var what: What
-    /// Where it is in the inbox, or why it is not.
+    /// Its path in the inbox, or why it failed.
     package var reason: String
     package var bytes: UInt64
-    /// How often it was tried.
+    /// The number of tries.
     package var tries: Int
 
     package init(_ what: What, _ reason: String, bytes: UInt64 = 0, tries: Int = 0) {
@@ -23,12 +23,12 @@ package struct FetchEnd: Hashable, Sendable, Codable {
     }
 }
 
-/// How a try ended that brought nothing whole.
+/// Why a try failed.
 package struct TryFailure: Error, Hashable, Sendable {
     package var reason: String
-    /// Whether another try may end otherwise.
+    /// Whether another try may succeed.
     package var mayPass: Bool
-    /// How long the server wants to be left alone, in milliseconds.
+    /// The pause that the server asks for, in milliseconds.
     package var retryAfter: Int64?
 
     package init(_ reason: String, mayPass: Bool, retryAfter: Int64? = nil) {
@@ -38,17 +38,17 @@ package struct TryFailure: Error, Hashable, Sendable {
     }
 }
 
-/// Which downloads of a batch run, wait and have ended. A value without clock or I/O: times are milliseconds of any clock
-/// that does not run backwards, and what is to be done is given back.
+/// Decides which downloads of a batch run and wait. A value without clock or I/O: times are milliseconds of any
+/// monotonic clock, and actions are returned.
 package struct FetchBatch: Sendable {
     package enum Action: Hashable, Sendable {
-        /// A try begins, and may take so many milliseconds.
+        /// Begin a try with this time limit.
         case begin(Int, milliseconds: Int64)
-        /// The try that runs is to end at once; nothing more is told of it.
+        /// Abort the running try; it reports nothing more.
         case abort(Int)
-        /// What is being put into the inbox is not to appear there, if it has not yet; its end is told all the same.
+        /// Keep a stored file out of the inbox if it has not appeared yet; its end is still reported.
         case withhold(Int)
-        /// This one has ended.
+        /// A download has ended.
         case ended(Int, FetchEnd)
     }
 
@@ -57,7 +57,7 @@ package struct FetchBatch: Sendable {
         case running
         /// Until its next try.
         case waiting(until: Int64)
-        /// All of it has come, and is being put into the inbox.
+        /// Completely received, and being stored in the inbox.
         case storing
         case ended
     }
@@ -69,7 +69,7 @@ package struct FetchBatch: Sendable {
         var deadline: Int64 = 0
     }
 
-    /// Of those that wait for another try, at most: each has a file open.
+    /// The most downloads that wait for another try: each has a file open.
     private static let mostWaiting = 256
 
     private let limits: FetchLimits
@@ -87,15 +87,15 @@ package struct FetchBatch: Sendable {
 
     /// Whether every member has ended.
     package var isOver: Bool { endedCount == members.count }
-    /// Tries that run, and files that are being put into the inbox.
+    /// Running tries, and files that are being stored.
     package var running: Int { slots }
 
-    /// Whether a try of it runs.
+    /// Whether one of its tries runs.
     package func isRunning(_ member: Int) -> Bool {
         if case .running = members[member].phase { true } else { false }
     }
 
-    /// When the next one that waits is due; nil if there is none, or if no slot is free for it.
+    /// When the next waiting download is due; nil if there is none, or if no slot is free.
     package var nextTime: Int64? {
         guard slots < limits.atOnce else { return nil }
         return waiting.compactMap { member in
@@ -103,10 +103,10 @@ package struct FetchBatch: Sendable {
         }.min()
     }
 
-    /// Begins what may begin by now.
+    /// Begins the tries that are due.
     package mutating func advance(at now: Int64) -> [Action] {
         var actions: [Action] = []
-        while slots < limits.atOnce, let member = takeNext(at: now) {
+        while slots < limits.atOnce, let member = nextMember(at: now) {
             if members[member].tries == 0 { members[member].deadline = now + limits.deadline * 1_000 }
             members[member].tries += 1
             members[member].phase = .running
@@ -116,7 +116,7 @@ package struct FetchBatch: Sendable {
         return actions
     }
 
-    /// A try has brought all of it, which is now to be put into the inbox.
+    /// A try has received the whole file, which is to be stored now.
     package mutating func arrived(_ member: Int) {
         guard case .running = members[member].phase else {
             preconditionFailure("member \(member) arrived, not running")
@@ -124,7 +124,7 @@ package struct FetchBatch: Sendable {
         members[member].phase = .storing
     }
 
-    /// It is in the inbox, or could not be put there.
+    /// The file was stored in the inbox, or storing it failed.
     package mutating func stored(_ member: Int, _ end: FetchEnd) -> [Action] {
         guard case .storing = members[member].phase else {
             preconditionFailure("member \(member) was not being stored")
@@ -133,7 +133,7 @@ package struct FetchBatch: Sendable {
         return [self.end(member, end)]
     }
 
-    /// A try has brought nothing whole.
+    /// A try has failed.
     package mutating func failed(_ member: Int, _ failure: TryFailure, at now: Int64) -> [Action] {
         guard case .running = members[member].phase else { preconditionFailure("member \(member) failed, not running") }
         slots -= 1
@@ -141,14 +141,14 @@ package struct FetchBatch: Sendable {
         let pause = limits.pause(before: tries + 1, asked: failure.retryAfter)
         guard failure.mayPass, tries < limits.tries else { return [end(member, FetchEnd(.failed, failure.reason))] }
         guard now + pause < members[member].deadline else {
-            return [end(member, FetchEnd(.failed, "\(failure.reason); no time is left for another try"))]
+            return [end(member, FetchEnd(.failed, "\(failure.reason); no time left for another try"))]
         }
         members[member].phase = .waiting(until: now + pause)
         waiting.insert(member)
         return []
     }
 
-    /// Nobody wants this one any more, whatever it is doing.
+    /// Cancels a download in any phase.
     package mutating func cancel(_ member: Int) -> [Action] {
         guard members.indices.contains(member) else { return [] }
         let cancelled = FetchEnd(.cancelled, "cancelled")
@@ -161,12 +161,12 @@ package struct FetchBatch: Sendable {
             slots -= 1
             return [.abort(member), end(member, cancelled)]
         case .storing: return [.withhold(member)]
-        // It ended while somebody asked.
+        // It ended before the request arrived.
         case .ended: return []
         }
     }
 
-    /// Nobody wants any.
+    /// Cancels all downloads.
     package mutating func cancelAll() -> [Action] {
         var actions: [Action] = []
         for member in members.indices { actions += cancel(member) }
@@ -181,8 +181,8 @@ package struct FetchBatch: Sendable {
         return .ended(member, end)
     }
 
-    /// What waited long enough comes before what has not been tried yet: its file is open, and its deadline runs.
-    private mutating func takeNext(at now: Int64) -> Int? {
+    /// Downloads that are due come before new ones: their files are open, and their deadlines run.
+    private mutating func nextMember(at now: Int64) -> Int? {
         let due = waiting.compactMap { member -> (Int64, Int)? in
             if case .waiting(let until) = members[member].phase, until <= now { (until, member) } else { nil }
         }.min { $0 < $1 }

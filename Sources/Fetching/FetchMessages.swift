@@ -1,22 +1,22 @@
 import ControlProtocol
 package import Settings
 
-// What is said to those who fetch, and what they say: frames as on the control socket, a JSON object each. A connection is
+// The messages to and from the download program: frames as on the control socket, a JSON object each. A connection is
 // one batch; when it ends, the batch is cancelled. See docs/decisions/0025.
 
-/// What is to be fetched.
+/// A batch of downloads.
 package struct FetchRequest: Hashable, Sendable, JSONMessage {
     package static let currentVersion = 1
-    /// Bytes of its frame.
+    /// The longest frame, in bytes.
     package static let longest = 64 << 20
 
     package var version = currentVersion
     /// The inbox's name in the configuration.
     package var inbox: String
     package var addresses: [String]
-    /// Fewer at once than the configuration says; nil for as many.
+    /// Fewer downloads at once than configured; nil for as many.
     package var atOnce: Int?
-    /// What the service reads in its own configuration: only who has started the other side as a child may say it.
+    /// The settings that a service reads from its own configuration: only the parent of a child process may set it.
     package var place: FetchPlace?
 
     package var isKnown: Bool { version == Self.currentVersion }
@@ -29,12 +29,12 @@ package struct FetchRequest: Hashable, Sendable, JSONMessage {
     }
 }
 
-/// Where photos are put, and what a download may take.
+/// Where photos are put, and the limits of downloads.
 package struct FetchPlace: Hashable, Sendable, Codable {
     /// The inbox's path, in bytes.
     package var path: [UInt8]
     package var limits: FetchLimits
-    /// Bytes that stay free in its file system.
+    /// Bytes to keep free in its file system.
     package var minFree: UInt64
 
     package init(path: [UInt8], limits: FetchLimits, minFree: UInt64) {
@@ -44,18 +44,18 @@ package struct FetchPlace: Hashable, Sendable, Codable {
     }
 }
 
-/// What may be said after the request.
+/// A cancellation, after the request.
 package struct FetchWord: Hashable, Sendable, JSONMessage {
-    /// Bytes of its frame.
+    /// The longest frame, in bytes.
     package static let longest = 4 << 10
 
-    /// Which address is not wanted any more, by its place in the request from 0; nil for all.
+    /// The address to cancel, by its index in the request; nil for all.
     package var cancel: Int?
 
     package init(cancel: Int?) { self.cancel = cancel }
 }
 
-/// How far a batch is.
+/// The progress of a batch.
 package struct FetchProgress: Hashable, Sendable, Codable {
     package var ended = 0
     package var total = 0
@@ -70,26 +70,26 @@ package struct FetchProgress: Hashable, Sendable, Codable {
     }
 }
 
-/// What the other side says.
+/// A message of the download program.
 package enum FetchReport: Hashable, Sendable, JSONMessage {
     package static let longest = 64 << 20
 
-    /// Nothing is fetched; why.
+    /// Why nothing is downloaded.
     case refused(String)
     case progress(FetchProgress)
-    /// An address of the request, by its place in it, has ended.
+    /// The download of an address, by its index in the request, has ended.
     case ended(Int, FetchEnd)
-    /// All have: how many by what became of them, and where in the inbox they are. Nothing comes after it.
+    /// All downloads have ended: their numbers, and where in the inbox they are. The last message.
     case outcome(FetchOutcome)
 }
 
-/// The one outcome of a batch.
+/// The outcome of a batch.
 package struct FetchOutcome: Hashable, Sendable, Codable {
     package var arrived = 0
     package var failed = 0
     package var cancelled = 0
     package var bytes: UInt64 = 0
-    /// The directory in the inbox; nil where nothing has arrived.
+    /// The directory in the inbox; nil if nothing has arrived.
     package var directory: String?
 
     package init() {}

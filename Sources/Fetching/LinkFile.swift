@@ -1,29 +1,29 @@
 package import FileValues
 import Settings
 
-/// Why a file of links is not read.
+/// Why a link file is refused.
 package struct LinkFileRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// A clause without a final stop.
     package let description: String
     init(_ description: String) { self.description = description }
 }
 
-/// One line of a file of links.
+/// One line of a link file.
 package struct LinkLine: Hashable, Sendable {
-    /// From 1; where there are no lines, 1.
+    /// From 1; always 1 in formats without lines.
     package let number: Int
     package let address: Result<WebAddress, AddressRefusal>
 }
 
-/// Files that hold addresses: a shortcut of Windows (`.url`), one of macOS (`.webloc`), or a list, an address a line
-/// (`.links`). Pure; whatever the bytes are, the answer is addresses or a refusal.
+/// Files with addresses: a shortcut of Windows (`.url`) or macOS (`.webloc`), or a list with one address per line
+/// (`.links`). Pure, for any bytes.
 package enum LinkFile: String, CaseIterable, Hashable, Sendable {
     case url, webloc, links
 
-    /// The most bytes of such a file.
+    /// The largest file, in bytes.
     package var longest: Int { self == .links ? 16 << 20 : 64 << 10 }
 
-    /// By the name's extension; nil for any other.
+    /// The kind by the name's extension; nil for other files.
     package init?(name: BytePath) { self.init(rawValue: String(decoding: name.lowercasedExtension, as: UTF8.self)) }
 
     /// The addresses in it, in order.
@@ -39,18 +39,18 @@ package enum LinkFile: String, CaseIterable, Hashable, Sendable {
         case .webloc: found = try Self.webloc(text)
         case .links: found = try Self.list(text)
         }
-        guard !found.isEmpty else { throw LinkFileRefusal("no address is in it") }
+        guard !found.isEmpty else { throw LinkFileRefusal("it contains no address") }
         return found
     }
 
-    /// Lines that are empty or begin with `#` say nothing.
+    /// Lines that are empty or begin with `#` are ignored.
     private static func list(_ bytes: [UInt8]) throws(LinkFileRefusal) -> [LinkLine] {
         var found: [LinkLine] = []
         for (index, line) in lines(bytes).enumerated() {
             let line = trimmedBlanks(Array(line))
             if line.isEmpty || line.first == UInt8(ascii: "#") { continue }
             guard found.count < FetchLimits.mostAddresses else {
-                throw LinkFileRefusal("more than \(FetchLimits.mostAddresses) addresses are in it")
+                throw LinkFileRefusal("it contains more than \(FetchLimits.mostAddresses) addresses")
             }
             found.append(LinkLine(number: index + 1, address: address(line)))
         }
@@ -74,8 +74,8 @@ package enum LinkFile: String, CaseIterable, Hashable, Sendable {
         return []
     }
 
-    /// The string of the key `URL` of a property list, which may be a binary one. Of XML no more is read than that needs: nothing is declared,
-    /// included or expanded but the five entities that need no declaration, and numbers.
+    /// The string of the key `URL` of a property list, XML or binary. The XML reader knows only what that needs: no declarations,
+    /// no inclusion, and of entities only the five standard ones and numbers.
     private static func webloc(_ bytes: [UInt8]) throws(LinkFileRefusal) -> [LinkLine] {
         if bytes.starts(with: Array("bplist".utf8)) {
             guard let list = BinaryPropertyList(bytes) else {
@@ -89,7 +89,7 @@ package enum LinkFile: String, CaseIterable, Hashable, Sendable {
         guard skip(past: "</string>", in: &rest) else { return [] }
         let content = Array(bytes[start..<rest.startIndex - "</string>".utf8.count])
         guard let text = unescapedEntities(content) else {
-            return [LinkLine(number: 1, address: .failure(AddressRefusal("an unknown entity is in it")))]
+            return [LinkLine(number: 1, address: .failure(AddressRefusal("it contains an unknown entity")))]
         }
         return [LinkLine(number: 1, address: address(text))]
     }
@@ -98,12 +98,12 @@ package enum LinkFile: String, CaseIterable, Hashable, Sendable {
         do throws(AddressRefusal) { return .success(try WebAddress(bytes)) } catch { return .failure(error) }
     }
 
-    /// At line feeds; carriage returns before them are blanks.
+    /// Splits at line feeds; carriage returns before them count as blanks.
     private static func lines(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
         bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     }
 
-    /// Goes on behind the next `mark`; false if there is none.
+    /// Skips past the next `mark`; false if there is none.
     private static func skip(past mark: String, in rest: inout ArraySlice<UInt8>) -> Bool {
         let mark = Array(mark.utf8)
         var position = rest.startIndex

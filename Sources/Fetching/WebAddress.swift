@@ -1,43 +1,43 @@
 import FileValues
 
-/// Why a text is no address that is fetched.
+/// Why an address is refused.
 package struct AddressRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// A clause without a final stop.
     package let description: String
     package init(_ description: String) { self.description = description }
 }
 
-/// An address to fetch from: http or https, bounded, in ASCII, with a host and without a password. A value.
+/// An address to download from: http or https, of bounded length, in ASCII, with a host and without a password. A value.
 package struct WebAddress: Hashable, Sendable, CustomStringConvertible {
-    /// As it is asked for, without what comes after `#`.
+    /// The address as requested, without its fragment (`#…`).
     package let text: String
     /// The host, with its port if it has one.
     package let host: String
 
     package var description: String { text }
 
-    /// The longest, in bytes.
+    /// The longest address, in bytes.
     package static let longest = 4_096
 
-    /// Reads one, whatever the bytes are; blanks around it are left out. What is not ASCII is escaped where it may stand.
+    /// Reads an address from any bytes, without the blanks around it. Escapes what is not ASCII in its path.
     package init(_ bytes: some Collection<UInt8>) throws(AddressRefusal) {
         let trimmed = trimmedBlanks(Array(bytes))
         guard !trimmed.isEmpty else { throw AddressRefusal("no address") }
         guard trimmed.count <= Self.longest else { throw AddressRefusal("longer than \(Self.longest) bytes") }
         guard !trimmed.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else {
-            throw AddressRefusal("a blank or a control character is in it")
+            throw AddressRefusal("it contains a blank or a control character")
         }
         let lower = trimmed.prefix(8).map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
         let scheme = ["https://", "http://"].first { lower.starts(with: Array($0.utf8)) }
         guard let scheme else { throw AddressRefusal("not http or https") }
         let rest = trimmed.dropFirst(scheme.utf8.count).prefix { $0 != UInt8(ascii: "#") }
         let authority = rest.prefix { !Array("/?".utf8).contains($0) }
-        guard !authority.isEmpty, authority.first != UInt8(ascii: ":") else { throw AddressRefusal("no host is named") }
-        // It would be kept with the photo, and shown to everybody.
+        guard !authority.isEmpty, authority.first != UInt8(ascii: ":") else { throw AddressRefusal("it has no host") }
+        // It would be recorded with the photo, and shown to everybody.
         guard !authority.contains(UInt8(ascii: "@")) else {
-            throw AddressRefusal("a user's name or password stands before the host")
+            throw AddressRefusal("it contains a user name or password")
         }
-        guard authority.allSatisfy(Self.isOfHost) else { throw AddressRefusal("no host has such a name") }
+        guard authority.allSatisfy(Self.isOfHost) else { throw AddressRefusal("the host name is invalid") }
         let path = rest.dropFirst(authority.count)
         host = String(decoding: authority, as: UTF8.self)
         text = scheme + host + (path.first == UInt8(ascii: "?") ? "/" : "") + Self.escaped(path)
@@ -45,14 +45,14 @@ package struct WebAddress: Hashable, Sendable, CustomStringConvertible {
 
     package init(_ text: String) throws(AddressRefusal) { try self.init(Array(text.utf8)) }
 
-    /// The last name of its path with its escapes undone; empty if there is none.
+    /// The last component of its path, unescaped; empty if there is none.
     package var lastName: [UInt8] {
         let path = text.utf8.drop { $0 != UInt8(ascii: ":") }.dropFirst(3).drop { $0 != UInt8(ascii: "/") }
             .prefix { $0 != UInt8(ascii: "?") }
         return unescapedPercents(Array(path.reversed().prefix { $0 != UInt8(ascii: "/") }.reversed()))
     }
 
-    /// Letters, digits, `-`, `.`, `_`, a port, and the brackets of version 6.
+    /// Letters, digits, `-`, `.`, `_`, a port, and the brackets of IPv6.
     private static func isOfHost(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
@@ -80,7 +80,7 @@ func trimmedBlanks(_ bytes: [UInt8]) -> [UInt8] {
     return Array(tail.prefix(tail.count - tail.reversed().prefix(while: isBlank).count))
 }
 
-/// `%41` as `A`; what is no escape stays as it is.
+/// `%41` as `A`; other text is unchanged.
 func unescapedPercents(_ bytes: [UInt8]) -> [UInt8] {
     var out: [UInt8] = []
     var position = 0

@@ -3,32 +3,32 @@ import Filing
 import LinuxKernel
 import SystemPackage
 
-/// Why one file could not be brought over, in words for people.
+/// Why one file could not be imported, for people.
 struct ImportTrouble: Error, Hashable {
     let reason: String
     init(_ reason: String) { self.reason = reason }
 
-    /// A failed call, with the cases that people meet most in words of their own.
+    /// A failed call; frequent causes have a text of their own.
     init(_ error: SystemCallError, _ whose: String) {
         switch error.code {
-        case .noSpace, .diskQuotaExceeded: self.init("no room in the inbox's file system")
+        case .noSpace, .diskQuotaExceeded: self.init("no space left in the inbox's file system")
         case .ioError: self.init("\(whose): the medium failed (\(error.call): \(error.code))")
         default: self.init("\(whose): \(error.call): \(error.code)")
         }
     }
 }
 
-/// The run was told to end at once.
+/// The run was stopped at once.
 struct ImportAbandoned: Error {}
 
-/// A copy that lies in the inbox's hidden directory: whole as far as was written, neither synced nor compared yet.
+/// A copy in the inbox's hidden directory: completely written, neither synced nor verified yet.
 final class ImportCopy: Sendable {
     let source: OpenSource
     let name: BytePath
     private let content: Locked<SharedFile?>
     let hash: ContentHash
     let sample: ImportSample
-    /// When it was read, in seconds since 1970.
+    /// When the source was read, in seconds since 1970.
     let read: Int64
 
     init(
@@ -44,7 +44,7 @@ final class ImportCopy: Sendable {
 }
 
 extension ImportCopy {
-    /// What is remembered of it, once it is to lie as `destination` in the inbox.
+    /// Its entry in the memory, for the path `destination` in the inbox.
     func line(as destination: BytePath) -> (ImportMemory.Key, ImportMemory.Entry) {
         (
             ImportMemory.Key(source.path, source.status),
@@ -59,8 +59,8 @@ extension ImportCopy {
     /// Nil once it is closed.
     var file: SharedFile? { content.withLock { $0 } }
 
-    /// Closes the copy, before it gets its name: while it is open for writing, the daemon sees a writer and waits. The
-    /// source may take for ever to be closed, on a card that does not answer.
+    /// Closes the copy, before it gets its name: while it is open for writing, the daemon waits for its writer. Closing the
+    /// source may hang, on a card that does not answer.
     func close() { content.withLock { $0 = nil } }
 }
 
@@ -69,31 +69,31 @@ final class ImportCopier {
     private static let block = 1 << 20
 
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: block, alignment: 4096)
-    /// False once the kernel said that these two file systems share no blocks.
+    /// False once the kernel has refused to share blocks between the two file systems.
     private var mayClone = true
     private let shouldAbandon: () throws -> Bool
 
-    /// `shouldAbandon` is asked before each block.
+    /// `shouldAbandon` is called before each block.
     init(shouldAbandon: @escaping () throws -> Bool) { self.shouldAbandon = shouldAbandon }
 
     deinit { buffer.deallocate() }
 
-    /// The hash of a file, which must stay as it was opened.
-    func hash(_ source: OpenSource, _ told: (UInt64) -> Void = { _ in }) throws -> ContentHash {
-        let hash = try read(source.content, size: source.size, "the file", told) { _, _ throws(SystemCallError) in }
+    /// The hash of a file, which must not change meanwhile.
+    func hash(_ source: OpenSource, _ onRead: (UInt64) -> Void = { _ in }) throws -> ContentHash {
+        let hash = try read(source.content, size: source.size, "the file", onRead) { _, _ throws(SystemCallError) in }
         try requireUnchanged(source)
         return hash
     }
 
-    /// What some blocks of a file hold.
+    /// The sample of a file.
     func sample(_ source: OpenSource) throws -> ImportSample {
         do throws(SystemCallError) { return try ImportSample(of: source.content, size: source.size) } catch {
             throw ImportTrouble(error, "the file")
         }
     }
 
-    /// Copies a file into the inbox's hidden directory, and makes its hash on the way.
-    func copy(_ source: OpenSource, into inbox: ImportInbox, _ told: (UInt64) -> Void) throws -> ImportCopy {
+    /// Copies a file into the inbox's hidden directory, and hashes it on the way.
+    func copy(_ source: OpenSource, into inbox: ImportInbox, _ onRead: (UInt64) -> Void) throws -> ImportCopy {
         let copy: (name: BytePath, content: SharedFile)
         do throws(SystemCallError) {
             guard try inbox.room() >= source.size else { throw SystemCallError("statfs", .noSpace) }
@@ -101,14 +101,14 @@ final class ImportCopier {
         } catch { throw ImportTrouble(error, "the inbox") }
         let read = FileTime.now.seconds
         do {
-            let hash = try fill(copy.content, from: source, told)
+            let hash = try fill(copy.content, from: source, onRead)
             do throws(SystemCallError) {
                 try inbox.dress(copy.content.descriptor, isDirectory: false)
                 try copy.content.descriptor.setModified(source.status.identity.modified)
             } catch { throw ImportTrouble(error, "the inbox") }
             let sample = try sample(source)
             try requireUnchanged(source)
-            // Written while the next one is read, so that the sync of the whole batch has little left to do.
+            // Write back while the next file is read, so that the sync of the batch is fast.
             copy.content.descriptor.startWriting()
             source.content.dropCachedPages()
             return ImportCopy(
@@ -120,17 +120,18 @@ final class ImportCopier {
     }
 
     private func fill(
-        _ file: SharedFile, from source: OpenSource, _ told: (UInt64) -> Void
+        _ file: SharedFile, from source: OpenSource, _ onRead: (UInt64) -> Void
     ) throws -> ContentHash {
         if source.size > 0, try isBroughtByKernel(file.descriptor, source) {
-            return try read(source.content, size: source.size, "the file", told) { _, _ throws(SystemCallError) in }
+            return try read(source.content, size: source.size, "the file", onRead) { _, _ throws(SystemCallError) in }
         }
-        return try read(source.content, size: source.size, "the file", told) { bytes, offset throws(SystemCallError) in
+        return try read(source.content, size: source.size, "the file", onRead) {
+            bytes, offset throws(SystemCallError) in
             try file.descriptor.write(bytes, at: offset)
         }
     }
 
-    /// Whether the kernel has shared or copied the blocks itself, which it does within one file system.
+    /// Whether the kernel has shared or copied the blocks, which it can within one file system.
     private func isBroughtByKernel(_ copy: borrowing OwnedDescriptor, _ source: OpenSource) throws -> Bool {
         guard mayClone else { return false }
         if (try? FileStatus(of: copy).device) != source.status.device {
@@ -160,10 +161,10 @@ final class ImportCopier {
         return done == source.size
     }
 
-    /// Reads a file from its start to its end, gives each block to `take`, and makes the hash of all.
+    /// Reads a file from start to end, passes each block to `write`, and returns the hash.
     func read(
-        _ file: borrowing OwnedDescriptor, size: UInt64, _ whose: String, _ told: (UInt64) -> Void = { _ in },
-        take: (UnsafeRawBufferPointer, UInt64) throws(SystemCallError) -> Void
+        _ file: borrowing OwnedDescriptor, size: UInt64, _ whose: String, _ onRead: (UInt64) -> Void = { _ in },
+        write: (UnsafeRawBufferPointer, UInt64) throws(SystemCallError) -> Void
     ) throws -> ContentHash {
         file.adviseSequentialReading()
         var hasher = ContentHasher()
@@ -176,19 +177,21 @@ final class ImportCopier {
             }
             if count == 0 { break }
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
-            do throws(SystemCallError) { try take(bytes, done) } catch { throw ImportTrouble(error, "the inbox") }
+            do throws(SystemCallError) { try write(bytes, done) } catch { throw ImportTrouble(error, "the inbox") }
             hasher.update(bytes)
             done += UInt64(count)
-            told(UInt64(count))
+            onRead(UInt64(count))
             guard done <= size else { break }
         }
-        guard done == size else { throw ImportTrouble("\(whose) changed meanwhile: \(size) bytes, then others") }
+        guard done == size else {
+            throw ImportTrouble("\(whose) changed during the import: it no longer has \(size) bytes")
+        }
         return hasher.hash()
     }
 
     private func requireUnchanged(_ source: OpenSource) throws {
         let change: String?
         do throws(SystemCallError) { change = try source.change() } catch { throw ImportTrouble(error, "the file") }
-        if let change { throw ImportTrouble("it changed meanwhile: \(change)") }
+        if let change { throw ImportTrouble("it changed during the import: \(change)") }
     }
 }

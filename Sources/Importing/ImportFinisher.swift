@@ -4,12 +4,12 @@ import Filing
 import LinuxKernel
 import SystemPackage
 
-/// Copies that share their syncs; whole sets.
+/// Copies that are synced together; whole sets.
 struct ImportBatch: Sendable {
     var copies: [ImportCopy] = []
     var bytes: UInt64 = 0
 
-    /// Descriptors and what may be lost by a crash are bounded by these.
+    /// These bound the open descriptors, and the work that a crash can lose.
     static let most = (copies: 40, bytes: UInt64(192) << 20)
     var isFull: Bool { copies.count >= Self.most.copies || bytes >= Self.most.bytes }
 
@@ -19,7 +19,7 @@ struct ImportBatch: Sendable {
     }
 }
 
-/// The second thread: syncs a batch, reads it again, compares, gives it its names, while the next batch is copied.
+/// The second thread: syncs a batch, reads it again, compares, and names the files, while the next batch is copied.
 final class ImportFinisher: Sendable {
     private struct State {
         var batches: [ImportBatch] = []
@@ -27,7 +27,7 @@ final class ImportFinisher: Sendable {
         var isAbandoned = false
         var findings: [ImportFinding] = []
         var run: BytePath?
-        /// Keeps other runs from removing that directory while nothing is in it.
+        /// Keeps other runs from removing that directory while it is empty.
         var hold: SharedFile?
     }
 
@@ -39,7 +39,7 @@ final class ImportFinisher: Sendable {
     private let date: String
     private let state = Locked(State())
     private let something = DispatchSemaphore(value: 0)
-    /// One batch is worked on, and one waits.
+    /// One batch is finished, and one waits.
     private let room = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
 
@@ -54,7 +54,7 @@ final class ImportFinisher: Sendable {
         self.knowledge = knowledge
         self.memory = memory
         self.date = date
-        // Not its first value: libdispatch traps where a semaphore goes with less than that.
+        // Not as the initial value: libdispatch traps if a semaphore is released with less than that.
         room.signal()
         if let run = memory?.unfinishedRun { state.withLock { $0.run = run } }
         try startThread(named: "import-finish") { [self] in
@@ -63,10 +63,10 @@ final class ImportFinisher: Sendable {
         }
     }
 
-    /// Where this run's photos go, relative to the inbox; nil before the first one.
+    /// This run's directory, relative to the inbox; nil before the first photo.
     var run: BytePath? { state.withLock { $0.run } }
 
-    /// Hands a batch over; waits while the one before is still waiting, as long as `isAbandoned` says no.
+    /// Adds a batch; blocks while the previous one waits, until `isAbandoned` is true.
     func add(_ batch: ImportBatch, _ isAbandoned: () throws -> Bool) throws {
         guard !batch.copies.isEmpty else { return }
         while room.wait(timeout: .now() + .milliseconds(100)) == .timedOut {
@@ -76,18 +76,18 @@ final class ImportFinisher: Sendable {
         something.signal()
     }
 
-    /// Lets go of the directory of this run, so that it can be removed if nothing is left in it.
-    func letGo() { state.withLock { $0.hold = nil } }
+    /// Releases the directory of this run, so that it can be removed once it is empty.
+    func releaseDirectory() { state.withLock { $0.hold = nil } }
 
-    /// What became of files since the last call.
-    func takeFindings() -> [ImportFinding] {
+    /// The findings since the last call.
+    func removeFindings() -> [ImportFinding] {
         state.withLock { state in
             defer { state.findings = [] }
             return state.findings
         }
     }
 
-    /// Waits for all that was handed over. Once `isAbandoned` says so, no copy that has no name yet gets one.
+    /// Waits for all batches. Once `isAbandoned` is true, no more copies get names.
     func finish(_ isAbandoned: () throws -> Bool) throws {
         state.withLock { $0.isEnding = true }
         something.signal()
@@ -97,7 +97,7 @@ final class ImportFinisher: Sendable {
         ended.signal()
     }
 
-    /// Ends the thread as soon as it can, and waits for that.
+    /// Stops the thread, and waits for its end.
     func abandon() {
         state.withLock { state in
             state.isEnding = true
@@ -127,7 +127,7 @@ final class ImportFinisher: Sendable {
 
     private func finish(_ batch: ImportBatch, _ reader: ImportCopier) {
         var sound: [ImportCopy] = []
-        // All are under way before the first is waited for: they share the file system's commits.
+        // Write-back of all starts before the first sync: they share the file system's commits.
         for copy in batch.copies { copy.file?.descriptor.startWriting() }
         for copy in batch.copies {
             do throws(SystemCallError) {
@@ -139,10 +139,10 @@ final class ImportFinisher: Sendable {
         sound = verified(sound, reader)
         if isAbandoned { return batch.copies.forEach { inbox.discard($0.name) } }
         let placed = place(sound)
-        tell(placed)
+        report(placed)
     }
 
-    /// Those that, read again, are equal to their sources.
+    /// The copies that, read again, are equal to their sources.
     private func verified(_ copies: [ImportCopy], _ reader: ImportCopier) -> [ImportCopy] {
         var equal: [ImportCopy] = []
         for (index, copy) in copies.enumerated() {
@@ -158,7 +158,7 @@ final class ImportFinisher: Sendable {
                 if hash == copy.hash {
                     equal.append(copy)
                 } else {
-                    fail(copy, "the copy, read again, differs from the file")
+                    fail(copy, "the copy differs from the file when read again")
                 }
             } catch let trouble as ImportTrouble {
                 fail(copy, trouble.reason)
@@ -167,8 +167,8 @@ final class ImportFinisher: Sendable {
         return equal
     }
 
-    /// Names the copies, in the order in which they came, so that those of a set follow on each other; then makes the
-    /// names durable. What is remembered is written first: a name that was never given harms nobody.
+    /// Names the copies in their order, so that those of a set arrive together; then makes the
+    /// names durable. The memory is written first: an entry without its file does no harm.
     private func place(_ copies: [ImportCopy]) -> [(ImportCopy, BytePath)] {
         guard !copies.isEmpty else { return [] }
         var placed: [(ImportCopy, BytePath)] = []
@@ -188,7 +188,7 @@ final class ImportFinisher: Sendable {
                 }
                 try directory.syncDirectory()
                 placed += fresh
-                // Where its name was taken: what waits there by that name is another file.
+                // Copies that got another name, since theirs was used by another file.
                 let others = fresh.filter { copy, path in path.name != copy.source.name }
                 if !others.isEmpty { try memory?.add(others.map { copy, path in copy.line(as: path) }) }
             }
@@ -215,7 +215,7 @@ final class ImportFinisher: Sendable {
         let (known, isHeld) = state.withLock { ($0.run, $0.hold != nil) }
         if let known {
             if isHeld { return known }
-            // Of an earlier run that was stopped. Emptied since, it may have been removed.
+            // The directory of an earlier run that was stopped; once empty, it may have been removed.
             if let hold = inbox.hold(known) {
                 state.withLock { $0.hold = hold }
                 return known
@@ -230,7 +230,7 @@ final class ImportFinisher: Sendable {
         return made
     }
 
-    private func tell(_ placed: [(ImportCopy, BytePath)]) {
+    private func report(_ placed: [(ImportCopy, BytePath)]) {
         for (copy, path) in placed {
             var finding = ImportFinding(.copied, copy.source.path, size: copy.source.size, path.escaped)
             if plan.removes {

@@ -4,15 +4,15 @@ import Filing
 import LinuxKernel
 import SystemPackage
 
-/// What is known of files before they are copied: by earlier runs, the inbox and the catalogue. Any thread.
+/// What is known of files before they are copied, from earlier runs, the inbox and the catalogue. Any thread.
 final class ImportKnowledge: Sendable {
-    /// What makes a copy needless.
+    /// Why no copy is needed.
     enum Answer {
         case known(StoredPhoto)
         case waiting(BytePath)
-        /// The daemon moves the copy out of the inbox just now.
+        /// The daemon is moving the copy out of the inbox.
         case moving
-        /// Why, and where the copy lies now, if it was moved out of the inbox.
+        /// The reason, and where the copy is now, if it was moved out of the inbox.
         case decided(String, at: BytePath?)
     }
 
@@ -30,12 +30,12 @@ final class ImportKnowledge: Sendable {
         self.sizes = sizes
     }
 
-    /// What makes a copy of a file needless that is the one of `entry`. Reads nothing of it.
+    /// Why the file of `entry` needs no copy; nil if it does. Does not read the file.
     func answer(_ entry: ImportMemory.Entry, _ status: FileStatus) throws(CatalogueError) -> Answer? {
-        // Twice, since it may be filed between the two looks.
+        // Twice, since it may be filed between the two checks.
         for _ in 0..<2 {
             if let photo = try filed(entry.hash) { return .known(photo) }
-            // A copy has the time that the file had then: FAT shows it rounded once it was mounted anew.
+            // The copy has the time that the file had then; FAT rounds it after the next mount.
             if let lying = try? FileStatus(of: entry.destination, beneath: inbox), lying.kind == .regular,
                 lying.identity.size == status.identity.size,
                 [entry.modified, status.identity.modified].contains(where: { $0.isNear(lying.identity.modified) })
@@ -43,12 +43,12 @@ final class ImportKnowledge: Sendable {
                 return .waiting(entry.destination)
             }
         }
-        // On its way to quarantine: its outcome is recorded when it is there, in one step with the end of the move.
+        // On its way to quarantine: the outcome is recorded together with the end of the move.
         if try catalogue?.pendingMoves(inbox: plan.inbox).contains(where: { $0.move.path == entry.destination }) == true
         {
             return .moving
         }
-        // Gone without an outcome, or by somebody's hand: it is wanted anew.
+        // Removed without an outcome, or by a person: it is imported again.
         let outcomes = try catalogue?.outcomes(forPath: entry.destination, inbox: plan.inbox) ?? []
         guard let last = outcomes.first?.outcome, last.outcome == .quarantined || last.outcome == .ignored else {
             return nil
@@ -56,11 +56,11 @@ final class ImportKnowledge: Sendable {
         return .decided("\(last.outcome.rawValue): \(last.reason)", at: last.destination)
     }
 
-    /// Whether a photo of this size is recorded, so that the hash must be known before anything is copied.
+    /// Whether a photo of this size is recorded, so that the file must be hashed before it is copied.
     func mayBeFiled(size: UInt64) -> Bool { sizes.mayContain(size) }
 
-    /// The photo with this content, if it is recorded in the configured library and a file of its size is there. A record
-    /// alone is no copy: the library may be another one now, or have lost the file.
+    /// The photo with this content, if it is recorded in the configured library and a file of its size exists. A record
+    /// alone is not a copy: the library may be another one now, or have lost the file.
     func filed(_ hash: ContentHash) throws(CatalogueError) -> StoredPhoto? {
         guard let library = plan.library, let stored = try catalogue?.photo(withHash: hash.bytes),
             stored.photo.library == library, let root = try? openDirectory(library),
@@ -71,7 +71,7 @@ final class ImportKnowledge: Sendable {
         return stored
     }
 
-    /// Where the copy is that makes another needless; nil if it is nowhere.
+    /// The copy that makes another one unnecessary; nil if there is none.
     func copy(of answer: Answer, _ hash: ContentHash, size: UInt64) -> RecordedCopy? {
         switch answer {
         case .known(let photo):
@@ -86,7 +86,7 @@ final class ImportKnowledge: Sendable {
 }
 
 extension FileTime {
-    /// Whether the two are one time to a clock of two seconds.
+    /// Whether the two are equal to a clock of two seconds.
     func isNear(_ other: FileTime) -> Bool {
         let (later, earlier) = (max(seconds, other.seconds), min(seconds, other.seconds))
         let (apart, isFar) = later.subtractingReportingOverflow(earlier)
@@ -94,7 +94,7 @@ extension FileTime {
     }
 }
 
-/// Which sizes have occurred, in a megabyte, whatever their number; says yes too often, never too seldom.
+/// A set of sizes in a megabyte, whatever their number; with false positives, without false negatives.
 struct SizeFilter {
     private static let bits = 1 << 23
     private var words = [UInt64](repeating: 0, count: bits / 64)
@@ -109,6 +109,6 @@ struct SizeFilter {
         return words[bit >> 6] & 1 << UInt64(bit & 63) != 0
     }
 
-    /// Fibonacci's multiplication spreads sizes that differ by little.
+    /// Fibonacci hashing spreads sizes that differ by little.
     private static func bit(of size: UInt64) -> Int { Int((size &* 0x9E37_79B9_7F4A_7C15) >> 41) }
 }

@@ -4,27 +4,27 @@ import Glibc
 package import LinuxKernel
 import SystemPackage
 
-/// What earlier runs copied from one source into one inbox: a small file of lines, added to before each batch gets its
-/// names, so that a run that was killed is taken up where it was.
+/// What earlier runs copied from one source into one inbox: a small file of lines, extended before each batch gets its
+/// names, so that the next run can continue after a kill.
 ///
-/// It only saves work. Who loses it reads the source again, and finds by their hashes what is filed. A line is found by
-/// path and size, in whatever spelling of the name: FAT gives inode numbers anew with each mount, knows times to two
-/// seconds, and shows short names in upper or lower case as it was mounted. Whether the file is the one of the line, its
+/// It only saves work: without it the source is read again, and filed photos are found by their hashes. A line is found by
+/// path and size, in any spelling of the name: FAT assigns inode numbers anew with each mount, stores times to two
+/// seconds, and shows short names in upper or lower case by mount option. Whether the file is that of the line, its
 /// content decides: see ``Entry/wouldShowWrites(to:)``.
 package final class ImportMemory: Sendable {
     struct Entry: Hashable, Sendable {
         let hash: ContentHash
         /// Of some of its blocks; see ``ImportSample``.
         let sample: ImportSample
-        /// When it was last written to, by the source's clock.
+        /// The modification time, by the source's clock.
         let modified: FileTime
-        /// When it was read, by ours: seconds since 1970.
+        /// When it was read, by this machine's clock: seconds since 1970.
         let read: Int64
         /// Relative to the inbox.
         let destination: BytePath
 
-        /// Whether writing to the file since it was read would have given it another time: it had rested for longer
-        /// than the coarsest clock of a file system (two seconds) and what clocks are set by.
+        /// Whether a write since it was read would have changed its time: it had been unchanged for longer
+        /// than the coarsest clock of a file system (two seconds) and usual clock corrections.
         func wouldShowWrites(to status: FileStatus) -> Bool {
             modified == status.identity.modified && modified.seconds <= read - Self.rest
         }
@@ -32,7 +32,7 @@ package final class ImportMemory: Sendable {
         private static let rest: Int64 = 10
     }
 
-    /// Where a file lies in the source, and how large it is.
+    /// A file's path in the source, and its size.
     struct Key: Hashable, Sendable {
         let path: BytePath
         let size: UInt64
@@ -44,7 +44,7 @@ package final class ImportMemory: Sendable {
             self.size = size
         }
 
-        /// The same for all spellings that a folding file system takes for one name. Of ASCII alone: what is missed costs
+        /// The same for all spellings that a case-insensitive file system treats as one name. ASCII only: a miss costs
         /// reading the file.
         fileprivate var folded: Folded {
             let bytes = path.bytes.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
@@ -55,26 +55,26 @@ package final class ImportMemory: Sendable {
     fileprivate struct Folded: Hashable {
         let path: BytePath
         let size: UInt64
-        /// Hashed otherwise than a ``Key`` of the same path.
+        /// Makes its hash differ from that of a ``Key`` of the same path.
         private let mark: UInt8 = 1
     }
 
     private struct State {
-        /// Where the line of a file begins, by the hash of its key, and by that of its folded key: 32 bytes a file,
+        /// The offset of a file's line, by the hash of its key, and by that of its folded key: 32 bytes a file,
         /// whatever its path.
         var lines: [Int: UInt64] = [:]
         var end: UInt64 = 0
         var run: BytePath?
     }
 
-    /// A file that has grown so large is begun anew.
+    /// A larger file is truncated.
     private static let limit: UInt64 = 64 << 20
     private static let longestLine = 32 << 10
 
     private let file: OwnedDescriptor
     private let state: Locked<State>
 
-    /// Opens, or makes, the memory of `source` in `directory`. Throws EWOULDBLOCK while another process has it.
+    /// Opens or creates the memory of `source` in `directory`. Throws EWOULDBLOCK while another process has it.
     package init(
         of source: BytePath, inbox: String, in directory: borrowing OwnedDescriptor
     ) throws(SystemCallError) {
@@ -102,10 +102,10 @@ package final class ImportMemory: Sendable {
         return try directory.openBeneath(name, [.readWrite, .createNew], mode: 0o640)
     }
 
-    /// The directory of the inbox that an earlier run has begun and not ended.
+    /// The directory in the inbox of an earlier run that is not finished.
     var unfinishedRun: BytePath? { state.withLock { $0.run } }
 
-    /// What is known of a file; nil if nothing is, or its line is not what it was.
+    /// The entry of a file; nil if there is none, or its line was changed.
     func entry(_ key: Key) -> Entry? {
         let (own, other) = state.withLock { ($0.lines[key.hashValue], $0.lines[key.folded.hashValue]) }
         if let (found, entry) = line(at: own), found == key { return entry }
@@ -113,7 +113,7 @@ package final class ImportMemory: Sendable {
         return nil
     }
 
-    /// Whether there is a line of a file by this very name.
+    /// Whether there is a line for exactly this name.
     func holds(_ key: Key) -> Bool { line(at: state.withLock { $0.lines[key.hashValue] })?.0 == key }
 
     private func line(at start: UInt64?) -> (Key, Entry)? {
@@ -133,16 +133,16 @@ package final class ImportMemory: Sendable {
         return nil
     }
 
-    /// Remembers that `run` has begun.
+    /// Records that `run` has begun.
     func begin(_ run: BytePath) throws(SystemCallError) { try append([("run " + run.escaped, nil)]) { $0.run = run } }
 
-    /// Remembers that the last run has brought over all there was.
+    /// Records that the last run is finished.
     func finish() throws(SystemCallError) {
         guard let run = unfinishedRun else { return }
         try append([("done " + run.escaped, nil)]) { $0.run = nil }
     }
 
-    /// Remembers files that are about to get their names, durably; or, not `durably`, what is only to save work.
+    /// Records files that are about to get their names, durably; or not `durably`, where it only saves work.
     func add(_ files: [(Key, Entry)], durably: Bool = true) throws(SystemCallError) {
         try append(files.map { (Self.line($0, $1), $0) }, durably: durably)
     }
@@ -175,7 +175,7 @@ package final class ImportMemory: Sendable {
             + "\(entry.read) \(tabless(entry.destination))\t\(key.path.escaped)"
     }
 
-    /// Escaped paths hold no tab: ``BytePath/escaped`` writes it as two letters.
+    /// Escaped paths contain no tab: ``BytePath/escaped`` writes it as two letters.
     private static func tabless(_ path: BytePath) -> String { path.escaped }
 
     private static func parse(_ line: ArraySlice<UInt8>) -> (Key, Entry)? {
@@ -209,7 +209,7 @@ package final class ImportMemory: Sendable {
         return ContentHash(bytes)
     }
 
-    /// Reads all lines once. What a crash left half-written at the end is written over.
+    /// Reads all lines once. A partial line at the end, from a crash, will be overwritten.
     private static func read(_ file: borrowing OwnedDescriptor, _ size: UInt64) throws(SystemCallError) -> State {
         var state = State()
         var rest: [UInt8] = []
@@ -227,7 +227,7 @@ package final class ImportMemory: Sendable {
             rest += block[..<count]
             var start = rest.startIndex
             while let end = rest[start...].firstIndex(of: newline) {
-                take(rest[start..<end], at: state.end, &state)
+                apply(rest[start..<end], at: state.end, &state)
                 state.end += UInt64(end - start + 1)
                 start = end + 1
             }
@@ -237,7 +237,7 @@ package final class ImportMemory: Sendable {
         return state
     }
 
-    private static func take(_ line: ArraySlice<UInt8>, at start: UInt64, _ state: inout State) {
+    private static func apply(_ line: ArraySlice<UInt8>, at start: UInt64, _ state: inout State) {
         if let (key, _) = parse(line) {
             state.lines[key.hashValue] = start
             state.lines[key.folded.hashValue] = start

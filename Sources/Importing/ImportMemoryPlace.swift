@@ -2,18 +2,18 @@ package import FileValues
 import LinuxKernel
 import SystemPackage
 
-/// Where imports are remembered: in the state directory, or, for those who may not write there, in the inbox, under a
+/// Where the memory of imports is: in the state directory, or, for users who may not write there, in the inbox, under a
 /// hidden name.
 package enum ImportMemoryPlace {
     private static let hidden: BytePath = ".photo-inbox-imports"
     private static let name: BytePath = "imports"
 
-    /// Whether anything was remembered at all; a dry run makes nothing.
+    /// Whether a memory exists; a dry run creates none.
     package static func exists(state: BytePath, _ plan: ImportPlan) -> Bool {
         [state.appending(name), plan.inboxPath.appending(hidden)].contains { (try? FileStatus(at: $0)) != nil }
     }
 
-    /// The memory of what `plan` says; nil where none can be had, since it only saves work. Throws
+    /// The memory for `plan`; nil if it cannot be opened, since it only saves work. Throws
     /// ``ImportFailure/busy`` while another run has it.
     package static func open(state: BytePath, _ plan: ImportPlan) throws(ImportFailure) -> ImportMemory? {
         for (parent, name) in [(state, name), (plan.inboxPath, hidden)] {

@@ -4,24 +4,24 @@ import Glibc
 import LinuxKernel
 import SystemPackage
 
-/// Removes files from the source while their bytes are seen in a copy; see
+/// Removes files from the source after checking that a copy has their bytes; see
 /// ``SourceFile/remove(token:hash:seeing:probe:work:syncing:timesTellEverything:)``.
 ///
-/// The name that a file has in between begins with a mark that is made from its path, so that the next run gives a file
-/// its name back that a killed one had set aside.
+/// The temporary name of a file begins with a mark made from its path, so that the next run can restore the name of a file
+/// that a killed run had set aside.
 struct ImportRemoval {
     let knowledge: ImportKnowledge
     let shouldStop: () -> Bool
 
-    /// How often a copy is searched for that is neither where it was nor recorded elsewhere, how often one that the daemon
-    /// records as on its way, and the time between, in microseconds. A move takes milliseconds, on a slow disk seconds; of
-    /// a daemon that was killed meanwhile it stays unfinished. The thread is the import's own.
+    /// How often to search for a copy that is neither where it was nor recorded elsewhere, how often for one that the daemon
+    /// is moving, and the pause between, in microseconds. A move takes milliseconds, on a slow disk seconds; if the
+    /// daemon was killed meanwhile, it stays unfinished. The thread is the import's own.
     private static let attempts = (lost: 50, moving: 3_000)
     private static let pause: UInt32 = 20_000
 
-    /// Removes a file that is still as `source` was opened, while its bytes are in the copy that `answer` names, or in the one
-    /// that the daemon made of that; nil if it is gone now, else why it is not. The caller keeps `source` open: on FAT the
-    /// number of a file that nobody has open may be given to another.
+    /// Removes a file that is unchanged since `source` was opened, if its bytes are in the copy that `answer` names, or in
+    /// the daemon's copy of that; returns nil, or why it was not removed. The caller keeps `source` open: FAT may give the
+    /// inode number of a closed file to another one.
     func remove(
         _ source: OpenSource, _ line: ImportMemory.Entry, _ answer: ImportKnowledge.Answer,
         root: borrowing OwnedDescriptor
@@ -55,13 +55,14 @@ struct ImportRemoval {
     private func remove(
         _ source: OpenSource, _ hash: ContentHash, seeing copy: RecordedCopy, _ root: borrowing OwnedDescriptor
     ) throws(FilingError) {
-        // Before the file is set aside, which a card's users may see.
+        // Before the file is set aside, which a card's users could notice.
         guard copy.mayStand else {
             throw FilingError(.seeCopy, .destination, .noOtherCopy(.missing(copy.path)), path: source.path)
         }
         let file = try SourceFile(source.path, beneath: root)
         guard file.status.device == source.status.device, file.identity == source.status.identity else {
-            throw FilingError(.checkSourceAgain, .source, .sourceChanged("it changed meanwhile"), path: source.path)
+            throw FilingError(
+                .checkSourceAgain, .source, .sourceChanged("it changed during the import"), path: source.path)
         }
         let removal = try file.remove(
             token: "\(Self.mark(for: source.path))-\(FileNames.makeToken())", hash: hash, seeing: [.recorded(copy)],
@@ -80,14 +81,14 @@ struct ImportRemoval {
     /// Hexadecimal digits of the path's hash: with 128 random bits after them they fit into a token.
     private static let digits = 24
 
-    /// How the name begins of a file that is set aside.
+    /// The beginning of the name of a file that is set aside.
     static func mark(for path: BytePath) -> String {
         var hasher = ContentHasher()
         path.bytes.withUnsafeBytes { hasher.update($0) }
         return prefix + hasher.hash().description.prefix(digits)
     }
 
-    /// Gives the file that lies as `entry` in `directory` the name back that it had before a killed run set it aside.
+    /// Restores the name that the file `entry` in `directory` had before a killed run set it aside.
     static func restore(
         _ entry: BytePath, in directory: OpenDirectory, _ memory: ImportMemory?
     ) -> BytePath? {
@@ -99,7 +100,7 @@ struct ImportRemoval {
         } catch { return nil }
     }
 
-    /// The mark in the name of a file that a killed import left; nil in other names.
+    /// The mark in the name of a file that a killed import set aside; nil in other names.
     static func mark(of name: BytePath) -> String? {
         let (prefix, suffix) = (Array((FileNames.prefix + prefix).utf8), Array(".aside.part".utf8))
         guard name.bytes.starts(with: prefix), name.bytes.suffix(suffix.count).elementsEqual(suffix) else { return nil }

@@ -5,10 +5,10 @@ import LinuxKernel
 import PhotoModel
 import SystemPackage
 
-/// Brings the photos of one source into an inbox: counts, then goes from directory to directory and from set to set,
-/// copies what is not known yet, and has a second thread sync, compare and name the copies.
+/// Imports the photos of one source into an inbox: counts, then goes through directories and sets,
+/// copies what is not known yet, and lets a second thread sync, compare and name the copies.
 ///
-/// Used by one thread. Ends with whole sets: what was asked to end, or was killed, is taken up by the next run.
+/// Used by one thread. Stops between sets; the next run continues one that was stopped or killed.
 package final class ImportRun {
     private let plan: ImportPlan
     private let control: ImportControl
@@ -16,17 +16,17 @@ package final class ImportRun {
     private let catalogue: CatalogueFile?
     private let date: String
 
-    /// How far it is.
+    /// The progress so far.
     package private(set) var progress = ImportProgress()
-    /// Whether it ended before all was seen.
+    /// Whether it stopped early.
     package private(set) var wasStopped = false
-    /// The directory of the inbox that photos were put into; nil if none were.
+    /// The directory in the inbox with the new photos; nil if there are none.
     package private(set) var directory: BytePath?
 
     private var hasFailed = false
     private var batch = ImportBatch()
 
-    /// `memory` and `catalogue` are nil where there is none: then nothing is known before it is read. `date` names the
+    /// Without `memory` and `catalogue` nothing is known of a file before it is read. `date` names the
     /// directory: 2026-11-22.
     package init(
         _ plan: ImportPlan, catalogue: CatalogueFile?, memory: ImportMemory?, date: String, control: ImportControl
@@ -38,7 +38,7 @@ package final class ImportRun {
         self.date = date
     }
 
-    /// Does it. Throws ``ImportFailure``, or what `control` threw; no copy that is not whole is left in the inbox.
+    /// Runs it. Throws ``ImportFailure``, or what `control` threw; leaves no incomplete copy in the inbox.
     package func run() throws {
         var inbox: ImportInbox?
         defer { inbox?.close() }
@@ -59,7 +59,7 @@ package final class ImportRun {
             wasStopped = true
             return
         }
-        for finding in findings { try tell(finding) }
+        for finding in findings { try report(finding) }
         progress.totalFiles = directories.reduce(0) { $0 + $1.files }
         progress.totalBytes = directories.reduce(0) { $0 + $1.bytes }
         try control.progress(progress)
@@ -78,22 +78,22 @@ package final class ImportRun {
             let walk = ImportWalk(plan, root: root, inbox: inbox, removal: removal, memory: memory) {
                 [control] in control.shouldAbandon()
             }
-            try all(directories, walk, finisher)
+            try importAll(directories, walk, finisher)
             try finisher?.add(batch, isAbandoned)
             try finisher?.finish(isAbandoned)
-            try tellFinished(finisher)
+            try reportFinished(finisher)
             if control.shouldAbandon() { throw ImportAbandoned() }
         } catch {
             finisher?.abandon()
             for copy in batch.copies { inbox?.discard(copy.name) }
             guard error is ImportAbandoned else { throw error }
-            try tellFinished(finisher)
+            try reportFinished(finisher)
             wasStopped = true
         }
         directory = finisher?.run
-        finisher?.letGo()
+        finisher?.releaseDirectory()
         guard !wasStopped, !hasFailed, !plan.isDry else { return }
-        // What it saves is work, not photos.
+        // The memory only saves work.
         try? memory?.finish()
     }
 
@@ -102,11 +102,11 @@ package final class ImportRun {
         return control.shouldAbandon()
     }
 
-    private func all(_ directories: [SourceDirectory], _ walk: ImportWalk, _ finisher: ImportFinisher?) throws {
+    private func importAll(_ directories: [SourceDirectory], _ walk: ImportWalk, _ finisher: ImportFinisher?) throws {
         for directory in directories {
             let (open, sets): (OpenDirectory, [[SourceEntry]])
             do throws(SystemCallError) { (open, sets) = try walk.open(directory.path) } catch {
-                try tell(ImportFinding(.failed, directory.path, size: 0, "directory: \(error.call): \(error.code)"))
+                try report(ImportFinding(.failed, directory.path, size: 0, "directory: \(error.call): \(error.code)"))
                 continue
             }
             for (index, set) in sets.enumerated() {
@@ -115,8 +115,8 @@ package final class ImportRun {
                     return
                 }
                 if sets.indices.contains(index + 1) { walk.prepare(sets[index + 1], in: open) }
-                try one(set, open, walk)
-                try tellFinished(finisher)
+                try importSet(set, open, walk)
+                try reportFinished(finisher)
                 if batch.isFull {
                     try finisher?.add(batch, isAbandoned)
                     batch = ImportBatch()
@@ -125,11 +125,11 @@ package final class ImportRun {
         }
     }
 
-    private func one(_ set: [SourceEntry], _ directory: OpenDirectory, _ walk: ImportWalk) throws {
+    private func importSet(_ set: [SourceEntry], _ directory: OpenDirectory, _ walk: ImportWalk) throws {
         var hasNewPhoto = false
         for entry in set {
             let before = progress.bytes
-            let result = try walk.look(at: entry, in: directory, withNewPhoto: hasNewPhoto) { [self] bytes in
+            let result = try walk.process(entry, in: directory, withNewPhoto: hasNewPhoto) { [self] bytes in
                 progress.bytes += bytes
                 try? control.progress(progress)
             }
@@ -141,19 +141,19 @@ package final class ImportRun {
             case .finding(let finding):
                 progress.bytes = before + finding.size
                 hasNewPhoto = hasNewPhoto || finding.what == .copied && !entry.isSidecar
-                try tell(finding)
+                try report(finding)
             }
             progress.files += 1
             try control.progress(progress)
         }
     }
 
-    private func tellFinished(_ finisher: ImportFinisher?) throws {
-        for finding in finisher?.takeFindings() ?? [] { try tell(finding) }
+    private func reportFinished(_ finisher: ImportFinisher?) throws {
+        for finding in finisher?.removeFindings() ?? [] { try report(finding) }
     }
 
-    private func tell(_ finding: ImportFinding) throws {
+    private func report(_ finding: ImportFinding) throws {
         if finding.what == .failed || (plan.removes && finding.kept != nil) { hasFailed = true }
-        try control.tell(finding)
+        try control.report(finding)
     }
 }

@@ -1,20 +1,20 @@
 import Filing
 import LinuxKernel
 
-/// What some blocks of a file hold: its beginning, its end, and three in between. Photos of one size, whose times are
-/// equal because a camera's clock starts anew each day, differ there; reading it costs a card no more than its seeks.
+/// A hash of some blocks of a file: its beginning, its end, and three in between. Photos of one size, whose times are
+/// equal because a camera's clock restarts each day, differ there; reading them costs little more than the seeks.
 struct ImportSample: Hashable, Sendable {
     /// Hexadecimal.
     let text: String
 
-    /// What was written down; nil if it is none.
+    /// Reads what ``text`` was; nil if it is not a sample.
     init?(_ text: Substring) {
         let areDigits = text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
         guard text.utf8.count == Self.digits, areDigits else { return nil }
         self.text = String(text)
     }
 
-    /// Reads it.
+    /// Reads the blocks.
     init(of file: borrowing OwnedDescriptor, size: UInt64) throws(SystemCallError) {
         var hasher = ContentHasher()
         var buffer = [UInt8](repeating: 0, count: Self.head)

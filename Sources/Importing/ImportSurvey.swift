@@ -4,7 +4,7 @@ import LinuxKernel
 import PhotoModel
 import SystemPackage
 
-/// One directory of the source, and how much is in it.
+/// One directory of the source, and its size.
 struct SourceDirectory: Hashable, Sendable {
     /// Relative to the source; empty for the source itself.
     let path: BytePath
@@ -12,28 +12,28 @@ struct SourceDirectory: Hashable, Sendable {
     let bytes: UInt64
 }
 
-/// Counts a source before anything is copied, so that the time left can be told. Two threads share the directories; what
+/// Counts a source before anything is copied, to show the time left. Two threads share the directories; what
 /// is kept is a line for each directory, never for each file.
 final class ImportSurvey: Sendable {
     private struct State {
         var pending: [BytePath] = [""]
-        /// Threads that have directories in hand, which may lead to more.
+        /// Threads that are reading directories, which may have subdirectories.
         var busy = 0
         var found: [SourceDirectory] = []
         var findings: [ImportFinding] = []
         var isAbandoned = false
     }
 
-    /// So many directories a thread takes at a time.
+    /// The number of directories that a thread removes at a time.
     private static let stride = 16
-    /// Deeper than any tree that people make; a file system that pretends to be endless ends here.
+    /// The deepest directory; bounds file systems with endless trees.
     private static let depth = 128
 
     private let root: OwnedDescriptor
-    /// The inbox itself, which is never gone into, by whatever way it is reached.
+    /// The inbox itself, which is never read, by whatever path it is reached.
     private let inbox: FileStatus
     private let state = Locked(State())
-    /// Signalled when there may be something for the other thread.
+    /// Signalled when there may be work for the other thread.
     private let more = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
 
@@ -42,7 +42,7 @@ final class ImportSurvey: Sendable {
         self.inbox = inbox
     }
 
-    /// The directories with something in them, in byte order, and what was left out or could not be read. Nil if it was
+    /// The directories with files, in byte order, and what was left out or could not be read. Nil if it was
     /// abandoned.
     func run(_ isAbandoned: () -> Bool) -> (directories: [SourceDirectory], findings: [ImportFinding])? {
         let hasHelper: Bool
@@ -64,7 +64,7 @@ final class ImportSurvey: Sendable {
         let reader = DirectoryReader()
         while true {
             if isAbandoned() { state.withLock { $0.isAbandoned = true } }
-            let taken: [BytePath]? = state.withLock { state in
+            let batch: [BytePath]? = state.withLock { state in
                 if state.isAbandoned || (state.pending.isEmpty && state.busy == 0) { return nil }
                 let count = min(Self.stride, (state.pending.count + 1) / 2)
                 guard count > 0 else { return [] }
@@ -72,16 +72,16 @@ final class ImportSurvey: Sendable {
                 defer { state.pending.removeLast(count) }
                 return Array(state.pending.suffix(count))
             }
-            guard let taken else { break }
-            if taken.isEmpty {
-                // The other thread has the rest in hand, and says when there is more; signals want an answer meanwhile.
+            guard let batch else { break }
+            if batch.isEmpty {
+                // The other thread has the rest, and signals more; meanwhile `isAbandoned` must be called.
                 _ = more.wait(timeout: .now() + .milliseconds(50))
                 continue
             }
-            for directory in taken {
+            for directory in batch {
                 if isAbandoned() { state.withLock { $0.isAbandoned = true } }
                 if state.withLock({ $0.isAbandoned }) { break }
-                look(at: directory, reader)
+                scan(directory, reader)
             }
             state.withLock { $0.busy -= 1 }
             more.signal()
@@ -89,7 +89,7 @@ final class ImportSurvey: Sendable {
         more.signal()
     }
 
-    private func look(at path: BytePath, _ reader: DirectoryReader) {
+    private func scan(_ path: BytePath, _ reader: DirectoryReader) {
         var files = 0
         var bytes: UInt64 = 0
         var below: [BytePath] = []

@@ -2,27 +2,27 @@ package import FileValues
 package import Filing
 package import LinuxKernel
 
-/// What is to be imported, and where to.
+/// What to import, and where to.
 package struct ImportPlan: Sendable {
-    /// The directory that files are taken from: absolute, with no link in it.
+    /// The directory to import: absolute, without links.
     package var source: BytePath
-    /// That directory, where whoever plans has opened it already; nil to have it opened by its path.
+    /// That directory, if the caller has opened it already.
     package var root: SharedFile?
     /// The inbox's name.
     package var inbox: String
-    /// The inbox's directory: absolute, with no link in it.
+    /// The inbox's directory: absolute, without links.
     package var inboxPath: BytePath
-    /// Bytes that are left free in the inbox's file system.
+    /// Bytes to keep free in the inbox's file system.
     package var minFree: UInt64
-    /// Whether a file leaves the source once its copy is durable.
+    /// Whether a file is removed from the source once its copy is durable.
     package var removes: Bool
-    /// Whether nothing is to be done, only said.
+    /// Whether it is a dry run.
     package var isDry: Bool
     /// The configured library; nil if none is known, so that nothing counts as filed.
     package var library: BytePath?
     /// Throws unless the open directory is that library.
     package var requireLibrary: @Sendable (borrowing OwnedDescriptor) throws -> Void
-    /// Why the daemon would leave a file alone that lies at this path of the inbox; nil if it would not.
+    /// Why the daemon would ignore a file at this path of the inbox; nil if it would not.
     package var exclusion: @Sendable (BytePath) -> String?
 
     func openSource() throws(SystemCallError) -> OwnedDescriptor {
@@ -49,36 +49,36 @@ package struct ImportPlan: Sendable {
     }
 }
 
-/// What became of one file of the source, or of a directory that was not gone into.
+/// The result for one file of the source, or for a directory that was not read.
 package struct ImportFinding: Hashable, Sendable {
     /// The words are those of JSON and never change.
     package enum What: String, CaseIterable, Hashable, Sendable {
-        /// Its verified copy lies in the inbox (or would, in a dry run).
+        /// Its verified copy is in the inbox (or would be, in a dry run).
         case copied
-        /// Its content is recorded in the configured library and its file is there.
+        /// Its content is recorded in the configured library, and the file exists.
         case known
         /// An earlier run copied it, and the daemon has not filed it yet.
         case waiting
-        /// An earlier run copied it, and the daemon decided otherwise than filing it.
+        /// An earlier run copied it, and the daemon did not file it.
         case decided
-        /// It is no photo, or a rule leaves it out.
+        /// It is not a photo, or a rule leaves it out.
         case leftOut = "left-out"
-        /// It could not be imported; it is where it was.
+        /// It could not be imported; it stays in the source.
         case failed
     }
 
-    /// What became of the file in the source.
+    /// Whether the file is still in the source.
     package enum Source: String, Hashable, Sendable { case kept, removed }
 
     package let what: What
     /// Relative to the source.
     package let path: BytePath
     package let size: UInt64
-    /// Why so, or where it lies now.
+    /// The reason, or where the copy is now.
     package let reason: String
-    /// Whether it left the source.
+    /// Whether it was removed from the source.
     package var source = Source.kept
-    /// Why it did not, although it was to.
+    /// Why it was not removed, although it should have been.
     package var kept: String?
 
     package init(_ what: What, _ path: BytePath, size: UInt64, _ reason: String) {
@@ -89,9 +89,9 @@ package struct ImportFinding: Hashable, Sendable {
     }
 }
 
-/// How far an import is, in files and bytes.
+/// The progress of an import, in files and bytes.
 package struct ImportProgress: Hashable, Sendable {
-    /// Nil until all is counted.
+    /// Nil until everything is counted.
     package var totalFiles: Int?
     package var totalBytes: UInt64?
     package var files = 0
@@ -100,34 +100,34 @@ package struct ImportProgress: Hashable, Sendable {
     package init() {}
 }
 
-/// Why an import could not go on at all. One file's trouble is an ``ImportFinding``.
+/// Why an import could not continue. The failure of one file is an ``ImportFinding``.
 package enum ImportFailure: Error, Hashable, Sendable {
     /// A system call on the source's or the inbox's own directories failed.
     case system(SystemCallError)
-    /// Another run imports from there.
+    /// Another run imports from this source.
     case busy
-    /// The catalogue failed, in words.
+    /// The catalogue failed, with its message.
     case catalogue(String)
 }
 
-/// How whoever started an import follows and stops it. All are called on the thread that runs it.
+/// Callbacks to follow and stop an import, all on the thread that runs it.
 package struct ImportControl {
-    /// Whether to end after the set that is being copied.
+    /// Whether to stop after the current set.
     package var shouldEnd: () -> Bool
-    /// Whether to end at once; asked between blocks.
+    /// Whether to stop at once; called between blocks.
     package var shouldAbandon: () -> Bool
-    /// Told after each file and now and then within one.
+    /// Called after each file, and regularly within one.
     package var progress: (ImportProgress) throws -> Void
-    /// Told of each file, once its fate is sure.
-    package var tell: (ImportFinding) throws -> Void
+    /// Called for each file, once its result is final.
+    package var report: (ImportFinding) throws -> Void
 
     package init(
         shouldEnd: @escaping () -> Bool, shouldAbandon: @escaping () -> Bool,
-        progress: @escaping (ImportProgress) throws -> Void, tell: @escaping (ImportFinding) throws -> Void
+        progress: @escaping (ImportProgress) throws -> Void, report: @escaping (ImportFinding) throws -> Void
     ) {
         self.shouldEnd = shouldEnd
         self.shouldAbandon = shouldAbandon
         self.progress = progress
-        self.tell = tell
+        self.report = report
     }
 }

@@ -5,12 +5,12 @@ import LinuxKernel
 import PhotoModel
 import SystemPackage
 
-/// Decides about one file of the source after the other, and copies it where that is the decision.
+/// Decides for each file of the source, and copies it if needed.
 final class ImportWalk {
     enum Result {
-        /// It is copied, and wants syncing and comparing.
+        /// It is copied, and must be synced and compared.
         case copy(ImportCopy)
-        /// Nothing more is to be done with it.
+        /// Nothing more is to be done.
         case finding(ImportFinding)
     }
 
@@ -21,7 +21,7 @@ final class ImportWalk {
     private let memory: ImportMemory?
     private let copier: ImportCopier
     private let removal: ImportRemoval
-    /// Files that are read ahead while others are worked on: this set's first, and the next one's.
+    /// Files that are read ahead: the first of this set and of the next.
     private var ahead: [OpenSource] = []
 
     /// `inbox` is nil in a dry run.
@@ -44,7 +44,7 @@ final class ImportWalk {
         return (directory, try directory.sets())
     }
 
-    /// Has the first file of a set read ahead, unless it need not be read at all.
+    /// Reads the first file of a set ahead, unless it need not be read at all.
     func prepare(_ set: [SourceEntry], in directory: OpenDirectory) {
         guard let entry = set.first, entry.hasPhotoName, inbox != nil,
             let status = try? FileStatus(of: entry.name, in: directory.descriptor), status.kind == .regular,
@@ -55,10 +55,10 @@ final class ImportWalk {
         ahead = ahead.suffix(1) + [source]
     }
 
-    /// Looks at one file. `withNewPhoto` says that a photo of its set is new, so that a sidecar goes with it, known or
-    /// not. `told` is given how many bytes were read.
-    func look(
-        at entry: SourceEntry, in directory: OpenDirectory, withNewPhoto: Bool, told: (UInt64) -> Void
+    /// Decides for one file. `withNewPhoto` says that a photo of its set is new, so that a sidecar is copied, known or
+    /// not. `onRead` is called with the bytes that were read.
+    func process(
+        _ entry: SourceEntry, in directory: OpenDirectory, withNewPhoto: Bool, onRead: (UInt64) -> Void
     ) throws -> Result {
         var entry = entry
         if ImportRemoval.mark(of: entry.name) != nil, plan.removes, inbox != nil,
@@ -76,7 +76,7 @@ final class ImportWalk {
             if let reason = leftOut(path, status) {
                 return .finding(ImportFinding(.leftOut, path, size: status.identity.size, reason))
             }
-            return try decide(path, status, entry, in: directory, withNewPhoto, told)
+            return try decide(path, status, entry, in: directory, withNewPhoto, onRead)
         } catch let trouble as ImportTrouble {
             return .finding(ImportFinding(.failed, path, size: 0, trouble.reason))
         } catch let error as CatalogueError { throw ImportFailure.catalogue("\(error)") }
@@ -86,7 +86,7 @@ final class ImportWalk {
         switch status.kind {
         case .regular: break
         case .symbolicLink: return "a symbolic link"
-        default: return "no regular file"
+        default: return "not a regular file"
         }
         switch NameRules.decide(path) {
         case .ignored(let rule): return rule
@@ -99,33 +99,33 @@ final class ImportWalk {
 
     private func decide(
         _ path: BytePath, _ status: FileStatus, _ entry: SourceEntry, in directory: OpenDirectory,
-        _ withNewPhoto: Bool, _ told: (UInt64) -> Void
+        _ withNewPhoto: Bool, _ onRead: (UInt64) -> Void
     ) throws -> Result {
         let source = try open(entry, directory)
-        // By hand before the source was opened, or between: what is decided is decided of what is open.
+        // The file may have been replaced before it was opened: the decision is for the open file.
         let status = source.status
         if let line = memory?.entry(ImportMemory.Key(path, status)),
             let answer = try knowledge.answer(line, status), !(withNewPhoto && isKnown(answer))
         {
-            // Whatever was remembered, what is removed was read.
+            // A file is removed only after it was read, whatever the memory says.
             let isMove = plan.removes && !plan.isDry
             if !isMove, line.wouldShowWrites(to: status) {
                 if try copier.sample(source) == line.sample {
                     return .finding(finding(answer, path, source.size))
                 }
-            } else if try readAgain(source, line, answer, told) {
+            } else if try readAgain(source, line, answer, onRead) {
                 return .finding(isMove ? try removed(answer, line.hash, source) : finding(answer, path, source.size))
             }
         }
         if !entry.hasPhotoName, try !mayBePhoto(source) {
             return .finding(
-                ImportFinding(.leftOut, path, size: source.size, "no photo, by its name and its first bytes"))
+                ImportFinding(.leftOut, path, size: source.size, "not a photo, by its name and its first bytes"))
         }
         if knowledge.mayBeFiled(size: source.size), !(entry.isSidecar && withNewPhoto) {
             let hash = try copier.hash(source)
             if let photo = try knowledge.filed(hash) {
                 if !plan.removes || plan.isDry {
-                    // It need not be read the next time.
+                    // So that it need not be read the next time.
                     try remember(source, hash, as: path)
                     return .finding(finding(.known(photo), path, source.size))
                 }
@@ -133,16 +133,16 @@ final class ImportWalk {
             }
         }
         guard let inbox else { return .finding(ImportFinding(.copied, path, size: source.size, "it is new")) }
-        return .copy(try copier.copy(source, into: inbox, told))
+        return .copy(try copier.copy(source, into: inbox, onRead))
     }
 
-    /// Whether a file still has the content of its line. Then the line is written anew, so that it need not be read the
+    /// Whether a file still has the content of its line. Then the line is written again, so that it need not be read the
     /// next time.
     private func readAgain(
-        _ source: OpenSource, _ line: ImportMemory.Entry, _ answer: ImportKnowledge.Answer, _ told: (UInt64) -> Void
+        _ source: OpenSource, _ line: ImportMemory.Entry, _ answer: ImportKnowledge.Answer, _ onRead: (UInt64) -> Void
     ) throws -> Bool {
-        guard try copier.hash(source, told) == line.hash else { return false }
-        // What waits in the inbox is found by the time that it had when it was copied.
+        guard try copier.hash(source, onRead) == line.hash else { return false }
+        // Files that wait in the inbox are found by their time when they were copied.
         if isKnown(answer) || line.modified.isNear(source.status.identity.modified) {
             try remember(source, line.hash, as: line.destination)
         }
@@ -154,7 +154,7 @@ final class ImportWalk {
         let line = ImportMemory.Entry(
             hash: hash, sample: try copier.sample(source), modified: source.status.identity.modified,
             read: FileTime.now.seconds, destination: destination)
-        // Without it, only work is lost.
+        // The memory only saves work.
         try? memory.add([(ImportMemory.Key(source.path, source.status), line)], durably: false)
     }
 
@@ -188,7 +188,7 @@ final class ImportWalk {
         case .known(let photo):
             ImportFinding(.known, path, size: size, "filed as \(photo.photo.libraryPath.escaped), photo:\(photo.id)")
         case .waiting(let place):
-            ImportFinding(.waiting, path, size: size, "copied already, lies in the inbox as \(place.escaped)")
+            ImportFinding(.waiting, path, size: size, "copied already, in the inbox as \(place.escaped)")
         case .moving:
             ImportFinding(.waiting, path, size: size, "copied already, and being moved out of the inbox")
         case .decided(let reason, _): ImportFinding(.decided, path, size: size, "copied already, \(reason)")
@@ -199,7 +199,7 @@ final class ImportWalk {
         _ answer: ImportKnowledge.Answer, _ hash: ContentHash, _ source: OpenSource
     ) throws -> ImportFinding {
         var finding = finding(answer, source.path, source.size)
-        // By this line the next run finds the name again that it has, should this one be killed while it is set aside.
+        // By this line the next run can restore its name, if this one is killed while it is set aside.
         let key = ImportMemory.Key(source.path, source.status)
         var line = memory?.entry(key)
         if line == nil || memory?.holds(key) != true {
@@ -207,7 +207,7 @@ final class ImportWalk {
                 hash: hash, sample: try copier.sample(source), modified: source.status.identity.modified,
                 read: FileTime.now.seconds, destination: line?.destination ?? source.path)
             do throws(SystemCallError) { try memory?.add([(key, made)]) } catch {
-                throw ImportTrouble(error, "what is remembered")
+                throw ImportTrouble(error, "the memory of imports")
             }
             line = made
         }

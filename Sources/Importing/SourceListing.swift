@@ -3,7 +3,7 @@ import LinuxKernel
 import PhotoModel
 import SystemPackage
 
-/// A directory of the source that stays open while files of it are in hand.
+/// A directory of the source, open while its files are processed.
 final class OpenDirectory: Sendable {
     let descriptor: OwnedDescriptor
     /// Relative to the source.
@@ -14,8 +14,8 @@ final class OpenDirectory: Sendable {
         descriptor = try root.openDirectoryBeneath(path)
     }
 
-    /// Its files in sets: each set's photos before its sidecars, sets in byte order of their keys. All of one directory's
-    /// names are held at once, and of no other.
+    /// Its files in sets: each set's photos before its sidecars, sets in byte order of their keys. Only one directory's
+    /// names are in memory at a time.
     func sets() throws(SystemCallError) -> [[SourceEntry]] {
         var entries: [SourceEntry] = []
         try DirectoryReader().read(descriptor) { entry in
@@ -46,13 +46,13 @@ final class OpenDirectory: Sendable {
 /// One name of a directory of the source.
 struct SourceEntry: Hashable, Sendable {
     let name: BytePath
-    /// Under what its set is looked for; see ``SetKey``.
+    /// The key of its set; see ``SetKey``.
     let key: [UInt8]
     let hasPhotoName: Bool
     let isSidecar: Bool
 }
 
-/// An open file of the source, in the state in which it was opened.
+/// An open file of the source, and its state when it was opened.
 final class OpenSource: Sendable {
     let directory: OpenDirectory
     let name: BytePath
@@ -63,7 +63,7 @@ final class OpenSource: Sendable {
     var path: BytePath { directory.path.appending(name) }
     var size: UInt64 { status.identity.size }
 
-    /// Throws unless it is a regular file, whose kind `seen` has told: merely opening a device can have effects.
+    /// Throws unless it is a regular file; check its kind before, since merely opening a device can have effects.
     init(_ name: BytePath, in directory: OpenDirectory) throws(SystemCallError) {
         self.directory = directory
         self.name = name
@@ -72,7 +72,7 @@ final class OpenSource: Sendable {
         guard status.kind == .regular else { throw SystemCallError("open", .invalidArgument, path: name) }
     }
 
-    /// What differs from the state in which it was opened; nil if nothing does.
+    /// What has changed since it was opened; nil if nothing has.
     func change() throws(SystemCallError) -> String? {
         let now = try FileStatus(of: content)
         if now.identity.size != size { return "\(size) bytes, then \(now.identity.size)" }

@@ -1,9 +1,9 @@
-/// Which daemon proposed commands are about. Whoever follows a proposal that does not say so asks another daemon: that of
+/// The daemon that proposed commands are for. Without its address a command would contact another daemon: that of
 /// the standard configuration. Pure.
 package struct DaemonAddress: Hashable, Sendable {
-    /// What goes behind the name of a command, with a blank before it; empty where the command finds the daemon by itself.
+    /// The options after the name of a command, with a blank before them; empty if the command finds the daemon without.
     private let options: String
-    /// What `systemctl` is given for it; nil where no unit of ours runs it.
+    /// The arguments of `systemctl` for it; nil if none of our units runs it.
     private let unit: String?
 
     private let isOfUser: Bool
@@ -23,12 +23,12 @@ package struct DaemonAddress: Hashable, Sendable {
         DaemonAddress(" --config \(shellQuoted(configuration))", unit: "photoinboxd@\(name)")
     }
 
-    /// One that was started by hand, or by a unit of somebody else's.
+    /// A daemon that was started by hand, or by another unit.
     package static func configuration(_ path: String) -> DaemonAddress {
         DaemonAddress(" --config \(shellQuoted(path))", unit: nil)
     }
 
-    /// One that was started with flags.
+    /// A daemon that was started with flags.
     package static func state(_ directory: String) -> DaemonAddress {
         DaemonAddress(" --state \(shellQuoted(directory))", unit: nil)
     }
@@ -36,10 +36,10 @@ package struct DaemonAddress: Hashable, Sendable {
     /// Whether it is photoinboxd.service, or an instance of it.
     package var isOfService: Bool { unit != nil && !isOfUser }
 
-    /// Whether somebody has started it, and not the service manager.
+    /// Whether a person has started it, not the service manager.
     package var isByHand: Bool { unit == nil }
 
-    /// The commands that ask a daemon, or read its files.
+    /// The commands that contact a daemon, or read its files.
     package static let commands: Set<String> = [
         "adopt", "config", "discard", "dump", "explain", "export-csv", "export-json", "fetch", "import", "import-csv",
         "list",
@@ -48,7 +48,7 @@ package struct DaemonAddress: Hashable, Sendable {
         "similar", "stats", "status", "tail", "thumbs", "top", "undo", "verify",
     ]
 
-    /// `text`, with every command that it proposes made to reach this daemon.
+    /// `text` with the address of this daemon in every proposed command.
     package func completing(_ text: String) -> String {
         guard self != .system else { return text }
         var text = text.replacing(#/\bphotoinbox ([a-z]+(?:-[a-z]+)?)\b(?! --(?:config|state|help)\b)/#) { match in

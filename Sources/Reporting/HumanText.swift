@@ -1,4 +1,4 @@
-/// Numbers as people read them. Pure; the same in every locale, like all our output.
+/// Numbers for people. Pure; the same in every locale, like all our output.
 package enum HumanText {
     /// `61,204`.
     package static func count(_ number: some BinaryInteger) -> String {
@@ -16,8 +16,8 @@ package enum HumanText {
         "\(count(number)) \(number == 1 ? one : many)"
     }
 
-    /// `0 B`, `3.1 MB`, `612 GB`: powers of ten, as on the boxes of disks; rounded down, so that no space is promised
-    /// that is not there.
+    /// `0 B`, `3.1 MB`, `612 GB`: powers of ten, as on the boxes of disks; rounded down, so that it never shows more space
+    /// than there is.
     package static func bytes(_ number: UInt64) -> String {
         let unit = byteUnit(of: number)
         return "\(scaled(number, unit)) \(byteUnits[unit])"
@@ -29,8 +29,8 @@ package enum HumanText {
         return "\(scaled(part, unit))/\(scaled(whole, unit)) \(byteUnits[unit])"
     }
 
-    /// `8 s`, `14 min`, `3 h`, `12 days`, `5 months`, `2 years`: one number, rounded down. Negative counts as none,
-    /// since clocks are set back at times.
+    /// `8 s`, `14 min`, `3 h`, `12 days`, `5 months`, `2 years`: one number, rounded down. Negative counts as zero,
+    /// since clocks can be set back.
     package static func age(_ seconds: Int64) -> String {
         switch max(0, seconds) {
         case let age where age < 120: "\(age) s"
@@ -42,7 +42,7 @@ package enum HumanText {
         }
     }
 
-    /// `8 s`, `51 m`, `3 h`, `2 d`: for lines with little room; rounded up, since it says how long to wait.
+    /// `8 s`, `51 m`, `3 h`, `2 d`: for lines with little space; rounded up, since it is a waiting time.
     package static func shortWait(_ seconds: Int64) -> String {
         let up = { (unit: Int64) in (max(0, seconds) - 1) / unit + 1 }
         return switch max(0, seconds) {
@@ -54,7 +54,7 @@ package enum HumanText {
         }
     }
 
-    /// `480 ns`, `17 µs`, `1.2 ms`, `3.4 s`: how long something took.
+    /// `480 ns`, `17 µs`, `1.2 ms`, `3.4 s`: a duration.
     package static func elapsed(nanoseconds: UInt64) -> String {
         let units: [(UInt64, String)] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "µs")]
         for (size, name) in units where nanoseconds >= size {

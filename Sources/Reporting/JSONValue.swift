@@ -1,25 +1,25 @@
 package import FileValues
 
-/// A JSON text in the making: objects keep the order in which they were written, so equal values give equal bytes.
+/// A JSON value: objects keep the order of their fields, so equal values give equal bytes.
 package indirect enum JSONValue: Hashable, Sendable {
     case null
     case boolean(Bool)
     case integer(Int64)
     case unsigned(UInt64)
-    /// What is not finite is written as null.
+    /// A number that is not finite is written as null.
     case number(Double)
     case string(String)
     case array([JSONValue])
     case object([JSONField])
 
-    /// The object of a whole answer: `format` first, so that readers know what they have.
+    /// The object of a whole document, with `format` first, for readers.
     package static func document(_ fields: [JSONField]) -> JSONValue {
         .object([JSONField("format", .integer(1))] + fields)
     }
 
     package static func count(_ number: Int) -> JSONValue { .integer(Int64(number)) }
 
-    /// A moment in RFC 3339 and universal time; null for one that this cannot write.
+    /// A time as RFC 3339 in UTC; null if that cannot represent it.
     package static func moment(_ seconds: Int64, milliseconds: Int? = nil) -> JSONValue {
         LocalClock.universal.rfc3339(seconds, milliseconds: milliseconds).map(JSONValue.string) ?? .null
     }
@@ -31,7 +31,7 @@ package indirect enum JSONValue: Hashable, Sendable {
         return text
     }
 
-    /// The text over several lines, two blanks to a level.
+    /// The text on several lines, with two blanks for each level.
     package var indented: String {
         var text = ""
         write(to: &text, indent: 0)
@@ -74,7 +74,7 @@ package indirect enum JSONValue: Hashable, Sendable {
         text += brackets.1
     }
 
-    /// Escapes what JSON demands, and all that would move a terminal's cursor or be taken for a line's end.
+    /// Escapes what JSON requires, and everything that moves a terminal's cursor or ends a line.
     private static func write(_ value: String, to text: inout String) {
         text += "\""
         for scalar in value.unicodeScalars {
@@ -85,7 +85,7 @@ package indirect enum JSONValue: Hashable, Sendable {
             case "\r": text += "\\r"
             case "\t": text += "\\t"
             case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}",
-                // Those that turn the direction of text, so that a name looks like another.
+                // Characters that change the direction of text, so that a name looks like another.
                 "\u{061C}", "\u{200E}", "\u{200F}", "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}":
                 let digits = String(scalar.value, radix: 16)
                 text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
@@ -106,7 +106,7 @@ package struct JSONField: Hashable, Sendable {
         self.value = value
     }
 
-    /// A path: its text, and, where the bytes are not UTF-8 and so the text is not the path, NAME_base64 as well.
+    /// A path as text, and also as NAME_base64 if its bytes are not UTF-8.
     package static func path(_ name: String, _ path: BytePath) -> [JSONField] {
         if let text = String(validating: path.bytes, as: UTF8.self) { return [JSONField(name, .string(text))] }
         return [

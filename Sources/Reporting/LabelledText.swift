@@ -1,4 +1,4 @@
-/// Lines with a label each, the labels flush right: the shape of `status` and `explain`.
+/// Lines with right-aligned labels: the format of `status` and `explain`.
 package struct LabelledText: Sendable {
     private enum Line: Sendable {
         case row(label: String, paint: TextStyle.Paint?, text: String, textPaint: TextStyle.Paint?)
@@ -6,7 +6,7 @@ package struct LabelledText: Sendable {
     }
 
     private var lines: [Line] = []
-    /// Columns; a longer label sticks out.
+    /// The width of labels, in columns; longer ones are not cut.
     private static let widestLabel = 24
 
     package init() {}
@@ -21,7 +21,7 @@ package struct LabelledText: Sendable {
 
     package mutating func addBlank() { lines.append(.blank) }
 
-    /// The whole, with a newline at the end of each line; wrapped at words where the style has a width.
+    /// The text, with a newline at the end of each line; wrapped at words if the style has a width.
     package func rendered(_ style: TextStyle) -> String {
         let widths = lines.compactMap { line -> Int? in
             if case .row(let label, _, _, _) = line { displayWidth(label) } else { nil }
@@ -47,7 +47,7 @@ package struct LabelledText: Sendable {
 
 }
 
-/// Breaks at blanks; a word that is longer than the width stays whole, so that paths can be copied.
+/// Wraps at blanks; a word that is longer than the width stays whole, so that paths can be copied.
 func brokenAtBlanks(_ text: String, width: Int?) -> [String] {
     guard let width, width >= 20, displayWidth(text) > width else { return [text] }
     var parts: [String] = []

@@ -1,12 +1,12 @@
 package import FileValues
 
-/// A problem that is the case now.
+/// An active problem.
 package struct Problem: Hashable, Sendable {
     package let code: ProblemCode
-    /// What it is a problem of: an inbox's, a hook's or a monitor's name; empty where there is only one such thing.
+    /// The name of its inbox, hook or monitor; empty if there is only one such thing.
     package let subject: String
     package fileprivate(set) var parameters: [ProblemParameter: ProblemValue]
-    /// When it was raised first, in seconds since 1970.
+    /// When it was first raised, in seconds since 1970.
     package let since: Int64
 
     package var severity: ProblemSeverity { code.row.severity }
@@ -18,24 +18,24 @@ package struct Problem: Hashable, Sendable {
     package func action(clock: LocalClock) -> String { code.row.action.rendered(parameters, clock: clock) }
 }
 
-/// The problems that are the case, as one value: the daemon raises and clears them, and everybody shows the same.
+/// The active problems, as one value: the daemon raises and clears them, and all programs show the same.
 ///
 /// Times are seconds since 1970, given by the caller. Bounded: beyond ``capacity``, problems that stop nothing are
-/// counted only. Pure.
+/// only counted. Pure.
 package struct ProblemBoard: Hashable, Sendable {
-    /// What raising one has changed.
+    /// What raising a problem has changed.
     package enum Change: Hashable, Sendable {
-        /// It was not on the board.
+        /// It was not active.
         case raised
-        /// It was, with other parameters.
+        /// It was active, with other parameters.
         case updated
-        /// It was, just so.
+        /// It was active, with the same parameters.
         case none
-        /// The board is full.
+        /// Too many problems are active.
         case dropped
     }
 
-    /// A problem that another one explains.
+    /// A problem that another one hides.
     package struct Hidden: Hashable, Sendable {
         package let problem: Problem
         /// The visible problem at the end of the chain of causes.
@@ -47,15 +47,15 @@ package struct ProblemBoard: Hashable, Sendable {
         let subject: String
     }
 
-    /// How many problems are kept.
+    /// The most active problems.
     package static let capacity = 256
-    /// How many there was no room for.
+    /// The number of dropped problems.
     package private(set) var dropped = 0
     private var problems: [Key: Problem] = [:]
 
     package init() {}
 
-    /// Raises a problem, or brings its parameters up to date. `since` stays that of the first time.
+    /// Raises a problem, or updates its parameters. `since` stays that of the first time.
     @discardableResult
     package mutating func raise(
         _ code: ProblemCode, subject: String = "", _ parameters: [ProblemParameter: ProblemValue] = [:], at now: Int64
@@ -74,13 +74,13 @@ package struct ProblemBoard: Hashable, Sendable {
         return .raised
     }
 
-    /// Takes a problem off the board; gives it back if it was there, so that its end can be told.
+    /// Clears a problem; returns it if it was active, so that its end can be reported.
     @discardableResult
     package mutating func clear(_ code: ProblemCode, subject: String = "") -> Problem? {
         problems.removeValue(forKey: Key(code: code, subject: subject))
     }
 
-    /// Takes off every problem of one subject, and gives them back: an inbox that is no longer configured has none.
+    /// Clears and returns all problems of a subject: an inbox that is no longer configured has none.
     @discardableResult
     package mutating func clearAll(subject: String) -> [Problem] {
         let gone = problems.values.filter { $0.subject == subject }.sorted(by: Self.precedes)
@@ -88,7 +88,7 @@ package struct ProblemBoard: Hashable, Sendable {
         return gone
     }
 
-    /// Has those that stop filing say how many photos wait now.
+    /// Sets the number of waiting photos in the problems that stop filing.
     package mutating func count(waiting: Int) {
         for (key, problem) in problems where problem.severity == .stopped {
             problems[key]?.parameters[.count] = .count(waiting)
@@ -98,13 +98,13 @@ package struct ProblemBoard: Hashable, Sendable {
     /// All of them, shown or not, sorted as ``visible(at:)``.
     package var all: [Problem] { problems.values.sorted(by: Self.precedes) }
 
-    /// Those to show: old enough, and not explained by another one. The worst first, then by code and subject.
+    /// Problems to show: old enough, and not hidden by another one. The worst first, then by code and subject.
     package func visible(at now: Int64) -> [Problem] {
         let due = due(at: now)
         return due.filter { root(of: $0, among: due) == nil }
     }
 
-    /// Those that another one explains, sorted in the same way.
+    /// Problems that another one hides, in the same order.
     package func hidden(at now: Int64) -> [Hidden] {
         let due = due(at: now)
         return due.compactMap { problem in
@@ -112,10 +112,10 @@ package struct ProblemBoard: Hashable, Sendable {
         }
     }
 
-    /// The worst of those that are shown; nil if there is none.
+    /// The worst severity that is shown; nil if none is.
     package func worst(at now: Int64) -> ProblemSeverity? { visible(at: now).map(\.severity).max() }
 
-    /// When a problem that is on the board becomes old enough to be shown, so that nobody needs to look before.
+    /// When the next active problem becomes old enough to be shown.
     package func nextDue(after now: Int64) -> Int64? {
         problems.values.map { $0.since + $0.code.row.showAfter }.filter { $0 > now }.min()
     }
@@ -124,7 +124,7 @@ package struct ProblemBoard: Hashable, Sendable {
         problems.values.filter { now - $0.since >= $0.code.row.showAfter }.sorted(by: Self.precedes)
     }
 
-    /// The last of the causes that explain `problem`. The table has no circles, so this ends.
+    /// The last cause in the chain that hides `problem`. The table has no cycles, so this terminates.
     private func root(of problem: Problem, among due: [Problem]) -> Problem? {
         let cause = due.first { other in
             problem.code.row.hiddenBy.contains { cause in

@@ -1,12 +1,12 @@
 package import FileValues
 
-/// How bad a problem is. The words are shown as they are.
+/// The severity of a problem. The raw values are shown.
 package enum ProblemSeverity: String, Hashable, Comparable, CaseIterable, Sendable {
-    /// Worth knowing; nothing needs to be done.
+    /// For information; nothing needs to be done.
     case notice
-    /// Something waits for a person; the rest goes on.
+    /// Something needs attention; the rest continues.
     case warning
-    /// No photo is filed until it is gone.
+    /// No photo is filed until it is over.
     case stopped
 
     package static func < (left: ProblemSeverity, right: ProblemSeverity) -> Bool { left.rank < right.rank }
@@ -20,7 +20,7 @@ package enum ProblemSeverity: String, Hashable, Comparable, CaseIterable, Sendab
     }
 }
 
-/// What a problem is called, for good: a code is never given to something else. See photoinbox-problems(7).
+/// The code of a problem, which is never reused for another one. See photoinbox-problems(7).
 ///
 /// PI-1xx the daemon, PI-2xx inboxes, PI-3xx photos, PI-4xx the library, PI-5xx the catalogue.
 package enum ProblemCode: String, CaseIterable, Hashable, Comparable, Sendable {
@@ -32,7 +32,7 @@ package enum ProblemCode: String, CaseIterable, Hashable, Comparable, Sendable {
     case noInboxes = "PI-106"
     case watchDeaf = "PI-107"
     case noWatchInstance = "PI-108"
-    // PI-109 told that a way of watching was refused, which is not there any more.
+    // PI-109 was for a way of watching that no longer exists.
     case decoderUnavailable = "PI-110"
     case decoderUnconfined = "PI-111"
     case metricsUnwritable = "PI-112"
@@ -77,20 +77,20 @@ package enum ProblemCode: String, CaseIterable, Hashable, Comparable, Sendable {
     package static func < (left: ProblemCode, right: ProblemCode) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// What the texts of a problem speak of. Which ones a code needs, its row tells.
+/// The parameters of a problem's texts; each row has its own.
 package enum ProblemParameter: String, CaseIterable, Hashable, Sendable {
     case count, total, limit, needed, age, interval, next, path, inbox, name, reason, filesystem, sysctl
 }
 
-/// A parameter's value; how it is written follows from what it is.
+/// A parameter's value, whose kind determines how it is written.
 package enum ProblemValue: Hashable, Sendable {
     case count(Int)
     /// A length of time in seconds.
     case seconds(Int64)
-    /// A moment, in seconds since 1970, shown as local time of day.
+    /// A time, in seconds since 1970, shown as local time of day.
     case moment(Int64)
-    /// A path, or any other text from outside: shown escaped.
+    /// A path or other bytes from outside: shown escaped.
     case path(BytePath)
-    /// Shown escaped, too.
+    /// Text, shown escaped.
     case text(String)
 }

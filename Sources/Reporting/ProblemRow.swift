@@ -1,33 +1,35 @@
-/// One row of the problem table: all that is said of a code, wherever it is said.
+/// One row of the problem table: all texts and rules of a code.
 package struct ProblemRow: Hashable, Sendable {
     /// Which problems a cause hides.
     package enum Scope: Hashable, Sendable {
-        /// Those of every subject.
         case everywhere
-        /// Those of the cause's own subject only: an inbox that is missing hides its own.
+        /// Those of the cause's own subject only: a missing inbox hides its own.
         case sameSubject
     }
 
-    /// A code that explains this one away while it is active.
+    /// A problem that hides this one while it is active, since it is the cause.
     package struct Cause: Hashable, Sendable {
         package let code: ProblemCode
         package let scope: Scope
+
+        static func everywhere(_ code: ProblemCode) -> Cause { Cause(code: code, scope: .everywhere) }
+        static func sameSubject(_ code: ProblemCode) -> Cause { Cause(code: code, scope: .sameSubject) }
     }
 
     package let severity: ProblemSeverity
-    /// What is the case.
+    /// What is wrong.
     package let title: ProblemTemplate
-    /// What follows from it for the photos.
+    /// What it means for the photos.
     package let effect: ProblemTemplate
     /// What to do.
     package let action: ProblemTemplate
-    /// Where there is more to read; nil where the action says it all.
+    /// Where to read more; nil if the action is enough.
     package let see: String?
-    /// Seconds that it must last before it is shown: what heals by itself in that time is nobody's business.
+    /// Seconds that it must last before it is shown, so that short interruptions are not reported.
     package let showAfter: Int64
     package let hiddenBy: [Cause]
 
-    /// The parameters that its texts name.
+    /// The parameters of its texts.
     package var parameters: Set<ProblemParameter> { title.parameters.union(effect.parameters).union(action.parameters) }
 
     init(
@@ -41,27 +43,5 @@ package struct ProblemRow: Hashable, Sendable {
         self.see = see
         self.showAfter = showAfter
         self.hiddenBy = hiddenBy
-    }
-}
-
-extension ProblemCode {
-    /// The table's row for this code.
-    package var row: ProblemRow {
-        switch self {
-        case .configurationRefused, .monitorDisabled, .hookFailing, .journalDropped, .queueStuck, .noInboxes,
-            .watchDeaf,
-            .noWatchInstance:
-            daemonRow
-        case .inboxPolled, .watchLimit, .inboxMissing, .inboxGone, .directoryUnreadable, .inboxStalled, .sourceKept,
-            .eventsMissed, .inboxPaused, .cardIncomplete, .downloadsWait, .inboxTaken:
-            inboxRow
-        case .decoderUnavailable, .decoderUnconfined, .metricsUnwritable, .decoderWithoutFaces: daemonRow
-        case .photosDeferred, .photosQuarantined: photoRow
-        case .libraryMissing, .libraryFull, .libraryReadOnly, .libraryFailing, .libraryStalled,
-            .libraryReplaced, .libraryDamaged, .placeTaken, .photosElsewhere, .placesNested, .photosUnrecorded,
-            .placeAway, .libraryUnsuitable:
-            libraryRow
-        case .catalogueFull, .catalogueDamaged, .catalogueNewer, .catalogueRebuilding, .catalogueReplaced: catalogueRow
-        }
     }
 }

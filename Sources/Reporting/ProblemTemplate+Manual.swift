@@ -1,5 +1,5 @@
 extension ProblemTemplate {
-    /// For the manual: what differs from case to case stands in capitals, as `PATH`.
+    /// The text for the manual, with parameters in capitals, like `PATH`.
     package var generalText: String {
         pieces.map { piece in
             switch piece {

@@ -1,6 +1,6 @@
 import FileValues
 
-/// A text with places for parameters: `{path}`; `{path'}` quoted for a shell; `{needed#}` without separators;
+/// A text with parameters: `{path}`; `{path'}` quoted for a shell; `{needed#}` without separators;
 /// `{count|photo|photos}` a number with its noun; `{count?is|are}` the word alone.
 package struct ProblemTemplate: Hashable, Sendable, ExpressibleByStringLiteral {
     enum Piece: Hashable {
@@ -14,7 +14,7 @@ package struct ProblemTemplate: Hashable, Sendable, ExpressibleByStringLiteral {
 
     let pieces: [Piece]
 
-    /// Templates stand in the source, so a broken one is a bug; the tests read the whole table.
+    /// Templates are in the source, so an invalid one is a bug; the tests read the whole table.
     package init(stringLiteral text: String) {
         var pieces: [Piece] = []
         var rest = Substring(text)
@@ -43,7 +43,7 @@ package struct ProblemTemplate: Hashable, Sendable, ExpressibleByStringLiteral {
             })
     }
 
-    /// The text with `values` in place; a value that is missing shows as "?".
+    /// The text with `values`; a missing value is shown as "?".
     func rendered(_ values: [ProblemParameter: ProblemValue], clock: LocalClock) -> String {
         pieces.map { piece in
             switch piece {
@@ -94,7 +94,7 @@ extension ProblemValue {
     }
 }
 
-/// `text` as one word of a shell's command line; as it is where that does no harm.
+/// `text` as one word of a shell's command line; quoted only if needed.
 package func shellQuoted(_ text: String) -> String {
     let isPlain =
         !text.isEmpty && text.first != "-" && text.first != "~"

@@ -1,11 +1,11 @@
-/// How far a long run is, as one line: `41%  25,104/61,204  88/214 GB  41 MB/s  51 m left  2 deferred`.
+/// The progress of a long run, as one line: `41%  25,104/61,204  88/214 GB  41 MB/s  51 m left  2 deferred`.
 package struct ProgressLine: Hashable, Sendable {
     package var photos: Int
-    /// Nil until they are counted; no share and no time left are shown before.
+    /// Nil until they are counted; percentage and time left are not shown before.
     package var totalPhotos: Int?
     package var bytes: UInt64
     package var totalBytes: UInt64?
-    /// Since the run began.
+    /// Seconds since the run began.
     package var seconds: Int64
     package var deferred: Int
 
@@ -29,11 +29,11 @@ package struct ProgressLine: Hashable, Sendable {
 
     package var text: String { parts.joined(separator: "  ") }
 
-    /// The same for a terminal of so many columns: with a bar where there is room for one, and without what comes last
-    /// where there is not even room for all of it, since a line that is broken can't be written over.
+    /// The same for a terminal of `columns`: with a bar if there is space, and without the last parts
+    /// if there is not enough, since a wrapped line cannot be overwritten.
     package func text(columns: Int) -> String {
         var parts = self.parts
-        // The last column stays empty: some terminals go to the next line there.
+        // The last column stays empty, since some terminals wrap there.
         let room = max(1, columns - 1)
         let used = parts.joined(separator: "  ").count
         if let percent, room - used >= 2 + Self.shortestBar + 2 {
@@ -58,7 +58,7 @@ package struct ProgressLine: Hashable, Sendable {
             let rate = bytes / UInt64(seconds)
             parts.append(HumanText.bytes(rate) + "/s")
             if let totalBytes, rate > 0, totalBytes > bytes {
-                // Rounded up: while something is left, that is never no time.
+                // Rounded up: never zero while something is left.
                 let left = (totalBytes - bytes - 1) / rate + 1
                 parts.append(HumanText.shortWait(Int64(clamping: left)) + " left")
             }
@@ -68,8 +68,8 @@ package struct ProgressLine: Hashable, Sendable {
     }
 }
 
-/// When the next progress line is due: ten a second on a terminal; elsewhere one for each tenth of the way, and one
-/// after some silence, ten minutes unless told otherwise. Pure: the caller gives the time.
+/// When the next progress line is due: ten per second on a terminal; elsewhere one for each tenth of the total, and one
+/// after some silence, by default ten minutes. Pure: the caller passes the time.
 package struct ProgressPacer: Hashable, Sendable {
     private let isTerminal: Bool
     private var lastTime: Int64?
@@ -82,7 +82,7 @@ package struct ProgressPacer: Hashable, Sendable {
         self.silence = silence * 1000
     }
 
-    /// Whether to print now; `milliseconds` is any clock that does not run backwards.
+    /// Whether to print now; `milliseconds` is of any monotonic clock.
     package mutating func isDue(_ line: ProgressLine, milliseconds now: Int64) -> Bool {
         let tenth = (line.percent ?? 0) / 10
         let isDue: Bool

@@ -1,4 +1,4 @@
-/// Which end of a text goes where it is too long.
+/// Which end of a long text is cut.
 package enum TextCut: Sendable {
     /// Its end, as of a sentence.
     case end
@@ -6,8 +6,8 @@ package enum TextCut: Sendable {
     case start
 }
 
-/// `text` in exactly so many columns: cut, with an ellipsis in place of what is left out, or padded with blanks. A wide
-/// character that would stick out leaves a blank. `text` holds no control characters.
+/// `text` in exactly this many columns: cut with an ellipsis, or padded with blanks. A wide
+/// character that does not fit leaves a blank. `text` contains no control characters.
 package func fitted(
     _ text: String, to columns: Int, _ alignment: TextTable.Alignment = .left, cutting cut: TextCut = .end
 ) -> String {
@@ -25,7 +25,7 @@ package func fitted(
     return kept + String(repeating: " ", count: columns - displayWidth(kept))
 }
 
-/// The longest beginning of `text` that takes no more columns than these.
+/// The longest prefix of `text` that fits into these columns.
 private func prefix(of text: String, columns: Int) -> String {
     var (kept, width) = ("", 0)
     for character in text {

@@ -1,5 +1,5 @@
-/// Text of a help page in no more than so many columns. Lines that fit stay as they are; of those that do not,
-/// paragraphs are filled anew, a command goes on behind `|` or a backslash, and entries with a second column stay
+/// Wraps the text of a help page. Lines that fit are unchanged; of those that do not,
+/// paragraphs are refilled, a command is continued after `|` or a backslash, and entries with a second column stay
 /// together: see `arranged`.
 package func folded(_ lines: [String], to columns: Int) -> [String] {
     var out: [String] = []
@@ -71,8 +71,8 @@ private func foldedLine(_ line: String, _ columns: Int) -> [String] {
     return (lines + [text]).map { String(repeating: " ", count: indent) + $0 }
 }
 
-/// Whether `line` is one of entries at this margin: a command or a value, perhaps with its meaning in a second column, or
-/// a line that only goes on with the meaning of the one before.
+/// Whether `line` is an entry at this margin: a command or a value, optionally with its meaning in a second column, or
+/// a line that continues the previous meaning.
 private func isEntry(_ line: String, _ margin: Int) -> Bool {
     let text = line.dropFirst(indent(line))
     let isHeading = text.hasSuffix(":") && text == text.uppercased()
@@ -80,8 +80,8 @@ private func isEntry(_ line: String, _ margin: Int) -> Bool {
         && (indent(line) == margin || indent(line) > margin + 2)
 }
 
-/// Entries of which not all fit: the meanings in one column if that has room for them, or is far enough to the left; else
-/// all of them below, so that nobody has to look for them in two places.
+/// Entries that do not all fit: the meanings in one column if that has space for them, or is far enough to the left; else
+/// all of them below, so that they are in one place.
 private func arranged(_ lines: ArraySlice<String>, _ columns: Int) -> [String] {
     let margin = lines.first.map(indent) ?? 0
     var entries: [(term: String, meaning: String, isBeside: Bool)] = []
@@ -111,7 +111,7 @@ private func arranged(_ lines: ArraySlice<String>, _ columns: Int) -> [String] {
     }
 }
 
-/// What two or more blanks hold apart.
+/// The parts between two or more blanks.
 private func columnsOf(_ line: String) -> [String] {
     var (parts, blanks) = ([String](), 0)
     for character in line.drop(while: { $0 == " " }) {
@@ -130,7 +130,7 @@ private func columnsOf(_ line: String) -> [String] {
     return parts
 }
 
-/// A command over several lines, so that it can be copied: behind a pipe where there is one.
+/// A command on several lines that can be copied, continued after a pipe if there is one.
 private func continued(_ line: String, _ indent: Int, _ columns: Int) -> [String] {
     guard displayWidth(line) > columns else { return [line] }
     if let pipe = firstPipe(in: line), displayWidth(String(line[..<pipe.lowerBound])) + 2 <= columns {
@@ -141,7 +141,7 @@ private func continued(_ line: String, _ indent: Int, _ columns: Int) -> [String
     return lines.dropLast().map { $0 + " \\" } + lines.suffix(1)
 }
 
-/// Where ` | ` stands first; without Foundation.
+/// The first ` | `; without Foundation.
 private func firstPipe(in line: String) -> Range<String.Index>? {
     var start = line.startIndex
     while start < line.endIndex {

@@ -1,19 +1,19 @@
-/// What may be done to a text for the place where it goes: a terminal, or anything else.
+/// How to format text for its destination: a terminal, or anything else.
 package struct TextStyle: Hashable, Sendable {
     /// `--color=`.
     package enum ColourChoice: String, CaseIterable, Hashable, Sendable {
         case auto, always, never
     }
 
-    /// What a word says, and so how it is painted. The words carry the meaning; the colour only helps.
+    /// The meaning of a word, which determines its colour. The colour only supports the word.
     package enum Paint: Sendable {
         case good, notice, warning, bad, faint, strong
     }
 
     package let usesColour: Bool
-    /// Whether the terminal has 256 colours, of which some can be read on white as well as on black.
+    /// Whether the terminal has 256 colours, some of which are readable on white and black.
     package let hasManyColours: Bool
-    /// Columns, for wrapping; nil where lines are never broken.
+    /// The width for wrapping, in columns; nil if lines are never wrapped.
     package let width: Int?
 
     package static let plain = TextStyle(usesColour: false, width: nil)
@@ -25,8 +25,8 @@ package struct TextStyle: Hashable, Sendable {
     }
 
     /// The style for a stream: colour on a terminal only, unless NO_COLOR is set and not empty, or TERM is dumb or
-    /// absent; `choice` wins over all of them. See https://no-color.org. That there are many colours is said by TERM, or
-    /// by COLORTERM, which is set by terminals that have more.
+    /// absent; `choice` overrides all of them. See https://no-color.org. 256 colours are indicated by TERM, or
+    /// by COLORTERM, which terminals with more colours set.
     package init(
         isTerminal: Bool, choice: ColourChoice = .auto, noColour: String?, terminal: String?,
         colourTerminal: String? = nil, columns: Int? = nil
@@ -42,7 +42,7 @@ package struct TextStyle: Hashable, Sendable {
         width = isTerminal ? columns.flatMap { $0 >= 20 ? $0 : nil } : nil
     }
 
-    /// `text`, painted if this style paints.
+    /// `text`, coloured if this style uses colours.
     package func painted(_ text: String, _ paint: Paint) -> String {
         guard usesColour, !text.isEmpty, let code = hasManyColours ? paint.fineCode : paint.code else { return text }
         return "\u{1B}[\(code)m\(text)\u{1B}[0m"
@@ -50,8 +50,8 @@ package struct TextStyle: Hashable, Sendable {
 }
 
 extension TextStyle.Paint {
-    /// Of the eight colours that every terminal has: only those that can be read on white as well as on black. Green,
-    /// cyan and yellow are too pale for the one, blue is too dark for the other; so what is well looks like all text.
+    /// Of the eight basic colours only those that are readable on white and black. Green,
+    /// cyan and yellow are too pale for the one, blue is too dark for the other; so success has no colour.
     fileprivate var code: String? {
         switch self {
         case .good: nil
@@ -63,7 +63,7 @@ extension TextStyle.Paint {
         }
     }
 
-    /// Of 256: middle tones, with a contrast of about 4.5 to 1 to white as to black, since nobody says which it is.
+    /// Of 256: middle tones, with a contrast of about 4.5 to 1 to white and black, since the background is unknown.
     fileprivate var fineCode: String? {
         switch self {
         case .good: "38;5;28"
@@ -75,7 +75,7 @@ extension TextStyle.Paint {
     }
 }
 
-/// How many columns of a terminal `text` takes: none for combining marks, two for East Asian wide characters and
+/// The terminal columns of `text`: none for combining marks, two for East Asian wide characters and
 /// emoji. An approximation, as terminals differ; `text` holds no control characters.
 package func displayWidth(_ text: String) -> Int {
     text.unicodeScalars.reduce(0) { sum, scalar in

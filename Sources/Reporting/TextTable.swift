@@ -1,4 +1,4 @@
-/// Rows of cells in aligned columns, two blanks between them: the shape of `list` and `top`.
+/// Rows of cells in aligned columns, with two blanks between them: the format of `list` and `top`.
 package struct TextTable: Sendable {
     package enum Alignment: Sendable {
         case left, right
@@ -14,13 +14,13 @@ package struct TextTable: Sendable {
         alignments = columns.map(\.alignment)
     }
 
-    /// Adds a row; cells that are missing are empty, those beyond the last column are left out.
+    /// Adds a row; missing cells are empty, cells beyond the last column are ignored.
     package mutating func add(_ cells: [String]) {
         rows.append((0..<header.count).map { $0 < cells.count ? cells[$0] : "" })
     }
 
-    /// Heading and rows, no blanks at the ends of lines; nothing at all without rows. Where the style has a width, a last
-    /// cell that is too long goes on below, in its column or, where that is too narrow, below the row.
+    /// Heading and rows, without trailing blanks; empty without rows. If the style has a width, a last
+    /// cell that is too long is continued below, in its column or, if that is too narrow, below the row.
     package func rendered(_ style: TextStyle) -> String {
         guard !rows.isEmpty else { return "" }
         let widths = header.indices.map { column in
@@ -43,7 +43,7 @@ package struct TextTable: Sendable {
         return ([style.painted(lines[0], .faint)] + lines.dropFirst()).map { $0 + "\n" }.joined()
     }
 
-    /// Columns that a text needs to be broken in.
+    /// The least columns for wrapping a text.
     private static let least = 24
 
     private static func add(last cell: String, to line: inout String, _ width: Int?) {

@@ -1,8 +1,8 @@
-/// Something that a timer, a signal or a line of a command FIFO may ask the daemon to do.
+/// Something that a timer, a signal or a line of a command FIFO can make the daemon do.
 package enum Action: Hashable, Sendable {
-    /// Write the whole state as JSON to the runtime directory, and a summary to the journal.
+    /// Write the state as JSON to the runtime directory, and a summary to the journal.
     case dump
-    /// Compare every inbox with what is known, and take what was missed.
+    /// Scan every inbox, and file what was missed.
     case reconcile
     /// Compare the library with the catalogue.
     case audit
@@ -10,31 +10,25 @@ package enum Action: Hashable, Sendable {
     case verifySlice
     /// Run the hook of this name.
     case hook(String)
-    /// Read the configuration again. For signals and commands, not for timers.
+    /// Reload the configuration. For signals and commands, not for timers.
     case reload
-    /// End in good order. For signals and commands, not for timers.
+    /// Shut down. For signals and commands, not for timers.
     case stop
 
-    /// Who may ask.
+    /// The source of a request.
     package enum Asker: Sendable {
         case timer, signal, command
     }
 
-    /// Why a text is no action.
-    package struct Mistake: Error, Hashable, Sendable {
-        /// What to write instead.
-        package let message: String
-
-        package init(message: String) { self.message = message }
-    }
+    package typealias Mistake = ValueMistake
 
     /// Reads `reconcile`, `hook NAME` and so on; spaces around it do not matter. Any text may come from a FIFO.
-    package init(_ text: String, asker: Asker) throws(Mistake) {
+    package init(_ text: String, asker: Asker) throws(ValueMistake) {
         let words = text.split(whereSeparator: { $0 == " " || $0 == "\t" }).map(String.init)
         let verb = words.first ?? ""
         if verb == "hook" {
             guard words.count == 2, isPlainName(words[1]) else {
-                throw Mistake(message: "write \"hook NAME\", with the name of a [hook.NAME] section")
+                throw ValueMistake("write \"hook NAME\", with the name of a [hook.NAME] section")
             }
             self = .hook(words[1])
             return
@@ -42,18 +36,18 @@ package enum Action: Hashable, Sendable {
         guard words.count == 1, let action = Self.simple.first(where: { $0.description == verb }) else {
             let choices = Self.names(for: asker)
             let meant = likelyMeaning(of: verb, among: choices.map { $0 == "hook NAME" ? "hook" : $0 })
-            throw Mistake(
-                message: "unknown action; "
+            throw ValueMistake(
+                "unknown action; "
                     + (meant.map { "did you mean \"\($0)\"?" } ?? "write one of \(choices.joined(separator: ", "))"))
         }
         if asker == .timer, action == .reload || action == .stop {
-            throw Mistake(
-                message: "a timer cannot ask for this; write one of \(Self.names(for: asker).joined(separator: ", "))")
+            throw ValueMistake(
+                "a timer cannot do this; write one of \(Self.names(for: asker).joined(separator: ", "))")
         }
         self = action
     }
 
-    /// What `asker` may write, for messages and manuals.
+    /// The actions that `asker` may request, for messages and manuals.
     package static func names(for asker: Asker) -> [String] {
         let common = ["dump", "reconcile", "audit", "verify-slice", "hook NAME"]
         return asker == .timer ? common : common + ["reload", "stop"]
@@ -77,7 +71,7 @@ extension Action: CustomStringConvertible {
     }
 }
 
-/// Whether `name` may name an inbox, a timer, a descriptor or a hook: letters, digits, `-` and `_`, at most 64, since
+/// Whether `name` can name an inbox, a timer, a descriptor or a hook: letters, digits, `-` and `_`, at most 64, since
 /// it becomes part of labels, metrics and commands.
 func isPlainName(_ name: String) -> Bool {
     let bytes = name.utf8

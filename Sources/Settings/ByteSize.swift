@@ -1,10 +1,11 @@
 /// A number of bytes as it is written in the configuration: `512K`, `200M`, `1G`, `2T`, or a plain number; in powers of
-/// 1024, as du(1) and df(1) have it.
+/// 1024, like du(1) and df(1).
 package struct ByteSize: Hashable, Sendable {
-    /// Bytes.
     package let bytes: UInt64
 
-    /// Reads digits and at most one unit; nil for all else, and for what is too large.
+    init(bytes: UInt64) { self.bytes = bytes }
+
+    /// Reads digits and at most one unit; nil for all else, and for sizes that are too large.
     package init?(_ text: String) {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         guard let count = UInt64(digits), let shift = Self.units[String(text.dropFirst(digits.count))] else {

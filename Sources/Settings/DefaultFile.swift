@@ -1,6 +1,6 @@
 extension Settings {
-    /// A configuration file that explains every key and sets none: each stands there as a comment, with its default
-    /// or an example. Lines are at most 80 columns where the values allow it.
+    /// A configuration file that explains every key and sets none: each is a comment, with its default or an example.
+    /// Lines have at most 80 columns if the values allow it.
     package static func defaultFileText() -> String {
         var lines = [
             "# Configuration of photoinboxd. See photoinbox.toml(5).",
@@ -16,14 +16,10 @@ extension Settings {
                 lines += comment(section.explanation)
                 lines.append("#" + section.exampleHeader)
             }
-            for key in keyTable where key.section == section {
-                if section != .signals { lines.append("") }
+            for key in section.keys {
                 let tail = key.fallback.map { " Default: \($0)." } ?? (key.isRequired ? " Required." : "")
-                if section == .signals {
-                    lines += comment("\(key.name): \(key.explanation)\(tail)")
-                } else {
-                    lines += comment(key.explanation + tail)
-                }
+                if section != .signals { lines.append("") }
+                lines += comment((section == .signals ? key.name + ": " : "") + key.explanation + tail)
                 lines.append("#\(key.name) = \(key.example)")
             }
         }
@@ -41,17 +37,5 @@ extension Settings {
             line += " " + word
         }
         return lines + [line]
-    }
-}
-
-extension SettingsSection {
-    /// ``header`` with a name in it.
-    package var exampleHeader: String {
-        switch self {
-        case .inbox: "[inbox.card]"
-        case .hook: "[hook.notify]"
-        case .top, .cards, .filing, .sets, .pictures, .fetch, .watch, .timer, .signals, .descriptor, .metrics, .log:
-            header
-        }
     }
 }

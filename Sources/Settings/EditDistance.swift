@@ -1,11 +1,11 @@
-/// The one of `candidates` that `word` is most likely a misspelling of; nil if none is near.
+/// The candidate that `word` is most likely a misspelling of; nil if none is near.
 ///
 /// Near is: at most a third of its letters added, left out, changed or swapped with their neighbour, ignoring case,
-/// and taking `_` for `-`. Pure.
+/// and treating `_` as `-`. Pure.
 package func likelyMeaning(of word: String, among candidates: [String]) -> String? {
     let plain = { (text: String) in text.lowercased().map { $0 == "_" ? "-" : $0 } }
     let wanted = plain(word)
-    // Names are short; a very long word is no misspelling of one, and the comparison is quadratic.
+    // Names are short, so a very long word is not a misspelling, and the comparison is quadratic.
     guard wanted.count <= 64 else { return nil }
     return candidates.map { ($0, editDistance(wanted, plain($0))) }
         .filter { $0.1 <= max(1, max(wanted.count, $0.0.count) / 3) && $0.1 < wanted.count }

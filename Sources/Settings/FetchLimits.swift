@@ -1,20 +1,20 @@
-/// How a batch is fetched: what each download may take, and how many run at once. A value.
+/// The limits of a batch: of each download, and how many run at once. A value.
 package struct FetchLimits: Hashable, Sendable, Codable {
     /// Downloads that run at the same time.
     package var atOnce: Int
-    /// What one download may take in all, its tries and the pauses between them included; in seconds.
+    /// The time limit for one download, with its retries and pauses, in seconds.
     package var deadline: Int64
-    /// For so many seconds without a byte a try goes on.
+    /// How long a try may receive nothing, in seconds.
     package var stall: Int64
-    /// Bytes of one download.
+    /// The largest download, in bytes.
     package var largest: UInt64
-    /// Tries of one download.
+    /// The most tries of one download.
     package var tries: Int
     /// Before the second try, in milliseconds; twice as long before each that follows.
     package var pause: Int64
-    /// Networks that are connected to although they are private, or this machine itself.
+    /// Private networks, or addresses of this machine, that may be connected to.
     package var allowed: [NetworkRange]
-    /// Redirects of one try.
+    /// The most redirects of one try.
     package var redirects: Int
 
     package init(
@@ -31,27 +31,27 @@ package struct FetchLimits: Hashable, Sendable, Codable {
         self.redirects = redirects
     }
 
-    /// Downloads at once, at most.
+    /// The most downloads at once.
     package static let mostAtOnce = 64
-    /// Addresses of one batch, at most.
+    /// The most addresses of one batch.
     package static let mostAddresses = 10_000
     /// The longest pause before a try, in milliseconds, whatever a server asks for.
     package static let longestPause: Int64 = 60_000
 
-    /// Why an address is not connected to; nil if it is.
+    /// Why an address may not be connected to; nil if it may.
     package func refusal(of address: NetworkAddress) -> String? {
         guard let reason = address.privateReason, !allowed.contains(where: { $0.contains(address) }) else { return nil }
         return "\(address) is \(reason), which fetch.allow-private does not name"
     }
 
-    /// How long to wait before try number `next` (2 is the second), in milliseconds: twice as long each time, or as long
+    /// The pause before try number `next` (2 is the second), in milliseconds: doubled each time, or as long
     /// as the server has `asked` for, if that is longer.
     package func pause(before next: Int, asked: Int64?) -> Int64 {
         let own = pause << min(max(0, next - 2), 16)
         return min(max(own, asked ?? 0), Self.longestPause)
     }
 
-    /// As they may be used: nothing that came over a socket makes them endless or nothing at all.
+    /// The limits within safe bounds, since they may come from a socket.
     package var bounded: FetchLimits {
         var limits = self
         limits.atOnce = min(max(1, atOnce), Self.mostAtOnce)

@@ -10,17 +10,14 @@ struct FileReader {
         for error in document.errors { assignments.report(error.message, origin: origin(error.position)) }
         if !document.errors.isEmpty { assignments.isIncomplete = true }
         for entry in document.entries {
-            guard let section = SettingsSection(rawValue: entry.key), section != .top else {
-                readKey(entry, in: .top, member: "")
-                continue
-            }
-            switch section {
-            case .top: break
-            case .inbox, .hook: readNamedTables(entry, section)
-            case .timer, .descriptor: readTableArray(entry, section)
-            case .cards, .filing, .sets, .pictures, .fetch, .watch, .signals, .metrics, .log:
+            let section = SettingsSection(rawValue: entry.key) ?? .top
+            switch section.shape {
+            case .top: readKey(entry, in: .top, member: "")
+            case .namedTables: readNamedTables(entry, section)
+            case .tableArray: readTableArray(entry, section)
+            case .table:
                 guard case .table(let entries) = entry.node.content else {
-                    complain("expected a section, found \(entry.node.kindName); write \(section.header)", entry)
+                    report("expected a section, found \(entry.node.kindName); write \(section.header)", entry)
                     continue
                 }
                 for inner in entries { readKey(inner, in: section, member: "") }
@@ -31,18 +28,18 @@ struct FileReader {
     /// `[inbox.card]`.
     private mutating func readNamedTables(_ entry: TOMLEntry, _ section: SettingsSection) {
         guard case .table(let named) = entry.node.content else {
-            return complain("expected named sections, found \(entry.node.kindName); write \(section.header)", entry)
+            return report("expected named sections, found \(entry.node.kindName); write \(section.header)", entry)
         }
         for member in named {
             guard case .table(let entries) = member.node.content else {
-                complain("the \(section.rawValue) has no name; write \(section.header) above this", member)
+                report("the \(section.rawValue) has no name; write \(section.header) above this", member)
                 continue
             }
-            // Only a sound name is opened, so that later messages may show it as it is.
+            // Only a valid name is opened, so that later messages can show it as it is.
             if isPlainName(member.key) {
                 assignments.open(section, member.key, origin: origin(member.position))
             } else {
-                complain("\(quoted(member.key)) is no name; letters, digits, - and _, at most 64", member)
+                report("\(quoted(member.key)) is not a valid name; \(Form.nameHint)", member)
             }
             for inner in entries { readKey(inner, in: section, member: member.key) }
         }
@@ -51,27 +48,26 @@ struct FileReader {
     /// `[[timer]]`.
     private mutating func readTableArray(_ entry: TOMLEntry, _ section: SettingsSection) {
         guard case .array(let elements) = entry.node.content else {
-            return complain("each \(section.rawValue) needs a header of its own; write \(section.header)", entry)
+            return report("each \(section.rawValue) needs a header of its own; write \(section.header)", entry)
         }
         for element in elements {
             guard case .table(let entries) = element.content else {
-                complain("expected sections, found \(element.kindName) in it; write \(section.header)", entry)
+                report("expected sections, found \(element.kindName) in it; write \(section.header)", entry)
                 continue
             }
-            let place = origin(element.position)
-            // A mistaken or missing name is reported like any other key; the rest is still looked at under a stand-in.
+            // A wrong or missing name is reported like any other key; the rest is still read, under a stand-in.
             var name = "\u{1}\(element.position.line)"
             if let given = entries.first(where: { $0.key == "name" }), case .string(let text) = given.node.content,
                 isPlainName(text)
             {
-                name = text
                 if let before = assignments.member(section, text) {
-                    complain("there is a \(section.rawValue) of this name already (\(before.origin))", given)
-                    name = "\u{1}\(element.position.line)"
+                    report("there is a \(section.rawValue) of this name already (\(before.origin))", given)
                     assignments.refuse(SettingsKey(section, name, "name"))
+                } else {
+                    name = text
                 }
             }
-            assignments.open(section, name, origin: place)
+            assignments.open(section, name, origin: origin(element.position))
             for inner in entries
             where inner.key != "name" || !assignments.wasRefused(SettingsKey(section, name, "name")) {
                 readKey(inner, in: section, member: name)
@@ -82,49 +78,41 @@ struct FileReader {
     private mutating func readKey(_ entry: TOMLEntry, in section: SettingsSection, member: String) {
         var name = entry.key
         if section == .signals {
-            do throws(SignalName.Mistake) { name = try SignalName(parsing: entry.key).rawValue } catch {
-                return complain(error.message, entry)
+            do throws(ValueMistake) { name = try SignalName(parsing: entry.key).rawValue } catch {
+                return report(error.message, entry)
             }
-            if let before = assignments.values[SettingsKey(section, member, name)]?.origin, isHere(before) {
-                return complain("SIG\(name) has an action already (\(before))", entry)
+            if let before = assignments.values[SettingsKey(section, name)]?.origin, case .file(path, _) = before {
+                return report("SIG\(name) has an action already (\(before))", entry)
             }
         }
         let key = SettingsKey(section, member, name)
-        guard let description = key.keyDescription else { return complainUnknown(entry, section) }
-        assignments.assign(key, description, node: entry.node, base: base, statement: entry.statement) {
-            .file(path, $0)
-        }
+        guard let row = key.row else { return reportUnknown(entry, section) }
+        assignments.assign(key, row, node: entry.node, base: base, statement: entry.statement) { .file(path, $0) }
     }
 
-    private mutating func complainUnknown(_ entry: TOMLEntry, _ section: SettingsSection) {
-        let siblings = Settings.keyTable.filter { $0.section == section }.map(\.name)
+    private mutating func reportUnknown(_ entry: TOMLEntry, _ section: SettingsSection) {
+        let siblings = section.keys.map(\.name)
         let sections = section == .top ? SettingsSection.allCases.map(\.rawValue).filter { !$0.isEmpty } : []
         // A header is never a key of another section.
-        var isHeader = false
-        if section == .top, case .table = entry.node.content { isHeader = true }
+        let isHeader = if section == .top, case .table = entry.node.content { true } else { false }
         let elsewhere = Settings.keyTable.filter { !isHeader && $0.name == entry.key && $0.section != section }
-        var message = "unknown key \(quoted(entry.key))"
+        var message = "unknown key \(quoted(entry.key)); "
         if let other = elsewhere.first {
-            message += "; it belongs "
-            message += other.section == .top ? "at the top, before the first section" : "under \(other.section.header)"
+            message +=
+                other.section == .top
+                ? "it belongs at the top, before the first section" : "it belongs under \(other.section.header)"
         } else if let meant = likelyMeaning(of: entry.key, among: siblings + sections) {
-            message += "; did you mean \"\(meant)\"?"
-        } else if section == .top {
-            message += "; keys here are " + siblings.joined(separator: ", ")
+            message += "did you mean \"\(meant)\"?"
         } else {
-            message += "; keys of \(section.header) are " + siblings.joined(separator: ", ")
+            message += section == .top ? "keys here are " : "keys of \(section.header) are "
+            message += siblings.joined(separator: ", ")
         }
         assignments.report(message, origin: origin(entry.position))
     }
 
-    private mutating func complain(_ message: String, _ entry: TOMLEntry) {
+    private mutating func report(_ message: String, _ entry: TOMLEntry) {
         assignments.report(message, statement: entry.statement, origin: origin(entry.position))
     }
 
     private func origin(_ position: TextPosition) -> Origin { .file(path, position) }
-
-    private func isHere(_ origin: Origin) -> Bool {
-        if case .file(let other, _) = origin { return other == path }
-        return false
-    }
 }

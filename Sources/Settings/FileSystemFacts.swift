@@ -2,50 +2,50 @@ package import FileValues
 import Glibc
 package import LinuxKernel
 
-/// What a check of the configuration asks of the file system; a test gives its own answers.
+/// What a check of the configuration needs to know of the system; tests give their own answers.
 package protocol FileSystemFacts {
-    /// What is at `path`, with links followed.
+    /// The entry at `path`; follows links.
     func entry(at path: BytePath) -> FileSystemEntry
-    /// The same of an inbox, of which there may be others: it is not waited for without end.
+    /// The same for an inbox, with a time limit, since other inboxes may work.
     func inbox(at path: BytePath) -> FileSystemEntry
-    /// Why somebody besides `owners` could have put a file there, or could change it; nil if nobody could.
+    /// Why others than `owners` could replace or change a file; nil if they cannot.
     func objection(to path: BytePath, owners: Set<UInt32>, isProgram: Bool) -> String?
-    /// The name of the user who looks, and whether that is a service's.
+    /// The name of this process's user, and whether it is a service's.
     var user: (name: String, isService: Bool) { get }
-    /// Whether the system knows a user of this name or number.
+    /// Whether a user of this name or number exists.
     func hasUser(_ name: String) -> Bool
-    /// Whether the system knows a group of this name or number.
+    /// Whether a group of this name or number exists.
     func hasGroup(_ name: String) -> Bool
-    /// What is mounted where.
+    /// The mounted file systems.
     func mounts() -> MountTable
-    /// Whether two directories meet whose mounts do not show it: a file that is made in one is looked for in the other.
+    /// How two directories overlap whose mounts do not show it: creates a file in one and searches the other for it.
     func probe(_ first: BytePath, _ second: BytePath) -> PlaceMeeting.Relation?
 }
 
-/// What stands at a path.
+/// What exists at a path.
 package enum FileSystemEntry: Hashable, Sendable {
     case missing
-    /// It could not be asked about, with the system's words: a directory on the way may not be searched.
+    /// Not accessible, with the system's message: a parent directory may not be searched.
     case unknown(String)
-    /// Its file system does not answer now, with the system's words: a hung mount, a server that is away.
+    /// The file system does not answer now, with the system's message: a hung mount, a server that is down.
     case unreachable(String)
     case directory(DirectoryFacts)
     case fifo
     /// A regular file, and whether this process may run it.
     case file(isExecutable: Bool)
-    /// Neither.
+    /// Any other kind.
     case other
 }
 
-/// What matters of a directory.
+/// The properties of a directory that are checked.
 package struct DirectoryFacts: Hashable, Sendable {
     /// Whether this process may list and search it.
     package var isReadable: Bool
     /// Whether this process may add and remove names.
     package var isWritable: Bool
-    /// Without links; nil if it could not be told.
+    /// Without links; nil if unknown.
     package var realPath: BytePath?
-    /// Nil if it could not be told.
+    /// Nil if unknown.
     package var place: KernelPlace?
 
     package init(isReadable: Bool, isWritable: Bool, realPath: BytePath?, place: KernelPlace?) {
@@ -56,10 +56,10 @@ package struct DirectoryFacts: Hashable, Sendable {
     }
 }
 
-/// The answers of this machine, for this process's effective user. Blocks on the file system. See stat(2),
+/// The file system of this machine, as this process's effective user. Blocks on the file system. See stat(2),
 /// faccessat(2), realpath(3).
 package struct LocalFileSystem: FileSystemFacts {
-    /// How long an inbox may take to answer, in seconds.
+    /// The time limit for an inbox, in seconds.
     private let patience: Double
 
     /// By default longer than a disk takes to spin up.
@@ -70,7 +70,7 @@ package struct LocalFileSystem: FileSystemFacts {
             ?? .unreachable("no answer for \(Int(patience)) s")
     }
 
-    /// What says that the way is good, and what is at its end does not work at the moment.
+    /// Errors of a path that exists but does not work at the moment.
     private static let passing: Set<Int32> = [ENOTCONN, EIO, ESTALE, ETIMEDOUT, EHOSTDOWN, EHOSTUNREACH, ENODEV, ENXIO]
 
     package func entry(at path: BytePath) -> FileSystemEntry {
@@ -86,7 +86,7 @@ package struct LocalFileSystem: FileSystemFacts {
             return .directory(
                 DirectoryFacts(
                     isReadable: mayAccess(path, R_OK | X_OK), isWritable: mayAccess(path, W_OK | X_OK),
-                    realPath: realPath(of: path), place: try? KernelPlace(at: path)))
+                    realPath: try? realPath(path), place: try? KernelPlace(at: path)))
         case S_IFIFO: return .fifo
         case S_IFREG: return .file(isExecutable: mayAccess(path, X_OK))
         default: return .other
@@ -114,7 +114,7 @@ package struct LocalFileSystem: FileSystemFacts {
         }
     }
 
-    /// The same, with a file in `first` alone: nothing is made in `second`.
+    /// The same with a file in `first` only: nothing is created in `second`.
     package func probe(_ first: BytePath, in second: BytePath) -> PlaceMeeting.Relation? {
         let found: PlaceMeeting.Relation?? = askAside(named: "probe", patience: patience) {
             switch PlaceProbe(first)?.find(around: second) {
@@ -138,11 +138,5 @@ package struct LocalFileSystem: FileSystemFacts {
 
     private func mayAccess(_ path: BytePath, _ mode: Int32) -> Bool {
         path.withCString { faccessat(AT_FDCWD, $0, mode, AT_EACCESS) } == 0
-    }
-
-    private func realPath(of path: BytePath) -> BytePath? {
-        guard let resolved = path.withCString({ realpath($0, nil) }) else { return nil }
-        defer { free(resolved) }
-        return BytePath(UnsafeBufferPointer(start: resolved, count: strlen(resolved)).map { UInt8(bitPattern: $0) })
     }
 }

@@ -1,4 +1,4 @@
-/// An address of the network that a connection would be made to: its 4 or 16 bytes. A value.
+/// The IP address of a connection: 4 or 16 bytes. A value.
 package struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
     /// The highest first.
     let bytes: [UInt8]
@@ -9,20 +9,20 @@ package struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
         self.bytes = bytes
     }
 
-    /// Why it is none that anybody on the Internet can be reached by; nil for those that can.
+    /// Why it is not a public address of the Internet; nil if it is.
     ///
-    /// By IANA's registries of special-purpose addresses (RFC 6890). An address in which another one is embedded counts as
-    /// that one. Of version 6 only what has been given out as global unicast is taken, so that what is new there is
+    /// By IANA's registries of special-purpose addresses (RFC 6890). An address that embeds another one counts as
+    /// that one. Of IPv6 only addresses allocated as global unicast are accepted, so that new kinds are
     /// refused until it is known.
     package var privateReason: String? {
         if bytes.count == 4 { return Self.reason(version4: bytes) }
         if let inner = embedded { return Self.reason(version4: inner) }
         let networks = Self.version6
         if let found = networks.first(where: { isIn($0.prefix, $0.length) }) { return found.what }
-        return isIn([0x20], 3) ? nil : "no address of the Internet"
+        return isIn([0x20], 3) ? nil : "not an address of the Internet"
     }
 
-    /// The version 4 address in a mapped (::ffff:0:0/96) or translated one (64:ff9b::/96), which is what is reached.
+    /// The IPv4 address in a mapped (::ffff:0:0/96) or translated one (64:ff9b::/96), which is the one that is reached.
     fileprivate var embedded: [UInt8]? {
         let isMapped = isIn([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF], 96)
         let isTranslated = isIn([0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0], 96)
@@ -79,7 +79,7 @@ package struct NetworkRange: Hashable, Sendable, Codable, CustomStringConvertibl
     /// As it was written.
     package let description: String
 
-    /// Nil for what is no network: a number out of bounds, or bits behind the prefix.
+    /// Nil for an invalid network: a number out of bounds, or bits behind the prefix.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first else { return nil }
@@ -90,7 +90,7 @@ package struct NetworkRange: Hashable, Sendable, Codable, CustomStringConvertibl
         (self.prefix, self.length, description) = (bytes, length, text)
     }
 
-    /// Whether it is one of this network's, or stands for one of them in version 6.
+    /// Whether `address`, or the IPv4 address that it embeds, is in this network.
     package func contains(_ address: NetworkAddress) -> Bool {
         let same = address.bytes.count == prefix.count ? address : address.standsFor
         guard let same, same.bytes.count == prefix.count else { return false }
@@ -104,7 +104,7 @@ package struct NetworkRange: Hashable, Sendable, Codable, CustomStringConvertibl
     }
 
     private static func version6(_ text: Substring) -> [UInt8]? {
-        // Where "::" stands, as many zeros as are missing.
+        // "::" stands for as many zeros as are missing.
         var halves: [[UInt8]] = []
         var rest = text
         while let range = firstGap(in: rest) {
@@ -146,7 +146,7 @@ package struct NetworkRange: Hashable, Sendable, Codable, CustomStringConvertibl
 }
 
 extension NetworkAddress {
-    /// The address of version 4 that this one of version 6 is the form of.
+    /// The IPv4 address that this IPv6 address embeds.
     var standsFor: NetworkAddress? { bytes.count == 16 ? embedded.flatMap { NetworkAddress($0) } : nil }
 
     func hasNothing(after length: Int) -> Bool {

@@ -19,15 +19,15 @@ package struct TextPosition: Hashable, Comparable, Sendable {
 
 /// Where an effective value comes from.
 package enum Origin: Hashable, Sendable {
-    /// A configuration file, as it was named by whoever asked for it.
+    /// A position in a configuration file, by the path that was given for it.
     case file(BytePath, TextPosition)
-    /// A whole configuration file, where no line of it can be blamed.
+    /// A configuration file, where no line is the cause.
     case wholeFile(BytePath)
     /// A command-line flag, with its dashes.
     case flag(String)
     /// A variable of the environment.
     case environment(String)
-    /// The value that holds when nobody says anything.
+    /// The default.
     case standard
 }
 

@@ -1,16 +1,25 @@
 import FileValues
 import LinuxKernel
 
-/// A directory of the configuration, and what it is for.
+/// A directory of the configuration, its role, and the statement that names it.
 struct NamedPlace {
     enum Role: Hashable {
         case library, quarantine, duplicates, returned, trash, state, runtime, catalogue
         case inbox(String)
+
+        /// Whether photos are in it.
+        var holdsPhotos: Bool {
+            switch self {
+            case .library, .quarantine, .duplicates, .returned, .trash, .inbox: true
+            case .state, .runtime, .catalogue: false
+            }
+        }
     }
 
     let role: Role
-    var path: BytePath
-    let assignment: Assignment
+    let path: BytePath
+    let origin: Origin
+    let statement: String
 
     /// For the middle of a sentence.
     var name: String {
@@ -27,66 +36,59 @@ struct NamedPlace {
         }
     }
 
-    var isInbox: Bool {
-        if case .inbox = role { return true }
-        return false
+    var isInbox: Bool { if case .inbox = role { true } else { false } }
+}
+
+extension Assignments {
+    /// The places that are named, inboxes last.
+    var places: [NamedPlace] {
+        let top = Keys.top
+        let keys: [(NamedPlace.Role, SettingsKey)] = [
+            (.library, top.library.at()), (.quarantine, top.quarantine.at()), (.duplicates, top.duplicates.at()),
+            (.returned, top.returned.at()), (.trash, top.trash.at()), (.state, top.state.at()),
+            (.runtime, top.runtime.at()), (.catalogue, top.catalogue.at()),
+        ]
+        let inboxes = names(of: .inbox).map { (NamedPlace.Role.inbox($0), Keys.inbox.path.at($0)) }
+        return (keys + inboxes).compactMap { role, key in
+            guard let given = values[key], let path = given.value as? BytePath else { return nil }
+            return NamedPlace(role: role, path: path, origin: given.origin, statement: given.statement)
+        }
     }
 }
 
-/// The places that `assignments` name, inboxes last.
-func namedPlaces(in assignments: Assignments) -> [NamedPlace] {
-    var places: [NamedPlace] = []
-    func add(_ role: NamedPlace.Role, _ key: SettingsKey) {
-        guard let assignment = assignments.values[key], case .path(let path) = assignment.value else { return }
-        places.append(NamedPlace(role: role, path: path, assignment: assignment))
-    }
-    add(.library, SettingsKey(.top, "library"))
-    add(.quarantine, SettingsKey(.top, "quarantine"))
-    add(.duplicates, SettingsKey(.top, "duplicates"))
-    add(.returned, SettingsKey(.top, "returned"))
-    add(.trash, SettingsKey(.top, "trash"))
-    add(.state, SettingsKey(.top, "state"))
-    add(.runtime, SettingsKey(.top, "runtime"))
-    add(.catalogue, SettingsKey(.top, "catalogue"))
-    for inbox in assignments.members(of: .inbox) { add(.inbox(inbox.name), SettingsKey(.inbox, inbox.name, "path")) }
-    return places
-}
-
-/// Two directories of which one lies in the other, or that have files in common, though they must not: what is filed
-/// would be taken in again, one photo would belong to two inboxes, and a file would be taken for a copy of itself.
+/// Two directories of which one is in the other, or that share files, although they must not: filed photos would be
+/// imported again, one photo would belong to two inboxes, and a file would seem to be its own duplicate.
 struct Overlap {
-    /// How two directories meet, and how that is known where their names do not show it.
+    /// How two directories overlap, and the evidence where their names do not show it.
     struct Meeting {
         let relation: PlaceMeeting.Relation
-        /// For people: `both lie in ext4 8:1, as`, and then where.
+        /// For people: `both lie in ext4 8:1, as`, before the places.
         var how = ""
-        /// Where the first and the second one are.
+        /// The real places of the first and the second.
         var places: (BytePath, BytePath)?
     }
 
     let message: String
-    /// The same for the log, where no statement stands before it.
+    /// The same for the log, without a statement before it.
     let sentence: String
-    /// The assignment whose line is shown.
-    let blamed: Assignment
+    /// The place whose statement is shown.
+    let blamed: NamedPlace
 
-    /// By their names alone.
+    /// Those that names alone show.
     static func all(among places: [NamedPlace]) -> [Overlap] {
         all(among: places) { first, second in relation(of: first.path, second.path).map { Meeting(relation: $0) } }
     }
 
-    /// By what `meeting` says of two.
-    static func all(
-        among places: [NamedPlace], meeting: (NamedPlace, NamedPlace) -> Meeting?
-    ) -> [Overlap] {
-        // Saying it of a directory says it of what lies in it by default.
+    /// Those that `meeting` finds.
+    static func all(among places: [NamedPlace], meeting: (NamedPlace, NamedPlace) -> Meeting?) -> [Overlap] {
+        // An overlap of the state directory is not reported again for what is in it by default.
         let places = places.filter { inner in
-            inner.assignment.origin != .standard || inner.role != .catalogue && inner.role != .runtime
+            inner.origin != .standard || inner.role != .catalogue && inner.role != .runtime
                 || !places.contains { $0.role == .state && inner.path.isInside($0.path) }
         }
         var overlaps: [Overlap] = []
         for (index, first) in places.enumerated() {
-            for second in places[(index + 1)...] where mayBeForbidden(first, second) {
+            for second in places[(index + 1)...] where isForbidden(first, second, .same) {
                 guard let meeting = meeting(first, second), isForbidden(first, second, meeting.relation) else {
                     continue
                 }
@@ -106,8 +108,8 @@ struct Overlap {
     }
 
     private init(_ first: NamedPlace, _ second: NamedPlace, _ meeting: Meeting) {
-        // An inbox is what people add and move; so its line is blamed, unless a default would be.
-        let blamesFirst = second.assignment.origin == .standard && first.assignment.origin != .standard
+        // Inboxes, which come second, are what people add and move: their line is shown, unless it is a default.
+        let blamesFirst = second.origin == .standard && first.origin != .standard
         let (blamed, other) = blamesFirst ? (first, second) : (second, first)
         let relation =
             switch meeting.relation {
@@ -120,29 +122,19 @@ struct Overlap {
         if let (one, two) = meeting.places { evidence += blamesFirst ? " \(one) and \(two)" : " \(two) and \(one)" }
         let subject = blamed.isInbox ? "this inbox" : "this"
         message =
-            "\(subject) \(relation) \(other.name), \(other.path) (\(other.assignment.origin))\(evidence); "
+            "\(subject) \(relation) \(other.name), \(other.path) (\(other.origin))\(evidence); "
             + "give each a directory of its own"
         sentence = "\(blamed.name), \(blamed.path), \(relation) \(other.name), \(other.path)\(evidence)"
-        self.blamed = blamed.assignment
-    }
-
-    private static func mayBeForbidden(_ first: NamedPlace, _ second: NamedPlace) -> Bool {
-        isForbidden(first, second, .same)
+        self.blamed = blamed
     }
 
     private static func isForbidden(
         _ first: NamedPlace, _ second: NamedPlace, _ relation: PlaceMeeting.Relation
     ) -> Bool {
-        switch (first.role, second.role) {
-        case (.inbox, .inbox): true
-        case (.library, .inbox), (.quarantine, .inbox), (.duplicates, .inbox), (.returned, .inbox), (.trash, .inbox):
-            true
-        // An inbox below the state directory harms nobody; the daemon's own files in an inbox would be taken.
-        case (.state, .inbox), (.runtime, .inbox), (.catalogue, .inbox): relation == .same || relation == .firstInSecond
-        case (.library, .quarantine), (.library, .duplicates), (.quarantine, .duplicates), (.library, .returned),
-            (.quarantine, .returned), (.duplicates, .returned), (.library, .trash), (.quarantine, .trash),
-            (.duplicates, .trash), (.returned, .trash):
-            true
+        switch (first.role.holdsPhotos, second.role) {
+        case (true, _): second.role.holdsPhotos
+        // An inbox below the state directory does no harm; the daemon's own files in an inbox would be imported.
+        case (false, .inbox): relation == .same || relation == .firstInSecond
         default: false
         }
     }

@@ -3,8 +3,8 @@ package import FileValues
 /// A pattern for relative paths in an inbox: `*.tmp`, `@eaDir`, `raw/*.xmp`, `**/cache`.
 ///
 /// `*` and `?` stand for bytes other than `/`, `[a-z]` and `[!a-z]` for one byte, `**` for any number of whole names,
-/// `\` takes the next byte as it is. A pattern without `/` matches any name along the path, so what lies below a
-/// matching directory matches too; one with `/` is compared from the inbox down, and also matches what lies below.
+/// `\` escapes the next byte. A pattern without `/` matches any name along the path, so what is below a
+/// matching directory matches too; one with `/` is matched from the inbox down, and also matches what is below.
 /// Byte-wise, case-sensitive; time grows with pattern times path, whatever the names are. Pure.
 package struct PathGlob: Hashable, Sendable, CustomStringConvertible {
     /// As it was written.
@@ -12,17 +12,16 @@ package struct PathGlob: Hashable, Sendable, CustomStringConvertible {
     private let names: [NamePattern]
     private let isAnchored: Bool
 
-    /// What is wrong with a pattern.
-    struct Mistake: Error { let message: String }
+    typealias Mistake = ValueMistake
 
-    init(parsing pattern: String) throws(Mistake) {
+    init(parsing pattern: String) throws(ValueMistake) {
         self.pattern = pattern
         let parts = pattern.utf8.split(separator: UInt8(ascii: "/"))
-        if parts.isEmpty { throw Mistake(message: "is empty, and excludes nothing") }
+        if parts.isEmpty { throw ValueMistake("is empty and excludes nothing") }
         isAnchored = parts.count > 1 || pattern.hasPrefix("/")
         var names: [NamePattern] = []
         for part in parts { names.append(try NamePattern(Array(part))) }
-        if names.allSatisfy({ $0 == .anyNames }) { throw Mistake(message: "excludes every file of the inbox") }
+        if names.allSatisfy({ $0 == .anyNames }) { throw ValueMistake("excludes every file of the inbox") }
         self.names = names
     }
 
@@ -76,7 +75,7 @@ private enum NamePattern: Hashable {
         }
     }
 
-    init(_ text: [UInt8]) throws(PathGlob.Mistake) {
+    init(_ text: [UInt8]) throws(ValueMistake) {
         if text == Array("**".utf8) {
             self = .anyNames
             return
@@ -88,7 +87,7 @@ private enum NamePattern: Hashable {
             case UInt8(ascii: "*"): if tokens.last != .anyBytes { tokens.append(.anyBytes) }
             case UInt8(ascii: "?"): tokens.append(.anyByte)
             case UInt8(ascii: "\\"):
-                guard let next = rest.popFirst() else { throw PathGlob.Mistake(message: "ends with a lone \\") }
+                guard let next = rest.popFirst() else { throw ValueMistake("ends with a lone \\") }
                 tokens.append(.byte(next))
             case UInt8(ascii: "["): tokens.append(try Self.readSet(&rest))
             default: tokens.append(.byte(byte))
@@ -97,7 +96,7 @@ private enum NamePattern: Hashable {
         self = .name(tokens)
     }
 
-    private static func readSet(_ rest: inout ArraySlice<UInt8>) throws(PathGlob.Mistake) -> Token {
+    private static func readSet(_ rest: inout ArraySlice<UInt8>) throws(ValueMistake) -> Token {
         var negated = false
         if rest.first == UInt8(ascii: "!") || rest.first == UInt8(ascii: "^") {
             negated = true
@@ -107,19 +106,19 @@ private enum NamePattern: Hashable {
         while let low = rest.popFirst() {
             if low == UInt8(ascii: "]"), !ranges.isEmpty { return .set(ranges, negated: negated) }
             if rest.first == UInt8(ascii: "-"), let high = rest.dropFirst().first, high != UInt8(ascii: "]") {
-                guard low <= high else { throw PathGlob.Mistake(message: "has a range that runs backwards") }
+                guard low <= high else { throw ValueMistake("has a range that runs backwards") }
                 ranges.append(low...high)
                 rest.removeFirst(2)
             } else {
                 ranges.append(low...low)
             }
         }
-        throw PathGlob.Mistake(message: "has a [ without its ]")
+        throw ValueMistake("has a [ without its ]")
     }
 
     func matches(_ name: [UInt8]) -> Bool {
         guard case .name(let tokens) = self else { return true }
-        // Only the last star ever needs to give back bytes, so this is not exponential.
+        // Backtracking to the last star is enough, so this is not exponential.
         var token = 0
         var byte = 0
         var star: (token: Int, byte: Int)?

@@ -1,22 +1,22 @@
 import FileValues
 import LinuxKernel
 
-/// A file with a name of its own for a moment, by which a directory is known wherever else it is mounted.
+/// A temporary file with a unique name, by which a directory is recognised wherever else it is mounted.
 final class PlaceProbe {
-    /// Where it was found: in the directory itself, in one above it, or in one that it has.
+    /// Where it was found: in the directory itself, in a parent, or in a subdirectory.
     enum Found { case there, above, inside }
 
-    /// Directories of one level that are looked into.
+    /// The number of subdirectories to search.
     private static let most = 256
 
     private let directory: OwnedDescriptor
     private let name: BytePath
 
-    /// Makes it in the directory at `path`; nil where nothing can be made.
+    /// Creates it in the directory at `path`; nil if that fails.
     init?(_ path: BytePath) {
         guard let directory = try? openDirectory(path) else { return nil }
         var generator = SystemRandomNumberGenerator()
-        // Of our own names, which nobody watches; see FileNames.
+        // Names like this are ignored by watches; see FileNames.
         name = BytePath(".photo-inbox-probe-\(String(generator.next(), radix: 16))")
         self.directory = directory
         guard (try? self.directory.openBeneath(name, [.write, .createNew])) != nil else { return nil }
@@ -24,7 +24,7 @@ final class PlaceProbe {
 
     deinit { try? directory.unlink(name) }
 
-    /// Looks for it in the directory at `path`, in those above it on its file system, and in those that it has.
+    /// Searches the directory at `path`, its parents on the same file system, and its subdirectories.
     func find(around path: BytePath) -> Found? {
         guard let other = try? openDirectory(path), let device = (try? FileStatus(of: other))?.device else {
             return nil
@@ -35,7 +35,7 @@ final class PlaceProbe {
         return inner.prefix(Self.most).contains { isThere(beneath: $0.name, of: other) } ? .inside : nil
     }
 
-    /// On other file systems the name might be a host's, for an automounter to find.
+    /// Only on the same file system: for an automounter a name may be a host's.
     private func isAbove(_ path: BytePath, on device: UInt64) -> Bool {
         var above = (try? realPath(path))?.parent ?? ""
         while !above.isEmpty, let directory = try? openDirectory(above, .placeAlone),

@@ -2,23 +2,22 @@ import FileValues
 import LinuxKernel
 
 extension Settings {
-    /// What stands between this configuration and a running daemon: directories that are missing, or may not be
-    /// entered, or are the same under two names; programs that cannot be run. In file order; warnings among them.
+    /// Why a daemon could not run with this configuration: directories that are missing, not accessible, or the same
+    /// under two names; programs that cannot be run. In file order; warnings among them.
     package func check(against facts: some FileSystemFacts) -> [SettingsIssue] {
         var check = SettingsCheck(settings: self, facts: facts)
         check.run()
         return check.issues
     }
 
-    /// Directories that meet now although they must not, a sentence each, naming both and how they meet: what was found
-    /// apart when the configuration was read, and mounts have joined since. Makes no file; waits for the library's file
-    /// system, and for an inbox two seconds.
+    /// Directories that overlap now although they must not, one sentence each: mounts may have joined them since the
+    /// configuration was read. Creates no file; waits for the library's file system, and two seconds for an inbox.
     package func nestings(seenBy facts: some FileSystemFacts = LocalFileSystem(patience: 2)) -> [String] {
         var check = SettingsCheck(settings: self, facts: facts)
         return check.nestings()
     }
 
-    /// What is said about `key`, as the check's messages show it.
+    /// The value of `key`, and its origin.
     package func effective(_ key: String) -> EffectiveSetting? { effective.first { $0.key == key } }
 }
 
@@ -26,7 +25,7 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
     let settings: Settings
     let facts: Facts
     var issues: [SettingsIssue] = []
-    /// Directories that are there, by what they are for.
+    /// Directories that exist or can be created.
     private var found: [(place: NamedPlace, facts: DirectoryFacts)] = []
 
     init(settings: Settings, facts: Facts) {
@@ -45,88 +44,89 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
     }
 
     private mutating func checkDirectories() {
+        let (top, filing) = (Keys.top, Keys.filing)
         if let library = settings.library {
-            checkDirectory(library.path, .library, key: "library", isMade: false, mustBeWritable: true)
-            checkDirectory(library.quarantine, .quarantine, key: "quarantine", isMade: true, mustBeWritable: true)
-            checkDirectory(library.duplicates, .duplicates, key: "duplicates", isMade: true, mustBeWritable: true)
-            // Made when they are first needed: that nobody can make them is no reason not to file.
+            checkDirectory(library.path, .library, top.library.at(), isMade: false)
+            checkDirectory(library.quarantine, .quarantine, top.quarantine.at())
+            checkDirectory(library.duplicates, .duplicates, top.duplicates.at())
+            // Created when they are first needed: filing goes on even if they cannot be created.
             for (path, role, key) in [
-                (library.returned, NamedPlace.Role.returned, "returned"), (library.trash, .trash, "trash"),
+                (library.returned, NamedPlace.Role.returned, top.returned), (library.trash, .trash, top.trash),
             ] {
                 if case .missing = facts.entry(at: path) {
-                    foresee(path, role, key: key)
+                    expect(path, role, key.at())
                     continue
                 }
-                checkDirectory(path, role, key: key, isMade: true, mustBeWritable: false)
+                checkDirectory(path, role, key.at(), mustBeWritable: false)
             }
-            if let owner = library.owner, !facts.hasUser(owner) { report("no such user", key: "filing.owner") }
-            if let group = library.group, !facts.hasGroup(group) { report("no such group", key: "filing.group") }
+            if let owner = library.owner, !facts.hasUser(owner) { report("no such user", filing.owner.at()) }
+            if let group = library.group, !facts.hasGroup(group) { report("no such group", filing.group.at()) }
         }
-        if let group = settings.operators, !facts.hasGroup(group) { report("no such group", key: "operators") }
-        checkDirectory(settings.state, .state, key: "state", isMade: true, mustBeWritable: true)
-        checkDirectory(settings.runtime, .runtime, key: "runtime", isMade: true, mustBeWritable: true)
+        if let group = settings.operators, !facts.hasGroup(group) { report("no such group", top.operators.at()) }
+        checkDirectory(settings.state, .state, top.state.at())
+        checkDirectory(settings.runtime, .runtime, top.runtime.at())
         if settings.catalogue.parent != settings.state {
-            checkDirectory(
-                settings.catalogue.parent, .catalogue, key: "catalogue", isMade: false, mustBeWritable: true)
+            checkDirectory(settings.catalogue.parent, .catalogue, top.catalogue.at(), isMade: false)
         }
         for inbox in settings.inboxes {
-            let key = "inbox.\(inbox.name).path"
-            checkDirectory(inbox.path, .inbox(inbox.name), key: key, isMade: false, mustBeWritable: false)
-            if let there = found.last, there.place.role == .inbox(inbox.name), !there.facts.isWritable,
+            let key = Keys.inbox.path.at(inbox.name)
+            checkDirectory(inbox.path, .inbox(inbox.name), key, isMade: false, mustBeWritable: false)
+            if let last = found.last, last.place.role == .inbox(inbox.name), !last.facts.isWritable,
                 inbox.mode == .move
             {
                 report(
-                    "not writable, so filed photos cannot be removed from it; with mode = \"copy\" they are meant to stay",
-                    key: key, severity: .warning)
+                    "not writable, so filed photos cannot be removed from it; set mode = \"copy\" to keep them there",
+                    key, severity: .warning)
             }
         }
     }
 
     private mutating func checkDirectory(
-        _ path: BytePath, _ role: NamedPlace.Role, key: String, isMade: Bool, mustBeWritable: Bool
+        _ path: BytePath, _ role: NamedPlace.Role, _ key: SettingsKey, isMade: Bool = true, mustBeWritable: Bool = true
     ) {
         let isInbox = if case .inbox = role { true } else { false }
         switch isInbox ? facts.inbox(at: path) : facts.entry(at: path) {
         case .directory(let directory):
             if !directory.isReadable {
-                report("\(facts.user.name) may not read and search this directory" + remedy(path), key: key)
+                report("\(facts.user.name) may not read and search this directory" + remedy(path), key)
             } else if mustBeWritable, !directory.isWritable {
-                report("\(facts.user.name) may not write to this directory" + remedy(path), key: key)
+                report("\(facts.user.name) may not write to this directory" + remedy(path), key)
             }
-            found.append((place(path, role, key: key), directory))
+            found.append((place(path, role, key), directory))
         case .missing:
-            if isMade, foresee(path, role, key: key) { return }
+            if isMade, expect(path, role, key) { return }
             let user = facts.user
-            // The unit makes them: StateDirectory= and RuntimeDirectory= of systemd.exec(5).
+            // The unit creates them: StateDirectory= and RuntimeDirectory= of systemd.exec(5).
             if user.isService, [.state, .runtime].contains(role) { return }
             let way =
                 user.isService ? "sudo install -d -o \(user.name) -g \(user.name) -m 2775 \(path)" : "mkdir -p \(path)"
-            report("no such directory; make it (\(way)), or correct the path" + hint(of: path), key: key)
+            report("no such directory; create it (\(way)), or correct the path" + hint(of: path), key)
         case .unreachable(let reason):
-            guard isInbox else { return report("cannot be looked at: \(reason)", key: key) }
+            guard isInbox else { return report("cannot be checked: \(reason)", key) }
             report(
-                "does not answer (\(reason)); the others are watched, and this one as soon as it does", key: key,
+                "does not answer (\(reason)); it will be watched once it answers, other inboxes are watched now", key,
                 severity: .warning)
-        case .unknown(let reason): report("cannot be looked at: \(reason)" + hint(of: path), key: key)
-        case .fifo, .file, .other: report("this is not a directory", key: key)
+        case .unknown(let reason): report("cannot be checked: \(reason)" + hint(of: path), key)
+        case .fifo, .file, .other: report("this is not a directory", key)
         }
     }
 
-    /// How a service's user gets what is somebody else's.
+    /// The command that gives a service's user access.
     private func remedy(_ path: BytePath) -> String {
         let user = facts.user
         return user.isService ? "; sudo chown \(user.name): \(path)" : ""
     }
 
-    /// The installed unit hides home directories, and who checks from a shell sees them.
+    /// The installed unit hides home directories, which a check from a shell sees.
     private func hint(of path: BytePath) -> String {
         let isHome = path.isInside("/home") || path.isInside("/root")
         return isHome ? "; for the installed service, see HOME DIRECTORIES in photoinboxd(8)" : ""
     }
 
-    /// Where a directory will be that is made later; whether it can be, since the nearest one above it may be written to.
+    /// Notes where a directory will be that is created later; returns whether it can be, since the nearest directory above
+    /// it is writable.
     @discardableResult
-    private mutating func foresee(_ path: BytePath, _ role: NamedPlace.Role, key: String) -> Bool {
+    private mutating func expect(_ path: BytePath, _ role: NamedPlace.Role, _ key: SettingsKey) -> Bool {
         var above = path.parent
         while !above.isEmpty {
             switch facts.entry(at: above) {
@@ -134,7 +134,7 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
                 let way = path.relative(to: above) ?? ""
                 directory.realPath = directory.realPath?.appending(way)
                 directory.place = directory.place?.foreseen(way)
-                found.append((place(path, role, key: key), directory))
+                found.append((place(path, role, key), directory))
                 return directory.isWritable
             case .missing where above != "/": above = above.parent
             default: return false
@@ -143,7 +143,7 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
         return false
     }
 
-    /// The rules of the paths, once more for what they really are: links and mounts may join what names keep apart.
+    /// The rules of the paths again for the real places: links and mounts may join what names keep apart.
     private mutating func checkRealPlaces() {
         for overlap in realOverlaps(probing: true) {
             issues.append(
@@ -151,13 +151,13 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
         }
     }
 
-    /// Those that the names do not show, which were reported when they were read.
+    /// Overlaps that the names do not show; those were reported when the configuration was read.
     private func realOverlaps(probing: Bool) -> [Overlap] {
         let mounts = facts.mounts()
-        let there = found.reduce(into: [NamedPlace.Role: DirectoryFacts]()) { $0[$1.place.role] = $1.facts }
+        let known = found.reduce(into: [NamedPlace.Role: DirectoryFacts]()) { $0[$1.place.role] = $1.facts }
         return Overlap.all(among: found.map(\.place)) { first, second in
-            guard Overlap.relation(of: first.path, second.path) == nil, let one = there[first.role],
-                let other = there[second.role]
+            guard Overlap.relation(of: first.path, second.path) == nil, let one = known[first.role],
+                let other = known[second.role]
             else { return nil }
             let real = (one.realPath ?? first.path, other.realPath ?? second.path)
             if let relation = Overlap.relation(of: real.0, real.1) {
@@ -169,7 +169,7 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
                     relation: meeting.relation, how: "both lie in \(meeting.fileSystem), as",
                     places: (meeting.first, meeting.second))
             }
-            // What lies beside the library shares its file system as a rule; and each probe is a walk over a network.
+            // What is beside the library usually shares its file system, and each probe walks over a network.
             let isWorthIt = probing && [first, second].allSatisfy { $0.role == .library || $0.isInbox }
             guard isWorthIt, mounts.mayBeTwins(one, other), let relation = facts.probe(first.path, second.path) else {
                 return nil
@@ -180,91 +180,83 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
         }
     }
 
-    /// What of the configuration's directories meets now, a sentence each.
+    /// The directories that overlap now, one sentence each.
     mutating func nestings() -> [String] {
         checkDirectories()
         return realOverlaps(probing: false).map(\.sentence)
     }
 
-    /// Photos are filed without it, too.
+    /// Warnings only: photos are filed without metrics, too.
     private mutating func checkMetrics() {
         guard let directory = settings.metrics?.textfile.parent else { return }
+        let message: String
         switch facts.entry(at: directory) {
         case .directory(let directory):
             if directory.isWritable { return }
-            report(
-                "\(facts.user.name) may not write to its directory", key: "metrics.textfile",
-                severity: .warning)
-        case .missing: report("its directory is not there", key: "metrics.textfile", severity: .warning)
-        case .unreachable(let reason), .unknown(let reason):
-            report("its directory cannot be looked at: \(reason)", key: "metrics.textfile", severity: .warning)
-        case .fifo, .file, .other:
-            report("what it lies in is not a directory", key: "metrics.textfile", severity: .warning)
+            message = "\(facts.user.name) may not write to its directory"
+        case .missing: message = "its directory does not exist"
+        case .unreachable(let reason), .unknown(let reason): message = "its directory cannot be checked: \(reason)"
+        case .fifo, .file, .other: message = "its parent is not a directory"
         }
+        report(message, Keys.metrics.textfile.at(), severity: .warning)
     }
 
     private mutating func checkFIFO(_ descriptor: DescriptorSettings) {
-        let key = "descriptor.\(descriptor.name).fifo"
+        let key = Keys.descriptor.fifo.at(descriptor.name)
         switch facts.entry(at: descriptor.fifo) {
         case .fifo: break
         case .missing:
             let parent = descriptor.fifo.parent
             if settings.directoriesToMake.contains(parent) { return }
             guard case .directory(let directory) = facts.entry(at: parent) else {
-                return report("no such directory: \(parent); make it, or correct the path", key: key)
+                return report("no such directory: \(parent); create it, or correct the path", key)
             }
-            if !directory.isWritable { report("the FIFO is absent, and \(parent) may not be written to", key: key) }
-        case .unknown(let reason), .unreachable(let reason): report("cannot be looked at: \(reason)", key: key)
-        case .directory, .file, .other: report("there is something here that is no FIFO; choose another path", key: key)
+            if !directory.isWritable { report("the FIFO does not exist, and \(parent) is not writable", key) }
+        case .unknown(let reason), .unreachable(let reason): report("cannot be checked: \(reason)", key)
+        case .directory, .file, .other: report("this is not a FIFO; choose another path", key)
         }
     }
 
     private mutating func checkHook(_ hook: HookSettings) {
-        let key = "hook.\(hook.name).command"
+        let key = Keys.hook.command.at(hook.name)
         let program = hook.program
         switch facts.entry(at: program) {
         case .file(isExecutable: true):
             if let objection = facts.objection(to: program, owners: settings.programOwners, isProgram: true) {
-                return report("\(objection); whoever can change it could run programs as the hooks' user", key: key)
+                return report("\(objection); whoever can change it could run programs as the hooks' user", key)
             }
-            // Whoever can change the configuration could name any program, and give it any arguments.
-            if case .file(let path, _) = settings.effective(key)?.origin,
+            // Whoever can change the configuration could name any program, with any arguments.
+            if case .file(let path, _) = settings.effective(key.text)?.origin,
                 let objection = facts.objection(to: path, owners: settings.programOwners, isProgram: false)
             {
-                report("a configuration with hooks must be safe: \(objection)", key: key)
+                report("a configuration with hooks must be safe: \(objection)", key)
             }
-        case .file(isExecutable: false): report("\(program) may not be run; chmod +x it", key: key)
-        case .missing: report("there is no program \(program)", key: key)
-        case .unknown(let reason), .unreachable(let reason):
-            report("\(program) cannot be looked at: \(reason)", key: key)
-        case .directory, .fifo, .other: report("\(program) is not a program", key: key)
+        case .file(isExecutable: false): report("\(program) is not executable; run chmod +x on it", key)
+        case .missing: report("no such program: \(program)", key)
+        case .unknown(let reason), .unreachable(let reason): report("\(program) cannot be checked: \(reason)", key)
+        case .directory, .fifo, .other: report("\(program) is not a program", key)
         }
     }
 
-    private func statement(of key: String) -> String {
-        let setting = settings.effective(key)
-        let name = key.split(separator: ".").last.map(String.init) ?? key
+    private func place(_ path: BytePath, _ role: NamedPlace.Role, _ key: SettingsKey) -> NamedPlace {
+        let (statement, origin) = statement(of: key)
+        return NamedPlace(role: role, path: path, origin: origin, statement: statement)
+    }
+
+    private mutating func report(_ message: String, _ key: SettingsKey, severity: SettingsIssue.Severity = .error) {
+        let (statement, origin) = statement(of: key)
+        issues.append(SettingsIssue(message, statement: statement, origin: origin, severity: severity))
+    }
+
+    private func statement(of key: SettingsKey) -> (String, Origin) {
+        let setting = settings.effective(key.text)
         let value = setting?.value ?? ""
-        if case .flag(let flag) = setting?.origin { return excerpt("\(flag) \(value)") }
-        return excerpt("\(name) = \(value)")
+        if case .flag(let flag) = setting?.origin { return (excerpt("\(flag) \(value)"), .flag(flag)) }
+        return (excerpt("\(key.name) = \(value)"), setting?.origin ?? .standard)
     }
 
-    private func place(_ path: BytePath, _ role: NamedPlace.Role, key: String) -> NamedPlace {
-        NamedPlace(
-            role: role, path: path,
-            assignment: Assignment(
-                value: .path(path), origin: settings.effective(key)?.origin ?? .standard,
-                statement: statement(of: key)))
-    }
-
-    private mutating func report(_ message: String, key: String, severity: SettingsIssue.Severity = .error) {
-        let origin = settings.effective(key)?.origin ?? .standard
-        issues.append(SettingsIssue(message, statement: statement(of: key), origin: origin, severity: severity))
-    }
-
-    /// Lines of files first, then as they were found.
+    /// Lines of files first, then as found.
     private func order(_ issue: SettingsIssue) -> Int {
-        if case .file(_, let position) = issue.origin { return position.line }
-        return .max
+        if case .file(_, let position) = issue.origin { position.line } else { .max }
     }
 }

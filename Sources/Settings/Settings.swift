@@ -1,62 +1,61 @@
 package import FileValues
 package import PhotoModel
 
-/// The whole configuration, checked in itself; whether the directories are there is asked by ``check(against:)``.
+/// The whole configuration, consistent in itself; ``check(against:)`` checks the directories. See photoinbox.toml(5).
 ///
-/// An immutable value: a reload makes another one. See photoinbox.toml(5).
+/// An immutable value: a reload makes another one.
 package struct Settings: Hashable, Sendable {
-    /// Nil only where there is no inbox either: then there is nothing to do, and the daemon idles and says so.
+    /// Nil only if there is no inbox either; then the daemon is idle, and reports that.
     package let library: LibrarySettings?
-    /// In the order in which they were named first.
+    /// In the order of their first mention.
     package let inboxes: [InboxSettings]
-    /// The directory for what must outlive a restart.
+    /// The directory for what must survive a restart.
     package let state: BytePath
     /// The catalogue's database file.
     package let catalogue: BytePath
-    /// The directory for what need not outlive a restart.
+    /// The directory for what need not survive a restart.
     package let runtime: BytePath
-    /// A group's name or number whose members may operate the daemon; nil for the daemon's own.
+    /// The name or number of the group whose members may operate the daemon; nil for the daemon's own.
     package let operators: String?
     package let cards: CardSettings
     package let sets: SetSettings
     package let pictures: PictureSettings
     package let fetch: FetchLimits
-    /// Whether files of links that come into an inbox are taken up.
+    /// Whether link files in inboxes are processed.
     package let takesLinks: Bool
     package let watch: WatchSettings
     package let timers: [TimerSettings]
-    /// What each signal does; a signal that is absent keeps the system's meaning.
+    /// The actions of signals; the others keep the system's meaning.
     package let signals: [SignalName: Action]
     package let descriptors: [DescriptorSettings]
     package let hooks: [HookSettings]
     package let hookPlace: HookPlaceSetting
     /// Users whose programs may be hooks.
     package let programOwners: Set<UInt32>
-    /// Nil where no file of metrics is written.
+    /// Nil if no metrics file is written.
     package let metrics: MetricsSettings?
     package let log: LogSettings
-    /// Every key that has a value, in the order of the key table, with where the value comes from.
+    /// Every key that has a value, in the order of the key table, with its origin.
     package let effective: [EffectiveSetting]
 
-    /// The hook of this name.
     package func hook(named name: String) -> HookSettings? { hooks.first { $0.name == name } }
 
-    /// Directories that the daemon makes at its start if they are absent, parents before children. Those for photos are
-    /// made when they are first needed, since their disk may not be mounted.
+    /// Directories that the daemon creates at its start, parents before children. Those for photos are created when they
+    /// are first needed, since their disk may not be mounted.
     package var directoriesToMake: [BytePath] { [state, runtime] }
 }
 
-/// Where photos are filed and how they are kept.
+/// Where photos are filed and how they are stored.
 package struct LibrarySettings: Hashable, Sendable {
     /// The library's root.
     package let path: BytePath
     package let quarantine: BytePath
     package let duplicates: BytePath
-    /// Where photos go that are taken back out of the library.
+    /// Where photos go that are removed from the library.
     package let returned: BytePath
-    /// Where files go that are thrown away, until they expire.
+    /// Where discarded files go until they expire.
     package let trash: BytePath
-    /// How long they lie there.
+    /// How long discarded files are kept.
     package let trashTime: TimeSpan
     /// A user's name or number; nil for the daemon's own.
     package let owner: String?
@@ -64,11 +63,11 @@ package struct LibrarySettings: Hashable, Sendable {
     package let group: String?
     /// Permission bits of filed photos.
     package let mode: UInt32
-    /// Bytes that filing leaves free.
+    /// Bytes to keep free.
     package let minFree: UInt64
     /// Where in the library a photo goes.
     package let layout: LibraryLayout
-    /// How sure its date must be.
+    /// How reliable its date must be.
     package let dates: DateTrust
 
     /// Permission bits of the library's directories: whoever may read may also search, and the owner may write.
@@ -78,8 +77,8 @@ package struct LibrarySettings: Hashable, Sendable {
 /// One inbox.
 package struct InboxSettings: Hashable, Sendable {
     /// What happens to a photo in the inbox once it is filed.
-    package enum Mode: String, Hashable, Sendable {
-        /// It leaves the inbox.
+    package enum Mode: String, CaseIterable, Hashable, Sendable {
+        /// It is removed from the inbox.
         case move
         /// It stays.
         case copy
@@ -88,33 +87,33 @@ package struct InboxSettings: Hashable, Sendable {
     package let name: String
     package let path: BytePath
     package let mode: Mode
-    /// How long a file must rest, where a writer cannot be seen.
+    /// How long a file must stay unchanged where its writer cannot be detected.
     package let quiet: TimeSpan
-    /// How long after its last change a file may stay incomplete, before it is set aside for a person.
+    /// How long a file may stay incomplete after its last change.
     package let patience: TimeSpan
     package let exclude: [PathGlob]
-    /// What is made of its photos.
+    /// What is made from its photos.
     package let renditions: [RenditionKind]
 
-    /// The pattern that leaves `path`, relative to the inbox, alone; nil if none does.
+    /// The pattern that excludes `path`, relative to the inbox; nil if none does.
     package func exclusion(of path: BytePath) -> PathGlob? { exclude.first { $0.matches(path) } }
 }
 
 /// Cards that are imported when they are mounted.
 package struct CardSettings: Hashable, Sendable {
     package let isEnabled: Bool
-    /// The name of the inbox that they are imported into; nil where there is none.
+    /// The name of the inbox that they are imported into; nil if there is none.
     package let inbox: String?
-    /// Of a card: relative to its root.
+    /// Directories that are imported, relative to a card's root.
     package let directories: [BytePath]
     /// Where cards are mounted.
     package let below: [BytePath]
 }
 
-/// How what belongs together is filed as one.
+/// How related files are filed together.
 package struct SetSettings: Hashable, Sendable {
-    /// When a photo waits although nothing that belongs to it is in sight.
-    package enum Expectation: String, Hashable, Sendable {
+    /// When a photo waits although no related file has arrived.
+    package enum Expectation: String, CaseIterable, Hashable, Sendable {
         case auto, always, never
     }
 
@@ -124,22 +123,22 @@ package struct SetSettings: Hashable, Sendable {
     package let expectation: Expectation
 }
 
-/// Small pictures of filed photos.
+/// Thumbnails and previews of filed photos.
 package struct PictureSettings: Hashable, Sendable {
     package let isEnabled: Bool
-    /// Its longer side, in pixels.
+    /// The longer side, in pixels.
     package let thumbnail: UInt32
-    /// The same; 0 for none.
+    /// The longer side, in pixels; 0 for none.
     package let preview: UInt32
-    /// Of the JPEGs, 1 to 100.
+    /// The JPEG quality, 1 to 100.
     package let quality: UInt8
-    /// Whether none are made where the decoder cannot be confined entirely.
+    /// Whether none are made if the decoder cannot be confined completely.
     package let isConfinementRequired: Bool
-    /// How long one photo may take.
+    /// The time limit for one photo.
     package let time: TimeSpan
-    /// How much processor time it may take.
+    /// The limit of processor time for one photo.
     package let processorTime: TimeSpan
-    /// Nil for the one beside the program that starts it.
+    /// Nil for the decoder beside the program that starts it.
     package let decoder: BytePath?
     /// How many may run at once; 0 for one for each processor, four at most.
     package let decoders: Int
@@ -147,28 +146,26 @@ package struct PictureSettings: Hashable, Sendable {
     /// The longer sides in pixels, from large to small, each once.
     package var sizes: [UInt32] { Set([thumbnail, preview]).filter { $0 > 0 }.sorted(by: >) }
 
-    /// Where there is no configuration: the key table's defaults.
-    package static let standard = PictureSettings(
-        isEnabled: false, thumbnail: 512, preview: 2_048, quality: 80, isConfinementRequired: true, time: .seconds(60),
-        processorTime: .seconds(30), decoder: nil, decoders: 0)
+    /// The defaults, where there is no configuration.
+    package static let standard = Assignments().pictures
 }
 
-/// How inboxes are watched, and how often they are compared with what is known where that does not suffice.
+/// How often inboxes are scanned.
 package struct WatchSettings: Hashable, Sendable {
-    /// What reports no changes, while files arrive.
+    /// Directories that report no changes, while files arrive.
     package let fastest: TimeSpan
     /// The same when nothing arrives.
     package let slowest: TimeSpan
-    /// What does report changes; nil for never.
+    /// Inboxes that do report changes; nil for never.
     package let audit: TimeSpan?
 }
 
-/// An action that comes back.
+/// A scheduled action.
 package struct TimerSettings: Hashable, Sendable {
-    package enum Clock: String, Hashable, Sendable {
-        /// Stands still while the machine sleeps; see clock_gettime(2).
+    package enum Clock: String, CaseIterable, Hashable, Sendable {
+        /// Stops while the machine sleeps; see clock_gettime(2).
         case monotonic
-        /// Goes on while the machine sleeps.
+        /// Runs while the machine sleeps.
         case boottime
     }
 
@@ -182,13 +179,13 @@ package struct TimerSettings: Hashable, Sendable {
     package let action: Action
 }
 
-/// A FIFO whose lines are commands.
+/// A FIFO that accepts commands.
 package struct DescriptorSettings: Hashable, Sendable {
     package let name: String
     package let fifo: BytePath
 }
 
-/// A program that is told what happened, or that an action may run.
+/// A program that runs on events, or by an action.
 package struct HookSettings: Hashable, Sendable {
     package enum Event: String, CaseIterable, Hashable, Sendable {
         case filed, quarantined
@@ -198,7 +195,7 @@ package struct HookSettings: Hashable, Sendable {
     package let name: String
     /// The program's absolute path and its arguments.
     package let command: [String]
-    /// None: it is run by an action only.
+    /// With none it is run by an action only.
     package let events: [Event]
     /// Nil for all.
     package let inboxes: [String]?
@@ -214,18 +211,17 @@ package struct HookSettings: Hashable, Sendable {
         self.deadline = deadline
     }
 
-    /// Its program.
     package var program: BytePath { BytePath(command.first ?? "") }
 }
 
 /// Where hooks run.
-package enum HookPlaceSetting: String, Hashable, Sendable {
-    /// In their unit where a service manager has started the daemon.
+package enum HookPlaceSetting: String, CaseIterable, Hashable, Sendable {
+    /// In their unit if a service manager started the daemon.
     case auto
     case unit, child
 }
 
-/// A file of metrics for a collector.
+/// A metrics file for a collector.
 package struct MetricsSettings: Hashable, Sendable {
     package let textfile: BytePath
     package let every: TimeSpan
@@ -237,8 +233,8 @@ package struct LogSettings: Hashable, Sendable {
         case error, warning, notice, info, debug
     }
 
-    package enum Destination: String, Hashable, Sendable {
-        /// The journal where there is one, unless standard error is a terminal.
+    package enum Destination: String, CaseIterable, Hashable, Sendable {
+        /// The journal if there is one, unless standard error is a terminal.
         case auto
         case journal, console
     }
@@ -247,13 +243,11 @@ package struct LogSettings: Hashable, Sendable {
     package let destination: Destination
 }
 
-/// One key's value and where it comes from.
+/// One key's value and its origin.
 package struct EffectiveSetting: Hashable, Sendable {
     /// `inbox.card.quiet`.
     package let key: String
     /// As it would be written in the file.
     package let value: String
     package let origin: Origin
-    /// What the value would be without the origin, in words or as it would be written; nil if there is no default.
-    package let fallback: Fallback?
 }

@@ -1,7 +1,7 @@
 import FileValues
 import PhotoModel
 
-/// Looks at all assignments as a whole: what is missing, what contradicts, what follows; makes the ``Settings``.
+/// Checks all assignments as a whole, for what is missing, contradicts or follows, and makes the ``Settings``.
 struct SettingsAssembly {
     var assignments: Assignments
     let context: SettingsContext
@@ -11,34 +11,34 @@ struct SettingsAssembly {
     mutating func finish() throws(SettingsError) -> Settings {
         checkAll()
         if !assignments.issues.isEmpty { throw SettingsError(issues: sorted(assignments.issues)) }
-        return SettingsValues(assignments: assignments).settings()
+        return assignments.settings()
     }
 
     mutating func finish(
         checkingAgainst facts: some FileSystemFacts
     ) throws(SettingsError) -> (settings: Settings, warnings: [SettingsIssue]) {
         checkAll()
-        // What could be read of it, where there are mistakes: its directories are looked at all the same.
-        let settings = SettingsValues(assignments: assignments).settings()
+        // If there are mistakes, the directories of what could be read are checked all the same.
+        let settings = assignments.settings()
         let found = settings.check(against: facts)
         if assignments.issues.isEmpty {
             if found.contains(where: { $0.severity == .error }) { throw SettingsError(issues: found) }
             return (settings, found)
         }
-        // A place that nobody named may follow from what was refused, and one mistake in one place is enough.
+        // A default place may follow from a refused value, and one mistake in one place is enough.
         let blamed = Set(assignments.issues.map(\.origin))
         let more = found.filter { $0.origin != .standard && !blamed.contains($0.origin) }
         throw SettingsError(issues: sorted(assignments.issues + more))
     }
 
-    /// What was not understood may have named another place.
+    /// Nil if a line that was not understood may have named another place.
     mutating func settingsDespiteMistakes() -> Settings? {
-        let keys = ["runtime", "state", "catalogue", "library"].map { SettingsKey(.top, $0) }
+        let keys = [Keys.top.runtime, Keys.top.state, Keys.top.catalogue, Keys.top.library].map { $0.at() }
         guard !assignments.isIncomplete, !keys.contains(where: assignments.wasRefused),
             keys.contains(where: { assignments.values[$0] != nil })
         else { return nil }
         checkAll()
-        return SettingsValues(assignments: assignments).settings()
+        return assignments.settings()
     }
 
     private mutating func checkAll() {
@@ -47,192 +47,171 @@ struct SettingsAssembly {
         checkTimers()
         checkHooks()
         checkCards()
-        checkSignals()
+        checkTermination()
         checkMetrics()
         checkRenditions()
         adoptInboxLibraries()
         deriveDirectories()
-        checkOverlaps()
+        for overlap in Overlap.all(among: assignments.places) {
+            assignments.report(overlap.message, statement: overlap.blamed.statement, origin: overlap.blamed.origin)
+        }
+    }
+
+    private func given<Value>(_ key: Key<Value>, _ member: String = "") -> Assignment? {
+        assignments.values[key.at(member)]
     }
 
     // MARK: - Rules
 
     private mutating func checkRequiredKeys() {
         for member in assignments.members {
-            for key in Settings.keyTable where key.section == member.section && key.isRequired {
+            for key in member.section.keys where key.isRequired {
                 guard assignments.isMissing(SettingsKey(member.section, member.name, key.name)) else { continue }
-                let header = key.section == .inbox || key.section == .hook
-                let title = header ? "[\(key.section.rawValue).\(member.name)]" : key.section.header
                 assignments.report(
-                    "\(title) has no \(key.name); add \(key.name) = \(key.example)", origin: member.origin)
+                    "\(member.section.header(name: member.name)) has no \(key.name); add \(key.name) = \(key.example)",
+                    origin: member.origin)
             }
         }
-        guard assignments.isMissing(SettingsKey(.top, "library")), let inbox = assignments.members(of: .inbox).first,
-            assignments.members(of: .inbox).allSatisfy({
-                assignments.isMissing(SettingsKey(.inbox, $0.name, "library"))
-            })
-        else { return }
-        let origin: Origin = files.last.map { .wholeFile($0) } ?? inbox.origin
+        let inboxes = assignments.members(of: .inbox)
+        let places = [Keys.top.library.at()] + inboxes.map { Keys.inbox.library.at($0.name) }
+        guard let inbox = inboxes.first, places.allSatisfy(assignments.isMissing) else { return }
         assignments.report(
-            "no library is named; add library = \"/srv/photos/library\" at the top, or give --library", origin: origin)
+            "no library is named; add library = \"/srv/photos/library\" at the top, or give --library",
+            origin: files.last.map { .wholeFile($0) } ?? inbox.origin)
     }
 
     private mutating func checkWatch() {
-        let watch = SettingsValues(assignments: assignments).settings().watch
-        guard watch.fastest > watch.slowest else { return }
-        for name in ["slowest", "fastest"] {
-            guard let given = assignments.values[SettingsKey(.watch, name)] else { continue }
-            return assignments.report(
-                "the slowest pace, \(watch.slowest), is faster than the fastest, \(watch.fastest)",
-                statement: given.statement, origin: given.origin)
-        }
+        let (fastest, slowest) = (assignments[Keys.watch.fastest], assignments[Keys.watch.slowest])
+        guard fastest > slowest, let given = given(Keys.watch.slowest) ?? given(Keys.watch.fastest) else { return }
+        assignments.report("the slowest pace, \(slowest), is faster than the fastest, \(fastest)", at: given)
     }
 
     private mutating func checkTimers() {
+        let keys = Keys.timer
         for timer in assignments.members(of: .timer) {
-            let every = SettingsKey(.timer, timer.name, "every")
-            let at = SettingsKey(.timer, timer.name, "at")
+            let (every, at) = (keys.every.at(timer.name), keys.at.at(timer.name))
             if assignments.isMissing(every), assignments.isMissing(at) {
                 assignments.report(
                     "[[timer]] has no time; add every = \"1h\" or at = \"03:00\"", origin: timer.origin)
             }
             guard let given = assignments.values[at] else { continue }
             if assignments.values[every] != nil {
-                assignments.report(
-                    "a timer has \"every\" or \"at\", not both", statement: given.statement, origin: given.origin)
-            } else if let clock = assignments.values[SettingsKey(.timer, timer.name, "clock")] {
-                assignments.report(
-                    "\"at\" goes by the local time; leave the clock out", statement: clock.statement,
-                    origin: clock.origin)
+                assignments.report("a timer has \"every\" or \"at\", not both", at: given)
+            } else if let clock = self.given(keys.clock, timer.name) {
+                assignments.report("\"at\" is local time; leave the clock out", at: clock)
             }
         }
     }
 
     private mutating func checkHooks() {
-        let names = assignments.members(of: .hook).map(\.name)
         for assignment in assignments.values.values {
-            guard case .action(.hook(let name)) = assignment.value, !names.contains(name) else { continue }
-            let meant = likelyMeaning(of: name, among: names).map { "; did you mean \"hook \($0)\"?" }
-            assignments.report(
-                "there is no [hook.\(name)]" + (meant ?? ""), statement: assignment.statement,
-                origin: assignment.origin)
+            guard case .hook(let name)? = assignment.value as? Action else { continue }
+            checkMember(.hook, name, "hook ", assignment)
         }
-        let inboxes = assignments.members(of: .inbox).map(\.name)
-        for hook in names {
-            let key = SettingsKey(.hook, hook, "inboxes")
-            guard let given = assignments.values[key], case .words(let wanted) = given.value else { continue }
-            for name in wanted where !inboxes.contains(name) {
-                let meant = likelyMeaning(of: name, among: inboxes).map { "; did you mean \"\($0)\"?" }
-                assignments.report(
-                    "there is no [inbox.\(name)]" + (meant ?? ""), statement: given.statement, origin: given.origin)
-            }
+        for hook in assignments.names(of: .hook) {
+            guard let given = given(Keys.hook.inboxes, hook) else { continue }
+            for name in assignments[Keys.hook.inboxes, hook] ?? [] { checkMember(.inbox, name, "", given) }
         }
+    }
+
+    /// Reports a `name` that no section has; `verb` stands before it in the value.
+    private mutating func checkMember(
+        _ section: SettingsSection, _ name: String, _ verb: String, _ assignment: Assignment
+    ) {
+        let names = assignments.names(of: section)
+        if names.contains(name) { return }
+        let meant = likelyMeaning(of: name, among: names).map { "; did you mean \"\(verb)\($0)\"?" } ?? ""
+        assignments.report("there is no \(section.header(name: name))\(meant)", at: assignment)
     }
 
     private mutating func checkCards() {
-        let inboxes = assignments.members(of: .inbox).map(\.name)
-        if let given = assignments.values[SettingsKey(.cards, "inbox")], case .word(let name) = given.value {
-            guard !inboxes.contains(name) else { return }
-            let meant = likelyMeaning(of: name, among: inboxes).map { "; did you mean \"\($0)\"?" }
-            assignments.report(
-                "there is no [inbox.\(name)]" + (meant ?? ""), statement: given.statement, origin: given.origin)
-        } else if inboxes.count > 1, let given = assignments.values[SettingsKey(.cards, "import")],
-            case .word("yes") = given.value
-        {
-            assignments.report(
-                "there are several inboxes; add inbox = \"\(inboxes[0])\" under [cards]", statement: given.statement,
-                origin: given.origin)
+        let inboxes = assignments.names(of: .inbox)
+        if let given = given(Keys.cards.inbox), let name = assignments[Keys.cards.inbox] {
+            checkMember(.inbox, name, "", given)
+        } else if inboxes.count > 1, let given = given(Keys.cards.import), assignments[Keys.cards.import] {
+            assignments.report("there are several inboxes; add inbox = \"\(inboxes[0])\" under [cards]", at: given)
         }
     }
 
-    /// It is replaced without a question, so it must be nobody's photo.
+    /// The file is replaced without asking, so it must not be a photo.
     private mutating func checkMetrics() {
-        guard let given = assignments.values[SettingsKey(.metrics, "textfile")], case .path(let path) = given.value
-        else { return }
+        guard let given = given(Keys.metrics.textfile), let path = assignments[Keys.metrics.textfile] else { return }
         if path.name.bytes.suffix(5) != ArraySlice(".prom".utf8) || path.name.bytes.count == 5 {
-            assignments.report(
-                "the collector reads only names that end in .prom", statement: given.statement, origin: given.origin)
+            assignments.report("the collector reads only names that end in .prom", at: given)
         }
-        let kept: [NamedPlace.Role] = [.library, .quarantine, .duplicates, .returned, .trash]
-        let around = namedPlaces(in: assignments).first {
-            ($0.isInbox || kept.contains($0.role)) && path.isInside($0.path)
-        }
-        if let around {
-            assignments.report("this lies in \(around.name)", statement: given.statement, origin: given.origin)
+        if let around = assignments.places.first(where: { $0.role.holdsPhotos && path.isInside($0.path) }) {
+            assignments.report("this lies in \(around.name)", at: given)
         }
     }
 
     private mutating func checkRenditions() {
-        guard SettingsValues(assignments: assignments).settings().pictures.preview == 0 else { return }
-        for inbox in assignments.members(of: .inbox) {
-            guard let given = assignments.values[SettingsKey(.inbox, inbox.name, "renditions")],
-                case .words(let words) = given.value,
-                let kind = words.compactMap(RenditionKind.init).first(where: { $0.needs.contains(.preview) })
+        guard assignments[Keys.pictures.preview] == 0 else { return }
+        for inbox in assignments.names(of: .inbox) {
+            let kinds = assignments[Keys.inbox.renditions, inbox]
+            guard let given = given(Keys.inbox.renditions, inbox),
+                let kind = kinds.first(where: { $0.needs.contains(.preview) })
             else { continue }
             assignments.report(
-                "\"\(kind.rawValue)\" is made of the preview, and [pictures] says preview = \"0\"",
-                statement: given.statement, origin: given.origin)
+                "\"\(kind.rawValue)\" is made from the preview, and [pictures] says preview = \"0\"", at: given)
         }
     }
 
-    private mutating func checkSignals() {
-        guard let terminate = assignments.values[SettingsKey(.signals, SignalName.terminate.rawValue)],
-            terminate.value != SettingValue.action(Action.stop)
-        else { return }
-        assignments.report(
-            "service managers stop a daemon with SIGTERM; write \"stop\" or leave it out",
-            statement: terminate.statement, origin: terminate.origin)
+    private mutating func checkTermination() {
+        let key = Keys.signals[.terminate]
+        guard let given = given(key), assignments[key] != .stop else { return }
+        assignments.report("service managers stop a daemon with SIGTERM; write \"stop\" or leave it out", at: given)
     }
 
-    /// An inbox may name its library, as long as all of them, and the top, name the same.
+    /// Each inbox may name the library, if all of them, and the top, name the same.
     private mutating func adoptInboxLibraries() {
-        let top = SettingsKey(.top, "library")
-        for inbox in assignments.members(of: .inbox) {
-            guard let own = assignments.values[SettingsKey(.inbox, inbox.name, "library")] else { continue }
+        let top = Keys.top.library.at()
+        for inbox in assignments.names(of: .inbox) {
+            guard let own = given(Keys.inbox.library, inbox) else { continue }
             guard let shared = assignments.values[top] else {
                 if !assignments.wasRefused(top) { assignments.assign(top, own) }
                 continue
             }
-            if own.value != shared.value {
+            if own.text != shared.text {
                 assignments.report(
-                    "all inboxes share one library in this version, and it is \(shared.value.text) (\(shared.origin))",
-                    statement: own.statement, origin: own.origin)
+                    "all inboxes share one library in this version, and it is \(shared.text) (\(shared.origin))",
+                    at: own)
             }
         }
     }
 
-    /// Gives the directories that nobody named their places.
+    /// Gives the directories that are not named their default places.
     private mutating func deriveDirectories() {
-        let library = path("library")
+        let top = Keys.top
+        let library = assignments[top.library]
         if let library {
-            derive("quarantine", library.parent.appending("quarantine"))
-            derive("duplicates", library.parent.appending("duplicates"))
+            derive(top.quarantine, library.parent.appending("quarantine"))
+            derive(top.duplicates, library.parent.appending("duplicates"))
         }
-        if let library, let quarantine = path("quarantine") {
-            // One that lies in the library is refused as such; what would be beside it need not be told of, too.
-            let place = (quarantine.isInside(library) ? library : quarantine).parent
-            derive("returned", place.appending("returned"))
-            derive("trash", place.appending("trash"))
+        if let library, let quarantine = assignments[top.quarantine] {
+            // A quarantine in the library is reported as such; what would be beside it need not be, too.
+            let parent = (quarantine.isInside(library) ? library : quarantine).parent
+            derive(top.returned, parent.appending("returned"))
+            derive(top.trash, parent.appending("trash"))
         }
-        let isOfSystem = files.isEmpty == false && files.allSatisfy { $0.isInside("/etc") }
+        let isOfSystem = !files.isEmpty && files.allSatisfy { $0.isInside("/etc") }
         let place = files.count == 1 ? files.first.flatMap(standardPlace) : nil
         if let given = context.stateDirectory {
-            derive("state", given, origin: .environment("STATE_DIRECTORY"))
+            derive(top.state, given, origin: .environment("STATE_DIRECTORY"))
         } else if let place {
-            derive("state", place.state)
+            derive(top.state, place.state)
         } else if let library, !isOfSystem {
-            derive("state", library.parent.appending("state"))
+            derive(top.state, library.parent.appending("state"))
         } else {
-            derive("state", Self.systemState)
+            derive(top.state, StandardPlaces.systemState)
         }
-        guard let state = path("state") else { return }
-        derive("catalogue", state.appending("catalogue.sqlite"))
+        guard let state = assignments[top.state] else { return }
+        derive(top.catalogue, state.appending("catalogue.sqlite"))
         if let given = context.runtimeDirectory {
-            derive("runtime", given, origin: .environment("RUNTIME_DIRECTORY"))
+            derive(top.runtime, given, origin: .environment("RUNTIME_DIRECTORY"))
         } else if let place, state == place.state, let runtime = place.runtime {
-            derive("runtime", runtime)
+            derive(top.runtime, runtime)
         } else {
-            derive("runtime", state == Self.systemState ? "/run/photoinbox" : state.appending("run"))
+            derive(top.runtime, state == StandardPlaces.systemState ? "/run/photoinbox" : state.appending("run"))
         }
     }
 
@@ -241,35 +220,21 @@ struct SettingsAssembly {
             of: file.isAbsolute ? file : context.workingDirectory.appending(file), home: context.home)
     }
 
-    private static let systemState: BytePath = "/var/lib/photoinbox"
-
-    private mutating func derive(_ name: String, _ value: BytePath, origin: Origin = .standard) {
-        let key = SettingsKey(.top, name)
-        guard assignments.values[key] == nil, !assignments.wasRefused(key) else { return }
+    private mutating func derive(_ key: Key<BytePath?>, _ value: BytePath, origin: Origin = .standard) {
+        guard given(key) == nil, !assignments.wasRefused(key.at()) else { return }
+        let text = tomlString(value.description)
         assignments.assign(
-            key,
-            Assignment(value: .path(value), origin: origin, statement: "\(name) = \(tomlString(value.description))"))
+            key.at(),
+            Assignment(value: value, text: text, origin: origin, statement: "\(key.row.name) = \(text)"))
     }
 
-    private func path(_ name: String) -> BytePath? {
-        guard case .path(let path) = assignments.values[SettingsKey(.top, name)]?.value else { return nil }
-        return path
-    }
-
-    // MARK: - Places
-
-    private mutating func checkOverlaps() {
-        for overlap in Overlap.all(among: namedPlaces(in: assignments)) {
-            assignments.report(overlap.message, statement: overlap.blamed.statement, origin: overlap.blamed.origin)
-        }
-    }
+    // MARK: - Order
 
     private func sorted(_ issues: [SettingsIssue]) -> [SettingsIssue] {
         let once = issues.reduce(into: [SettingsIssue]()) { if !$0.contains($1) { $0.append($1) } }
         return once.sorted { left, right in
             let (leftRank, rightRank) = (rank(left), rank(right))
-            if leftRank == rightRank { return left.description < right.description }
-            return leftRank < rightRank
+            return leftRank == rightRank ? left.description < right.description : leftRank < rightRank
         }
     }
 

@@ -1,24 +1,24 @@
 package import FileValues
 
-/// Gathers what files and flags say, and makes ``Settings`` of it, or a list of every mistake.
+/// Makes ``Settings`` from files and flags, or a list of every mistake.
 ///
-/// Flags beat files, a later file beats an earlier one. Pure, but for what the ``SettingsContext`` was made from.
+/// Flags override files, later files override earlier ones. Pure; only the ``SettingsContext`` is from the process.
 package struct SettingsBuilder {
     private let context: SettingsContext
     private var assignments = Assignments()
     private var files: [BytePath] = []
-    /// Inboxes given by flags without a name; named last, so that none takes over another's name by accident.
+    /// Inboxes given by flags without a name; named last, so that none gets the name of another.
     private var unnamedInboxes: [(flag: String, path: String)] = []
     /// Values for every inbox: key, value, flag.
     private var forEveryInbox: [(name: String, value: String, flag: String)] = []
 
     package init(context: SettingsContext) { self.context = context }
 
-    /// Users whose programs hooks may be: root, and whoever may write the configuration if that is who reads it.
+    /// Sets the users whose programs may be hooks: root, and the reader of the configuration if it is their own.
     package mutating func trustPrograms(of users: Set<UInt32>) { assignments.programOwners = users }
 
-    /// Takes the text of a configuration file. `path` is how it is called in messages, and what its relative paths
-    /// are relative to; files in /etc may have none.
+    /// Adds the text of a configuration file. `path` names it in messages, and its directory is that of relative paths,
+    /// which files in /etc may not have.
     package mutating func addFile(_ text: [UInt8], path: BytePath) {
         files.append(path)
         let absolute = path.isAbsolute ? path : context.workingDirectory.appending(path)
@@ -28,16 +28,16 @@ package struct SettingsBuilder {
         assignments = reader.assignments
     }
 
-    /// Notes that a file could not be read at all.
+    /// Reports a file that could not be read at all.
     package mutating func addUnreadableFile(path: BytePath, reason: String) {
         files.append(path)
         assignments.report(reason, origin: .wholeFile(path))
         assignments.isIncomplete = true
     }
 
-    /// Takes a flag's value for a key: `library`, `inbox.card.quiet`, `timer.rescan.every`, `signals.USR2`;
-    /// `inbox.*.mode` is for every inbox that has no such value of its own from a flag. The value is written as in
-    /// the file, without its quotes.
+    /// Adds a flag's value for a key: `library`, `inbox.card.quiet`, `timer.rescan.every`, `signals.USR2`;
+    /// `inbox.*.mode` is for every inbox whose own value no flag gives. The value is written as in the file, without
+    /// quotes.
     package mutating func addFlag(_ flag: String, key: String, value: String) {
         addFlag(flag, key: key, node: TOMLNode(content: .string(value), position: .first, source: value))
     }
@@ -50,21 +50,21 @@ package struct SettingsBuilder {
             node: TOMLNode(content: .array(elements), position: .first, source: values.joined(separator: " ")))
     }
 
-    /// Takes `KEY=VALUE`, for a flag that can set any key; an array's elements are separated by spaces.
+    /// Adds `KEY=VALUE`, for a flag that can set any key; the elements of an array are separated by spaces.
     package mutating func addAssignment(_ text: String, flag: String) {
         guard let equals = text.firstIndex(of: "=") else {
             return assignments.report("write KEY=VALUE", statement: excerpt("\(flag) \(text)"), origin: .flag(flag))
         }
         let key = String(text[..<equals])
         let value = String(text[text.index(after: equals)...])
-        if parse(key)?.keyDescription?.kind.takesArray == true {
+        if parse(key)?.row?.takesArray == true {
             addFlag(flag, key: key, values: value.split(separator: " ").map(String.init))
         } else {
             addFlag(flag, key: key, value: value)
         }
     }
 
-    /// Takes an inbox: `DIRECTORY`, named after its last name, or `NAME=DIRECTORY`.
+    /// Adds an inbox: `DIRECTORY`, which gets the name of its last component, or `NAME=DIRECTORY`.
     package mutating func addInbox(_ argument: String, flag: String) {
         if let equals = argument.firstIndex(of: "="), isPlainName(String(argument[..<equals])) {
             let path = String(argument[argument.index(after: equals)...])
@@ -74,21 +74,20 @@ package struct SettingsBuilder {
         }
     }
 
-    /// The whole, or every mistake in it, in file order. Directories are not looked at.
+    /// The settings, or every mistake in file order. Does not check directories.
     package func build() throws(SettingsError) -> Settings {
         var assembly = assembled()
         return try assembly.finish()
     }
 
-    /// What can be understood where keys have mistakes: enough to find the daemon and its records, which have read a
-    /// better configuration. Nil where its places cannot be told for sure.
+    /// The settings without the values that have mistakes: enough to find a daemon that runs with an earlier version of
+    /// the file, and its records. Nil if its places are not certain.
     package func settingsDespiteMistakes() -> Settings? {
         var assembly = assembled()
         return assembly.settingsDespiteMistakes()
     }
 
-    /// The whole, and the warnings of ``Settings/check(against:)``; or every mistake that either of the two finds, at
-    /// once and in file order.
+    /// The settings and the warnings of ``Settings/check(against:)``, or every mistake in file order.
     package func build(
         checkingAgainst facts: some FileSystemFacts
     ) throws(SettingsError) -> (settings: Settings, warnings: [SettingsIssue]) {
@@ -100,8 +99,8 @@ package struct SettingsBuilder {
         var complete = self
         complete.nameInboxes()
         for (name, value, flag) in forEveryInbox {
-            for member in complete.assignments.members(of: .inbox) {
-                let key = SettingsKey(.inbox, member.name, name)
+            for inbox in complete.assignments.names(of: .inbox) {
+                let key = SettingsKey(.inbox, inbox, name)
                 if case .flag = complete.assignments.values[key]?.origin { continue }
                 complete.addFlag(flag, key: key.text, value: value)
             }
@@ -118,7 +117,7 @@ package struct SettingsBuilder {
             let stem = isPlainName(wanted) ? wanted : "inbox"
             var name = stem
             var number = 1
-            while assignments.values[SettingsKey(.inbox, name, "path")] != nil {
+            while assignments.values[Keys.inbox.path.at(name)] != nil {
                 number += 1
                 name = "\(stem)-\(number)"
             }
@@ -129,29 +128,24 @@ package struct SettingsBuilder {
     private mutating func addFlag(_ flag: String, key text: String, node: TOMLNode) {
         let origin = Origin.flag(flag)
         let statement = excerpt("\(flag) \(node.source)")
-        let steps = text.split(separator: ".", omittingEmptySubsequences: false)
-        if steps.count == 3, steps[0] == "inbox", steps[1] == "*" {
-            guard SettingsKey(.inbox, "x", String(steps[2])).keyDescription != nil else {
-                return assignments.report("unknown key \(quoted(text))", statement: statement, origin: origin)
-            }
-            forEveryInbox.append((String(steps[2]), node.source, flag))
-            return
-        }
-        guard let key = parse(text), let description = key.keyDescription else {
-            let meant = likelyMeaning(of: text, among: Settings.keyTable.map(\.path))
+        let steps = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        let isForEveryInbox = steps.count == 3 && steps[0] == "inbox" && steps[1] == "*"
+        guard let key = isForEveryInbox ? SettingsKey(.inbox, "*", steps[2]) : parse(text), let row = key.row else {
+            let meant = isForEveryInbox ? nil : likelyMeaning(of: text, among: Settings.keyTable.map(\.path))
             return assignments.report(
                 "unknown key \(quoted(text))" + (meant.map { "; did you mean \"\($0)\"?" } ?? ""),
                 statement: statement, origin: origin)
         }
+        if isForEveryInbox { return forEveryInbox.append((key.name, node.source, flag)) }
         if !key.member.isEmpty { assignments.open(key.section, key.member, origin: origin) }
-        if !key.member.isEmpty, key.section == .timer || key.section == .descriptor {
-            let name = SettingsKey(key.section, key.member, "name")
-            if assignments.isMissing(name) {
-                assignments.assign(name, Assignment(value: .word(key.member), origin: origin, statement: statement))
-            }
+        let name = SettingsKey(key.section, key.member, "name")
+        if key.section.shape == .tableArray, assignments.isMissing(name) {
+            assignments.assign(
+                name,
+                Assignment(value: key.member, text: tomlString(key.member), origin: origin, statement: statement))
         }
         assignments.assign(
-            key, description, node: node, base: PathBase(directory: context.workingDirectory, mayClimb: true),
+            key, row, node: node, base: PathBase(directory: context.workingDirectory, mayClimb: true),
             statement: statement
         ) { _ in origin }
     }
@@ -160,22 +154,16 @@ package struct SettingsBuilder {
         let steps = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard let first = steps.first else { return nil }
         if steps.count == 1 { return SettingsKey(.top, first) }
-        guard let section = SettingsSection(rawValue: first) else { return nil }
-        switch section {
-        case .top: return nil
-        case .inbox, .hook, .timer, .descriptor:
-            guard steps.count == 3, isPlainName(steps[1]) else { return nil }
-            return SettingsKey(section, steps[1], steps[2])
-        case .signals:
-            guard steps.count == 2, let signal = try? SignalName(parsing: steps[1]) else { return nil }
-            return SettingsKey(section, signal.rawValue)
-        case .cards, .filing, .sets, .pictures, .fetch, .watch, .metrics, .log:
-            return steps.count == 2 ? SettingsKey(section, steps[1]) : nil
-        }
+        guard let section = SettingsSection(rawValue: first), section != .top,
+            steps.count == (section.isNamed ? 3 : 2)
+        else { return nil }
+        if section.isNamed { return isPlainName(steps[1]) ? SettingsKey(section, steps[1], steps[2]) : nil }
+        if section == .signals { return (try? SignalName(parsing: steps[1])).map { SettingsKey(section, $0.rawValue) } }
+        return SettingsKey(section, steps[1])
     }
 }
 
 extension TextPosition {
-    /// Where every text begins.
+    /// The beginning of a text.
     static let first = TextPosition(line: 1, column: 1)
 }

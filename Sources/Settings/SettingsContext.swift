@@ -1,19 +1,19 @@
 package import FileValues
 import Glibc
 
-/// What the configuration takes from the process that reads it.
+/// What the settings depend on besides files and flags: the working directory and environment of the process.
 package struct SettingsContext: Hashable, Sendable {
-    /// Absolute; what relative paths in flags, and of files, are relative to.
+    /// The absolute base of relative paths in flags and of files.
     package var workingDirectory: BytePath
     /// The service manager's StateDirectory=, from `$STATE_DIRECTORY`; see systemd.exec(5).
     package var stateDirectory: BytePath?
     /// The service manager's RuntimeDirectory=, from `$RUNTIME_DIRECTORY`.
     package var runtimeDirectory: BytePath?
 
-    /// Where the user who reads it keeps things; nil for one without a home.
+    /// The user's directories; nil for a user without a home.
     package var home: Home?
 
-    /// A user's own directories, as the XDG Base Directory Specification has them.
+    /// A user's own directories, by the XDG Base Directory Specification.
     package struct Home: Hashable, Sendable {
         /// `$XDG_CONFIG_HOME`, else .config in the home directory.
         package var configuration: BytePath
@@ -42,7 +42,7 @@ package struct SettingsContext: Hashable, Sendable {
         self.home = home
     }
 
-    /// This process's; reads the environment, so call it before other threads might change that.
+    /// The context of this process; reads the environment, so call it before other threads might change that.
     package static func ofProcess() -> SettingsContext {
         SettingsContext(
             workingDirectory: currentDirectory, stateDirectory: firstPath(in: "STATE_DIRECTORY"),

@@ -2,18 +2,18 @@ import FileValues
 
 /// One mistake in the configuration, as one line for people.
 package struct SettingsIssue: Hashable, Sendable, CustomStringConvertible {
-    /// What a mistake leads to.
+    /// The consequence of a mistake.
     package enum Severity: Hashable, Sendable {
         /// The configuration is refused.
         case error
-        /// The configuration is taken; something in it will not work as one might hope.
+        /// The configuration is accepted; something in it will not work as expected.
         case warning
     }
 
     package let severity: Severity
     /// Where the mistake was made.
     package let origin: Origin
-    /// The statement it stands in, `quiet = "5 secs"`, escaped and shortened; empty where there is none to show.
+    /// The wrong statement, `quiet = "5 secs"`, escaped and shortened; empty if there is none.
     package let statement: String
     /// What is wrong, what was expected, what to do.
     package let message: String

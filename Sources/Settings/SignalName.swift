@@ -1,6 +1,6 @@
-/// A signal to which the configuration may tie an action; see signal(7).
+/// A signal that can have an action; see signal(7).
 ///
-/// Faults, and the signals that the daemon needs for itself, are not among them.
+/// Faults, and signals that the daemon uses itself, are not among them.
 package enum SignalName: String, CaseIterable, Hashable, Sendable {
     case hangUp = "HUP"
     case interrupt = "INT"
@@ -11,7 +11,7 @@ package enum SignalName: String, CaseIterable, Hashable, Sendable {
     case terminate = "TERM"
     case windowChange = "WINCH"
 
-    /// What it does when the configuration says nothing; nil means that it keeps the system's meaning.
+    /// The default action; nil if the signal keeps the system's meaning.
     package var standardAction: Action? {
         switch self {
         case .user1: .dump
@@ -22,11 +22,8 @@ package enum SignalName: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Why a text names no signal that can be used.
-    struct Mistake: Error { let message: String }
-
     /// Accepts `USR1`, `SIGUSR1` and lower case.
-    init(parsing text: String) throws(Mistake) {
+    init(parsing text: String) throws(ValueMistake) {
         let upper = text.uppercased()
         let bare = upper.hasPrefix("SIG") ? String(upper.dropFirst(3)) : upper
         if let known = Self(rawValue: bare) {
@@ -34,16 +31,16 @@ package enum SignalName: String, CaseIterable, Hashable, Sendable {
             return
         }
         switch bare {
-        case "KILL", "STOP": throw Mistake(message: "no program can catch SIG\(bare)")
+        case "KILL", "STOP": throw ValueMistake("no program can catch SIG\(bare)")
         case "CHLD", "CONT", "PIPE", "IO", "TSTP":
-            throw Mistake(message: "photoinboxd needs SIG\(bare) for itself")
+            throw ValueMistake("photoinboxd uses SIG\(bare) itself")
         case "SEGV", "BUS", "FPE", "ILL", "ABRT", "TRAP", "SYS":
-            throw Mistake(message: "SIG\(bare) reports a fault of the program itself")
+            throw ValueMistake("SIG\(bare) reports a fault of the program itself")
         default:
             let names = Self.allCases.map(\.rawValue)
             let meant = likelyMeaning(of: bare, among: names)
-            throw Mistake(
-                message: "unknown signal \(quoted(text)); "
+            throw ValueMistake(
+                "unknown signal \(quoted(text)); "
                     + (meant.map { "did you mean \"\($0)\"?" } ?? "write one of \(names.joined(separator: ", "))"))
         }
     }

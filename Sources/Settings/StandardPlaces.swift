@@ -1,8 +1,8 @@
 package import FileValues
 import LinuxKernel
 
-/// Where configurations lie that need not say where their daemon keeps its things, since the units keep them apart:
-/// photoinboxd.service, photoinboxd@NAME.service and a user's own photoinboxd.service. See photoinboxd(8).
+/// The places of daemons whose configuration need not name them, since their units keep them apart: photoinboxd.service,
+/// photoinboxd@NAME.service and a user's own photoinboxd.service. See photoinboxd(8).
 package enum StandardPlaces: Hashable, Sendable {
     /// /etc/photoinbox/NAME.toml, of photoinboxd@NAME.service.
     case instance(String)
@@ -12,12 +12,15 @@ package enum StandardPlaces: Hashable, Sendable {
     /// The configuration of photoinboxd.service.
     package static let systemFile: BytePath = "/etc/photoinbox/photoinbox.toml"
 
+    /// The state directory of photoinboxd.service.
+    static let systemState: BytePath = "/var/lib/photoinbox"
+
     private static let configurations: BytePath = "/etc/photoinbox"
     private static let runtimes: BytePath = "/run/photoinboxd"
     private static let states: BytePath = "/var/lib/photoinboxd"
     private static let ending = Array(".toml".utf8)
 
-    /// Whose `file`, an absolute path, is; nil for that of photoinboxd.service and for any other.
+    /// The places for the configuration `file`, an absolute path; nil for that of photoinboxd.service and for others.
     package init?(of file: BytePath, home: SettingsContext.Home?) {
         if file.parent == Self.configurations, file != Self.systemFile, let name = Self.stem(file.name) {
             self = .instance(name)
@@ -29,8 +32,7 @@ package enum StandardPlaces: Hashable, Sendable {
         }
     }
 
-    /// The configuration for whose daemon somebody listens at `socket`, a socket in an instance's runtime directory; nil
-    /// elsewhere.
+    /// The configuration of the instance in whose runtime directory `socket` is; nil elsewhere.
     package static func configuration(ofSocket socket: BytePath) -> BytePath? {
         let instance = socket.parent
         guard instance.parent == runtimes, isPlainName(String(decoding: instance.name.bytes, as: UTF8.self)) else {
@@ -39,7 +41,7 @@ package enum StandardPlaces: Hashable, Sendable {
         return configurations.appending(BytePath(instance.name.bytes + ending))
     }
 
-    /// Where such a daemon keeps what must outlive a restart.
+    /// The daemon's state directory.
     var state: BytePath {
         switch self {
         case .instance(let name): Self.states.appending(BytePath(name))
@@ -47,7 +49,7 @@ package enum StandardPlaces: Hashable, Sendable {
         }
     }
 
-    /// Where it keeps the rest; nil for a place in its state directory.
+    /// The daemon's runtime directory; nil for one in its state directory.
     var runtime: BytePath? {
         switch self {
         case .instance(let name): Self.runtimes.appending(BytePath(name))

@@ -7,16 +7,16 @@ struct TOMLKey {
     var source = ""
 }
 
-/// What the statements so far define under one name; together the tree of a document that is being read.
+/// What the statements so far define under one name: a node of the document that is being read.
 final class TOMLDefinition {
     private enum Kind {
-        /// Complete: no statement adds to it.
+        /// Complete: no statement can add to it.
         case value
         /// Has a header of its own.
         case table
-        /// Known from the headers of tables in it; its own may follow.
+        /// Implied by headers of tables in it; its own header may follow.
         case impliedTable
-        /// Made by dotted keys, and only they add to it.
+        /// Created by dotted keys; only dotted keys can add to it.
         case dottedTable
         case tableArray
     }
@@ -25,14 +25,14 @@ final class TOMLDefinition {
     private let position: TextPosition
     private let node: TOMLNode
     private var kind: Kind
-    /// A table's first mention may stand before its definition.
+    /// The line of its definition, which may be after its first mention.
     private var line: Int
     /// Of a table or, without names, of an array of tables; in file order.
     private var members: [TOMLDefinition] = []
     /// By the bytes of their names: to TOML, unlike to `String`, equivalent spellings of a character are different keys.
     private var membersByName: [[UInt8]: TOMLDefinition] = [:]
 
-    /// An empty table that belongs to no other.
+    /// An empty root table.
     convenience init() { self.init("", .table, TOMLKey(position: .first)) }
 
     private init(_ name: String, _ kind: Kind, _ key: TOMLKey, node: TOMLNode? = nil) {
@@ -43,7 +43,7 @@ final class TOMLDefinition {
         line = key.position.line
     }
 
-    /// What has been defined in this table.
+    /// What is defined in this table.
     var entries: [TOMLEntry] {
         members.map { TOMLEntry(key: $0.name, position: $0.position, node: $0.wholeNode) }
     }
@@ -58,7 +58,7 @@ final class TOMLDefinition {
         return node
     }
 
-    /// Defines `key` in this table as `value`; changes nothing if it is defined already.
+    /// Defines `key` in this table as `value`, unless it is defined already.
     func define(_ key: TOMLKey, as value: TOMLNode) throws(TOMLSyntaxError) {
         var table = self
         var passed: [TOMLDefinition] = []
@@ -104,7 +104,7 @@ final class TOMLDefinition {
         return member
     }
 
-    /// Why `key`, whose name number `depth` is that of this definition, cannot be defined as well.
+    /// Why `key`, whose component `depth` names this definition, cannot be defined.
     private func conflict(with key: TOMLKey, depth: Int, kind: String) -> TOMLSyntaxError {
         let name = quoted((key.parents.prefix(depth) + [self.name]).joined(separator: "."))
         var message = "the \(kind) \(name) is defined twice; first on line \(line)"

@@ -1,19 +1,19 @@
-/// A place in a text that is not TOML, or not the part of TOML that is taken here.
+/// A position in a text that is not TOML, or not in the supported part of TOML.
 struct TOMLSyntaxError: Error, Equatable {
     let position: TextPosition
     let message: String
 }
 
-/// A configuration file's text as a tree of values with their places, together with its errors.
+/// The text of a configuration file as a tree of values with their positions, and its errors.
 ///
 /// Never traps, whatever the bytes are.
 struct TOMLDocument: Sendable {
     /// In file order; without the statements that have errors.
     let entries: [TOMLEntry]
-    /// In file order; nothing is read after the last one of `TOMLReader.mostErrors`.
+    /// In file order; `TOMLReader.mostErrors` at most.
     let errors: [TOMLSyntaxError]
 
-    /// Bytes; larger is no configuration.
+    /// The largest file, in bytes.
     static let largest = 1 << 20
 
     init(_ bytes: [UInt8]) {
@@ -26,10 +26,11 @@ struct TOMLDocument: Sendable {
         }
     }
 
-    /// What is no text, or too large to be read at all.
+    /// Why `bytes` are not read at all.
     private static func refusal(of bytes: [UInt8]) -> TOMLSyntaxError? {
         if bytes.count > largest {
-            return TOMLSyntaxError(position: .first, message: "larger than \(largest) bytes; this is no configuration")
+            return TOMLSyntaxError(
+                position: .first, message: "larger than \(largest) bytes; this is not a configuration file")
         }
         if String(validating: bytes, as: UTF8.self) != nil, !bytes.contains(0) { return nil }
         // An invalid sequence becomes U+FFFD of another length, so the first difference is where it stands.
@@ -40,6 +41,6 @@ struct TOMLDocument: Sendable {
         let isNUL = bytes[sound...].first == 0
         return TOMLSyntaxError(
             position: position,
-            message: isNUL ? "a NUL byte; this is no text file" : "not valid UTF-8; save the file as UTF-8")
+            message: isNUL ? "a NUL byte; this is not a text file" : "not valid UTF-8; save the file as UTF-8")
     }
 }

@@ -1,11 +1,11 @@
-/// One value of a TOML document with its place in it.
+/// One value of a TOML document and its position.
 struct TOMLNode: Equatable, Sendable {
     enum Content: Equatable, Sendable {
         case string(String)
         case integer(Int)
         case number(Double)
         case boolean(Bool)
-        /// Dates and times, which no key here takes.
+        /// Dates and times, which no key uses.
         case date
         case array([TOMLNode])
         /// In file order.
@@ -17,7 +17,7 @@ struct TOMLNode: Equatable, Sendable {
     /// As it is written; for a table, its header or key.
     var source: String
 
-    /// With its article, for messages.
+    /// The kind of value with its article, for messages.
     var kindName: String {
         switch content {
         case .string: "a string"

@@ -83,7 +83,7 @@ extension TOMLReader {
         throw failure("the string has no closing \(marks)", at: opening)
     }
 
-    /// A backslash at the end of a line joins it with the next text; false if this is none.
+    /// Skips a backslash that joins its line with the next; false if this is none.
     private mutating func skipLineEnding() -> Bool {
         var ahead = self
         ahead.advance()
@@ -103,15 +103,15 @@ extension TOMLReader {
             return [byte]
         }
         guard letter == "u" || letter == "U" else {
-            throw failure("no such escape; write \\\\ for one backslash, or use 'single quotes'", at: place)
+            throw failure("unknown escape; write \\\\ for one backslash, or use 'single quotes'", at: place)
         }
         advance()
         let length = letter == "u" ? 4 : 8
         let digits = String(decoding: bytes[offset...].prefix(length), as: UTF8.self)
         guard digits.utf8.count == length, digits.allSatisfy(\.isHexDigit), let code = UInt32(digits, radix: 16),
             let scalar = Unicode.Scalar(code)
-        else { throw failure("no such character", at: place) }
-        guard code != 0 else { throw failure("\\u0000 can stand in no path, name or argument", at: place) }
+        else { throw failure("invalid Unicode escape", at: place) }
+        guard code != 0 else { throw failure("\\u0000 is not allowed in paths, names and arguments", at: place) }
         advance(length)
         return Array(String(scalar).utf8)
     }
@@ -120,7 +120,7 @@ extension TOMLReader {
         "b": 0x08, "t": 0x09, "n": 0x0A, "f": 0x0C, "r": 0x0D, "\"": 0x22, "\\": 0x5C,
     ]
 
-    /// Booleans, decimal integers and fractions, dates and times. All else is most often text without quotes.
+    /// Booleans, decimal integers and fractions, dates and times. Anything else is usually text without quotes.
     private mutating func readBareValue() throws(TOMLSyntaxError) -> TOMLNode.Content {
         let begin = position
         let start = offset
@@ -131,13 +131,13 @@ extension TOMLReader {
             }
         }
         let word = source(from: start)
-        if word.isEmpty { throw failure("expected a value; text stands in quotes", at: begin) }
+        if word.isEmpty { throw failure("expected a value; write text in quotes", at: begin) }
         if let truth = Bool(word) { return .boolean(truth) }
         if let number = Self.number(word) { return number }
         guard let isPossible = Self.isPossibleTime(word) else {
             throw failure("put the value in quotes: \(excerpt(tomlString(word)))", at: begin)
         }
-        if !isPossible { valueError = valueError ?? failure("there is no such date or time", at: begin) }
+        if !isPossible { valueError = valueError ?? failure("invalid date or time", at: begin) }
         return .date
     }
 
@@ -150,7 +150,7 @@ extension TOMLReader {
         return parts.count == 1 ? Int(word).map { .integer($0) } : Double(word).map { .number($0) }
     }
 
-    /// Whether a date, a time or both can be; nil if `word` looks like none.
+    /// Whether a date or time is valid; nil if `word` is not a date or time.
     private static func isPossibleTime(_ word: String) -> Bool? {
         let shape = String(decoding: word.utf8.map { isDigit($0) ? UInt8(ascii: "0") : $0 }, as: UTF8.self)
         let (date, time) = ("0000-00-00", "00:00:00")

@@ -1,15 +1,15 @@
-/// Reads a TOML document: all of TOML 1.0 but the notations of numbers and times that no key takes.
+/// Reads a TOML document: all of TOML 1.0 except notations of numbers and times that no key uses.
 ///
 /// Never traps, whatever the bytes are; the caller refuses those that are not UTF-8.
 struct TOMLReader {
-    /// More would only tire.
+    /// The most errors that are reported.
     static let mostErrors = 20
     /// Deeper nesting, and longer dotted keys, than any configuration needs; bounds recursion.
     static let deepest = 16
 
     let root = TOMLDefinition()
     private(set) var errors: [TOMLSyntaxError] = []
-    /// Of a value whose end is known all the same, so that what follows is not taken for a part of it.
+    /// An error in a value whose end is known, so that the next statement can be read.
     var valueError: TOMLSyntaxError?
 
     let bytes: [UInt8]
@@ -28,7 +28,7 @@ struct TOMLReader {
         var table = root
         skipBlanksAndLines()
         while let first = peek, errors.count < Self.mostErrors {
-            // Until its end is found, the lines that follow may belong to the statement.
+            // Until its end is found, following lines may belong to the statement.
             var isOpen = first != "#"
             valueError = nil
             do throws(TOMLSyntaxError) {
@@ -48,7 +48,7 @@ struct TOMLReader {
                 }
             } catch {
                 errors.append(error)
-                // The keys below a refused header are no keys of the section before.
+                // Keys below a refused header do not belong to the previous section.
                 if first == "[" { table = TOMLDefinition() }
                 if isOpen { skipToNextStatement() }
             }
@@ -91,7 +91,7 @@ struct TOMLReader {
 
     private mutating func readName() throws(TOMLSyntaxError) -> String {
         if peek == "\"" || peek == "'" {
-            if next(1) == peek, next(2) == peek { throw failure("a key stands on one line") }
+            if next(1) == peek, next(2) == peek { throw failure("a key must be on one line") }
             return try readString()
         }
         let start = offset
@@ -111,11 +111,11 @@ struct TOMLReader {
         skipBlanks()
         if peek == "#" { try skipComment() }
         if peek != nil, !skipNewline() {
-            throw failure("unexpected text after the value; a second setting begins on a line of its own")
+            throw failure("unexpected text after the value; write each setting on a line of its own")
         }
     }
 
-    /// After an error: goes to the next line on which a statement seems to begin, past what may be the rest of a
+    /// After an error: skips to the next line that seems to begin a statement, past what may be the rest of a
     /// value over several lines.
     private mutating func skipToNextStatement() {
         while peek != nil {
@@ -134,7 +134,7 @@ struct TOMLReader {
 
     // MARK: - Bytes
 
-    /// The next byte; one that is not ASCII is no scalar that anything is compared with.
+    /// The next byte as a scalar; bytes that are not ASCII match no comparison.
     var peek: Unicode.Scalar? { next(0) }
 
     func next(_ distance: Int) -> Unicode.Scalar? {
@@ -185,15 +185,15 @@ struct TOMLReader {
         }
     }
 
-    /// The error that the next byte is, unless it may stand in text.
+    /// The error for a next byte that is not allowed in text; nil if it is.
     func controlCharacter() -> TOMLSyntaxError? {
         guard let code = peek?.value, code < 0x20 && code != 0x09 || code == 0x7F else { return nil }
-        return failure("a control character (0x\(code < 0x10 ? "0" : "")\(String(code, radix: 16))); take it out")
+        return failure("a control character (0x\(code < 0x10 ? "0" : "")\(String(code, radix: 16))); remove it")
     }
 
     var position: TextPosition { TextPosition(line: line, column: column) }
 
-    /// What was read since `start`, without the blanks at its end.
+    /// The source since `start`, without trailing blanks.
     func source(from start: Int) -> String {
         var end = offset
         while end > start, bytes[end - 1] == UInt8(ascii: " ") || bytes[end - 1] == UInt8(ascii: "\t") { end -= 1 }

@@ -1,4 +1,4 @@
-/// A time that comes back every day, or every week: `03:00`, `sun 03:00`. Local time.
+/// A local time of every day or of one weekday: `03:00`, `sun 03:00`.
 package struct TimeOfDay: Hashable, Sendable {
     /// Days of the week, numbered as `tm_wday` is; see localtime(3).
     package enum Weekday: Int, CaseIterable, Hashable, Sendable {
@@ -12,7 +12,7 @@ package struct TimeOfDay: Hashable, Sendable {
     /// 0 to 59.
     package let minute: Int
 
-    /// Reads `HH:MM`, with a day's name or its first three letters before it; nil for all else.
+    /// Reads `HH:MM`, optionally after a day's name or its first three letters; nil for anything else.
     package init?(_ text: String) {
         let words = text.lowercased().split(separator: " ").map(String.init)
         guard let clock = words.last, words.count <= 2 else { return nil }

@@ -2,10 +2,10 @@
 ///
 /// Whole milliseconds, never negative, at most ten years; so sums with clock readings do not overflow.
 package struct TimeSpan: Hashable, Comparable, Sendable {
-    /// The whole of it.
+    /// The total.
     package let milliseconds: Int64
 
-    /// Clamped to what a span may be.
+    /// Clamped to the possible range.
     package init(milliseconds: Int64) { self.milliseconds = min(max(0, milliseconds), Self.limit) }
 
     package static func seconds(_ count: Int64) -> TimeSpan {
@@ -18,7 +18,7 @@ package struct TimeSpan: Hashable, Comparable, Sendable {
 
     package static func < (left: TimeSpan, right: TimeSpan) -> Bool { left.milliseconds < right.milliseconds }
 
-    /// Reads what ``description`` writes: numbers with a unit each, from the largest unit down; nil for all else.
+    /// Reads what ``description`` writes: numbers with a unit each, from the largest unit down; nil for anything else.
     package init?(_ text: String) {
         var total: Int64 = 0
         var lastUnit = Self.units.startIndex - 1

@@ -23,17 +23,17 @@ do {
         try FetchProgram.run(.child, connection)
     case ("--for", 2), ("--for", 3):
         guard let connection = service.activatedDescriptors.first?.take() else {
-            FetchProgram.tell("photoinbox-fetch: no connection was handed over; photoinboxd-fetch.socket does that")
+            FetchProgram.log("photoinbox-fetch: no connection was handed over; photoinboxd-fetch.socket does that")
             exit(EX_USAGE)
         }
         let configuration = arguments.count > 2 ? BytePath(arguments[2]) : nil
         try FetchProgram.run(.service(client: arguments[1], configuration: configuration), connection)
     default:
-        FetchProgram.tell(
+        FetchProgram.log(
             "usage: photoinbox-fetch --child | --for USER [CONFIGURATION]   (see photoinbox fetch --help)")
         exit(EX_USAGE)
     }
 } catch {
-    FetchProgram.tell("photoinbox-fetch: \(error)")
+    FetchProgram.log("photoinbox-fetch: \(error)")
     exit(EX_NOPERM)
 }

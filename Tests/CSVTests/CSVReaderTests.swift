@@ -98,8 +98,8 @@ private func records(_ text: String, separator: UInt8 = UInt8(ascii: ",")) -> [[
             for field in record { text.field(field) }
             text.endRecord()
         }
-        let written = text.take()
-        #expect(text.take().isEmpty)
+        let written = text.removeAll()
+        #expect(text.removeAll().isEmpty)
         var (rest, record, read) = (written[...], CSVRecord(), [[[UInt8]]]())
         let block = Int.random(in: 1...64, using: &numbers)
         var reader = CSVReader<Never> { buffer in

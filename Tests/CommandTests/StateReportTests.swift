@@ -132,7 +132,7 @@ struct StateReportTests {
 
                     stopped  PI-501  catalogue disk full: /var/lib/photoinbox
                      effect  1,204 photos wait untouched in their inboxes; none is lost
-                     action  make room there, some megabytes at least; filing resumes by itself
+                     action  free at least some megabytes there; filing resumes automatically
                         see  man photoinbox-problems
                      notice  PI-201  3 folders of phones are on SMB, which reports no changes
                      effect  photos there are found within 60 s

@@ -68,25 +68,25 @@ struct MessageTests {
     @Test(
         "What is no request is told what is wrong with it",
         arguments: [
-            ("", "this is no request: it is not the JSON of an object", 0),
-            ("[1]", "this is no request: it is not the JSON of an object", 0),
+            ("", "this is not a request: it is not the JSON of an object", 0),
+            ("[1]", "this is not a request: it is not the JSON of an object", 0),
             ("{\"id\":3,\"do\":\"hello\"}", "\"version\" is missing", 3),
-            ("{\"version\":2,\"id\":3,\"do\":\"hello\"}", "version 2 is not spoken here; this is version 1", 3),
+            ("{\"version\":2,\"id\":3,\"do\":\"hello\"}", "version 2 is not supported; this is version 1", 3),
             ("{\"version\":1,\"id\":3}", "\"do\" is missing", 3),
             ("{\"version\":1,\"do\":\"format\"}", "there is no command \"format\"", 0),
             ("{\"version\":1,\"do\":\"undo\"}", "\"operation\" is missing", 0),
             (
                 "{\"version\":1,\"do\":\"undo\",\"operation\":\"x\"}",
-                "this is no request: \"operation\" is of the wrong kind", 0
+                "this is not a request: \"operation\" is of the wrong kind", 0
             ),
-            ("{\"version\":1,\"do\":\"retry\"}", "neither \"inbox\" nor \"all\" says what is meant", 0),
+            ("{\"version\":1,\"do\":\"retry\"}", "\"inbox\" or \"all\" is missing", 0),
             (
                 "{\"version\":1,\"do\":\"retry\",\"inbox\":\"c\",\"file\":\"../x\"}",
-                "\"file\" is no path within an inbox", 0
+                "\"file\" is not a path within an inbox", 0
             ),
             (
                 "{\"version\":1,\"do\":\"retry\",\"inbox\":\"c\",\"file\":\"/x\"}",
-                "\"file\" is no path within an inbox", 0
+                "\"file\" is not a path within an inbox", 0
             ),
             (
                 "{\"version\":1,\"do\":\"retry\",\"inbox\":\"c\",\"file_base64\":\"??\"}",

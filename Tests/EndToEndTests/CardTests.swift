@@ -178,7 +178,7 @@ extension EndToEnd {
             let card = try #require(try await house.state(of: daemon).cards?.first)
             #expect(card.phase == "incomplete" && card.failed > 0, "\(card)")
             let text = try await words(house)
-            #expect(text.contains("PI-211") && text.contains("no room in the inbox's file system"), "\(text)")
+            #expect(text.contains("PI-211") && text.contains("no space left in the inbox's file system"), "\(text)")
             try await inside(daemon, house, "mount -o remount,size=16m inbox")
             try await daemon.line(holding: "the mount table has changed", "size=16384k")
             try await takeOut(daemon, house)

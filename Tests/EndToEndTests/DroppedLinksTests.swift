@@ -79,7 +79,7 @@ extension EndToEnd {
             #expect(names("\(house.inbox)/.fetched") == ["trip.links", "one.url", "two.webloc"])
             let note = text("\(house.inbox)/trip.links.failed")
             #expect(note.contains("# line 3: not http or https\n"), "\(note)")
-            #expect(note.contains("# the server answers with status 404") || note.contains("status 404"), "\(note)")
+            #expect(note.contains("# the server responded with status 404") || note.contains("status 404"), "\(note)")
             #expect(note.hasSuffix("\n\(server.address("soon/2"))\n"), "\(note)")
             #expect(text("\(house.inbox)/bad.webloc.failed").contains("# Correct that file"))
             let status = try await ask(house, "status")

@@ -122,9 +122,9 @@ extension EndToEnd {
             let whole = #","place":{"path":[47],"minFree":0,"limits":\#(limits)}"#
             let cases: [(String, String)] = [
                 (request([address], inbox: "other"), "has no inbox other"),
-                (request([address], whole), "the place is the configuration's to say"),
-                (request([address], place), "no request of version 1"), (request([]), "1 to 10000 addresses"),
-                ("garbage", "no request"), (#"{"version":2,"inbox":"web","addresses":["x"]}"#, "no request"),
+                (request([address], whole), "only the configuration may set the place"),
+                (request([address], place), "not a request of version 1"), (request([]), "1 to 10000 addresses"),
+                ("garbage", "not a request"), (#"{"version":2,"inbox":"web","addresses":["x"]}"#, "not a request"),
             ]
             for (word, reason) in cases {
                 let program = try drive(house, "", [word])
@@ -163,7 +163,7 @@ extension EndToEnd {
                 house.path("st/run/fetch"), request([server.address("photo/1.jpg")]),
             ])
             _ = try await client.ending()
-            try await listener.line(holding: "asked by user 65534")
+            try await listener.line(holding: "requested by user 65534")
             #expect(try isEmpty(house) && server.requests("photo/1.jpg").isEmpty)
             listener.killIfRunning()
         }

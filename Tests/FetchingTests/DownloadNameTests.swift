@@ -6,7 +6,7 @@ import Testing
 struct DownloadNameTests {
     private func head(_ lines: String...) -> ResponseHead {
         var head = ResponseHead()
-        for line in ["HTTP/1.1 200 OK"] + lines + [""] { _ = head.take((line + "\r\n").utf8) }
+        for line in ["HTTP/1.1 200 OK"] + lines + [""] { _ = head.add((line + "\r\n").utf8) }
         return head
     }
 
@@ -51,7 +51,7 @@ struct DownloadNameTests {
         #expect(head.isWhole && head.status == 200 && head.contentLength == 12)
         #expect(head.validator == "\"abc\"" && head.retryAfter == 7_000)
         #expect(head.contentRange?.first == 5 && head.contentRange?.total == 10)
-        let isTaken = head.take("HTTP/2 503 \r\n".utf8)
+        let isTaken = head.add("HTTP/2 503 \r\n".utf8)
         #expect(isTaken)
         #expect(head.status == 503 && head.contentLength == nil && !head.isWhole && head.mayPass)
         #expect(self.head("ETag: W/\"abc\"", "Last-Modified: yesterday").validator == "yesterday")
@@ -64,7 +64,7 @@ struct DownloadNameTests {
     func endless() {
         var head = ResponseHead()
         var taken = 0
-        while head.take(String(repeating: "a", count: 1_000).utf8), taken < 1_000 { taken += 1 }
+        while head.add(String(repeating: "a", count: 1_000).utf8), taken < 1_000 { taken += 1 }
         #expect(taken < 100)
     }
 }

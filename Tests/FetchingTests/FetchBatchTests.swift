@@ -50,7 +50,7 @@ struct FetchBatchTests {
                 .ended(0, FetchEnd(.failed, "gone", tries: 1))
             ])
         let late = batch.failed(1, TryFailure("slow", mayPass: true), at: 500)
-        #expect(late == [.ended(1, FetchEnd(.failed, "slow; no time is left for another try", tries: 1))])
+        #expect(late == [.ended(1, FetchEnd(.failed, "slow; no time left for another try", tries: 1))])
     }
 
     @Test("A server's wish to be left alone is heard, within bounds")

@@ -91,13 +91,13 @@ struct LinkPartsTests {
         let lines = try LinkFile.links.read(Array(note.text.utf8))
         #expect(try lines.map { try $0.address.get() } == [address])
         #expect(note.text.contains("# status 404\n") && note.text.contains("# line 3: not http or https\n"))
-        let refusal = LinkNote(refusing: BytePath([0x1B, 0x5B]), "no address is in it")
+        let refusal = LinkNote(refusing: BytePath([0x1B, 0x5B]), "it contains no address")
         #expect(refusal.text.utf8.allSatisfy { $0 == 0x0A || $0 >= 0x20 })
         #expect(throws: LinkFileRefusal.self) { try LinkFile.links.read(Array(refusal.text.utf8)) }
     }
 
     @Test func notesOfOthersAreNotOverwritten() throws {
-        let note = LinkNote(refusing: "a.url", "no address is in it")
+        let note = LinkNote(refusing: "a.url", "it contains no address")
         try write("mine", "a.url.failed")
         #expect(try LinkEnd.write(note, besides: "a.url", in: inbox) == "a-2.url.failed")
         // Once more, after a crash.
@@ -148,7 +148,7 @@ struct LinkPartsTests {
         #expect(try read("c.links") == "gone: it is a FIFO")
         #expect(try read("d.links") == "gone: it is a directory")
         #expect(try read("e.links").hasPrefix("refused: it is larger than 1048576 bytes"))
-        #expect(try read("f.url") == "refused: no address is in it")
+        #expect(try read("f.url") == "refused: it contains no address")
         #expect(try read("none.url") == "gone: it is gone")
         link(scratch.appending("f.url"), scratch.appending("g.url"))
         #expect(try read("g.url") == "gone: it has 2 names (hard links)")

@@ -33,18 +33,18 @@ struct CardSettingsTests {
         ("inbox = 'c'", "photoinbox.toml:5:9: inbox = 'c': there is no [inbox.c]"),
         (
             "directories = ['/DCIM']",
-            "photoinbox.toml:5:16: directories = ['/DCIM']: \"/DCIM\" is from the root; write paths without a slash before "
-                + "them, like [\"DCIM\"]"
+            "photoinbox.toml:5:16: directories = ['/DCIM']: \"/DCIM\" is not a relative path; write paths without a leading slash, "
+                + "like [\"DCIM\"]"
         ),
         ("directories = ['../x']", "photoinbox.toml:5:16: directories = ['../x']: write the path without \"..\""),
         (
             "directories = []",
-            "photoinbox.toml:5:15: directories = []: no path is in it; write paths without a slash before them, like "
+            "photoinbox.toml:5:15: directories = []: the array is empty; write paths without a leading slash, like "
                 + "[\"DCIM\"]"
         ),
         (
             "below = ['media']",
-            "photoinbox.toml:5:10: below = ['media']: \"media\" is not from the root; write paths, like [\"/media\"]"
+            "photoinbox.toml:5:10: below = ['media']: \"media\" is not an absolute path; write paths, like [\"/media\"]"
         ),
     ])
     func mistakesAreNamed(_ line: String, _ message: String) {

@@ -76,18 +76,18 @@ struct CheckTests {
     @Test func everythingThatIsMissingIsNamedWithWhatToDo() throws {
         #expect(
             try Self.issues(FakeFileSystem(directories: [])) == [
-                "/x.toml:1:11: library = \"/p/library\": no such directory; make it (mkdir -p /p/library), "
+                "/x.toml:1:11: library = \"/p/library\": no such directory; create it (mkdir -p /p/library), "
                     + "or correct the path",
-                "/x.toml:3:8: path = \"/in\": no such directory; make it (mkdir -p /in), or correct the path",
+                "/x.toml:3:8: path = \"/in\": no such directory; create it (mkdir -p /in), or correct the path",
                 "/x.toml:5:9: owner = \"bob\": no such user",
-                "/x.toml:9:8: fifo = \"/p/fifo\": no such directory: /p; make it, or correct the path",
-                "/x.toml:11:11: command = [\"/bin/hook\"]: there is no program /bin/hook",
-                "quarantine = \"/p/quarantine\": no such directory; make it (mkdir -p /p/quarantine), "
+                "/x.toml:9:8: fifo = \"/p/fifo\": no such directory: /p; create it, or correct the path",
+                "/x.toml:11:11: command = [\"/bin/hook\"]: no such program: /bin/hook",
+                "quarantine = \"/p/quarantine\": no such directory; create it (mkdir -p /p/quarantine), "
                     + "or correct the path",
-                "duplicates = \"/p/duplicates\": no such directory; make it (mkdir -p /p/duplicates), "
+                "duplicates = \"/p/duplicates\": no such directory; create it (mkdir -p /p/duplicates), "
                     + "or correct the path",
-                "state = \"/p/state\": no such directory; make it (mkdir -p /p/state), or correct the path",
-                "runtime = \"/p/state/run\": no such directory; make it (mkdir -p /p/state/run), or correct the path",
+                "state = \"/p/state\": no such directory; create it (mkdir -p /p/state), or correct the path",
+                "runtime = \"/p/state/run\": no such directory; create it (mkdir -p /p/state/run), or correct the path",
             ])
     }
 
@@ -105,12 +105,12 @@ struct CheckTests {
             found == [
                 "/x.toml:1:11: library = \"/p/library\": ana may not write to this directory",
                 "/x.toml:3:8: warning: path = \"/in\": not writable, so filed photos cannot be removed from it; "
-                    + "with mode = \"copy\" they are meant to stay",
+                    + "set mode = \"copy\" to keep them there",
                 "/x.toml:5:9: owner = \"bob\": no such user",
-                "/x.toml:9:8: fifo = \"/p/fifo\": there is something here that is no FIFO; choose another path",
-                "/x.toml:11:11: command = [\"/bin/hook\"]: /bin/hook may not be run; chmod +x it",
+                "/x.toml:9:8: fifo = \"/p/fifo\": this is not a FIFO; choose another path",
+                "/x.toml:11:11: command = [\"/bin/hook\"]: /bin/hook is not executable; run chmod +x on it",
                 "quarantine = \"/p/quarantine\": this is not a directory",
-                "duplicates = \"/p/duplicates\": cannot be looked at: Permission denied",
+                "duplicates = \"/p/duplicates\": cannot be checked: Permission denied",
             ])
     }
 
@@ -118,7 +118,7 @@ struct CheckTests {
         let metrics = try settings(Self.text + "\n[metrics]\ntextfile = \"/m/p.prom\"\n", at: "/x.toml")
         for (entry, words) in [
             (FakeFileSystem.directory(9, "/m", writable: false), "ana may not write to its directory"),
-            (.missing, "its directory is not there"), (.other, "what it lies in is not a directory"),
+            (.missing, "its directory does not exist"), (.other, "its parent is not a directory"),
         ] {
             let facts = FakeFileSystem(
                 directories: Self.sound, more: ["/bin/hook": .file(isExecutable: true), "/m": entry])
@@ -139,9 +139,9 @@ struct CheckTests {
                 ]))
         #expect(
             found == [
-                "/x.toml:1:11: library = \"/p/library\": cannot be looked at: Input/output error",
+                "/x.toml:1:11: library = \"/p/library\": cannot be checked: Input/output error",
                 "/x.toml:3:8: warning: path = \"/in\": does not answer (Transport endpoint is not connected); "
-                    + "the others are watched, and this one as soon as it does",
+                    + "it will be watched once it answers, other inboxes are watched now",
                 "/x.toml:5:9: owner = \"bob\": no such user",
             ])
     }

@@ -32,13 +32,19 @@ struct KeyTableTests {
         #expect(settings.inboxes.count == 1 && settings.timers.count == 1 && settings.hooks.count == 1)
     }
 
-    @Test func everyDefaultIsOfItsOwnKind() throws {
+    @Test func everyDefaultAndExampleIsReadAsItIsWritten() throws {
         for key in Settings.keyTable {
-            guard case .text(let text) = key.fallback else { continue }
-            let node = TOMLNode(content: .string(text), position: .first, source: "")
-            let value = try key.kind.read(node, base: PathBase(directory: nil, mayClimb: false))
-            #expect(value.text == "\"\(text)\"", "\(key.path)")
+            for text in [key.standardText, key.example].compactMap(\.self) {
+                let node = try #require(TOMLDocument(Array("key = \(text)".utf8)).entries.first?.node)
+                let value = try key.read(node, PathBase(directory: nil, mayClimb: false))
+                #expect(value.text == text, "\(key.path)")
+            }
         }
+    }
+
+    @Test func everySectionHasKeys() {
+        let counts = SettingsSection.allCases.map(\.keys.count)
+        #expect(counts.allSatisfy { $0 > 0 } && counts.reduce(0, +) == Settings.keyTable.count)
     }
 
     @Test func pathsAreUnique() {

@@ -21,12 +21,12 @@ struct MistakeTests {
         ("quiet = \"2d\"", "photoinbox.toml:4:9: quiet = \"2d\": too long; at most \"1d\""),
         (
             "renditions = ['thumbnail', 'tilt']",
-            "photoinbox.toml:4:28: renditions = ['thumbnail', 'tilt']: \"tilt\" is none of them; write some of "
+            "photoinbox.toml:4:28: renditions = ['thumbnail', 'tilt']: \"tilt\" is not a possible value; write some of "
                 + "[\"thumbnail\", \"preview\", \"hash\", \"tilt-shift\", \"googly\"]"
         ),
         (
             "renditions = ['googly']\n[pictures]\npreview = '0'",
-            "photoinbox.toml:4:14: renditions = ['googly']: \"googly\" is made of the preview, and [pictures] says "
+            "photoinbox.toml:4:14: renditions = ['googly']: \"googly\" is made from the preview, and [pictures] says "
                 + "preview = \"0\""
         ),
         ("mode = \"moev\"", "photoinbox.toml:4:8: mode = \"moev\": did you mean \"move\"?"),
@@ -84,7 +84,7 @@ struct MistakeTests {
         ),
         (
             "[inbox.\"a b\"]\npath = '/in'",
-            "photoinbox.toml:3:2: [inbox.\"a b\"]: \"a b\" is no name; letters, digits, - and _, at most 64"
+            "photoinbox.toml:3:2: [inbox.\"a b\"]: \"a b\" is not a valid name; write letters, digits, - and _, at most 64"
         ),
         ("[inbox.a]", "photoinbox.toml:3:2: [inbox.a] has no path; add path = \"/srv/inbox/card\""),
         (
@@ -93,7 +93,7 @@ struct MistakeTests {
         ),
         ("log = 7", "photoinbox.toml:3:1: log = 7: expected a section, found an integer; write [log]"),
         ("state = ''", "photoinbox.toml:3:9: state = '': an empty path; write a path in quotes"),
-        ("state = '~/s'", "photoinbox.toml:3:9: state = '~/s': ~ is the shell's; write the whole path"),
+        ("state = '~/s'", "photoinbox.toml:3:9: state = '~/s': ~ is not expanded; write the whole path"),
         ("state = '../s'", "photoinbox.toml:3:9: state = '../s': write the path without \"..\""),
         (
             "state = 1979-05-27",
@@ -108,7 +108,7 @@ struct MistakeTests {
             "photoinbox.toml:4:8: mode = 640: expected a string, found an integer; write octal digits in quotes, like \"0640\""
         ),
         ("[filing]\nmode = '689'", "photoinbox.toml:4:8: mode = '689': write octal digits in quotes, like \"0640\""),
-        ("[filing]\nowner = 'a b'", "photoinbox.toml:4:9: owner = 'a b': not the name of a user or group"),
+        ("[filing]\nowner = 'a b'", "photoinbox.toml:4:9: owner = 'a b': write the name of a user or group"),
         (
             "[metrics]\ntextfile = '/m/photos.txt'",
             "photoinbox.toml:4:12: textfile = '/m/photos.txt': the collector reads only names that end in .prom"
@@ -119,7 +119,7 @@ struct MistakeTests {
         ),
         (
             "[fetch]\nallow-private = ['10.0.0.0/8', '10.0.0.1/8']",
-            "photoinbox.toml:4:32: allow-private = ['10.0.0.0/8', '10.0.0.1/8']: \"10.0.0.1/8\" is no network; write "
+            "photoinbox.toml:4:32: allow-private = ['10.0.0.0/8', '10.0.0.1/8']: \"10.0.0.1/8\" is not a network; write "
                 + "networks, like [\"192.168.1.0/24\", \"fd00::/8\"]"
         ),
         ("[signals]\nKILL = 'dump'", "photoinbox.toml:4:1: KILL = 'dump': no program can catch SIGKILL"),
@@ -144,27 +144,28 @@ struct MistakeTests {
         ("[signals]\nHUP = 'hook x'", "photoinbox.toml:4:7: HUP = 'hook x': there is no [hook.x]"),
         (
             "[hook.x]\ncommand = ['ls']",
-            "photoinbox.toml:4:12: command = ['ls']: \"ls\" is not an absolute path; no PATH is searched"
+            "photoinbox.toml:4:12: command = ['ls']: \"ls\" is not an absolute path; write an array, like "
+                + "[\"/usr/local/lib/program\", \"argument\"]"
         ),
         (
             "[hook.x]\ncommand = []",
-            "photoinbox.toml:4:11: command = []: an empty command; write an array, like [\"/usr/local/lib/program\", \"argument\"]"
+            "photoinbox.toml:4:11: command = []: the array is empty; write an array, like [\"/usr/local/lib/program\", \"argument\"]"
         ),
         (
             "[hook.x]\ncommand = ['/bin/ls']\non = ['filed', 'quarantine']",
-            "photoinbox.toml:5:16: on = ['filed', 'quarantine']: \"quarantine\" is none of them; did you mean \"quarantined\"?"
+            "photoinbox.toml:5:16: on = ['filed', 'quarantine']: \"quarantine\" is not a possible value; did you mean \"quarantined\"?"
         ),
         (
             "[hook.x]\ncommand = ['/bin/ls']\non = ['filed', 'filed']",
-            "photoinbox.toml:5:16: on = ['filed', 'filed']: \"filed\" stands there twice"
+            "photoinbox.toml:5:16: on = ['filed', 'filed']: \"filed\" is given twice"
         ),
         (
             "[hook.x]\ncommand = ['/bin/ls']\ninboxes = ['a', 'c a']",
-            "photoinbox.toml:5:17: inboxes = ['a', 'c a']: \"c a\" is no name; letters, digits, - and _, at most 64"
+            "photoinbox.toml:5:17: inboxes = ['a', 'c a']: \"c a\" is not a valid name; write names of letters, digits, - and _, or leave the key out for all"
         ),
         (
             "[hook.x]\ncommand = ['/bin/ls']\ninboxes = []",
-            "photoinbox.toml:5:11: inboxes = []: no name is in it; leave the key out for all"
+            "photoinbox.toml:5:11: inboxes = []: the array is empty; write names of letters, digits, - and _, or leave the key out for all"
         ),
         (
             "[hook.x]\ncommand = ['/bin/ls']\ninboxes = ['nobody']",
@@ -183,7 +184,7 @@ struct MistakeTests {
         ("every = '500ms'\naction = 'audit'", "photoinbox.toml:4:9: every = '500ms': too short; at least \"1s\""),
         (
             "every = '1h'\naction = 'stop'",
-            "photoinbox.toml:5:10: action = 'stop': a timer cannot ask for this; "
+            "photoinbox.toml:5:10: action = 'stop': a timer cannot do this; "
                 + "write one of dump, reconcile, audit, verify-slice, hook NAME"
         ),
         (
@@ -192,7 +193,7 @@ struct MistakeTests {
         ),
         (
             "at = '03:00'\nclock = 'boottime'\naction = 'audit'",
-            "photoinbox.toml:5:9: clock = 'boottime': \"at\" goes by the local time; leave the clock out"
+            "photoinbox.toml:5:9: clock = 'boottime': \"at\" is local time; leave the clock out"
         ),
         (
             "at = '24:00'\naction = 'audit'",
@@ -220,7 +221,7 @@ struct MistakeTests {
         #expect(
             found == [
                 "/etc/photoinbox/photoinbox.toml:1:11: library = 'photos': a relative path; "
-                    + "write it from the root, like \"/srv/photos\""
+                    + "write an absolute one, like \"/srv/photos\""
             ])
     }
 

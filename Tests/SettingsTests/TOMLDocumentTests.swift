@@ -118,16 +118,16 @@ struct TOMLDocumentTests {
         ("a = 'x' b = 2", "line of its own"),
         ("a", "expected ="),
         ("a =", "expected a value"),
-        ("a = \"\\q\"", "no such escape"),
-        ("a = \"\\uD800\"", "no such character"),
+        ("a = \"\\q\"", "unknown escape"),
+        ("a = \"\\uD800\"", "invalid Unicode escape"),
         ("a = '\u{1}'", "control"),
         ("# \u{1B}", "control"),
         ("a = \"\\", "escape"),
         ("\"\"\"a\"\"\" = 1", "one line"),
         ("a = 1\na = 2", "twice"),
         ("[a]\n[a]", "twice"),
-        ("a = 1979-13-40", "no such date"),
-        ("a = 24:00:00", "no such date or time"),
+        ("a = 1979-13-40", "invalid date or time"),
+        ("a = 24:00:00", "invalid date or time"),
     ]
 
     @Test(arguments: malformed)

@@ -42,8 +42,8 @@ struct ValueTests {
     func layouts(text: String, mistake: String?) {
         let node = TOMLNode(content: .string(text), position: .first, source: "")
         do {
-            let value = try ValueKind.layout.read(node, base: PathBase(directory: nil, mayClimb: false))
-            #expect(mistake == nil && value.text == "\"\(text)\"")
+            let value = try Form.layout.read(node, PathBase(directory: nil, mayClimb: false))
+            #expect(mistake == nil && Form.layout.write(value) == "\"\(text)\"")
         } catch {
             #expect(mistake.map { error.message.contains($0) } ?? false, "\(error.message)")
         }

@@ -4,7 +4,7 @@ import LinuxKernel
 import SystemMonitor
 import SystemPackage
 
-// What comes from the decoder: its messages, and its end.
+// The decoder's messages, and its exit.
 
 extension DecoderClient {
     func heard(_ event: DescriptorEvent) {
@@ -14,7 +14,7 @@ extension DecoderClient {
                 try MessageSocket.receive(limit: DecoderWire.longestMessage, from: raw)
             }
             switch received {
-            // What a decoder says that is to end counts no more.
+            // Messages of a killed decoder are ignored.
             case .message where state.onQueue({ $0.child?.sentence != nil }): break
             case .message(let bytes):
                 do throws(WireError) {
@@ -23,7 +23,7 @@ extension DecoderClient {
                     end(.nonsense(error.description))
                 }
             case .tooLong: end(.nonsense(WireError.length.description))
-            // It is ending; how, its exit says. One that has only closed its socket would live on.
+            // It is ending, or has only closed its socket, and would keep running.
             case .end, nil: if event.isLast { end(.unwanted) }
             }
         } catch {
@@ -64,7 +64,7 @@ extension DecoderClient {
         }
     }
 
-    /// The current picture is done, and its decoder lives.
+    /// The current picture is done, and its decoder still runs.
     private func concluded(_ outcome: DecoderOutcome, memory: UInt64) {
         let (job, isSpent) = state.onQueue { state in
             defer { state.current = nil }
@@ -86,7 +86,7 @@ extension DecoderClient {
         child.socket.invalidate { [self] in
             child.monitor.invalidate { [self] in
                 state.onQueue { $0.child = nil }
-                settle(child, exit)
+                finishRequests(of: child, exit)
                 proceed()
             }
         }
@@ -101,26 +101,26 @@ extension DecoderClient {
         try? understood(message)
     }
 
-    /// Tells those who are concerned by the end of `child`.
-    private func settle(_ child: Child, _ exit: ProcessExit) {
+    /// Ends the requests that depended on `child`.
+    private func finishRequests(of child: Child, _ exit: ProcessExit) {
         let wasReady = child.isReady || state.onQueue { $0.current != nil }
         switch child.sentence {
         case .unwanted where state.onQueue({ $0.isStopped }): unavailable(.stopped)
         case .unconfined(let gaps): unavailable(.cannotBeConfined(gaps: gaps))
-        case .deadline where !wasReady: unavailable(.cannotStart(reason: "it did not get ready in time"))
-        case .deadline: costItsDecoder("no answer within \(options.deadline)")
-        case .nonsense(let what) where wasReady: costItsDecoder("the decoder sent \(what)")
+        case .deadline where !wasReady: unavailable(.cannotStart(reason: "it was not ready in time"))
+        case .deadline: failFatally("no answer within \(options.deadline)")
+        case .nonsense(let what) where wasReady: failFatally("the decoder sent \(what)")
         case .nonsense(let what): unavailable(.cannotStart(reason: "it sent \(what)"))
         case .unwanted, nil:
             if wasReady {
-                costItsDecoder("the decoder \(exit.explained)")
+                failFatally("the decoder \(exit.explained)")
             } else {
                 unavailable(.cannotStart(reason: "the decoder \(exit.explained) before it was ready"))
             }
         }
     }
 
-    private func costItsDecoder(_ reason: String) {
+    private func failFatally(_ reason: String) {
         let job = state.onQueue { state in
             defer { state.current = nil }
             return state.current
@@ -132,7 +132,7 @@ extension DecoderClient {
 }
 
 extension ProcessExit {
-    /// With what the decoder's own limits and statuses mean.
+    /// The exit in words, with the meaning of the decoder's limits and statuses.
     var explained: String {
         switch self {
         case .killed(SIGPROF, _): "used up its processor time"
@@ -144,24 +144,24 @@ extension ProcessExit {
     }
 }
 
-/// What a client tells of itself.
+/// The state of a client.
 package struct DecoderSnapshot: Hashable, Sendable {
     /// Its decoder's process; nil while there is none.
     package var process: Int32?
     package var isBusy = false
-    /// Pictures that wait.
+    /// Pictures that are waiting.
     package var waiting = 0
-    /// Decoders so far.
+    /// Decoders started so far.
     package var started = 0
-    /// Pictures made small.
+    /// Pictures with renditions.
     package var made = 0
     /// Pictures that a decoder refused.
     package var refused = 0
-    /// Pictures that cost a decoder its life.
+    /// Pictures that ended their decoder.
     package var lost = 0
-    /// What of the last decoder's confinement could not be had; empty if it is whole.
+    /// What is missing in the last decoder's confinement; empty if it is complete.
     package var gaps = ""
-    /// Why there is no decoder; nil if there is one, or none was needed yet.
+    /// Why there is no decoder; nil if there is one, or was not needed yet.
     package var trouble: DecoderTrouble?
 
     package init() {}

@@ -4,28 +4,28 @@ package import LinuxKernel
 package import SystemMonitor
 import SystemPackage
 
-/// Asks a decoder of its own, one picture at a time: started when there is something to do, used again, ended after some
-/// pictures, at a memory mark and when idle. Whoever asks waits for nothing but the answer, and no thread is held.
+/// A client with its own decoder process, one picture at a time: started on demand, reused, and ended after some
+/// pictures, above a memory limit and when idle. Callers wait for the answer only, and no thread is blocked.
 ///
-/// A picture that ends its decoder, or outlasts the deadline, gets a reason and is done; the next one gets a new decoder.
+/// A picture that ends its decoder, or exceeds the deadline, fails with a reason; the next one gets a new decoder.
 package final class DecoderClient: Sendable {
-    /// How a client works.
+    /// The options of a client.
     package struct Options: Sendable {
         /// The program, an absolute path.
         package var program: BytePath
-        /// Whether nothing is decoded where something of the confinement cannot be had.
+        /// Whether nothing is decoded if the confinement is incomplete.
         package var isConfinementRequired = true
-        /// Of the decoder, in bytes.
+        /// The decoder's address space, in bytes.
         package var addressSpace: UInt64 = 2 << 30
-        /// From question to answer.
+        /// The time limit for an answer.
         package var deadline: Duration = .seconds(60)
-        /// From the start to its being ready.
+        /// The time limit for its start.
         package var startDeadline: Duration = .seconds(30)
-        /// Without a question, until it is ended.
+        /// How long an idle decoder is kept.
         package var idle: Duration = .seconds(30)
-        /// Pictures, until it is ended.
+        /// The pictures after which it is ended.
         package var recycleAfter = 500
-        /// Bytes of memory, from which on it is ended.
+        /// The bytes of memory above which it is ended.
         package var memoryMark: UInt64 = 512 << 20
 
         package init(program: BytePath) { self.program = program }
@@ -58,7 +58,7 @@ package final class DecoderClient: Sendable {
         let socket: DescriptorMonitor
         var isReady = false
         var made = 0
-        /// Why it was killed by us; nil while it is wanted.
+        /// Why the client killed it; nil while it is in use.
         var sentence: Sentence?
     }
 
@@ -69,7 +69,7 @@ package final class DecoderClient: Sendable {
         case unwanted
     }
 
-    /// Makes one; from any thread. Nothing is started before there is a picture.
+    /// Creates a client; from any thread. Starts no process before the first picture.
     package init(_ options: Options, queue: MonitorQueue) throws(SystemCallError) {
         self.options = options
         self.queue = queue
@@ -81,10 +81,10 @@ package final class DecoderClient: Sendable {
         }
     }
 
-    /// What is known of it; any thread.
+    /// Its state; any thread.
     package func snapshot() -> DecoderSnapshot { published.withLock { $0 } }
 
-    /// Makes `sizes` (from large to small) of a picture that is open for reading only. From any thread.
+    /// Makes renditions of `sizes` (from large to small) of a picture that is open for reading only. From any thread.
     package func make(
         _ sizes: [UInt32], of picture: HeldDescriptor, kind: DecoderRequest.Kind,
         limits: DecoderRequest.Limits = .init(), quality: UInt8 = 80
@@ -96,12 +96,12 @@ package final class DecoderClient: Sendable {
                     return state.lastID
                 }
                 let request = DecoderRequest(id: id, kind: kind, limits: limits, quality: quality, sizes: sizes)
-                take(request, picture) { continuation.resume(returning: $0) }
+                enqueue(request, picture) { continuation.resume(returning: $0) }
             }
         }
     }
 
-    /// Ends the decoder, and returns when it is reaped and every monitor gone. What waits is answered as stopped. Once.
+    /// Ends the decoder, and returns when it is reaped and every monitor invalidated. Waiting requests end as stopped. Once.
     package func stop() async {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
@@ -118,13 +118,13 @@ package final class DecoderClient: Sendable {
         }
     }
 
-    private func take(
+    private func enqueue(
         _ request: DecoderRequest, _ picture: HeldDescriptor, _ done: @escaping @Sendable (DecoderOutcome) -> Void
     ) {
         if state.onQueue({ $0.isStopped }) { return done(.unavailable(.stopped)) }
         do throws(SystemCallError) {
             let size = try FileStatus(of: picture.descriptor).identity.size
-            // libvips does not survive a file without bytes.
+            // libvips crashes on an empty file.
             guard size > 0 else {
                 return done(.refused(DecoderRefusal(id: request.id, code: .unreadable, reason: "an empty file")))
             }
@@ -142,7 +142,7 @@ package final class DecoderClient: Sendable {
         }
     }
 
-    /// Does what comes next, if it is time for anything.
+    /// Takes the next step, if one is due.
     func proceed() {
         publish()
         enum Step {
@@ -176,7 +176,7 @@ package final class DecoderClient: Sendable {
                         job.request.encoded, with: [job.picture.descriptor.raw, job.answer.descriptor.raw], to: raw)
                 }
             } catch {
-                // It died this moment; its exit comes and says how.
+                // It has just died; its exit will be reported.
             }
             publish()
         }
@@ -198,7 +198,7 @@ package final class DecoderClient: Sendable {
                 socket = try DescriptorMonitor(
                     owning: ends.takeNear(), for: .read, label: "decoder", queue: queue)
             } catch {
-                // No descriptor was left. The child ends by itself, since its socket's other end is closed.
+                // No descriptor was left. The child exits, since the other end of its socket is closed.
                 monitor.invalidate()
                 throw error
             }
@@ -213,7 +213,7 @@ package final class DecoderClient: Sendable {
         }
     }
 
-    /// Nobody who waits can be served now.
+    /// Ends all requests as unavailable.
     func unavailable(_ trouble: DecoderTrouble) {
         let jobs = state.onQueue { state in
             defer {
@@ -227,14 +227,14 @@ package final class DecoderClient: Sendable {
         publish()
     }
 
-    /// Kills the decoder, once; its exit is told later.
+    /// Kills the decoder, once; its exit is reported later.
     func end(_ sentence: Sentence) {
         let monitor = state.onQueue { state -> ChildProcessMonitor? in
             guard state.child?.sentence == nil else { return nil }
             state.child?.sentence = sentence
             return state.child?.monitor
         }
-        // It may have ended this moment; its exit is reported then.
+        // It may have just ended; its exit is reported then.
         _ = try? monitor?.send(signal: SIGKILL)
     }
 
@@ -247,7 +247,7 @@ package final class DecoderClient: Sendable {
 
     func note(_ body: (inout DecoderSnapshot) -> Void) { published.withLock { body(&$0) } }
 
-    /// Makes what is so now visible to other threads.
+    /// Publishes the state for other threads.
     func publish() {
         let (process, busy, waiting) = state.onQueue {
             ($0.child?.monitor.processIdentifier, $0.current?.request.id, $0.waiting.count)

@@ -1,23 +1,23 @@
 package import LinuxKernel
 
-/// What became of one picture.
+/// The result for one picture.
 package enum DecoderOutcome: Sendable {
     case made(DecodedPicture)
-    /// The decoder lives, and says why not.
+    /// The decoder refused the picture, and still runs.
     case refused(DecoderRefusal)
-    /// The picture cost its decoder's life: told with the reason, and not tried again.
+    /// The picture ended its decoder, with the reason; not to be retried.
     case fatal(reason: String)
-    /// No picture's fault: no decoder is to be had. To be tried again later.
+    /// No decoder is available; to be retried later.
     case unavailable(DecoderTrouble)
 }
 
 /// Why there is no decoder.
 package enum DecoderTrouble: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The program is not there, or does not start.
+    /// The program does not exist, or does not start.
     case cannotStart(reason: String)
-    /// It starts and cannot be confined, though it has to be.
+    /// It starts, but cannot be confined as required.
     case cannotBeConfined(gaps: String)
-    /// What it makes cannot be written to the state directory.
+    /// The results cannot be written to the state directory.
     case cannotBeKept(SystemCallError)
     /// This client was stopped.
     case stopped
@@ -26,20 +26,20 @@ package enum DecoderTrouble: Error, Hashable, Sendable, CustomStringConvertible 
         switch self {
         case .cannotStart(let reason): "no photo can be decoded: \(reason)"
         case .cannotBeConfined(let gaps): "no photo can be decoded: it cannot be confined: \(gaps)"
-        case .cannotBeKept(let error): "the pictures cannot be kept: \(error)"
+        case .cannotBeKept(let error): "the pictures cannot be saved: \(error)"
         case .stopped: "stopped"
         }
     }
 }
 
-/// A descriptor that several parts hold.
+/// A shared descriptor.
 package final class HeldDescriptor: Sendable {
     package let descriptor: OwnedDescriptor
 
     package init(_ descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
 }
 
-/// Small pictures, checked against what was asked for; their content is only known to begin as a JPEG.
+/// Renditions, checked against the request; their content is only known to begin like a JPEG.
 package struct DecodedPicture: Sendable {
     package let facts: DecoderAnswer
     private let file: HeldDescriptor
@@ -49,8 +49,8 @@ package struct DecodedPicture: Sendable {
         self.file = file
     }
 
-    /// The bytes of one of them. Whoever runs in the decoder may still write to them: what is wanted is read once, and
-    /// the copy used.
+    /// The bytes of one of them. A compromised decoder may still write to them, so they are read once, and
+    /// the copy is used.
     package func bytes(of part: DecodedPart) throws -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: Int(clamping: min(part.length, DecoderWire.longestPart)))
         var filled = 0
@@ -67,7 +67,9 @@ package struct DecodedPicture: Sendable {
             guard count > 0 else { throw WireError.contradiction("a picture outside its file") }
             filled += count
         }
-        guard bytes.starts(with: [0xFF, 0xD8, 0xFF]) else { throw WireError.contradiction("something that is no JPEG") }
+        guard bytes.starts(with: [0xFF, 0xD8, 0xFF]) else {
+            throw WireError.contradiction("something that is not a JPEG")
+        }
         return bytes
     }
 }

@@ -1,14 +1,14 @@
-/// One picture to be made small. The picture itself and the file for the answer go with it as descriptors.
+/// A request for renditions of one picture. The picture and the file for the answer are sent with it as descriptors.
 package struct DecoderRequest: Hashable, Sendable {
-    /// What a picture may be, judged before its pixels are decoded.
+    /// The limits of a picture, checked before its pixels are decoded.
     package struct Limits: Hashable, Sendable {
-        /// Of the file.
+        /// The size of the file.
         package var bytes: UInt64
         /// Width times height.
         package var pixels: UInt64
         /// The longer side.
         package var side: UInt32
-        /// Passes over the picture that a progressive JPEG may ask for.
+        /// The scans of a progressive JPEG.
         package var scans: UInt32
         /// Seconds of processor time.
         package var processorSeconds: UInt32
@@ -25,33 +25,33 @@ package struct DecoderRequest: Hashable, Sendable {
         }
     }
 
-    /// How the file is to be read.
+    /// How to read the file.
     package enum Kind: UInt8, CaseIterable, Hashable, Sendable {
-        /// By what its first bytes say: JPEG, PNG, WebP, TIFF, HEIF.
+        /// By its first bytes: JPEG, PNG, WebP, TIFF, HEIF.
         case picture = 1
-        /// The preview that a camera put into its raw file.
+        /// The camera's preview in a raw file.
         case raw = 2
-        /// One of our own renditions, to be made to look like a model of what it shows.
+        /// A rendition, to be made to look like a photo of a miniature.
         case tiltShift = 3
-        /// One of our own renditions, to get googly eyes.
+        /// A rendition, to get googly eyes.
         case googly = 4
         /// The tiles of a contact sheet, as ``SheetSource`` writes them.
         case sheet = 5
 
-        /// Of these one size is made.
+        /// Whether only one size is made.
         package var makesOne: Bool { self != .picture && self != .raw }
     }
 
-    /// At most so many sizes are made of one picture.
+    /// The most sizes of one picture.
     package static let mostSizes = 8
 
-    /// The answer carries it again.
+    /// The answer repeats it.
     package var id: UInt64
     package var kind: Kind
     package var limits: Limits
-    /// Of the JPEGs, 1 to 100.
+    /// The JPEG quality, 1 to 100.
     package var quality: UInt8
-    /// The sides of the squares that the small pictures fit into, from large to small.
+    /// The sides of the squares that the renditions fit into, from large to small.
     package var sizes: [UInt32]
 
     package init(id: UInt64, kind: Kind, limits: Limits = Limits(), quality: UInt8 = 80, sizes: [UInt32]) {
@@ -63,9 +63,9 @@ package struct DecoderRequest: Hashable, Sendable {
     }
 }
 
-/// Where a small picture lies in the answer's file.
+/// The place of a rendition in the answer's file.
 package struct DecodedPart: Hashable, Sendable {
-    /// The size that was asked for.
+    /// The requested size.
     package var size: UInt32
     package var width: UInt32
     package var height: UInt32
@@ -81,17 +81,17 @@ package struct DecodedPart: Hashable, Sendable {
     }
 }
 
-/// What a decoder tells of a picture that it has made small. Nothing of it is proven: see ``DecoderAnswer/check(against:)``.
+/// A decoder's answer. It is not trusted: see ``DecoderAnswer/check(against:)``.
 package struct DecoderAnswer: Hashable, Sendable {
     package var id: UInt64
-    /// As the picture is shown, after it was turned.
+    /// The size of the picture after it was turned upright.
     package var width: UInt32
     package var height: UInt32
-    /// As EXIF counts, 1 to 8; 0 where the picture does not say.
+    /// The EXIF orientation, 1 to 8; 0 if there is none.
     package var orientation: UInt8
-    /// The decoder's own, in bytes, when it was done.
+    /// The decoder's memory when it was done, in bytes.
     package var memory: UInt64
-    /// What it looks like: of pictures that look alike few bits differ. Nil for one that is too even to be told from others.
+    /// A perceptual hash: similar pictures differ in few bits. Nil for a picture that is too uniform.
     package var likeness: UInt64?
     package var parts: [DecodedPart]
 
@@ -108,8 +108,8 @@ package struct DecoderAnswer: Hashable, Sendable {
         self.parts = parts
     }
 
-    /// Holds the answer against what was asked, so that what is read by it is bounded whatever the decoder has become.
-    /// `fileSize` is the answer file's as the kernel tells it.
+    /// Checks the answer against the request, so that reading it is bounded even if the decoder is compromised.
+    /// `fileSize` is the size of the answer's file, from the kernel.
     package func check(against request: DecoderRequest, fileSize: UInt64) throws(WireError) {
         guard id == request.id else { throw .contradiction("an answer to another question") }
         guard parts.map(\.size) == request.sizes else { throw .contradiction("other sizes than were asked for") }
@@ -126,29 +126,29 @@ package struct DecoderAnswer: Hashable, Sendable {
     }
 }
 
-/// A picture that a decoder did not make small.
+/// A decoder's refusal of a picture.
 package struct DecoderRefusal: Hashable, Sendable {
-    /// What kind of reason. Raw values stand in messages and never change.
+    /// The kind of reason. Raw values are part of the messages and never change.
     package enum Code: UInt8, CaseIterable, Hashable, Sendable {
-        /// Beyond one of the limits.
+        /// It exceeds a limit.
         case tooLarge = 1
-        /// The decoding library gave up.
+        /// The decoding library failed.
         case unreadable = 2
-        /// A raw file without a preview that can be read.
+        /// A raw file without a readable preview.
         case noPreview = 3
         /// The request was not understood.
         case badRequest = 4
         /// The answer could not be written.
         case noRoom = 5
-        /// Nothing to work on is in it: no face.
+        /// There is nothing to work on: no face.
         case nothingFound = 6
-        /// This build of the decoder cannot.
+        /// Not supported by this build of the decoder.
         case unsupported = 7
     }
 
     package var id: UInt64
     package var code: Code
-    /// For people; bytes that nobody vouches for.
+    /// For people; not trusted.
     package var reason: String
 
     package init(id: UInt64, code: Code, reason: String) {
@@ -158,9 +158,9 @@ package struct DecoderRefusal: Hashable, Sendable {
     }
 }
 
-/// What a decoder says first, once it is confined or knows that it cannot be.
+/// A decoder's first message, once it is confined or has failed to be.
 package struct DecoderHello: Hashable, Sendable {
-    /// What could not be had; empty if it is confined entirely.
+    /// What is missing; empty if it is completely confined.
     package var gaps: String
 
     package init(gaps: String) { self.gaps = gaps }

@@ -1,15 +1,15 @@
-/// The messages between the daemon and a decoder: small, versioned, length-prefixed, written and read here alone.
+/// The messages between the daemon and a decoder: small, versioned, length-prefixed, written and read only here.
 ///
 /// A message is its length after this field (u32), the version (u16), the kind (u8), and the kind's fields; numbers are
-/// little-endian, texts are UTF-8 after their length (u16). Neither side trusts the other: whatever bytes come, reading
-/// them gives a message or a ``WireError``.
+/// little-endian, texts are UTF-8 after their length (u16). Neither side trusts the other: for any bytes, reading
+/// returns a message or throws a ``WireError``.
 package enum DecoderWire {
     package static let version: UInt16 = 2
-    /// No message is longer.
+    /// The longest message, in bytes.
     package static let longestMessage = 4_096
-    /// No text in one is longer; what is more is cut.
+    /// The longest text, in bytes; longer ones are cut.
     package static let longestText = 1_024
-    /// No small picture is longer, in bytes.
+    /// The longest rendition, in bytes.
     package static let longestPart: UInt64 = 32 << 20
 
     fileprivate enum Kind: UInt8 {
@@ -20,15 +20,15 @@ package enum DecoderWire {
     }
 }
 
-/// Why bytes are no message of ours, or a message is not to be believed.
+/// Why bytes are not a valid message, or a message is not plausible.
 package enum WireError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// It ends too early, or goes on after its end.
+    /// It is too short or too long.
     case length
-    /// The other side speaks another version.
+    /// The other side uses another version.
     case version(UInt16)
-    /// A kind, or a value, that there is none of.
+    /// An unknown kind or value.
     case value(String)
-    /// Well-formed, and not what was asked for.
+    /// Well-formed, but not what was requested.
     case contradiction(String)
 
     package var description: String {
@@ -41,7 +41,7 @@ package enum WireError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What a decoder sends.
+/// A message of a decoder.
 package enum DecoderMessage: Hashable, Sendable {
     case hello(DecoderHello)
     case answer(DecoderAnswer)
@@ -65,7 +65,7 @@ extension DecoderRequest {
         return writer.message
     }
 
-    /// Reads one.
+    /// Reads a message.
     package init(encoded: [UInt8]) throws(WireError) {
         var reader = try WireReader(encoded)
         guard reader.kind == DecoderWire.Kind.picture.rawValue else { throw .value("kind \(reader.kind)") }
@@ -123,7 +123,7 @@ extension DecoderMessage {
         }
     }
 
-    /// Reads one.
+    /// Reads a message.
     package init(encoded: [UInt8]) throws(WireError) {
         var reader = try WireReader(encoded)
         switch DecoderWire.Kind(rawValue: reader.kind) {

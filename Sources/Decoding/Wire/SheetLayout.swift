@@ -1,8 +1,8 @@
-/// Where the tiles of a contact sheet lie on its page, in pixels; both sides of the wire ask here.
+/// The layout of a contact sheet's page, in pixels, for both sides.
 package struct SheetLayout: Hashable, Sendable {
-    /// Of the built-in font.
+    /// The size of a letter of the built-in font.
     package static let letter = (width: 8, height: 13)
-    /// JPEGs are not larger.
+    /// The largest side of a JPEG.
     package static let mostPixels = 65_500
     /// Of the page.
     package static let mostArea = 200_000_000
@@ -14,7 +14,7 @@ package struct SheetLayout: Hashable, Sendable {
     /// The side of a tile's picture.
     package let side: Int
 
-    /// Nil for none, and where the page would be too large.
+    /// Nil without tiles, or if the page would be too large.
     package init?(tiles: Int, columns: Int, side: Int) {
         guard (1...10_000).contains(tiles), (1...64).contains(columns), (64...1_024).contains(side) else { return nil }
         self.tiles = tiles
@@ -23,7 +23,7 @@ package struct SheetLayout: Hashable, Sendable {
         guard max(width, height) <= Self.mostPixels, width * height <= Self.mostArea else { return nil }
     }
 
-    /// Columns with which the page is a little wider than high.
+    /// The number of columns that makes the page a little wider than high.
     package static func columns(for tiles: Int) -> Int {
         var columns = 1
         while columns < 16, columns * columns * 3 < tiles * 4 { columns += 1 }
@@ -35,7 +35,7 @@ package struct SheetLayout: Hashable, Sendable {
     package var height: Int {
         2 * Self.margin + Self.titleHeight + rows * (side + Self.captionHeight) + (rows - 1) * Self.gap
     }
-    /// What the decoder is asked for.
+    /// The size in the request.
     package var longerSide: Int { max(width, height) }
 
     /// Letters that fit below a tile.

@@ -1,14 +1,14 @@
-/// What a contact sheet is made of, as one file for the decoder: a head, and for each tile two lines of text and a JPEG.
+/// The contents of a contact sheet, as one file for the decoder: a head, and for each tile two lines of text and a JPEG.
 ///
-/// Neither side trusts the other, so reading gives a sheet or a ``WireError``, whatever the bytes are. Numbers are
+/// Neither side trusts the other, so reading returns a sheet or throws a ``WireError``, for any bytes. Numbers are
 /// little-endian; texts are UTF-8 after their length (u16), pictures follow theirs (u32).
 package struct SheetSource: Hashable, Sendable {
     package struct Tile: Hashable, Sendable {
         /// A file's name, for people.
         package var name: String
-        /// When it was taken.
+        /// The time when it was taken.
         package var time: String
-        /// A JPEG; empty where there is none.
+        /// A JPEG; empty if there is none.
         package var picture: [UInt8]
 
         package init(name: String, time: String, picture: [UInt8]) {
@@ -18,9 +18,9 @@ package struct SheetSource: Hashable, Sendable {
         }
     }
 
-    /// No file is longer.
+    /// The longest file, in bytes.
     package static let longest = 512 << 20
-    /// No text in one is longer.
+    /// The longest text, in characters.
     package static let longestText = 1_024
     private static let mark = Array("PISHEET1".utf8)
 
@@ -36,7 +36,7 @@ package struct SheetSource: Hashable, Sendable {
         self.tiles = tiles
     }
 
-    /// Nil where there is no such page.
+    /// Nil if there is no such page.
     package var layout: SheetLayout? { SheetLayout(tiles: tiles.count, columns: columns, side: side) }
 
     package var encoded: [UInt8] {
@@ -62,7 +62,7 @@ package struct SheetSource: Hashable, Sendable {
         return bytes
     }
 
-    /// Reads one. What of a text is no UTF-8 is replaced.
+    /// Reads a sheet. Invalid UTF-8 is replaced.
     package init(encoded bytes: [UInt8]) throws(WireError) {
         guard bytes.count <= Self.longest, bytes.starts(with: Self.mark) else { throw .value("sheet") }
         var position = Self.mark.count

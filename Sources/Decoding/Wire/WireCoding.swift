@@ -1,4 +1,4 @@
-/// Puts a message together.
+/// Writes a message.
 struct WireWriter {
     private var bytes: [UInt8] = [0, 0, 0, 0]
 
@@ -7,7 +7,7 @@ struct WireWriter {
         put(kind)
     }
 
-    /// The whole message with its length.
+    /// The message with its length.
     var message: [UInt8] {
         var message = bytes
         let length = UInt32(truncatingIfNeeded: bytes.count - 4)
@@ -26,13 +26,13 @@ struct WireWriter {
     }
 }
 
-/// Takes a message apart; never traps, whatever it is given.
+/// Reads a message; never traps, for any bytes.
 struct WireReader {
     private let bytes: [UInt8]
     private var position: Int
     let kind: UInt8
 
-    /// Reads the head. The length has to be exactly that of what came.
+    /// Reads the head. The length must be exactly that of the message.
     init(_ bytes: [UInt8]) throws(WireError) {
         guard bytes.count <= DecoderWire.longestMessage else { throw .length }
         self.bytes = bytes
@@ -49,7 +49,7 @@ struct WireReader {
         try Self.number(bytes, &position)
     }
 
-    /// A text; what is not UTF-8 in it is replaced.
+    /// Reads a text; invalid UTF-8 is replaced.
     mutating func text() throws(WireError) -> String {
         let length: UInt16 = try number()
         guard length <= DecoderWire.longestText, Int(length) <= bytes.count - position else { throw .length }
@@ -57,7 +57,7 @@ struct WireReader {
         return String(decoding: bytes[position..<position + Int(length)], as: UTF8.self)
     }
 
-    /// Nothing may follow.
+    /// Throws if anything follows.
     func end() throws(WireError) {
         guard position == bytes.count else { throw .length }
     }

@@ -96,7 +96,7 @@ struct CardImport: Sendable {
                 sum.now = now
                 progress(sum.progress, sum.counts)
             },
-            tell: { finding in
+            report: { finding in
                 sum.counts.add(finding, in: path)
                 if finding.what == .failed { failed(finding, path) }
                 progress(sum.progress, sum.counts)

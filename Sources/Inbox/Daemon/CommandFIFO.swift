@@ -75,7 +75,7 @@ final class CommandFIFO: Sendable {
         let line = escapeForDisplay(ended.pending)
         do throws(Action.Mistake) {
             // Its beginning alone may well be a command, but not the one that was meant.
-            if ended.isOverlong { throw Action.Mistake(message: "longer than \(Self.longestLine) bytes, dropped") }
+            if ended.isOverlong { throw Action.Mistake("longer than \(Self.longestLine) bytes, dropped") }
             onLine(.success(try Action(String(decoding: ended.pending, as: UTF8.self), asker: .command)), line)
         } catch {
             onLine(.failure(error), line)

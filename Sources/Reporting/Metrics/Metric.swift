@@ -1,4 +1,4 @@
-/// Every metric that the daemon tells, by the name of its family. Names and labels are never given another meaning; no
+/// Every metric of the daemon, by the name of its family. Names and labels never get another meaning; no
 /// label is ever a file's name. See photoinbox-metrics(7), which is made from ``row``.
 package enum Metric: String, CaseIterable, Hashable, Sendable {
     case buildInfo = "photoinbox_build_info"
@@ -41,14 +41,14 @@ package enum Metric: String, CaseIterable, Hashable, Sendable {
     case threads = "photoinbox_threads"
 }
 
-/// All that is said of a metric wherever it is said.
+/// The description of a metric.
 package struct MetricRow: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         case counter, gauge
-        /// With the upper bounds of its buckets but the last, which has none.
+        /// With the upper bounds of its buckets except the last, which has none.
         case histogram([Double])
 
-        /// As the format calls it.
+        /// The type in the text format.
         package var word: String {
             switch self {
             case .counter: "counter"
@@ -59,7 +59,7 @@ package struct MetricRow: Hashable, Sendable {
     }
 
     package let kind: Kind
-    /// In this order.
+    /// The labels, in their order.
     package let labels: [String]
     /// One clause for people, without a final stop.
     package let help: String
@@ -74,30 +74,31 @@ package struct MetricRow: Hashable, Sendable {
 }
 
 extension Metric {
-    /// `seconds` or `bytes`, where its name ends so.
+    /// `seconds` or `bytes`, by the suffix of its name.
     package var unit: String? { ["seconds", "bytes"].first { rawValue.hasSuffix("_" + $0) } }
 
     /// The name of its samples; a histogram's have suffixes of their own.
     package var sampleName: String { row.kind == .counter ? rawValue + "_total" : rawValue }
 
-    /// What is said of it.
+    /// The table's row for this metric.
     package var row: MetricRow {
         switch self {
-        case .buildInfo: MetricRow(.gauge, ["version"], "Always 1; which photoinboxd this is")
+        case .buildInfo: MetricRow(.gauge, ["version"], "Always 1; the version of photoinboxd")
         case .started: MetricRow(.gauge, "When the daemon was started")
         case .sampled:
-            MetricRow(.gauge, "When these values were taken; an old one in a file tells that nobody writes it")
+            MetricRow(
+                .gauge, "When these values were sampled; an old time in a file shows that it is no longer written")
         case .photos:
-            MetricRow(.counter, ["inbox", "outcome"], "Files that had their outcome since the start")
+            MetricRow(.counter, ["inbox", "outcome"], "Files with an outcome since the start")
         case .filedBytes: MetricRow(.counter, ["inbox"], "Bytes of the files that were filed since the start")
         case .filingDelay:
             MetricRow(
                 .histogram([1, 5, 10, 30, 60, 300, 1_800, 7_200, 43_200]), ["inbox"],
-                "From when a file was first seen to when it was filed")
+                "Time from when a file was first seen until it was filed")
         case .stageDuration:
             MetricRow(
                 .histogram([0.001, 0.01, 0.1, 1, 10, 60]), ["stage"],
-                "How long each step of the work on a file, or on a set, took; record waits for the catalogue's disk")
+                "Duration of each step of the work on a file or set; record waits for the catalogue's disk")
         case .photoSize:
             MetricRow(
                 .histogram([1, 4, 16, 64, 256, 1_024].map { $0 * 1_048_576 }), "Sizes of the files that were filed")
@@ -107,40 +108,41 @@ extension Metric {
                 "Files without an outcome: queued, working, settling, gathering (for the rest of their set) or deferred"
             )
         case .oldestWaiting:
-            MetricRow(.gauge, ["inbox"], "When the oldest of these was first seen; 0 where none waits")
-        case .paused: MetricRow(.gauge, ["inbox"], "1 while nothing is taken out of the inbox, on somebody's word")
+            MetricRow(.gauge, ["inbox"], "When the oldest of these was first seen; 0 if none waits")
+        case .paused: MetricRow(.gauge, ["inbox"], "1 while the inbox is paused")
         case .verdict: MetricRow(.gauge, ["inbox", "verdict"], "1 for how the inbox is watched, else 0")
         case .lastScan:
-            MetricRow(.gauge, ["inbox"], "When the inbox was last compared with what is known; 0 before the first time")
+            MetricRow(.gauge, ["inbox"], "When the inbox was last scanned; 0 before the first scan")
         case .scanInterval:
             MetricRow(
-                .gauge, ["inbox"], "How often it is: where it is polled, and where comparisons only check the events")
-        case .knownFiles: MetricRow(.gauge, ["inbox"], "Entries known in the inbox that are no directories")
-        case .watches: MetricRow(.gauge, ["inbox"], "Directories that the kernel tells of")
-        case .polledDirectories: MetricRow(.gauge, ["inbox"], "Directories that are listed again and again instead")
-        case .watchEvents: MetricRow(.counter, ["inbox"], "Changes that the watch has told of")
-        case .missedEvents: MetricRow(.counter, ["inbox"], "Changes that comparisons found and no event had told")
-        case .overflows: MetricRow(.counter, "Times that the kernel's queue of events overflowed")
+                .gauge, ["inbox"], "Interval of scans: of polling, or of audits where events are reported")
+        case .knownFiles: MetricRow(.gauge, ["inbox"], "Known entries of the inbox that are not directories")
+        case .watches: MetricRow(.gauge, ["inbox"], "Directories that are watched by the kernel")
+        case .polledDirectories: MetricRow(.gauge, ["inbox"], "Directories that are polled instead")
+        case .watchEvents: MetricRow(.counter, ["inbox"], "Changes that the watch has reported")
+        case .missedEvents: MetricRow(.counter, ["inbox"], "Changes that scans found and no event had reported")
+        case .overflows: MetricRow(.counter, "Overflows of the kernel's event queue")
         case .problems:
             MetricRow(
                 .gauge, ["code", "severity"],
-                "Of how many subjects status shows this problem; see photoinbox-problems(7)")
+                "Number of subjects with this problem in status; see photoinbox-problems(7)")
         case .damaged: MetricRow(.gauge, "Filed files that were found missing or damaged in the library")
         case .lastVerification:
             MetricRow(
-                .gauge, "When the daemon last read a part of the library again to its end; 0 if not since the start")
-        case .freeBytes: MetricRow(.gauge, "What is free in the library's file system; absent until that was looked at")
-        case .queueStep: MetricRow(.gauge, ["queue"], "For how long the present step has lasted; 0 between two things")
-        case .queueSilence: MetricRow(.gauge, ["queue"], "For how long the queue owes an answer; 0 while it answers")
-        case .queueWaiting: MetricRow(.gauge, ["queue"], "Tasks that wait for their turn")
-        case .hookWaiting: MetricRow(.gauge, ["hook"], "Files of which the hook has still to be told")
-        case .hookFailing: MetricRow(.gauge, ["hook"], "Runs of the hook that failed in a row")
-        case .thumbnails: MetricRow(.counter, ["result"], "Photos whose small pictures were made, or could not be")
+                .gauge, "When the daemon last finished verifying a part of the library; 0 if not since the start")
+        case .freeBytes: MetricRow(.gauge, "Free bytes in the library's file system; absent before the first check")
+        case .queueStep: MetricRow(.gauge, ["queue"], "Duration of the current step; 0 between tasks")
+        case .queueSilence:
+            MetricRow(.gauge, ["queue"], "Time since the queue should have answered; 0 while it answers")
+        case .queueWaiting: MetricRow(.gauge, ["queue"], "Waiting tasks")
+        case .hookWaiting: MetricRow(.gauge, ["hook"], "Files that are waiting for the hook")
+        case .hookFailing: MetricRow(.gauge, ["hook"], "Consecutive failed runs of the hook")
+        case .thumbnails: MetricRow(.counter, ["result"], "Photos whose thumbnails were made, or failed")
         case .logEntries:
-            MetricRow(.counter, ["result"], "Log entries that were sent, or dropped because nobody took them")
-        case .residentBytes: MetricRow(.gauge, "Memory that the daemon has in use")
-        case .descriptors: MetricRow(.gauge, "Descriptors that it has open")
-        case .threads: MetricRow(.gauge, "Its threads")
+            MetricRow(.counter, ["result"], "Log entries that were sent, or dropped since they were not accepted")
+        case .residentBytes: MetricRow(.gauge, "Resident memory of the daemon")
+        case .descriptors: MetricRow(.gauge, "Open descriptors of the daemon")
+        case .threads: MetricRow(.gauge, "Threads of the daemon")
         }
     }
 }

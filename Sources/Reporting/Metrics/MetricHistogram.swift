@@ -1,15 +1,15 @@
-/// How often a quantity lay below each bound, and their sum.
+/// A histogram of a quantity, and its sum.
 package struct MetricHistogram: Hashable, Sendable {
-    /// The upper bounds, included, in ascending order; the last bucket has none.
+    /// The inclusive upper bounds, in ascending order; the last bucket has none.
     package let bounds: [Double]
-    /// For each bucket by itself; one more than bounds.
+    /// The counts of single buckets; one more than bounds.
     package private(set) var counts: [Int]
     package private(set) var sum = 0.0
 
-    /// An empty one with the bounds of the table; `metric` is a histogram.
+    /// An empty histogram with the bounds of the table; `metric` must be a histogram.
     package init(_ metric: Metric) {
         guard case .histogram(let bounds) = metric.row.kind else {
-            preconditionFailure("\(metric.rawValue) is no histogram")
+            preconditionFailure("\(metric.rawValue) is not a histogram")
         }
         self.bounds = bounds
         counts = Array(repeating: 0, count: bounds.count + 1)

@@ -1,7 +1,7 @@
 /// Metrics as text: OpenMetrics 1.0, or the text format of Prometheus (0.0.4), which the textfile collector of
 /// node_exporter reads. The two differ in how a counter's family is named, and in units and the end.
 ///
-/// A value without I/O. Every label value is escaped; nothing else comes from outside.
+/// A value without I/O. Label values are escaped; nothing else comes from outside.
 package struct MetricsText: Sendable {
     package enum Dialect: Hashable, Sendable {
         case openMetrics, prometheus
@@ -9,7 +9,7 @@ package struct MetricsText: Sendable {
 
     private let dialect: Dialect
     private var text = ""
-    private var told: Set<Metric> = []
+    private var added: Set<Metric> = []
 
     package init(_ dialect: Dialect) { self.dialect = dialect }
 
@@ -17,7 +17,7 @@ package struct MetricsText: Sendable {
     package mutating func add(_ metric: Metric, _ value: Double) { add(metric, [([], value)]) }
 
     /// All samples of a counter or gauge: label values in the order of the table's labels, and the value. A metric is
-    /// added once, since its lines must stand together.
+    /// added once, since its lines must be together.
     package mutating func add(_ metric: Metric, _ samples: [(labels: [String], value: Double)]) {
         begin(metric)
         let names = metric.row.labels
@@ -40,11 +40,11 @@ package struct MetricsText: Sendable {
         }
     }
 
-    /// Everything that was added, with its end.
+    /// The whole text with its end.
     package func finished() -> String { dialect == .openMetrics ? text + "# EOF\n" : text }
 
     private mutating func begin(_ metric: Metric) {
-        precondition(told.insert(metric).inserted, "\(metric.rawValue) was told already")
+        precondition(added.insert(metric).inserted, "\(metric.rawValue) was added already")
         let row = metric.row
         let family = dialect == .openMetrics ? metric.rawValue : metric.sampleName
         text += "# TYPE \(family) \(row.kind.word)\n"
@@ -62,7 +62,7 @@ package struct MetricsText: Sendable {
         text += " \(Self.number(value))\n"
     }
 
-    /// Backslash, quotation mark and line feed, as both formats have it.
+    /// Escapes backslash, quotation mark and line feed, as in both formats.
     private static func escaped(_ value: String) -> String {
         var text = ""
         for scalar in value.unicodeScalars {

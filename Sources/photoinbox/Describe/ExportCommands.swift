@@ -45,10 +45,10 @@ struct ExportCSVCommand: ParsableCommand {
         try records.ask { (catalogue) throws(CatalogueError) in
             try catalogue.eachPhoto { photo, said in
                 Self.write(photo, said, to: &text)
-                if text.bytes.count > 60_000 { try output.write(text.take()) }
+                if text.bytes.count > 60_000 { try output.write(text.removeAll()) }
             }
         }
-        try output.write(text.take())
+        try output.write(text.removeAll())
     }
 
     private static func write(_ photo: StoredPhoto, _ said: PhotoDescription?, to text: inout CSVText) {

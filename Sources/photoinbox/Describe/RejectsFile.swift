@@ -36,7 +36,7 @@ struct RejectsFile {
 
     /// Writes what was added; how long the file is then.
     mutating func write() throws(SystemCallError) -> UInt64 {
-        let bytes = text.take()
+        let bytes = text.removeAll()
         guard !bytes.isEmpty else { return length }
         let file = try opened()
         try file.descriptor.write(bytes, at: length)

@@ -105,7 +105,7 @@ struct ImportCommand: ParsableCommand {
                 return isHurried
             },
             progress: { try box.report.show($0, asked: interruption.takeProgressRequest()) },
-            tell: { try box.report.tell($0, in: plan.source) })
+            report: { try box.report.tell($0, in: plan.source) })
         let run = ImportRun(
             plan, catalogue: catalogue, memory: memory, date: Self.today(), control: control)
         do { try run.run() } catch let failure as ImportFailure {

@@ -52,7 +52,7 @@ struct RenditionStanding: Hashable {
     /// What it is called: `tilt-shift`.
     var name: String { kind.rawValue }
 
-    /// `…/ab/abcd…-2048.jpg`, `0x0f3c…`, `none yet`, `none: no pair of eyes is to be seen in it`,
+    /// `…/ab/abcd…-2048.jpg`, `0x0f3c…`, `none yet`, `none: it shows no pair of eyes`,
     /// `none: [pictures] is not enabled`.
     var words: String {
         switch state {
