@@ -6,7 +6,7 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-extension CommandsEndToEnd {
+extension EndToEnd {
     /// The same things, while whoever does them is killed.
     @Suite("People release, discard and take back, and are killed")
     struct ControlKills {

@@ -125,7 +125,7 @@ struct StorageTroubleTests {
         #expect(troubled.desk.rows(now: .now).map(\.code) == ["PI-402"])
         unlink(path)
         await troubled.pipeline.look(at: key, as: nil)
-        while troubled.pipeline.book.withLock({ $0.arrivals[key] != nil }) { await Task.yield() }
+        try await poll({ troubled.pipeline.book.withLock { $0.arrivals[key] } }, until: { $0 == nil })
         #expect(troubled.desk.rows(now: .now).map(\.code) == ["PI-402"], "so far nobody has seen that it is over")
         await troubled.pipeline.tryOut(troubled.desk.doubt)
         #expect(troubled.desk.rows(now: .now).isEmpty)
@@ -150,7 +150,7 @@ struct StorageTroubleTests {
         try troubled.house.drop(["small.jpg": "plain.jpg"])
         let small = ArrivalKey(inbox: "card", path: "small.jpg")
         await troubled.pipeline.look(at: small, as: nil)
-        while troubled.pipeline.book.withLock({ $0.arrivals[small] != nil }) { await Task.yield() }
+        try await poll({ troubled.pipeline.book.withLock { $0.arrivals[small] } }, until: { $0 == nil })
         #expect(troubled.house.files("library").keys.contains { $0.hasSuffix("small.jpg") })
         #expect(troubled.desk.rows(now: .now).map(\.code) == ["PI-402"])
         troubled.free()

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Tests that boot a systemd run one after another: two at once on a small machine only slow each other down.
-@Suite(.serialized) enum WithSystemd {}
+@Suite(.tags(.booted), .serialized) enum WithSystemd {}
 
 extension WithSystemd {
     @Suite(
