@@ -230,8 +230,14 @@ struct LiveTests {
     func comesToRest() async throws {
         let watched = try Watched()
         await watched.start()
-        let file = open(watched.path("open.jpg"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+        var file: Int32 = -1
         defer { close(file) }
+        // It is not looked at in the turn in which it was made, and so may be told later than what is made after it.
+        try await watched.wait {
+            $0.path == "open.jpg" && $0.kind == .created
+        } while: {
+            file = open(watched.path("open.jpg"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+        }
         try await watched.passEvents()
         #expect(watched.takeLines() == ["open.jpg created"])
         for expected in [[], ["open.jpg finished(found)"], []] {
