@@ -46,7 +46,7 @@ release: deps ## build for use, with Swift's runtime linked in
 	swift build -c release --static-swift-stdlib --product photoinbox-fetch
 
 # Each a run of its own, in this order: see Tests/TestSupport/Phases.swift. Those of a booted systemd come last.
-PHASES := heavy campaign alone
+PHASES := heavy campaign alone lives
 
 TSAN := --sanitize=thread --scratch-path .build-tsan
 

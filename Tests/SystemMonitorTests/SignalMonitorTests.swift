@@ -89,7 +89,7 @@ struct SignalMonitorTests {
     }
 }
 
-@Suite("A life of ten thousand monitors leaves nothing behind", .tags(.alone))
+@Suite("A life of ten thousand monitors leaves nothing behind", .tags(.lives))
 struct ChurnTests {
     @Test(
         "Descriptors, threads, memory and the registry are as before",

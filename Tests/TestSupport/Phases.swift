@@ -7,8 +7,10 @@ extension Tag {
     @Tag public static var heavy: Self
     /// Many daemons are killed, and attacked, one after the other.
     @Tag public static var campaign: Self
-    /// Uses up the machine, or what the kernel gives a user: processors, memory, inotify instances.
+    /// Uses up processors and memory, or is put in doubt by what others mount.
     @Tag public static var alone: Self
+    /// Ten thousand monitors each, of a user who has 128 inotify instances, which other tests may hold.
+    @Tag public static var lives: Self
     /// Boots a systemd of its own, which the others would slow down.
     @Tag public static var booted: Self
     /// Not a phase, but the few end-to-end tests that `make check` runs.
