@@ -53,13 +53,13 @@ TSAN := --sanitize=thread --scratch-path .build-tsan
 build-tests: test-deps
 	swift build --build-tests
 
-check: build-tests ## what one runs after each change: all tests of the phase main but most end-to-end ones
+check: build-tests ## after each change: the tests of the phase main, of the end-to-end ones a sample
 	scripts/run-tests --tagged smoke --phase main --skip-build --filter '^(?!EndToEndTests\.)'
 
-test: lint build-tests ## build and run the tests of the phase main
+test: lint build-tests ## before a commit: lint, and the tests of the phase main
 	scripts/run-tests --phase main --skip-build
 
-test-all: test ## every test: those of the other phases too, and the lifecycle rules in a release build
+test-all: test ## what CI runs: all phases, and the lifecycle rules in a release build
 	for phase in $(PHASES) booted; do scripts/run-tests --phase $$phase --skip-build || exit; done
 	$(MAKE) test-release
 
