@@ -22,7 +22,7 @@ export FACES
 
 release := .build/release
 
-.PHONY: help deps test-deps build release test test-library test-release tsan lint format config man docs bench campaign-overflow campaign-versions \
+.PHONY: help deps test-deps build release build-tests check test test-all test-library test-release tsan lint format config man docs bench campaign-overflow campaign-versions \
     campaign-kill campaign-random-kill campaign-errno campaign-power campaign-full-disk campaign-race \
     campaign-writers campaign-imports campaign-places campaign-mutants campaign-service campaign-seeded-bugs \
     campaign-soak run deb install uninstall clean
@@ -45,31 +45,22 @@ release: deps ## build for use, with Swift's runtime linked in
 	swift build -c release --static-swift-stdlib --product photoinbox-decoder
 	swift build -c release --static-swift-stdlib --product photoinbox-fetch
 
-# Storms, models and mounts keep both hands of a small machine busy, so they come after the others; campaigns after them,
-# since they strike at many daemons; and alone what uses up the processors, and what a mount of another test would put in
-# doubt. Lives of 10,000 monitors by themselves: a user has 128 inotify instances, and the other tests may hold most of them.
-HEAVY := RealModel|ShrinkingTests|StormTests|DirectoryWatchTests.*Mount|RestartModel|DirectoryWatchTests.ModelTests
-CAMPAIGNS := CampaignTests|SetFilingTests|HostileClient
-ALONE := PressureMonitorTests|DaemonCommandTests
-LIVES := ChurnTests
-# Each boots a systemd of its own, which the others would slow down.
-BOOTED := ServiceTests
-
-# Every test but those of a booted systemd, with these options of `swift test`.
-define run-groups
-	scripts/run-tests --skip-build $(1) --skip '$(HEAVY)|$(CAMPAIGNS)|$(ALONE)|$(LIVES)|$(BOOTED)'
-	scripts/run-tests --skip-build $(1) --filter '$(HEAVY)'
-	scripts/run-tests --skip-build $(1) --filter '$(CAMPAIGNS)'
-	scripts/run-tests --skip-build $(1) --filter '$(ALONE)'
-	scripts/run-tests --skip-build $(1) --filter '$(LIVES)'
-endef
+# Each a run of its own, in this order: see Tests/TestSupport/Phases.swift. Those of a booted systemd come last.
+PHASES := heavy campaign alone lives
 
 TSAN := --sanitize=thread --scratch-path .build-tsan
 
-test: test-deps lint ## build and run every test, the lifecycle rules in a release build too
+build-tests: test-deps
 	swift build --build-tests
-	$(call run-groups)
-	scripts/run-tests --skip-build --filter '$(BOOTED)'
+
+check: build-tests ## after each change: the tests of the phase main, of the end-to-end ones a sample
+	scripts/run-tests --tagged smoke --phase main --skip-build --filter '^(?!EndToEndTests\.)'
+
+test: lint build-tests ## before a commit: lint, and the tests of the phase main
+	scripts/run-tests --phase main --skip-build
+
+test-all: test ## what CI runs: all phases, and the lifecycle rules in a release build
+	for phase in $(PHASES) booted; do scripts/run-tests --phase $$phase --skip-build || exit; done
 	$(MAKE) test-release
 
 # The library's targets and the examples. Compiled module by module, not file by file, which takes two thirds of the time;
@@ -79,8 +70,7 @@ WHOLE_MODULES := -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswi
 
 test-library: ## build the library alone and run its tests, but for models, storms, mounts and the long lives
 	@scripts/deps library
-	PHOTOINBOX_TESTS='$(LIBRARY_TESTS)' scripts/run-tests --scratch-path .build-library $(WHOLE_MODULES) \
-	    --skip '$(HEAVY)|$(ALONE)|$(LIVES)'
+	PHOTOINBOX_TESTS='$(LIBRARY_TESTS)' scripts/run-tests --phase main --scratch-path .build-library $(WHOLE_MODULES)
 
 docs: ## make the library's documentation with docc, in .build/docs
 	swift build --target DirectoryWatch
@@ -88,8 +78,8 @@ docs: ## make the library's documentation with docc, in .build/docs
 	scripts/docs
 
 test-release: ## the lifecycle rules trap in optimised code as well
-	PHOTOINBOX_TESTS=SystemMonitorTests scripts/run-tests -c release -Xswiftc -enable-testing --scratch-path .build-release-tests --filter SystemMonitorTests \
-	    --skip '$(ALONE)'
+	PHOTOINBOX_TESTS=SystemMonitorTests scripts/run-tests --phase main -c release -Xswiftc -enable-testing \
+	    --scratch-path .build-release-tests
 
 # What confines itself cannot run under it, since its address space is limited: these are built without. Nor can what a
 # booted systemd confines; those tests are of units.
@@ -104,7 +94,7 @@ tsan: test-deps ## run the tests under Thread Sanitizer, without suppressions (a
 	cp $(addprefix .build/debug/,$(CONFINED)) .build-tsan/debug/
 	rm -rf .build-tsan/reports
 	mkdir -m 1777 .build-tsan/reports
-	$(call run-groups,$(TSAN))
+	for phase in main $(PHASES); do scripts/run-tests --phase $$phase --skip-build $(TSAN) || exit; done
 	@! cat .build-tsan/reports/* 2> /dev/null
 
 lint: ## check the formatting, and the units

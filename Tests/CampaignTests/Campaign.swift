@@ -31,7 +31,7 @@ enum Campaign {
                 "PHOTOINBOX_CAMPAIGN_SLOWNESS": "\(slowness)",
             ])
         defer { campaign.killIfRunning() }
-        let ending = try await campaign.ending(within: 280)
+        let ending = try await campaign.ending(within: 6 * waitLimit)
         print(campaign.lines.first ?? "", campaign.lines.last ?? "", separator: "\n")
         let isSkipped = mayBeSkipped && campaign.lines.contains { $0.hasPrefix("skipped: ") }
         let all = campaign.lines.joined(separator: "\n")

@@ -4,7 +4,7 @@ import Testing
 
 /// The short forms of the campaigns that show that no photo is ever lost: the same programs with small counts, drawn anew
 /// each time. Their first line tells the seed that draws the same again.
-@Suite("No photo is ever lost", .serialized, .timeLimit(.minutes(60)))
+@Suite("No photo is ever lost", .tags(.campaign), .serialized, .timeLimit(.minutes(60)))
 struct CampaignTests {
     /// Whether a process of ours may be stopped at its system calls: containers often forbid it.
     private static let canTrace: Bool = {

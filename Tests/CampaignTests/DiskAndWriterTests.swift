@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The short forms of the campaigns against disks, races and slow writers.
-@Suite("No photo is lost to disks, races and slow writers", .serialized, .timeLimit(.minutes(60)))
+@Suite("No photo is lost to disks, races and slow writers", .tags(.campaign), .serialized, .timeLimit(.minutes(60)))
 struct DiskAndWriterTests {
     private static let isRoot = geteuid() == 0
     private static let canMount =

@@ -1,4 +1,5 @@
 import Catalogue
+import Dispatch
 import FileValues
 import Glibc
 import LinuxKernel
@@ -73,15 +74,15 @@ private func ignored(_ number: Int) -> OutcomeRecord {
 /// Opens when so many have come.
 private final class Gate: Sendable {
     private let counted = Locked(0)
-    private let isOpen = Locked(false)
+    private let opens = DispatchSemaphore(value: 0)
 
     func count(to number: Int) {
         let isLast = counted.withLock { count in
             count += 1
             return count == number
         }
-        if isLast { isOpen.withLock { $0 = true } }
+        if isLast { opens.signal() }
     }
 
-    func wait() { while !isOpen.withLock({ $0 }) { sched_yield() } }
+    func wait() { opens.wait() }
 }

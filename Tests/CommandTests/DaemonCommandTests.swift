@@ -5,7 +5,7 @@ import Testing
 
 /// `status`, `dump` and `explain` beside a daemon: a stand-in that answers SIGUSR1 as the real one does, with states
 /// that a real one is hard to bring into.
-@Suite(.timeLimit(.minutes(60))) struct DaemonCommandTests {
+@Suite(.tags(.alone), .timeLimit(.minutes(60))) struct DaemonCommandTests {
     let directory: ScratchDirectory
 
     init() throws {

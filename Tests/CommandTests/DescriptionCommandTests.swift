@@ -217,7 +217,7 @@ import Testing
                 if after > 4 { _ = try? await program.line(holding: "progress") }
                 program.signal(number)
             }
-            let ending = try await program.ending(within: 100)
+            let ending = try await program.ending()
             if !isStopped {
                 #expect(ending == .status(3))
                 break

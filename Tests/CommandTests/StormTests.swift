@@ -5,7 +5,7 @@ import Testing
 
 /// The short form of `make campaign-overflow`: the built program is stopped, the kernel's queue overflows, the program
 /// goes on, and tells every file once.
-@Suite(.timeLimit(.minutes(60))) struct StormTests {
+@Suite(.tags(.heavy), .timeLimit(.minutes(60))) struct StormTests {
     private static let limit = (try? String(contentsOfFile: "/proc/sys/fs/inotify/max_queued_events", encoding: .utf8))
         .flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
 

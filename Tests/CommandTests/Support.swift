@@ -42,7 +42,7 @@ func photoinboxRaw(
     let program = try RunningProgram(
         ["/bin/bash", "-c", script], environment: ["TERM": "dumb", "TZ": "UTC"].merging(environment) { $1 })
     let status: Int32
-    switch try await program.ending(within: 60) {
+    switch try await program.ending() {
     case .status(let code): status = code
     case .signal(let number): status = 128 + number
     }
@@ -61,7 +61,7 @@ func photoinboxShell(_ script: String, in directory: ScratchDirectory) async thr
         \(script)
         """
     let program = try RunningProgram(["/bin/bash", "-c", whole])
-    guard case .status(let status) = try await program.ending(within: 60) else { throw POSIXError(.ECANCELED) }
+    guard case .status(let status) = try await program.ending() else { throw POSIXError(.ECANCELED) }
     return CommandResult(
         status: status, output: try bytes(of: output), errors: String(decoding: try bytes(of: errors), as: UTF8.self))
 }

@@ -113,12 +113,8 @@ import Testing
             "cd '\(directory.path)'; mkfifo pipe; exec 3<>pipe; "
             + "exec '\(BuiltPrograms.path("photoinbox"))' watch --existing in >pipe"
         let program = try RunningProgram(["/bin/bash", "-c", script])
-        try await aside {
-            // It is in write(2): nothing more goes into the pipe.
-            while (try? String(contentsOfFile: "/proc/\(program.pid)/task/\(program.pid)/comm", encoding: .utf8)) == nil
-            {}
-            while !Self.isWriting(program.pid) { sched_yield() }
-        }
+        // It is in write(2): nothing more goes into the pipe.
+        try await poll({ Self.isWriting(program.pid) }, until: { $0 })
         program.signal(signal)
         #expect(try await program.ending() == .signal(signal))
     }

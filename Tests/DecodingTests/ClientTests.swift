@@ -55,10 +55,11 @@ struct ClientTests {
         try await DecoderHouse.with("decoder-probe", change: { $0.deadline = .milliseconds(300) }) {
             (house) async throws in
             // On a busy machine the first ones may be overdue by themselves.
-            var process: pid_t?
-            while process == nil {
+            let process = try await poll {
                 _ = try await house.attempt("environment")
-                process = house.client.snapshot().process
+                return house.client.snapshot().process
+            } until: {
+                $0 != nil
             }
             kill(try #require(process), SIGSTOP)
             #expect(try await house.attempt("environment").fatal == "no answer within 0.3 seconds")

@@ -99,8 +99,7 @@ struct LiveTests {
     func slowWrite() async throws {
         let watched = try Watched()
         await watched.start()
-        let file = open(watched.path("slow.jpg"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
-        #expect(file >= 0)
+        let file = try await watched.openNew("slow.jpg")
         for part in 0..<5 {
             _ = "part \(part)\n".withCString { Glibc.write(file, $0, strlen($0)) }
             try await watched.passEvents()
@@ -116,8 +115,7 @@ struct LiveTests {
     func changes() async throws {
         let watched = try Watched(reportsChanges: true)
         await watched.start()
-        let file = open(watched.path("growing"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
-        try await watched.passEvents()
+        let file = try await watched.openNew("growing")
         _ = Glibc.write(file, "x", 1)
         try await watched.passEvents()
         try await watched.waitForClose("growing") { close(file) }
@@ -230,9 +228,8 @@ struct LiveTests {
     func comesToRest() async throws {
         let watched = try Watched()
         await watched.start()
-        let file = open(watched.path("open.jpg"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+        let file = try await watched.openNew("open.jpg")
         defer { close(file) }
-        try await watched.passEvents()
         #expect(watched.takeLines() == ["open.jpg created"])
         for expected in [[], ["open.jpg finished(found)"], []] {
             watched.queue.sync { watched.watch.checkNow() }

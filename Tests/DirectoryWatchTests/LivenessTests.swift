@@ -33,11 +33,12 @@ struct LivenessTests {
     }
 
     /// Lets the watch tick until its liveness is as wanted.
-    private func tick(_ watched: Watched, until condition: (LivenessReport) -> Bool) throws {
-        while true {
+    private func tick(_ watched: Watched, until condition: (LivenessReport) -> Bool) async throws {
+        try await poll {
             watched.queue.sync { watched.watch.tick() }
-            if condition(try #require(watched.watch.snapshot().liveness)) { return }
-            sched_yield()
+            return try #require(watched.watch.snapshot().liveness)
+        } until: {
+            condition($0)
         }
     }
 
@@ -46,20 +47,20 @@ struct LivenessTests {
         let scratch = try ScratchDirectory()
         let watched = try Watched(livenessDirectory: scratch.bytePath)
         await watched.start()
-        try tick(watched) { $0.count >= 2 }
+        try await tick(watched) { $0.count >= 2 }
         let report = try #require(watched.watch.snapshot().liveness)
         #expect(try #require(report.latency) > 0)
         #expect(report.failure == nil)
         // Nobody reads the kernel's queue any more.
         watched.queue.sync { watched.watch.monitor?.suspend() }
-        try tick(watched) { $0.askedAt != nil }
+        try await tick(watched) { $0.askedAt != nil }
         let before = try #require(watched.watch.snapshot().liveness)
         for _ in 0..<100 { watched.queue.sync { watched.watch.tick() } }
         let after = try #require(watched.watch.snapshot().liveness)
         #expect(after.askedAt == before.askedAt)
         #expect(after.count == before.count)
         watched.queue.sync { watched.watch.monitor?.resume() }
-        try tick(watched) { $0.count > before.count }
+        try await tick(watched) { $0.count > before.count }
         // The tree's notices know nothing of it.
         #expect(watched.takeLines().isEmpty)
         #expect(watched.watch.snapshot().strayEvents == 0)
@@ -70,7 +71,7 @@ struct LivenessTests {
     func noCookie() async throws {
         let watched = try Watched(livenessDirectory: "/nonexistent")
         await watched.start()
-        try tick(watched) { $0.failure != nil }
+        try await tick(watched) { $0.failure != nil }
         #expect(watched.watch.snapshot().liveness?.askedAt == nil)
         await watched.end()
     }

@@ -1,6 +1,7 @@
 import FileValues
 import Glibc
 import LinuxKernel
+import TestSupport
 import Testing
 
 @testable import DirectoryWatch
@@ -271,7 +272,7 @@ struct SeededNumbers: RandomNumberGenerator {
     }
 }
 
-@Suite("Whatever happens, in whatever order, the notices agree with the directory")
+@Suite("Whatever happens, in whatever order, the notices agree with the directory", .tags(.heavy))
 struct ModelTests {
     /// More with `PHOTOINBOX_SEEDS`.
     static let seeds = RealModelTests.number("PHOTOINBOX_SEEDS") ?? 1_000

@@ -4,7 +4,7 @@ import Testing
 /// Each with its own mounts; nothing is polled and no tick looks, so what is noticed was told by an event.
 @Suite(
     "Roots that are unmounted, covered, moved and replaced are gone, not emptied, and come back by themselves",
-    .enabled(if: MountBox.refusal == nil, "\(MountBox.refusal ?? "")"), .timeLimit(.minutes(60)))
+    .tags(.heavy), .enabled(if: MountBox.refusal == nil, "\(MountBox.refusal ?? "")"), .timeLimit(.minutes(60)))
 struct MountTests {
     private static let withoutDisks: Comment = "skipped: needs root, loop devices and mkfs.ext4"
     private static let gone = "inbox  rootGone(replaced)"
@@ -187,7 +187,7 @@ struct MountTests {
 /// Mounts inside a root.
 @Suite(
     "What is mounted inside a root comes and goes without being deleted",
-    .enabled(if: MountBox.refusal == nil, "\(MountBox.refusal ?? "")"), .timeLimit(.minutes(60)))
+    .tags(.heavy), .enabled(if: MountBox.refusal == nil, "\(MountBox.refusal ?? "")"), .timeLimit(.minutes(60)))
 struct InnerMountTests {
     @Test("A file system that appears in a root is found, and kept in mind while it is away")
     func comesAndGoes() async throws {

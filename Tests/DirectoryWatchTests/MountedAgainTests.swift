@@ -6,7 +6,8 @@ import TestSupport
 import Testing
 
 /// In a mount namespace of its own, in a process of its own: this program again, with a variable that tells it so.
-@Suite("Roots that are file systems of their own come and go, and are watched on", .timeLimit(.minutes(60)))
+@Suite(
+    "Roots that are file systems of their own come and go, and are watched on", .tags(.heavy), .timeLimit(.minutes(60)))
 struct MountedAgainTests {
     private static let variable = "PHOTOINBOX_TEST_MOUNTED_AGAIN"
     private static let isInside = getenv(variable) != nil

@@ -1,5 +1,6 @@
 import FileValues
 import LinuxKernel
+import TestSupport
 import Testing
 
 @testable import DirectoryWatch
@@ -121,7 +122,7 @@ extension FakeKernel {
     }
 }
 
-@Suite("A restart yields only what changed meanwhile")
+@Suite("A restart yields only what changed meanwhile", .tags(.heavy))
 struct RestartModelTests {
     private static func steps(_ count: ClosedRange<Int>, using numbers: inout SeededNumbers) -> [ModelStep] {
         (0..<Int.random(in: count, using: &numbers)).map { _ in

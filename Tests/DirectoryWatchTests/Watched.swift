@@ -83,6 +83,19 @@ final class Watched: Sendable {
         _ = await reconcile(root)
     }
 
+    /// Makes a file in the root `inbox`, leaves it open, and waits until it is told as created: it is looked at when some
+    /// time has passed, and so may be told later than what is made and closed after it.
+    func openNew(_ name: String) async throws -> Int32 {
+        let path = BytePath(name)
+        var file: Int32 = -1
+        try await wait {
+            $0.path == path && $0.kind == .created
+        } while: {
+            file = try systemCall("open") { open(self.path(name), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644) }
+        }
+        return file
+    }
+
     /// Waits for a notice that comes while or after `body` runs.
     func wait(
         _ condition: @escaping @Sendable (WatchNotice) -> Bool, while body: () throws -> Void

@@ -8,7 +8,7 @@ import Testing
 extension EndToEnd {
     @Suite("Photos come in every way that there is, and are filed")
     struct Arriving {
-        @Test("Copied and moved: each format by the date in it")
+        @Test("Copied and moved: each format by the date in it", .tags(.smoke))
         func copiedAndMoved() async throws {
             let house = try House()
             let daemon = try await house.start()

@@ -67,7 +67,7 @@ extension EndToEnd {
             let program = try RunningProgram([
                 BuiltPrograms.path("photoinbox"), "status", "--config", house.path("photoinbox.toml"),
             ])
-            _ = try await program.ending(within: 60)
+            _ = try await program.ending()
             return program.lines.joined(separator: "\n")
         }
 
@@ -192,7 +192,7 @@ extension EndToEnd {
 
         /// Waits until so many photos are filed.
         private func library(of house: House, _ daemon: RunningProgram, has count: Int) async throws {
-            let limit = ContinuousClock.now + .seconds(60 * slowness)
+            let limit = ContinuousClock.now + .seconds(waitLimit)
             while house.files(in: house.library).count < count, ContinuousClock.now < limit {
                 _ = try await house.state(of: daemon)
             }
@@ -252,7 +252,7 @@ extension EndToEnd {
             try await daemon.line(holding: "stopped, 0 monitors left")
             // The kernel keeps a process until a server that has taken its request answers.
             try write(Data(), to: house.path("release"))
-            #expect(try await daemon.ending(within: 60) == .status(0))
+            #expect(try await daemon.ending() == .status(0))
         }
     }
 }

@@ -16,7 +16,7 @@ extension House {
         let words = ([BuiltPrograms.path("photoinbox")] + arguments + ["--state", path("st")])
         let program = try RunningProgram(
             ["/bin/sh", "-c", "out=$1; shift; exec \"$@\" >\"$out\" 2>&1 </dev/null", "sh", out] + words)
-        let ending = try await program.ending(within: 60)
+        let ending = try await program.ending()
         let text = String(decoding: (try? Data(contentsOf: URL(filePath: out))) ?? Data(), as: UTF8.self)
         guard case .status(let status) = ending else { return Answer(status: -1, output: text) }
         return Answer(status: status, output: text)

@@ -4,7 +4,7 @@ import Inbox
 import TestSupport
 import Testing
 
-extension CommandsEndToEnd {
+extension EndToEnd {
     /// What keeps library and catalogue one to one, when people or disks have changed one of them.
     @Suite("verify, adopt, rebuild, and a catalogue that was lost")
     struct Care {
@@ -215,7 +215,7 @@ extension CommandsEndToEnd {
             func verify(_ more: String...) async throws -> (RunningProgram.Ending, [String]) {
                 let program = try RunningProgram(
                     [BuiltPrograms.path("photoinbox"), "verify", "--config", house.path("photoinbox.toml")] + more)
-                return (try await program.ending(within: 60), program.lines)
+                return (try await program.ending(), program.lines)
             }
             #expect(try await verify().0 == .status(0))
             try move(house.path("old"), to: house.path("drawer"))

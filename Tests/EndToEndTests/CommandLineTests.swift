@@ -5,7 +5,7 @@ import Inbox
 import TestSupport
 import Testing
 
-extension CommandsEndToEnd {
+extension EndToEnd {
     @Suite("The command line finds the daemon and tells what it did")
     struct CommandLine {
         @Test("status, list, explain, show and dump beside a daemon that files")
@@ -49,7 +49,7 @@ extension CommandsEndToEnd {
             let hint = try await daemon.line(holding: "ask it from another terminal: ")
             let command = try #require(hint.firstMatch(of: #/terminal: (.*)  logger=/#)?.1)
             let asked = try RunningProgram(["/bin/sh", "-c", String(command)])
-            #expect(try await asked.ending(within: 60) == .status(0), "\(hint): \(asked.lines)")
+            #expect(try await asked.ending() == .status(0), "\(hint): \(asked.lines)")
             let photo = try Photos.unique(1)
             try house.drop(photo.prefix(photo.count / 2), as: "cut.jpg")
             try await daemon.line(holding: "deferred inbox/cut.jpg")
@@ -104,7 +104,7 @@ extension CommandsEndToEnd {
             ] {
                 let program = try RunningProgram(
                     nobody + [BuiltPrograms.path("photoinbox")] + command + ["--state", house.path("st")])
-                #expect(try await program.ending(within: 60) == .status(77), "\(command): \(program.lines)")
+                #expect(try await program.ending() == .status(77), "\(command): \(program.lines)")
                 #expect(program.lines.contains { $0.contains("you may \(words)") }, "\(command): \(program.lines)")
             }
             // Who may not read is told of the group; who is in it already, or where it is root's, is not.
@@ -121,7 +121,7 @@ extension CommandsEndToEnd {
                 let program = try RunningProgram(
                     ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", groups, BuiltPrograms.path("photoinbox")]
                         + command + ["--state", house.path("st")])
-                #expect(try await program.ending(within: 60) == .status(77), "\(command): \(program.lines)")
+                #expect(try await program.ending() == .status(77), "\(command): \(program.lines)")
                 let text = program.lines.joined(separator: "\n")
                 #expect(text.contains("you may \(words)") && !text.contains("_photoinbox"), "\(text)")
                 #expect(text.contains("adduser nobody users") == isAdvised, "\(text)")
@@ -147,7 +147,7 @@ extension CommandsEndToEnd {
             try await daemon.stop()
             for name in ["photoinboxd", "photoinbox"] {
                 let program = try RunningProgram([BuiltPrograms.path(name), "--version"])
-                #expect(try await program.ending(within: 60) == .status(0))
+                #expect(try await program.ending() == .status(0))
                 #expect(program.lines == ["\(name) \(productVersion)"])
             }
         }

@@ -5,7 +5,7 @@ import Inbox
 import TestSupport
 import Testing
 
-extension CommandsEndToEnd {
+extension EndToEnd {
     @Suite("The configuration: read, checked, read again")
     struct Configuration {
         private static let good = """

@@ -39,7 +39,7 @@ extension House {
     func ask(_ arguments: [String], tracing prefix: [String] = []) async throws -> CommandResult {
         let program = try RunningProgram(
             prefix + [BuiltPrograms.path("photoinbox")] + arguments + ["--config", path("photoinbox.toml")])
-        let ending = try await program.ending(within: 60)
+        let ending = try await program.ending()
         return CommandResult(lines: program.lines, ending: ending)
     }
 
@@ -54,7 +54,7 @@ extension House {
     }
 
     /// A connection to the daemon's control socket that the test reads and writes itself.
-    func connection(patience: Duration = .seconds(30 * slowness)) throws -> OwnedDescriptor {
+    func connection(patience: Duration = .seconds(waitLimit)) throws -> OwnedDescriptor {
         try connect(to: BytePath(path("st/run/control")), patience: patience)
     }
 

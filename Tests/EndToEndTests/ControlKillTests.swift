@@ -6,9 +6,9 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-extension CommandsEndToEnd {
+extension EndToEnd {
     /// The same things, while whoever does them is killed.
-    @Suite("People release, discard and take back, and are killed")
+    @Suite("People release, discard and take back, and are killed", .tags(.campaign))
     struct ControlKills {
         static let canTrace = access("/usr/bin/strace", X_OK) == 0
 

@@ -6,7 +6,7 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-extension CommandsEndToEnd {
+extension EndToEnd {
     @Suite("People pause, release, discard and take back")
     struct Control {
         @Test("Pause: what comes is counted and waits, over a restart and a reload; resume files it")

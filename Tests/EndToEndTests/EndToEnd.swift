@@ -2,8 +2,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Real photos, the real daemon: what arrives is filed. One test of a group at a time, since each starts processes.
-@Suite("End to end", .serialized)
+/// Real photos, the real daemon. Most tests wait for most of their time, for ticks and deadlines of the daemon; all at once
+/// would be more processes than a small machine has room for.
+@Suite("End to end", .atMost(8))
 struct EndToEnd {
     static let isRoot = geteuid() == 0
     /// Whether file systems can be mounted where only one daemon sees them.
@@ -21,25 +22,4 @@ struct EndToEnd {
     /// Whether somebody who is not root can run the daemon that was built here.
     static let canBeOrdinary =
         !isRoot || (try? runProgram(asNobody + ["/usr/bin/test", "-x", BuiltPrograms.path("photoinboxd")])) != nil
-}
-
-/// What people ask of the daemon, and of the command line without one.
-@Suite("End to end, commands", .serialized)
-struct CommandsEndToEnd: EndToEndGroup {}
-
-/// What goes wrong around the daemon, and how it ends.
-@Suite("End to end, trouble", .serialized)
-struct TroubleEndToEnd: EndToEndGroup {}
-
-/// A group that runs beside the others, since most tests wait for most of their time.
-protocol EndToEndGroup {}
-
-extension EndToEndGroup {
-    static var isRoot: Bool { EndToEnd.isRoot }
-    static var canMount: Bool { EndToEnd.canMount }
-    static var withoutMounts: Comment { EndToEnd.withoutMounts }
-    static var canFreeze: Bool { EndToEnd.canFreeze }
-    static var withoutDisks: Comment { EndToEnd.withoutDisks }
-    static var asNobody: [String] { EndToEnd.asNobody }
-    static var canBeOrdinary: Bool { EndToEnd.canBeOrdinary }
 }

@@ -181,7 +181,7 @@ extension EndToEnd {
                     request(addresses), "+", #"{"cancel":3}"#, #"{"cancel":0}"#, #"{"cancel":9}"#, "+",
                     #"{"cancel":1}"#, "{}",
                 ])
-            try await server.program.lines(3, holding: "holding /slow", within: 60)
+            try await server.program.lines(3, holding: "holding /slow")
             try await aside { try write(Data("go\n".utf8), to: gate) }
             try await server.program.line(holding: "get /photo/1.jpg")
             try await aside { try write(Data("go\n".utf8), to: gate) }
@@ -201,7 +201,7 @@ extension EndToEnd {
             mkfifo(gate, 0o600)
             let program = try drive(
                 house, gate, [request((0..<9).map { server.address("slow/\($0)") }), "+", how])
-            try await server.program.lines(3, holding: "holding /slow", within: 60)
+            try await server.program.lines(3, holding: "holding /slow")
             #expect(!(try isEmpty(house)))
             try await aside { try write(Data("go\n".utf8), to: gate) }
             #expect(try await program.ending() == .status(0), "\(program.lines)")

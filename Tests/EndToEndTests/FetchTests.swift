@@ -5,7 +5,7 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-extension CommandsEndToEnd {
+extension EndToEnd {
     /// Photos from a real HTTP server on loopback, downloaded by the real programs.
     @Suite(
         "fetch", .enabled(if: AwkwardServer.isThere, "skipped: Python is not installed"), .timeLimit(.minutes(60)))
@@ -70,7 +70,7 @@ extension CommandsEndToEnd {
 
         private func run(_ house: House, _ arguments: [String]) async throws -> Answer {
             let program = try RunningProgram(words(house, ["--json"] + arguments))
-            guard case .status(let status) = try await program.ending(within: 240) else {
+            guard case .status(let status) = try await program.ending() else {
                 return Answer(status: -1, output: program.lines.joined(separator: "\n"))
             }
             return Answer(status: status, output: program.lines.joined(separator: "\n"))
@@ -207,7 +207,7 @@ extension CommandsEndToEnd {
             // As many bytes as were promised are a whole file, as HTTP has it; what it is, the daemon sees.
             #expect(answer.item("promised").what == "arrived")
             #expect(house.files(in: house.inbox).values.map(\.count) == [2 << 20])
-            try await server.program.lines(3, holding: "poured", within: 60)
+            try await server.program.lines(3, holding: "poured")
             for line in server.program.lines where line.hasPrefix("poured") {
                 let sent = line.split(separator: " ").last.flatMap { Int($0) } ?? .max
                 // What the sockets of both sides hold was sent, and no more.
@@ -244,7 +244,7 @@ extension CommandsEndToEnd {
 
         /// Waits until all slots are taken by downloads that hang.
         private func allHang(_ server: AwkwardServer) async throws {
-            try await server.program.lines(8, holding: "holding /slow", within: 60)
+            try await server.program.lines(8, holding: "holding /slow")
         }
 
         @Test("Cancelled in the middle, nothing is left behind but what has arrived")

@@ -64,7 +64,7 @@ extension EndToEnd {
                 "/usr/bin/python3", house.path("driver"), BuiltPrograms.path("photoinboxd"),
                 house.path("photoinbox.toml"), user ?? "\(geteuid())", what, hook,
             ])
-            let ending = try await program.ending(within: 60)
+            let ending = try await program.ending()
             return CommandResult(lines: program.lines, ending: ending)
         }
 
@@ -99,7 +99,7 @@ extension EndToEnd {
                 "home",
                 "good",
             ])
-            _ = try await program.ending(within: 60)
+            _ = try await program.ending()
             #expect(program.lines.contains { $0.contains("refused") }, "\(program.lines)")
             #expect(house.files(in: house.root)["told"] == nil)
         }
@@ -139,7 +139,7 @@ extension EndToEnd {
                     "/usr/bin/python3", house.path("driver"), BuiltPrograms.path("photoinboxd"),
                     house.path("photoinbox.toml"), "1", "nothing", "good",
                 ])
-            _ = try await program.ending(within: 60)
+            _ = try await program.ending()
             #expect(program.lines.contains { $0.contains("who is not the daemon's user") }, "\(program.lines)")
             #expect(program.lines.contains("ended 77") && !program.lines.contains { $0.contains("\"kind\"") })
         }

@@ -66,9 +66,9 @@ final class House: Sendable {
     }
 
     /// Asks for the state with SIGUSR1 and reads it.
-    func state(of daemon: RunningProgram, within seconds: Double = 30) async throws -> DaemonState {
+    func state(of daemon: RunningProgram) async throws -> DaemonState {
         daemon.signal(SIGUSR1)
-        try await daemon.line(holding: "state in ", "asked by SIGUSR1", within: seconds)
+        try await daemon.line(holding: "state in ", "asked by SIGUSR1")
         return try readState()
     }
 
@@ -105,10 +105,10 @@ final class House: Sendable {
 extension RunningProgram {
     /// Waits until lines with every one of `parts` have come, in whatever order, since the last wait; a part that
     /// stands there twice must come twice.
-    func lines(holding parts: some Sequence<String>, within seconds: Double = 60) async throws {
+    func lines(holding parts: some Sequence<String>) async throws {
         let wanted = Array(parts)
         let left = Locked(wanted)
-        try await line("all of \(wanted.joined(separator: " | "))", within: seconds) { line in
+        try await line("all of \(wanted.joined(separator: " | "))") { line in
             left.withLock { left in
                 for part in Set(left) where line.contains(part) {
                     if let index = left.firstIndex(of: part) { left.remove(at: index) }
@@ -119,9 +119,9 @@ extension RunningProgram {
     }
 
     /// Waits until `count` lines with `part` have come since the last wait.
-    func lines(_ count: Int, holding part: String, within seconds: Double = 120) async throws {
+    func lines(_ count: Int, holding part: String) async throws {
         let left = Locked(count)
-        try await line("\(count) lines with \(part)", within: seconds) { line in
+        try await line("\(count) lines with \(part)") { line in
             left.withLock {
                 if line.contains(part) { $0 -= 1 }
                 return $0 <= 0
@@ -130,9 +130,9 @@ extension RunningProgram {
     }
 
     /// Ends it with SIGTERM and checks that it ended in good order, with no monitor left alive.
-    func stop(within seconds: Double = 60, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    func stop(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         signal(SIGTERM)
-        let ending = try await ending(within: seconds)
+        let ending = try await ending()
         #expect(ending == .status(0), "\(lines.suffix(20).joined(separator: "\n"))", sourceLocation: sourceLocation)
         #expect(
             lines.contains { $0.contains("stopped, 0 monitors left") }, "\(lines.suffix(5))",

@@ -36,16 +36,16 @@ extension EndToEnd {
             var isServed = true
             // Once only: its number may be somebody else's by then.
             defer { if isServed { kill(server, SIGKILL) } }
-            try await daemon.line(holding: "PI-405", "library has not answered", within: 60)
+            try await daemon.line(holding: "PI-405", "library has not answered")
             let state = try await house.state(of: daemon)
             #expect(state.problems.map(\.code) == ["PI-405"])
             #expect(state.subsystems.filter { $0.stuckSeconds != nil }.map(\.name) == ["library"], "the others turn")
             kill(server, SIGKILL)
             isServed = false
-            try await daemon.line(holding: "PI-405 is over", within: 60)
+            try await daemon.line(holding: "PI-405 is over")
             try await beside(daemon, ["/bin/umount", house.library])
             try house.drop(try Photos.unique(1), as: "a.jpg")
-            try await daemon.line(holding: "filed inbox/a.jpg", within: 90)
+            try await daemon.line(holding: "filed inbox/a.jpg")
             try await daemon.stop()
         }
 
@@ -59,7 +59,7 @@ extension EndToEnd {
             let server = try mount(on: house.path("card"), noting: house.path("server"), beside: daemon)
             defer { kill(server, SIGKILL) }
 
-            try await daemon.line(holding: "PI-206", "card has not answered", within: 60)
+            try await daemon.line(holding: "PI-206", "card has not answered")
             try house.drop(try Photos.unique(2), as: "a.jpg")
             try await daemon.line(holding: "filed other/a.jpg")
             var state = try await house.state(of: daemon)
@@ -76,7 +76,7 @@ extension EndToEnd {
             try await daemon.line(holding: "filed other/b.jpg")
 
             kill(server, SIGKILL)
-            try await daemon.line(holding: "inbox card went away", within: 60)
+            try await daemon.line(holding: "inbox card went away")
             try await beside(daemon, ["/bin/umount", house.path("card")])
             try house.drop(try Photos.unique(4), as: "after.jpg", into: house.path("card"))
             try await daemon.lines(holding: ["filed card/after.jpg", "PI-206 is over for card"])
@@ -105,10 +105,10 @@ extension EndToEnd {
             try await daemon.lines(holding: ["filed other/a.jpg", "card has not answered"])
 
             kill(server, SIGKILL)
-            try await daemon.line(holding: "inbox card went away", within: 60)
+            try await daemon.line(holding: "inbox card went away")
             try await beside(daemon, ["/bin/umount", house.path("card")])
             try house.drop(try Photos.unique(2), as: "b.jpg", into: house.path("card"))
-            try await daemon.line(holding: "filed card/b.jpg", within: 60)
+            try await daemon.line(holding: "filed card/b.jpg")
             try await daemon.stop()
         }
 
@@ -118,7 +118,7 @@ extension EndToEnd {
             let daemon = try await house.start()
             let server = try mount(on: house.inbox, noting: house.path("server"), beside: daemon)
             defer { kill(server, SIGKILL) }
-            try await daemon.line(holding: "PI-206", "inbox has not answered", within: 60)
+            try await daemon.line(holding: "PI-206", "inbox has not answered")
             try await daemon.stop()
         }
 

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-extension CommandsEndToEnd {
+extension EndToEnd {
     /// What FAT does to an import: inode numbers that change, times of two seconds, names in any case.
     @Suite("import from cards of FAT")
     struct ImportingFAT {
@@ -40,7 +40,7 @@ extension CommandsEndToEnd {
 
         private func run(_ house: House, _ arguments: String...) async throws -> [String: Any] {
             let program = try RunningProgram(words(house, "card", arguments))
-            _ = try await program.ending(within: 120)
+            _ = try await program.ending()
             return try #require(Self.summaries(program).first, "\(program.lines)")
         }
 
@@ -173,7 +173,7 @@ extension CommandsEndToEnd {
                     "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "PYTHON": FATCard.python ?? "",
                     "SCRIPT": FATCard.script, "MOUNT": house.path("mounted"), "CARD": house.path("card"),
                 ])
-            _ = try await program.ending(within: 120)
+            _ = try await program.ending()
             let summaries = Self.summaries(program)
             try #require(summaries.count == 4, "\(program.lines)")
             let counts = ["copied", "waiting", "removed"].map { name in summaries.map { $0[name] as? Int ?? -1 } }

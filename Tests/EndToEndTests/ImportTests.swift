@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-extension CommandsEndToEnd {
+extension EndToEnd {
     /// Cards and old archives, brought into an inbox by the real program, and filed by a real daemon or by none.
     @Suite("import")
     struct Importing {
@@ -61,7 +61,7 @@ extension CommandsEndToEnd {
         ) async throws -> Answer {
             let words = before + words(house, ["--json"] + arguments + [card ?? house.path("card")])
             let program = try RunningProgram(words)
-            let ending = try await program.ending(within: 120)
+            let ending = try await program.ending()
             guard case .status(let status) = ending else { return Answer(status: -1, output: "\(ending)") }
             return Answer(status: status, output: program.lines.joined(separator: "\n"))
         }
@@ -214,12 +214,12 @@ extension CommandsEndToEnd {
                             "/usr/bin/strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=\(calls)", "-e",
                             "inject=\(calls):signal=SIGKILL:when=\(point)",
                         ] + words)
-                    _ = try await program.ending(within: 120)
+                    _ = try await program.ending()
                 } else {
                     let program = try RunningProgram(words)
                     try await program.line(holding: "\"progress\"")
                     program.signal(round % 3 == 0 ? SIGINT : SIGKILL)
-                    _ = try await program.ending(within: 120)
+                    _ = try await program.ending()
                 }
                 // Nothing under its final name that is not whole.
                 for (path, data) in arrived(house) where path.hasPrefix("DCIM/") { #expect(data == card[path]) }
@@ -243,7 +243,7 @@ extension CommandsEndToEnd {
             // At the first tenth it is held, so that it cannot come to its end before the signal does.
             try await program.line(holding: "\"type\":\"progress\"")
             for number in [SIGSTOP, SIGINT, SIGCONT] { program.signal(number) }
-            #expect(try await program.ending(within: 120) == .status(3))
+            #expect(try await program.ending() == .status(3))
             #expect(program.lines.contains { $0.contains("\"complete\":false") })
             house.expectNoTemporaries()
             let answer = try await run(house)
@@ -275,7 +275,7 @@ extension CommandsEndToEnd {
             let program = try RunningProgram(
                 ["/usr/bin/unshare", "-m", "--propagation", "private", "/bin/sh", "-c", script, "sh", house.inbox]
                     + words(house, ["--json", house.path("card")]), environment: ["INBOX": house.inbox])
-            _ = try await program.ending(within: 120)
+            _ = try await program.ending()
             #expect(program.lines.contains { $0.contains("no room") }, "\(program.lines)")
             #expect(program.lines.last == "ended 3 0 6", "\(program.lines)")
         }
@@ -299,7 +299,7 @@ extension CommandsEndToEnd {
                 environment: [
                     "IMAGE": house.path("fat.img"), "MOUNT": house.path("fat"), "CARD": house.path("card"),
                 ])
-            _ = try await program.ending(within: 120)
+            _ = try await program.ending()
             #expect(program.lines.last == "ended 0 0 0 0", "\(program.lines)")
             #expect(arrived(house).count == 8)
         }

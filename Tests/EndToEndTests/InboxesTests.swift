@@ -100,7 +100,7 @@ extension EndToEnd {
             try await daemon.line(holding: "PI-20", "inbox")
             try write(try Photos.unique(1), to: "\(house.outside)/away/a.jpg")
             try move("\(house.outside)/away", to: house.inbox)
-            try await daemon.line(holding: "filed inbox/a.jpg", within: 90)
+            try await daemon.line(holding: "filed inbox/a.jpg")
             let state = try await house.state(of: daemon)
             #expect(state.problems.isEmpty && state.inboxes.first?.verdict == "live")
             try await daemon.stop()

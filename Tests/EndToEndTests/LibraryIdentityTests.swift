@@ -6,7 +6,7 @@ import Inbox
 import TestSupport
 import Testing
 
-extension TroubleEndToEnd {
+extension EndToEnd {
     /// What is filed into a bare mount point, or onto a disk that was mixed up, is hidden or lost when the library is back.
     @Suite("Which directory the library is")
     struct LibraryIdentity {
@@ -52,13 +52,13 @@ extension TroubleEndToEnd {
             let house = try House()
             let daemon = try await used(house)
             try move(house.library, to: "\(house.outside)/library")
-            try await daemon.line(holding: "PI-401", within: 30)
+            try await daemon.line(holding: "PI-401")
             #expect(try await house.state(of: daemon).program.status.hasPrefix("FILING STOPPED: PI-401"))
             try makeDirectory(house.library)
-            try await daemon.lines(holding: ["PI-406", "PI-401 is over"], within: 30)
+            try await daemon.lines(holding: ["PI-406", "PI-401 is over"])
             try move(house.library, to: "\(house.outside)/impostor")
             try move("\(house.outside)/library", to: house.library)
-            try await daemon.line(holding: "PI-406 is over", within: 30)
+            try await daemon.line(holding: "PI-406 is over")
             // Seen between the two moves, it was missing for a moment.
             _ = try await house.state(of: daemon) { $0.problems.isEmpty }
             #expect(house.files(in: house.inbox).isEmpty && house.files(in: house.library).count == 1)
@@ -101,14 +101,14 @@ extension TroubleEndToEnd {
             try makeDirectory(house.path("else"))
             try MountedHouse.run("/bin/mount", "--bind", house.path("q"), house.path("else"), beside: daemon)
             try MountedHouse.run("/bin/umount", "-l", house.path("q"), beside: daemon)
-            try await daemon.line(holding: "PI-412", within: 30)
+            try await daemon.line(holding: "PI-412")
             try house.drop(Data(), as: "second.jpg")
             try await daemon.line(holding: "deferred", "second.jpg", "is not available")
             #expect(house.files(in: quarantine).isEmpty && house.files(in: house.inbox).count == 1)
             try house.drop(try Photos.unique(1), as: "a.jpg")
             try await daemon.line(holding: "filed inbox/a.jpg")
             try MountedHouse.run("/bin/mount", "--move", house.path("else"), house.path("q"), beside: daemon)
-            try await daemon.lines(holding: ["quarantined inbox/second.jpg", "PI-412 is over"], within: 120)
+            try await daemon.lines(holding: ["quarantined inbox/second.jpg", "PI-412 is over"])
             #expect(house.files(in: "\(quarantine)/inbox").keys.contains("empty.jpg"))
             try await daemon.stop()
         }
@@ -131,7 +131,7 @@ extension TroubleEndToEnd {
             try await daemon.lines(holding: ["deferred inbox/a.jpg", "PI-412"])
             #expect(house.files(in: library).isEmpty && house.files(in: house.inbox).count == 1)
             try MountedHouse.run("/bin/mount", "--move", house.path("else"), "\(house.library)/2024", beside: daemon)
-            try await daemon.lines(holding: ["filed inbox/a.jpg", "PI-412 is over"], within: 120)
+            try await daemon.lines(holding: ["filed inbox/a.jpg", "PI-412 is over"])
             #expect(house.files(in: library).count == 2)
             try await daemon.stop()
         }
@@ -229,7 +229,7 @@ extension TroubleEndToEnd {
             try await daemon.line(holding: "PI-406")
             #expect(house.files(in: mounted.library(of: daemon)).isEmpty)
             try MountedHouse.run("/bin/mount", "--move", house.path("else"), house.library, beside: daemon)
-            try await daemon.lines(holding: ["filed inbox/a.jpg", "PI-406 is over"], within: 90)
+            try await daemon.lines(holding: ["filed inbox/a.jpg", "PI-406 is over"])
             #expect(house.files(in: mounted.library(of: daemon)).count == 2)
             try await daemon.stop()
         }
@@ -247,7 +247,7 @@ extension TroubleEndToEnd {
             try await daemon.line(holding: "PI-402")
             #expect(house.files(in: library).keys.sorted() == ["filler"])
             unlink("\(library)/filler")
-            try await daemon.lines(holding: ["filed inbox/a.jpg", "PI-402 is over"], within: 90)
+            try await daemon.lines(holding: ["filed inbox/a.jpg", "PI-402 is over"])
             try await daemon.stop()
         }
     }

@@ -7,7 +7,7 @@ import Reporting
 import TestSupport
 import Testing
 
-extension CommandsEndToEnd {
+extension EndToEnd {
     @Suite("Metrics: by the control socket, and in a file for a collector")
     struct Metrics {
         @Test("They say what became of photos, what waits and what is wrong, and go on over a reload")

@@ -6,7 +6,7 @@ import Inbox
 import TestSupport
 import Testing
 
-extension TroubleEndToEnd {
+extension EndToEnd {
     @Suite("However it ends, nothing is lost and nothing is filed twice")
     struct Stopping {
         @Test(
@@ -46,7 +46,7 @@ extension TroubleEndToEnd {
             try await daemon.line(holding: "stopping, asked by SIGTERM")
             daemon.signal(SIGTERM)
             // What is being read through for its structure is read to its end, which a sanitizer makes slow.
-            #expect(try await daemon.ending(within: 180) == .status(0))
+            #expect(try await daemon.ending() == .status(0))
             house.expectNoTemporaries()
             let left = house.files(in: house.inbox)
             #expect(Set(left.values).union(house.files(in: house.library).values) == Set(photos))

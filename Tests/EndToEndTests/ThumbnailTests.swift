@@ -26,7 +26,7 @@ extension EndToEnd {
         private func ask(_ house: House, _ arguments: String...) async throws -> (status: Int32?, lines: [String]) {
             let program = try RunningProgram(
                 [BuiltPrograms.path("photoinbox")] + arguments + ["--config", house.path("photoinbox.toml")])
-            let ending = try await program.ending(within: 60)
+            let ending = try await program.ending()
             guard case .status(let status) = ending else { return (nil, program.lines) }
             return (status, program.lines)
         }

@@ -6,7 +6,7 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-extension CommandsEndToEnd {
+extension EndToEnd {
     @Suite("top: at a real terminal, of a real daemon", .timeLimit(.minutes(60)))
     struct Top {
         private func top(

@@ -26,7 +26,7 @@ struct MountedHouse {
     }
 }
 
-extension TroubleEndToEnd {
+extension EndToEnd {
     @Suite("Trouble with the library: told, waited for, and over by itself")
     struct Trouble {
         @Test("A library that is gone: photos wait, and are filed when it is back", arguments: [false, true])
@@ -79,7 +79,7 @@ extension TroubleEndToEnd {
             #expect(house.files(in: library).keys.sorted() == ["filler"], "nothing half-done stays in the library")
             unlink("\(library)/filler")
             // By itself: the next try comes within a minute.
-            try await daemon.lines(holding: ["filed inbox/a.jpg", "PI-402 is over"], within: 90)
+            try await daemon.lines(holding: ["filed inbox/a.jpg", "PI-402 is over"])
             #expect(house.files(in: library) == ["\(Photos.day)/a.jpg": photo])
             try await daemon.stop()
         }
@@ -122,7 +122,7 @@ extension TroubleEndToEnd {
             try MountedHouse.run("/bin/sh", "-c", unmount, house.inbox, beside: daemon)
             try MountedHouse.run("/bin/mount", "-t", "tmpfs", "tmpfs", house.inbox, beside: daemon)
             try write(try Photos.unique(2), to: "\(inbox)/b.jpg")
-            try await daemon.line(holding: "filed inbox/b.jpg", within: 60)
+            try await daemon.line(holding: "filed inbox/b.jpg")
             #expect(house.files(in: house.library).count == 2)
             try await daemon.stop()
         }
@@ -138,10 +138,10 @@ extension TroubleEndToEnd {
             try await daemon.line(holding: "filed inbox/a.jpg")
             try makeDirectory(house.path("else"))
             try MountedHouse.run("/bin/mount", "--move", house.inbox, house.path("else"), beside: daemon)
-            try await daemon.line(holding: "inbox inbox went away", "another directory", within: 5)
+            try await daemon.line(holding: "inbox inbox went away", "another directory")
             try write(try Photos.unique(2), to: "/proc/\(daemon.pid)/root\(house.path("else"))/b.jpg")
             try MountedHouse.run("/bin/mount", "--move", house.path("else"), house.inbox, beside: daemon)
-            try await daemon.line(holding: "filed inbox/b.jpg", within: 5)
+            try await daemon.line(holding: "filed inbox/b.jpg")
             let state = try await house.state(of: daemon)
             #expect(state.inboxes.first?.counts.seen == 2 && state.inboxes.first?.counts.withdrawn == 0)
             #expect(state.inboxes.first?.verdict == "live" && state.problems.isEmpty)
@@ -161,7 +161,7 @@ extension TroubleEndToEnd {
                     path = "@card/DCIM"
                     """)
             try move(house.path("card"), to: house.path("away"))
-            try await daemon.line(holding: "inbox card went away", "No such file or directory", within: 5)
+            try await daemon.line(holding: "inbox card went away", "No such file or directory")
             try await daemon.line(holding: "PI-203", "card")
             var state = try await house.state(of: daemon)
             #expect(state.inboxes.first?.verdict == "gone")
@@ -171,7 +171,7 @@ extension TroubleEndToEnd {
             #expect(problem.action.contains("found by itself"))
             try house.drop(try Photos.unique(1), as: "a.jpg", into: house.path("away/DCIM"))
             try move(house.path("away"), to: house.path("card"))
-            try await daemon.lines(holding: ["filed card/a.jpg", "PI-203 is over for card"], within: 5)
+            try await daemon.lines(holding: ["filed card/a.jpg", "PI-203 is over for card"])
             state = try await house.state(of: daemon)
             #expect(state.problems.isEmpty && state.inboxes.first?.verdict == "live")
             try await daemon.stop()
@@ -187,7 +187,7 @@ extension TroubleEndToEnd {
                 for command in [["status", "--json"], ["metrics"]] {
                     let program = try RunningProgram(
                         [BuiltPrograms.path("photoinbox")] + command + ["--state", house.path("st")])
-                    _ = try await program.ending(within: 60)
+                    _ = try await program.ending()
                     let figure = #/(?:"free_bytes":|(?m:^)photoinbox_library_free_bytes )([0-9]+)/#
                     let text = program.lines.joined(separator: "\n")
                     found.append(text.firstMatch(of: figure).flatMap { Int($0.1) } ?? -1)
@@ -236,7 +236,7 @@ extension TroubleEndToEnd {
             try await daemon.line(holding: "PI-403")
             #expect(house.files(in: house.inbox) == ["a.jpg": photo])
             try MountedHouse.run("/bin/mount", "-o", "remount,rw", house.library, beside: daemon)
-            try await daemon.lines(holding: ["filed inbox/a.jpg", "PI-403 is over"], within: 90)
+            try await daemon.lines(holding: ["filed inbox/a.jpg", "PI-403 is over"])
             #expect(house.files(in: library) == ["\(Photos.day)/a.jpg": photo])
             try await daemon.stop()
         }
@@ -268,7 +268,7 @@ extension TroubleEndToEnd {
             var state = try await house.state(of: daemon)
             #expect(state.inHand.count <= 1)
             // And tells of it when it has lasted.
-            try await daemon.line(holding: "PI-105", "files of inbox", within: 60)
+            try await daemon.line(holding: "PI-105", "files of inbox")
             state = try await house.state(of: daemon)
             let files = try #require(state.subsystems.first { $0.name == "files of inbox" })
             #expect((files.stuckSeconds ?? 0) >= 5 && files.step.contains("a.jpg"), "\(files)")

@@ -6,7 +6,7 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-extension TroubleEndToEnd {
+extension EndToEnd {
     /// A user namespace of its own, in which limits can be set, entered by somebody who is not root.
     static let ordinaryNamespace =
         (isRoot ? asNobody : ["/usr/bin/env"]) + ["/usr/bin/unshare", "--user", "--map-root-user", "/bin/sh", "-c"]

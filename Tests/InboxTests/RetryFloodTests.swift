@@ -35,8 +35,8 @@ struct RetryFloodTests {
             await pipeline.examine(key, as: nil)
         }
         func attempts() -> [Int] { pipeline.book.withLock { book in keys.map { book.arrivals[$0]?.attempts ?? -1 } } }
-        while attempts().contains(0) { await Task.yield() }
-        #expect(attempts().allSatisfy { $0 > 0 })
+        let tried = try await poll(attempts, until: { !$0.contains(0) })
+        #expect(tried.allSatisfy { $0 > 0 })
 
         isPaused.withLock { $0 = true }
         repeat { await pipeline.retryAll() } while pipeline.book.withLock({ $0.queuedCount }) < count

@@ -11,7 +11,7 @@ import Testing
 
 private let day = "2024/01/2024-01-31"
 
-@Suite("A set is filed as one, or not at all", .serialized)
+@Suite("A set is filed as one, or not at all", .tags(.campaign), .serialized)
 struct SetFilingTests {
     private func house(_ extra: String = "") throws -> (ScratchDirectory, WorkerHouse) {
         let scratch = try ScratchDirectory()

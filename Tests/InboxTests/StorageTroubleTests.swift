@@ -62,10 +62,9 @@ private struct TroubledHouse {
     func free() { unlink("\(small.path)/filler") }
 
     /// Ticks as the watchdog does until this is logged.
-    func tick(until line: String) async {
-        while !log.lines.contains(where: { $0.contains(line) }) {
-            pipeline.tick(failing: desk.failing)
-            try? await Task.sleep(for: .milliseconds(100))
+    func tick(until line: String) async throws {
+        _ = try await poll({ pipeline.tick(failing: desk.failing); return log.lines }) { lines in
+            lines.contains { $0.contains(line) }
         }
     }
 
@@ -104,7 +103,7 @@ struct StorageTroubleTests {
         let symptoms = await troubled.house.worker.tryStorage(.catalogue)
         #expect(symptoms.map(\.refusal) == [.catalogue])
         troubled.free()
-        await troubled.tick(until: "PI-501 is over")
+        try await troubled.tick(until: "PI-501 is over")
         #expect(try troubled.house.catalogue.pendingIntents().isEmpty)
         #expect(troubled.desk.failing.isEmpty && troubled.desk.rows(now: .now).isEmpty)
         await troubled.end()
@@ -137,7 +136,7 @@ struct StorageTroubleTests {
         #expect(troubled.desk.rows(now: .now).map(\.code) == ["PI-402"])
         unlink(path)
         await troubled.pipeline.examine(key, as: nil)
-        while troubled.pipeline.book.withLock({ $0.arrivals[key] != nil }) { await Task.yield() }
+        try await poll({ troubled.pipeline.book.withLock { $0.arrivals[key] } }, until: { $0 == nil })
         #expect(troubled.desk.rows(now: .now).map(\.code) == ["PI-402"], "so far nobody has seen that it is over")
         await troubled.pipeline.tryStorage(troubled.desk.failing)
         #expect(troubled.desk.rows(now: .now).isEmpty)
@@ -162,12 +161,12 @@ struct StorageTroubleTests {
         try troubled.house.drop(["small.jpg": "plain.jpg"])
         let small = ArrivalKey(inbox: "card", path: "small.jpg")
         await troubled.pipeline.examine(small, as: nil)
-        while troubled.pipeline.book.withLock({ $0.arrivals[small] != nil }) { await Task.yield() }
+        try await poll({ troubled.pipeline.book.withLock { $0.arrivals[small] } }, until: { $0 == nil })
         #expect(troubled.house.files("library").keys.contains { $0.hasSuffix("small.jpg") })
         #expect(troubled.desk.rows(now: .now).map(\.code) == ["PI-402"])
         troubled.free()
         await troubled.pipeline.retryAll()
-        await troubled.tick(until: "PI-402 is over")
+        try await troubled.tick(until: "PI-402 is over")
         #expect(troubled.house.files("library").keys.contains { $0.hasSuffix("large.jpg") })
         await troubled.end()
         withExtendedLifetime(scratch) {}

@@ -15,9 +15,11 @@ struct ManifestTests {
     /// What is fetched for everybody.
     static let shared: Set<String> = ["swift-log", "swift-system"]
 
+    /// Read once: SwiftPM compiles it for each that asks.
+    private static let reading = Task { try await aside { try Checkout.manifest() } }
     let manifest: JSONTree
 
-    init() async throws { manifest = try await aside { try Checkout.manifest() } }
+    init() async throws { manifest = try await Self.reading.value }
 
     @Test(arguments: allowed.keys.sorted()) func libraryProductIsBuiltFromTheLibraryAlone(name: String) throws {
         let product = try #require(manifest["products"].items.first { $0["name"].text == name })

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 private let obstacle = SystemdBox.obstacle ?? BuiltPrograms.obstacle
@@ -12,7 +13,7 @@ private let canTrace = access("/usr/bin/strace", X_OK) == 0
 extension WithSystemd {
     @Suite(
         "The service among its neighbours: instances, users, a journal in trouble",
-        .serialized, .enabled(if: commandObstacle == nil, Comment(rawValue: commandObstacle ?? "")))
+        .enabled(if: commandObstacle == nil, Comment(rawValue: commandObstacle ?? "")))
     struct Neighbours {
         let box = SystemdBox(options: ["--show", "\(BuiltPrograms.directory):/photo-inbox-built"])
 
@@ -72,7 +73,7 @@ extension WithSystemd {
 
     @Suite(
         "The service struck while photos are under way",
-        .serialized, .enabled(if: obstacle == nil, Comment(rawValue: obstacle ?? "")))
+        .enabled(if: obstacle == nil, Comment(rawValue: obstacle ?? "")))
     struct Struck {
         let box = SystemdBox(options: ["--show", "\(BuiltPrograms.directory):/photo-inbox-built"])
 

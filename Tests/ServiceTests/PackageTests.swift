@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 private let programs = ["photoinboxd", "photoinbox", "photoinbox-decoder", "photoinbox-fetch"]

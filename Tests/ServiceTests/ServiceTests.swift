@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 private let obstacle = SystemdBox.obstacle ?? BuiltPrograms.obstacle
@@ -7,7 +8,7 @@ private let obstacle = SystemdBox.obstacle ?? BuiltPrograms.obstacle
 extension WithSystemd {
     @Suite(
         "The installed service, under a real systemd",
-        .serialized, .enabled(if: obstacle == nil, Comment(rawValue: obstacle ?? "")))
+        .enabled(if: obstacle == nil, Comment(rawValue: obstacle ?? "")))
     struct Service {
         let box = SystemdBox(options: ["--show", "\(BuiltPrograms.directory):/photo-inbox-built"])
 

@@ -1,13 +1,14 @@
 import Foundation
+import TestSupport
 import Testing
 
-/// Tests that boot a systemd run one after another: two at once on a small machine only slow each other down.
-@Suite(.serialized) enum WithSystemd {}
+/// Each test boots a systemd, and then mostly waits for what that does.
+@Suite(.tags(.booted), .atMost(2)) enum WithSystemd {}
 
 extension WithSystemd {
     @Suite(
         "The box is a real systemd, and the machine keeps nothing of it",
-        .serialized, .enabled(if: SystemdBox.obstacle == nil, Comment(rawValue: SystemdBox.obstacle ?? "")))
+        .enabled(if: SystemdBox.obstacle == nil, Comment(rawValue: SystemdBox.obstacle ?? "")))
     struct Box {
         @Test("A service is active when it says so, not before", .timeLimit(.minutes(60)))
         func readiness() async throws {

@@ -2,6 +2,7 @@ import FileValues
 import Glibc
 import LinuxKernel
 import SystemPackage
+import TestSupport
 import Testing
 
 @testable import SystemMonitor
@@ -128,7 +129,7 @@ struct ChildProcessMonitorTests {
             var status: Int32 = 0
             while waitpid(identifier, &status, 0) == -1, errno == EINTR {}
         }
-        while monitor.describe().state != .disabled { sched_yield() }
+        try await poll({ monitor.describe().state }, until: { $0 == .disabled })
         #expect(monitor.describe().errors == 1 && monitor.describe().delivered == 0)
         await observed.end()
     }

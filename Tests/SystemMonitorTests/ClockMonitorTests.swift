@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import SystemMonitor
@@ -20,7 +21,7 @@ struct ClockMonitorTests {
         }
         #expect(change.jump < .seconds(1) && change.jump > .seconds(-1))
         #expect(stepClock(seconds: -1, microseconds: 999_999))
-        while monitor.describe().delivered < 2 { await Task.yield() }
+        try await poll({ monitor.describe().delivered }, until: { $0 >= 2 })
         await monitor.invalidated()
     }
 }

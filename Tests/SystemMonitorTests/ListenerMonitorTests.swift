@@ -70,7 +70,7 @@ struct ListenerMonitorTests {
         _ = consume client
         await observed.end()
         // Once it was still there: a program that another test starts may hold all descriptors until its exec.
-        let deadline = ContinuousClock.now.advanced(by: .seconds(30 * slowness))
+        let deadline = ContinuousClock.now.advanced(by: .seconds(waitLimit))
         var isRefused = false
         while !isRefused, ContinuousClock.now < deadline {
             do { _ = try connect(to: path("control"), patience: .seconds(5)) } catch { isRefused = true }
@@ -180,7 +180,7 @@ struct ListenerMonitorTests {
                 }
             }
             try #require(status == 0)
-            var patience = timeval(tv_sec: Int(60 * slowness), tv_usec: 0)
+            var patience = timeval(tv_sec: Int(waitLimit), tv_usec: 0)
             setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
             #expect(try receiveAll(from: client).isEmpty)
             close(client)
@@ -195,6 +195,6 @@ struct ListenerMonitorTests {
         let client = try connect(to: path("control"), patience: .seconds(5))
         _ = consume listener
         var end = pollfd(fd: client.raw, events: 0, revents: 0)
-        #expect(poll(&end, 1, Int32(60_000 * slowness)) == 1 && end.revents & Int16(POLLHUP) != 0)
+        #expect(poll(&end, 1, Int32(waitLimit * 1_000)) == 1 && end.revents & Int16(POLLHUP) != 0)
     }
 }

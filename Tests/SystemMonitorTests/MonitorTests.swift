@@ -1,4 +1,5 @@
 import LinuxKernel
+import TestSupport
 import Testing
 
 @testable import SystemMonitor
@@ -20,7 +21,7 @@ struct MonitorTests {
         for _ in 0..<4 { await queue.run { $0(()) } }
     }
 
-    @Test func stagesShowInItsDescription() async {
+    @Test func stagesShowInItsDescription() async throws {
         let monitor = counter("stages")
         #expect(monitor.describe().state == .setUp)
         #expect(monitor.describe().createdAt.hasPrefix("SystemMonitorTests/MonitorTests.swift:"))
@@ -37,14 +38,20 @@ struct MonitorTests {
         }
         #expect(during == .invalidating)
         await queue.run { done in queue.async { done(()) } }
-        while monitor.describe().state != .invalidated { await Task.yield() }
+        try await poll({ monitor.describe().state }, until: { $0 == .invalidated })
         #expect(!MonitorRegistry.shared.descriptions().contains { $0.id == monitor.describe().id })
     }
 
-    @Test func suspendedOnesGetNothingAndThenAllAsOne() async {
+    @Test func suspendedOnesGetNothingAndThenAllAsOne() async throws {
         let monitor = counter()
         let seen = Locked<[CounterEvent]>([])
-        queue.sync { monitor.setEventHandler { event in seen.withLock { $0.append(event) } } }
+        queue.sync {
+            monitor.setEventHandler { event in
+                // Whenever it comes: that nothing has come so far would say little.
+                if monitor.describe().state != .active { Issue.record("delivered while suspended") }
+                seen.withLock { $0.append(event) }
+            }
+        }
         await monitor.activated()
         queue.sync {
             monitor.suspend()
@@ -56,7 +63,7 @@ struct MonitorTests {
         await settle()
         #expect(seen.withLock { $0 }.isEmpty)
         queue.sync { monitor.resume() }
-        while monitor.describe().delivered == 0 { await Task.yield() }
+        try await poll({ monitor.describe().delivered }, until: { $0 > 0 })
         await monitor.invalidated()
         #expect(seen.withLock { $0 } == [CounterEvent(value: 10, notices: 5)])
         #expect(monitor.describe().coalesced == 4)
@@ -103,7 +110,7 @@ struct MonitorTests {
     }
 
     @Test("Suspended in its own handler, in the middle of a batch: the rest waits, in order")
-    func suspendedInTheHandler() async {
+    func suspendedInTheHandler() async throws {
         let owner = OwnerMonitor(queue: queue)
         let seen = Locked<[Int]>([])
         queue.sync {
@@ -120,7 +127,7 @@ struct MonitorTests {
             owner.resume()
             owner.core.deliver(6)
         }
-        while seen.withLock({ $0.count }) < 7 { await Task.yield() }
+        try await poll({ seen.withLock { $0.count } }, until: { $0 >= 7 })
         #expect(seen.withLock { $0 } == Array(0...6))
         await owner.invalidated()
     }
@@ -162,18 +169,18 @@ struct MonitorTests {
             await failing.activated()
             await other.activated()
             failing.notify(1)
-            while failing.describe().state != .disabled { await Task.yield() }
+            try await poll({ failing.describe().state }, until: { $0 == .disabled })
             failing.notify(2)
             other.notify()
-            while other.describe().delivered < 1 { await Task.yield() }
+            try await poll({ other.describe().delivered }, until: { $0 == 1 })
             #expect(failing.describe().delivered == 1)
             #expect(failing.describe().errors == 1)
             #expect(failing.describe().lastError == "the handler failed")
             queue.sync { failing.reenable() }
-            while failing.describe().delivered < 2 { await Task.yield() }
+            try await poll({ failing.describe().delivered }, until: { $0 == 2 })
             #expect(failing.describe().state == .active)
             failing.notify(1)
-            while failing.describe().state != .disabled { await Task.yield() }
+            try await poll({ failing.describe().state }, until: { $0 == .disabled })
             await failing.invalidated()
             await other.invalidated()
         }
@@ -199,7 +206,7 @@ struct MonitorTests {
     }
 
     @Test("When the interval has ended it goes on, and nothing was lost")
-    func rateLimitEnds() async {
+    func rateLimitEnds() async throws {
         let owner = OwnerMonitor(queue: queue)
         let seen = Locked<[Int]>([])
         queue.sync {
@@ -208,14 +215,14 @@ struct MonitorTests {
             owner.activate()
             for number in 0..<9 { owner.core.deliver(number) }
         }
-        while seen.withLock({ $0.count }) < 9 { await Task.yield() }
+        try await poll({ seen.withLock { $0.count } }, until: { $0 >= 9 })
         #expect(seen.withLock { $0 } == Array(0..<9))
         #expect(owner.describe().rateLimitHits >= 1)
         await owner.invalidated()
     }
 
     @Test("Of those that are ready together the most urgent is first", arguments: [false, true])
-    func priorities(differ: Bool) async {
+    func priorities(differ: Bool) async throws {
         let order = Locked<[String]>([])
         let monitors = ["idle", "normal", "urgent", "normal too"].map { counter($0) }
         let priorities = ["idle": 100, "normal": 0, "normal too": 0, "urgent": -100]
@@ -228,7 +235,7 @@ struct MonitorTests {
         }
         // All become ready while the queue is busy.
         queue.sync { for monitor in monitors { monitor.notify() } }
-        while order.withLock({ $0.count }) < 4 { await Task.yield() }
+        try await poll({ order.withLock { $0.count } }, until: { $0 >= 4 })
         for monitor in monitors { await monitor.invalidated() }
         #expect(
             order.withLock { $0 }
@@ -238,7 +245,7 @@ struct MonitorTests {
     }
 
     @Test("One that waits for its turn can be suspended and invalidated")
-    func invalidatedBeforeItsTurn() async {
+    func invalidatedBeforeItsTurn() async throws {
         let urgent = counter("urgent")
         let idle = counter("idle")
         let held = counter("held")
@@ -253,12 +260,12 @@ struct MonitorTests {
         }
         for monitor in [urgent, idle, held] { await monitor.activated() }
         queue.sync { for monitor in [idle, held, urgent] { monitor.notify() } }
-        while idle.describe().state != .invalidated { await Task.yield() }
+        try await poll({ idle.describe().state }, until: { $0 == .invalidated })
         #expect(idle.describe().dropped == 1)
         await settle()
         #expect(held.describe().delivered == 0)
         queue.sync { held.resume() }
-        while held.describe().delivered < 1 { await Task.yield() }
+        try await poll({ held.describe().delivered }, until: { $0 == 1 })
         await held.invalidated()
         await urgent.invalidated()
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SystemMonitor
 
-@Suite("Pressure monitors hear of scarcity", .timeLimit(.minutes(60)))
+@Suite("Pressure monitors hear of scarcity", .tags(.alone), .timeLimit(.minutes(60)))
 struct PressureMonitorTests {
     private let queue = MonitorQueue(label: "test.pressure")
 

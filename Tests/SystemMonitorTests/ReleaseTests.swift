@@ -41,7 +41,7 @@ struct ReleaseTests {
         #expect(!isLive(id))
         // A pipe without readers, once a child that another test starts at this moment is executed.
         var end = pollfd(fd: writing, events: 0, revents: 0)
-        #expect(poll(&end, 1, Int32(60_000 * slowness)) == 1 && end.revents == Int16(POLLERR))
+        #expect(poll(&end, 1, Int32(waitLimit * 1_000)) == 1 && end.revents == Int16(POLLERR))
     }
 
     @Test("In an initializer that throws after the first of its monitors")

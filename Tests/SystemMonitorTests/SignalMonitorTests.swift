@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import SystemMonitor
@@ -10,66 +11,67 @@ struct SignalMonitorTests {
         .timeLimit(.minutes(60)), arguments: ["signals", "signals-dispatch-main"])
     func reports(way: String) async throws {
         let probe = try Probe(way)
-        #expect(await probe.line() == "ready")
+        #expect(try await probe.line() == "ready")
         kill(probe.pid, SIGUSR1)
-        #expect(await probe.line() == "SIGUSR1 from \(getpid()) uid \(getuid()) value 0 count 1")
+        #expect(try await probe.line() == "SIGUSR1 from \(getpid()) uid \(getuid()) value 0 count 1")
         kill(probe.pid, SIGUSR2)
-        #expect(await probe.line() == "SIGUSR2 from \(getpid()) uid \(getuid()) value 0 count 1")
+        #expect(try await probe.line() == "SIGUSR2 from \(getpid()) uid \(getuid()) value 0 count 1")
         kill(probe.pid, SIGUSR1)
-        #expect(await probe.line() == "SIGUSR1 from \(getpid()) uid \(getuid()) value 0 count 2")
+        #expect(try await probe.line() == "SIGUSR1 from \(getpid()) uid \(getuid()) value 0 count 2")
         kill(probe.pid, SIGTERM)
-        let (lines, status) = await probe.end()
+        let (lines, ending) = try await probe.end()
         #expect(lines == ["SIGTERM from \(getpid()) uid \(getuid()) value 0 count 1", "live 0"])
-        #expect(status == 0)
+        #expect(ending == .status(0))
     }
 
     @Test("Real-time signals are each reported, with their values, in order", .timeLimit(.minutes(60)))
     func values() async throws {
         let probe = try Probe("signals")
-        #expect(await probe.line() == "ready")
+        #expect(try await probe.line() == "ready")
         let signal = Signal.realTime(1)
         for value: Int32 in 1...20 { sigqueue(probe.pid, signal.rawValue, sigval(sival_int: value)) }
         for value in 1...20 {
-            #expect(await probe.line() == "SIGRTMIN+1 from \(getpid()) uid \(getuid()) value \(value) count \(value)")
+            #expect(
+                try await probe.line() == "SIGRTMIN+1 from \(getpid()) uid \(getuid()) value \(value) count \(value)")
         }
         kill(probe.pid, SIGTERM)
-        #expect(await probe.end().status == 0)
+        #expect(try await probe.end().ending == .status(0))
     }
 
     @Test("A signal between activation and registration is not lost, and kills nobody", .timeLimit(.minutes(60)))
     func early() async throws {
         for _ in 0..<10 {
-            let (lines, status) = try await Probe("own-signal").end()
+            let (lines, ending) = try await Probe("own-signal").end()
             #expect(lines == ["own signal"])
-            #expect(status == 0)
+            #expect(ending == .status(0))
         }
     }
 
     @Test("Blocking after another thread exists traps and names the thread", .timeLimit(.minutes(60)))
     func tooLate() async throws {
-        let (lines, status) = try await Probe("block-too-late").end()
+        let (lines, ending) = try await Probe("block-too-late").end()
         #expect(lines.contains { $0.contains("does not block SIGUSR1; signals are blocked in main before any other") })
         #expect(!lines.contains("not reached"))
-        #expect(status != 0)
+        #expect(ending != .status(0))
     }
 
     @Test("A main thread that dispatchMain left open is found", .timeLimit(.minutes(60)))
     func dispatchMainIsFound() async throws {
-        let (lines, status) = try await Probe("dispatch-main").end()
+        let (lines, ending) = try await Probe("dispatch-main").end()
         #expect(lines == ["refused for the main thread"])
-        #expect(status == 0)
+        #expect(ending == .status(0))
     }
 
     @Test("A signal has one monitor; what cannot be watched is refused", .timeLimit(.minutes(60)))
     func owners() async throws {
-        let (lines, status) = try await Probe("owners").end()
+        let (lines, ending) = try await Probe("owners").end()
         #expect(
             lines == [
                 "SIGUSR1 is watched already, by \"first\"", "SIGKILL cannot be watched", "signal 0 cannot be watched",
                 "SIGHUP is not blocked in the main thread; call ProcessSignals.block in main, before any other thread",
                 "second has both",
             ])
-        #expect(status == 0)
+        #expect(ending == .status(0))
     }
 
     @Test func unblockedSignalsAreRefused() {
@@ -87,7 +89,7 @@ struct SignalMonitorTests {
     }
 }
 
-@Suite("A life of ten thousand monitors leaves nothing behind")
+@Suite("A life of ten thousand monitors leaves nothing behind", .tags(.lives))
 struct ChurnTests {
     @Test(
         "Descriptors, threads, memory and the registry are as before",
@@ -108,9 +110,9 @@ struct ChurnTests {
         ])
     func releasesLeaveNothing(kind: String) async throws { try expectNothing(await Probe("release", kind).end()) }
 
-    private func expectNothing(_ end: (lines: [String], status: Int32)) throws {
-        let (lines, status) = end
-        #expect(status == 0, "\(lines)")
+    private func expectNothing(_ end: (lines: [String], ending: RunningProgram.Ending)) throws {
+        let (lines, ending) = end
+        #expect(ending == .status(0), "\(lines)")
         var figures: [String: [Int]] = [:]
         for line in lines {
             let words = line.split(separator: " ")

@@ -1,6 +1,7 @@
 import FileValues
 import Glibc
 import LinuxKernel
+import TestSupport
 import Testing
 
 @testable import Systemd
@@ -43,7 +44,7 @@ struct ConsoleTests {
     }
 
     /// Nobody reads the pipe: offering comes back, what has no room is counted, flush gives up at its limit.
-    @Test func fullPipeBlocksNobody() throws {
+    @Test func fullPipeBlocksNobody() async throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)
         let reading = OwnedDescriptor(taking: ends[0])
@@ -52,7 +53,7 @@ struct ConsoleTests {
         // Whole pages, so that no room is left in the last one; then one entry in which the sink is sure to be stuck.
         while sink.sendNow(LogEntry(.debug, String(repeating: "x", count: 5_000))) {}
         sink.send(LogEntry(.info, String(repeating: "x", count: 5_000)))
-        while sink.snapshot().queued > 0 { sched_yield() }
+        try await poll({ sink.snapshot().queued }, until: { $0 == 0 })
         for _ in 0..<2_000 { sink.send(LogEntry(.info, "xxx")) }
         #expect(!sink.flush(within: .milliseconds(10)))
         let stalled = sink.snapshot()

@@ -49,14 +49,7 @@ struct ProbeRun {
 
     private func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
 
-    /// The probe stands beside the test bundle that runs.
-    private static let probe: String = {
-        var buffer = [UInt8](repeating: 0, count: 4_096)
-        let count = readlink("/proc/self/exe", &buffer, buffer.count)
-        let own = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
-        return own.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
-            + "/systemd-probe"
-    }()
+    private static let probe = BuiltPrograms.path("systemd-probe")
 
     private static let script: String = {
         let here = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")

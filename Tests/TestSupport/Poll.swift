@@ -1,10 +1,11 @@
 /// Repeats `value` until `isWanted` holds for it, and returns it: for what nothing announces. Fails after a while, with the
 /// last one.
+@discardableResult
 public func poll<Value>(
-    within seconds: Double = 60, _ value: () async throws -> Value, until isWanted: (Value) throws -> Bool,
+    _ value: () async throws -> Value, until isWanted: (Value) throws -> Bool,
     isolation: isolated (any Actor)? = #isolation
 ) async throws -> Value {
-    let end = ContinuousClock.now + .seconds(seconds * slowness)
+    let end = ContinuousClock.now + .seconds(waitLimit)
     while true {
         let last = try await value()
         if try isWanted(last) { return last }

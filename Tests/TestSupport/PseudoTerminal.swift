@@ -43,37 +43,16 @@ public final class PseudoTerminal: Sendable {
         var size = winsize(ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
         _ = ioctl(controller, UInt(TIOCSWINSZ), &size)
 
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        // The first terminal that a session's leader opens is its controlling one.
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/proc/self/fd/\(terminal)", O_RDWR, 0)
-        posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO)
-        posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDERR_FILENO)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        var none = sigset_t()
-        var all = sigset_t()
-        sigemptyset(&none)
-        sigfillset(&all)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &all)
-        // POSIX_SPAWN_SETSID, which Swift's Glibc module does not have.
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | 0x80))
-        defer {
-            posix_spawn_file_actions_destroy(&actions)
-            posix_spawnattr_destroy(&attributes)
-        }
         var variables = ["TERM": "xterm-256color", "TZ": "UTC", "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"]
         if let options = getenv("TSAN_OPTIONS") { variables["TSAN_OPTIONS"] = String(cString: options) }
-        variables.merge(environment) { $1 }
-        var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
-        var envp: [UnsafeMutablePointer<CChar>?] = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { for pointer in argv + envp { free(pointer) } }
-        var child: pid_t = 0
-        let result = posix_spawn(&child, arguments[0], &actions, &attributes, &argv, &envp)
-        guard result == 0 else { throw Errno(rawValue: result) }
-        pid = child
-        let process = child
+        let name = "/proc/self/fd/\(terminal)"
+        let process = try spawn(arguments, environment: variables.merging(environment) { $1 }, inASession: true) {
+            // The first terminal that a session's leader opens is its controlling one.
+            posix_spawn_file_actions_addopen(&$0, STDIN_FILENO, name, O_RDWR, 0)
+            posix_spawn_file_actions_adddup2(&$0, STDIN_FILENO, STDOUT_FILENO)
+            posix_spawn_file_actions_adddup2(&$0, STDIN_FILENO, STDERR_FILENO)
+        }
+        pid = process
         // The threads do not hold the terminal: it ends with the test, and they with it. A copy of the descriptor, since
         // the number may be another file's by then.
         let own = fcntl(controller, F_DUPFD_CLOEXEC, 3)
@@ -142,9 +121,9 @@ public final class PseudoTerminal: Sendable {
 
     /// Returns when the screen is as wanted.
     public func wait(
-        for wanted: String, within seconds: Int = 60, _ isSo: @escaping @Sendable ([String]) -> Bool
+        for wanted: String, _ isSo: @escaping @Sendable ([String]) -> Bool
     ) async throws {
-        try await until(seconds) { [self] in
+        try await until { [self] in
             isSo(lines)
         } orElse: { [self] in
             TimedOut(wanted: wanted, screen: text)
@@ -158,7 +137,7 @@ public final class PseudoTerminal: Sendable {
 
     /// Returns when the process has stopped.
     public func stopped() async throws {
-        try await until(60) { [self] in
+        try await until { [self] in
             state.withLock { $0.changes.last.map { $0 & 0xFF == 0x7F } ?? false }
         } orElse: {
             [self] in
@@ -174,7 +153,7 @@ public final class PseudoTerminal: Sendable {
             }
             return status & 0x7F == 0 ? .status((status >> 8) & 0xFF) : .signal(status & 0x7F)
         }
-        try await until(60) {
+        try await until {
             last() != nil
         } orElse: { [self] in
             TimedOut(wanted: "its end", screen: text)
@@ -183,10 +162,10 @@ public final class PseudoTerminal: Sendable {
     }
 
     private func until(
-        _ seconds: Int, _ isSo: @escaping @Sendable () -> Bool, orElse error: @escaping @Sendable () -> TimedOut
+        _ isSo: @escaping @Sendable () -> Bool, orElse error: @escaping @Sendable () -> TimedOut
     ) async throws {
         try await aside { [changed] in
-            let end = DispatchTime.now() + Double(seconds) * slowness
+            let end = DispatchTime.now() + waitLimit
             while !isSo() {
                 // What changed may have been counted before: then it is looked at once more than needed.
                 if changed.wait(timeout: end) == .timedOut { throw error() }

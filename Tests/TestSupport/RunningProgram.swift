@@ -3,8 +3,11 @@ public import Glibc
 import LinuxKernel
 import SystemPackage
 
-/// By how much longer than they say tests wait for what must come: no test may fail because a machine, or a sanitizer, is
-/// ten times slower. Only a test that fails pays for it.
+/// How many seconds tests wait for what must come: no test may fail because a machine, or a sanitizer, is slow. Only a test
+/// that fails pays for it.
+public let waitLimit = 600.0
+
+/// By how much longer than it would be otherwise a deadline of what is tested is, for the same reason.
 public let slowness = 10.0
 
 /// A program of ours (or a peer) that a test has started: its lines can be waited for, signals sent, its end awaited.
@@ -55,36 +58,16 @@ public final class RunningProgram: Sendable {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw Errno(rawValue: errno) }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
-        posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        var none = sigset_t()
-        var all = sigset_t()
-        sigemptyset(&none)
-        sigfillset(&all)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &all)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-        defer {
-            posix_spawn_file_actions_destroy(&actions)
-            posix_spawnattr_destroy(&attributes)
-            close(ends[1])
-        }
-        var variables = Self.inheritedEnvironment
-        variables.merge(environment) { $1 }
-        var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
-        var envp: [UnsafeMutablePointer<CChar>?] = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { for pointer in argv + envp { free(pointer) } }
-        var child: pid_t = 0
-        let result = posix_spawn(&child, arguments[0], &actions, &attributes, &argv, &envp)
-        guard result == 0 else {
+        defer { close(ends[1]) }
+        do {
+            pid = try spawn(arguments, environment: Self.inheritedEnvironment.merging(environment) { $1 }) { actions in
+                posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
+                posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO)
+            }
+        } catch {
             close(ends[0])
-            throw Errno(rawValue: result)
+            throw error
         }
-        pid = child
         let descriptor = ends[0]
         // Plain blocking threads: what is under test must not be what tests it.
         Thread.start { [self, pid] in
@@ -98,7 +81,7 @@ public final class RunningProgram: Sendable {
     /// The next line that `isWanted`, after the one that the last wait gave.
     @discardableResult
     public func line(
-        _ wanted: String, within seconds: Double = 30, where isWanted: @escaping @Sendable (String) -> Bool
+        _ wanted: String, where isWanted: @escaping @Sendable (String) -> Bool
     ) async throws -> String {
         try await withCheckedThrowingContinuation { continuation in
             let now: (String?, Int)? = state.withLock { state in
@@ -116,7 +99,7 @@ public final class RunningProgram: Sendable {
             guard let (line, id) = now else { return }
             if let line { return continuation.resume(returning: line) }
             if id == 0 { return continuation.resume(throwing: TimedOut(wanted: wanted, lines: lines)) }
-            queue.asyncAfter(deadline: .now() + seconds * slowness) { [self] in
+            queue.asyncAfter(deadline: .now() + waitLimit) { [self] in
                 let late = state.withLock { state in
                     let index = state.waiters.firstIndex { $0.id == id }
                     return index.map { state.waiters.remove(at: $0) }
@@ -128,14 +111,17 @@ public final class RunningProgram: Sendable {
 
     /// The next line that holds every one of `parts`.
     @discardableResult
-    public func line(holding parts: String..., within seconds: Double = 30) async throws -> String {
-        try await line(parts.joined(separator: " … "), within: seconds) { line in
+    public func line(holding parts: String...) async throws -> String {
+        try await line(parts.joined(separator: " … ")) { line in
             parts.allSatisfy { line.contains($0) }
         }
     }
 
     /// All lines so far.
     public var lines: [String] { state.withLock { $0.lines } }
+
+    /// The lines after the one that the last wait gave.
+    public var unreadLines: [String] { state.withLock { Array($0.lines[$0.position...]) } }
 
     /// Whether it has ended by now.
     public var hasEnded: Bool { state.withLock { $0.ending != nil } }
@@ -147,7 +133,7 @@ public final class RunningProgram: Sendable {
     public func killIfRunning() { state.withLock { if $0.ending == nil { _ = kill(pid, SIGKILL) } } }
 
     /// Waits for its end.
-    public func ending(within seconds: Double = 30) async throws -> Ending {
+    public func ending(within seconds: Double = waitLimit) async throws -> Ending {
         try await withCheckedThrowingContinuation { continuation in
             let now: (Ending?, Int) = state.withLock { state in
                 if let ending = state.ending { return (ending, 0) }
@@ -156,7 +142,7 @@ public final class RunningProgram: Sendable {
                 return (nil, state.lastID)
             }
             if let ending = now.0 { return continuation.resume(returning: ending) }
-            queue.asyncAfter(deadline: .now() + seconds * slowness) { [self] in
+            queue.asyncAfter(deadline: .now() + seconds) { [self] in
                 let late = state.withLock { state in
                     let index = state.endWaiters.firstIndex { $0.id == now.1 }
                     return index.map { state.endWaiters.remove(at: $0).continuation }
@@ -242,17 +228,16 @@ public enum Thread {
 /// Returns when the process of this number, somebody's grandchild that is about to end, is gone, or is a zombie: in a box
 /// where nobody reaps orphans it stays one.
 public func processIsGone(_ number: Int32) async throws {
-    try await aside {
-        while true {
-            var bytes = [UInt8](repeating: 0, count: 512)
-            let file = open("/proc/\(number)/stat", O_RDONLY | O_CLOEXEC)
-            guard file >= 0 else { return }
-            let count = read(file, &bytes, bytes.count)
-            close(file)
-            // The state stands behind the name, which is in parentheses and may hold any.
-            let rest = bytes.prefix(max(0, count)).split(separator: UInt8(ascii: ")")).last
-            if count <= 0 || rest?.dropFirst().first == UInt8(ascii: "Z") { return }
-            sched_yield()
-        }
+    try await poll {
+        var bytes = [UInt8](repeating: 0, count: 512)
+        let file = open("/proc/\(number)/stat", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return true }
+        defer { close(file) }
+        let count = read(file, &bytes, bytes.count)
+        // The state stands behind the name, which is in parentheses and may hold any.
+        let rest = bytes.prefix(max(0, count)).split(separator: UInt8(ascii: ")")).last
+        return count <= 0 || rest?.dropFirst().first == UInt8(ascii: "Z")
+    } until: {
+        $0
     }
 }

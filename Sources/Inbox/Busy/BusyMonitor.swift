@@ -20,13 +20,17 @@ package final class BusyMonitor: Monitor {
     private let core: MonitorCore<Activity>
     private let state: QueueBound<State>
     private let delay: Duration
+    private let after: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
 
-    /// Sets one up; from any thread. Idleness is told `delay` after the last activity has ended.
+    /// Sets one up; from any thread. Idleness is told `delay` after the last activity has ended. `after` runs what it is
+    /// given on the queue, as ``MonitorQueue/after(_:_:)`` does.
     package init(
-        label: String, queue: MonitorQueue, delay: Duration = .seconds(1), file: StaticString = #fileID,
+        label: String, queue: MonitorQueue, delay: Duration = .seconds(1),
+        after: (@Sendable (Duration, @escaping @Sendable () -> Void) -> Void)? = nil, file: StaticString = #fileID,
         line: UInt = #line
     ) {
         self.delay = delay
+        self.after = after ?? { queue.after($0, $1) }
         state = QueueBound(State(), queue: queue)
         core = MonitorCore(kind: "BusyMonitor", label: label, queue: queue, file: file, line: line)
     }
@@ -66,7 +70,7 @@ package final class BusyMonitor: Monitor {
             state.generation += 1
             return state.generation
         }
-        queue.after(delay) { [weak self] in self?.tellIdle(generation) }
+        after(delay) { [weak self] in self?.tellIdle(generation) }
     }
 
     private func tellIdle(_ generation: Int) {

@@ -4,7 +4,9 @@ import Testing
 
 /// The number of watches is set and lifted again in the middle of sequences, in user namespaces of their own, in
 /// processes of their own: this program again, with a variable that tells it so.
-@Suite("When watches run out and come back, the notices still lead to what is there", .timeLimit(.minutes(60)))
+@Suite(
+    "When watches run out and come back, the notices still lead to what is there", .tags(.heavy),
+    .timeLimit(.minutes(60)))
 struct RealModelLimitTests {
     private static let variable = "PHOTOINBOX_TEST_MODEL_LIMITS"
     private static let limit = "/proc/sys/user/max_inotify_watches"
@@ -28,7 +30,7 @@ struct RealModelLimitTests {
                 Self.variable: "\(part)", "PHOTOINBOX_SEEDS": "\(RealModelTests.seeds)",
                 "PHOTOINBOX_FIRST_SEED": "\(RealModelTests.first)",
             ])
-        let ending = try await program.ending(within: 600)
+        let ending = try await program.ending(within: 10 * waitLimit)
         #expect(ending == .status(0), Comment(rawValue: program.lines.suffix(40).joined(separator: "\n")))
     }
 

@@ -5,7 +5,7 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-@Suite("Whatever happens in real directories, the notices alone lead to what is there")
+@Suite("Whatever happens in real directories, the notices alone lead to what is there", .tags(.heavy))
 struct RealModelTests {
     /// `PHOTOINBOX_SEEDS` sequences, from `PHOTOINBOX_FIRST_SEED` on.
     static let seeds = number("PHOTOINBOX_SEEDS") ?? 300
@@ -100,7 +100,7 @@ struct RealModelTests {
         _ steps: [RealStep], _ faults: [String], _ setting: RealModel.Setting, tries: Int = 3
     ) -> (steps: [RealStep], faults: [String]) {
         var last = faults
-        let deadline = DispatchTime.now() + 60 * slowness
+        let deadline = DispatchTime.now() + waitLimit
         let rule = Self.rule(faults)
         let least = shrink(steps) { shorter in
             for _ in 0..<tries where DispatchTime.now() < deadline {

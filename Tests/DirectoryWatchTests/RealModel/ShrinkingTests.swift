@@ -2,7 +2,7 @@ import DirectoryWatch
 import TestSupport
 import Testing
 
-@Suite("A failing sequence is made short")
+@Suite("A failing sequence is made short", .tags(.heavy))
 struct ShrinkingTests {
     @Test(
         "To the steps that the fault needs, wherever they stand",

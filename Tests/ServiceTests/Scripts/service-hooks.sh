@@ -13,6 +13,8 @@ echo "$PHOTOINBOX_HOOK as $(id -un), told $(wc -l </var/lib/told/lines)"
 bash -c 'exec 3<>/dev/udp/127.0.0.1/9' && echo "has a network"
 # A descendant that leaves the group.
 setsid sleep 1000 &
+# The journal looks for the unit of who wrote a line when it reads it: by then there must still be somebody.
+until [ -e /var/lib/told/read ]; do sleep 0.1; done
 HOOK
 chmod 0755 /usr/local/lib/photos/note
 hooks() {
@@ -38,6 +40,7 @@ eventually "from its own unit" photoinboxd sh -c \
     "journalctl -q -o cat MESSAGE_ID=$message_hook_output _SYSTEMD_SLICE=system-photoinboxd\\\\x2dhooks.slice | grep -q 'note as _photoinbox, told 1'"
 eventually "it has the network that the daemon has not" photoinboxd sh -c \
     "journalctl -q -o cat MESSAGE_ID=$message_hook_output | grep -q 'has a network'"
+touch /var/lib/told/read
 eventually "nothing is left of it" photoinboxd sh -c \
     "! pgrep -f '[s]leep 1000' && [ -z \"\$(systemctl list-units --no-legend '$unit')\" ]"
 refuse "the daemon could not have written there" photoinboxd nsenter --target "$(property photoinboxd MainPID)" --mount \

@@ -1,0 +1,55 @@
+import LinuxKernel
+public import Testing
+
+/// Lets no more than so many of a suite's tests run at a time, those of nested suites among them: for tests that start
+/// programs, of which most wait for most of their time.
+public struct ParallelLimit: SuiteTrait, TestTrait, TestScoping {
+    private final class Slots: Sendable {
+        private let state: Locked<(free: Int, waiting: [CheckedContinuation<Void, Never>])>
+
+        init(_ count: Int) { state = Locked((count, [])) }
+
+        func take() async {
+            await withCheckedContinuation { continuation in
+                let isFree = state.withLock { state in
+                    if state.free == 0 {
+                        state.waiting.append(continuation)
+                        return false
+                    }
+                    state.free -= 1
+                    return true
+                }
+                if isFree { continuation.resume() }
+            }
+        }
+
+        func giveBack() {
+            let next = state.withLock { state in
+                if state.waiting.isEmpty { state.free += 1 }
+                return state.waiting.isEmpty ? nil : state.waiting.removeFirst()
+            }
+            next?.resume()
+        }
+    }
+
+    private let slots: Slots
+
+    fileprivate init(_ count: Int) { slots = Slots(count) }
+
+    /// Nested suites share the limit.
+    public var isRecursive: Bool { true }
+
+    /// Runs a test when there is room for it.
+    public func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        await slots.take()
+        defer { slots.giveBack() }
+        try await function()
+    }
+}
+
+extension Trait where Self == ParallelLimit {
+    /// At most `count` tests of the suite at a time.
+    public static func atMost(_ count: Int) -> Self { ParallelLimit(count) }
+}

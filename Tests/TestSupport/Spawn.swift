@@ -1,0 +1,33 @@
+public import Glibc
+import SystemPackage
+
+/// Starts `arguments[0]` with no signal blocked or ignored: threads of libdispatch block nearly every one, and a child
+/// inherits that. `prepare` says what it has open.
+public func spawn(
+    _ arguments: [String], environment: [String: String], inASession: Bool = false,
+    prepare: (inout posix_spawn_file_actions_t) -> Void
+) throws -> pid_t {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    prepare(&actions)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var none = sigset_t()
+    var all = sigset_t()
+    sigemptyset(&none)
+    sigfillset(&all)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setsigdefault(&attributes, &all)
+    // POSIX_SPAWN_SETSID, which Swift's Glibc module does not have.
+    let session: Int32 = inASession ? 0x80 : 0
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | session))
+    var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+    var envp: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+    defer { for pointer in argv + envp { free(pointer) } }
+    var child: pid_t = 0
+    let result = posix_spawn(&child, arguments[0], &actions, &attributes, &argv, &envp)
+    guard result == 0 else { throw Errno(rawValue: result) }
+    return child
+}
