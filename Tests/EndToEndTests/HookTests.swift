@@ -178,13 +178,13 @@ extension EndToEnd {
         }
 
         @Test(
-            "The README's hook makes its small pictures, whatever photos are called",
+            "The hook of docs/hooks.md makes its small pictures, whatever photos are called",
             .enabled(if: canMakePictures, "skipped: needs jq and vipsthumbnail in /usr/bin"))
-        func readme() async throws {
+        func documented() async throws {
             let house = try House()
-            let readme = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-                .deletingLastPathComponent().appending(path: "README.md")
-            let text = try String(contentsOf: readme, encoding: .utf8)
+            let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                .deletingLastPathComponent().appending(path: "docs/hooks.md")
+            let text = try String(contentsOf: page, encoding: .utf8)
             func block(from beginning: String) throws -> String {
                 let begin = try #require(text.range(of: beginning)).lowerBound
                 let end = try #require(text.range(of: "```", range: begin..<text.endIndex)).lowerBound
