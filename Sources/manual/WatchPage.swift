@@ -1,18 +1,15 @@
-/// photoinbox-watch(1).
-func watchPage(help: String) -> String {
-    helpPage(
-        "photoinbox-watch", section: 1, seeAlso: "photoinbox(1), photoinbox-json(7), inotifywait(1), inotify(7)",
-        help: help
-    ) { page in
-        page.heading("DIFFERENCES FROM INOTIFYWAIT")
-        page.paragraph(
-            "Scripts that run \"inotifywait -m -r\" run \"photoinbox watch -m -r\" with the same options: the same lines "
-                + "come out, byte for byte, and the lines \"Setting up watches.\" and \"Watches established.\" on standard "
-                + "error. What differs:")
-        page.subheading("What it does that inotifywait does not")
-        for (term, meaning) in gains { page.item(term, [meaning]) }
-        page.subheading("What inotifywait does that it does not")
-        for (term, meaning) in losses { page.item(term, [meaning]) }
+extension Roff {
+    /// What photoinbox-watch(1) says of inotifywait(1).
+    mutating func appendDifferences() {
+        heading("DIFFERENCES FROM INOTIFYWAIT")
+        paragraph(
+            "Scripts that run \"inotifywait -m -r\" can run \"photoinbox watch -m -r\" with the same options: the same "
+                + "lines come out, byte for byte, and the lines \"Setting up watches.\" and \"Watches established.\" on "
+                + "standard error. These are the differences.")
+        subheading("What only photoinbox watch does")
+        for (term, meaning) in gains { item(term, [meaning]) }
+        subheading("What only inotifywait does")
+        for (term, meaning) in losses { item(term, [meaning]) }
     }
 }
 

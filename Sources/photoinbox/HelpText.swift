@@ -80,9 +80,14 @@ struct HelpText {
           78  the configuration is wrong
           Of several, it is the worst.
 
+        ENVIRONMENT:
+          PHOTOINBOX_STATE  the daemon's state directory, unless --state or --config is given
+          PHOTOINBOX_PAGER  the pager for long lists, instead of $PAGER or less; "cat" for none
+          NO_COLOR          if it is set and not empty, --color auto means never
+
         FILES:
-          ~/.config/photoinbox/photoinbox.toml, if it is there, else /etc/photoinbox/photoinbox.toml names the
-          directories; --config FILE takes another one. Without any, --state DIR or $PHOTOINBOX_STATE says where the
-          daemon keeps its state ("make run": .photo-inbox).
+          ~/.config/photoinbox/photoinbox.toml  your own configuration, used if it exists
+          /etc/photoinbox/photoinbox.toml       the configuration of the service
+          .photo-inbox                          the state directory of "make run": --state .photo-inbox
         """
 }
