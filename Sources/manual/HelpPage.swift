@@ -57,8 +57,10 @@ func commandPage(_ command: String, help: String) -> String {
     let name = "photoinbox-\(command)"
     let blocks = withDescription(helpBlocks(help)).map { block in
         guard block.title == "OPTIONS" else { return block }
-        let common = block.items.filter(\.isCommon).map(\.name)
-        var own = block.filtered { !$0.isCommon && !$0.isBuiltIn }
+        // One that asks no daemon has options of its own by these names.
+        let asksDaemon = block.items.contains { $0.name == "--config" }
+        let common = asksDaemon ? block.items.filter(\.isCommon).map(\.name) : []
+        var own = block.filtered { !common.contains($0.name) && !$0.isBuiltIn }
         if !common.isEmpty {
             own.lines += ["", "Common options, see photoinbox(1): \(common.joined(separator: ", "))."]
         }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Writes a page of the manual to standard output: `manual PAGE`. Those of the programs are made from the help on
-/// standard input. `make man` calls it.
+/// Writes a manual page to standard output: `manual PAGE`. Pages of programs and commands are made from their help on
+/// standard input. `make man` runs it.
 @main
 struct Manual {
     static func main() {

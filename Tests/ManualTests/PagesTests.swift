@@ -104,7 +104,9 @@ struct PagesTests {
             let page = try Self.text("docs/man/photoinbox-\(name).1")
             #expect(page == commandPage(name, help: try Self.help("\(name) --help")), "\(name)")
         }
-        // What was made once and is no command any more would be installed for ever.
+        // watch asks no daemon: its --state is another option.
+        #expect(try Self.text("docs/man/photoinbox-watch.1").contains("\\fB\\-\\-state <file>\\fR\n"))
+        // The page of a removed command would be installed for ever.
         let files = try Self.output(of: "cd '\(Self.project)/docs/man' && ls photoinbox-*.1").split(separator: "\n")
         #expect(Set(files) == Set(names.map { "photoinbox-\($0).1" }))
         let list = try Self.output(of: "make --no-print-directory -C '\(Self.project)' --dry-run install DESTDIR=/x")
@@ -204,6 +206,7 @@ struct PagesTests {
             OPTIONS:
               --all <x>   All, and
                           more.
+              --config <file>  Which.
               --state <dir>  Where.
               -h, --help  Help.
 
@@ -218,12 +221,15 @@ struct PagesTests {
         #expect(page.contains(".SH \"EXAMPLES\"\n.nf\ntool \\-x   now\n.fi\n.SH \"DESCRIPTION\"\nMore of it, here.\n"))
         #expect(page.contains(".SH \"EXIT STATUS\"\n(the worst)\n.PP\n.nf\n0 good   1 bad\n.fi\n"))
         #expect(page.contains(".SH \"OPTIONS\"\n.TP\n\\fB\\-\\-all <x>\\fR\nAll, and more.\n.PP\n"))
-        #expect(page.contains("more.\n.PP\nCommon options, see photoinbox(1): \\-\\-state.\n.SH \"EXIT STATUS\""))
+        #expect(
+            page.contains(
+                "more.\n.PP\nCommon options, see photoinbox(1): \\-\\-config, \\-\\-state.\n.SH \"EXIT STATUS\""))
         let program = programPage(help: "\(help)\u{C}\(help)")
         #expect(program.contains(".SH \"COMMANDS\"\n.SS \"Look\"\n.TP\n\\fBphotoinbox\\-sub(1)\\fR\nPart.\n.SH"))
         #expect(
             program.contains(
-                ".SH \"COMMON OPTIONS\"\n.TP\n\\fB\\-\\-state <dir>\\fR\nWhere.\n.TP\n\\fB\\-h, \\-\\-help\\fR\n"))
+                ".SH \"COMMON OPTIONS\"\n.TP\n\\fB\\-\\-config <file>\\fR\nWhich.\n.TP\n\\fB\\-\\-state <dir>\\fR\nWhere.\n.TP\n"
+            ))
         #expect(commandNames(help: help) == ["sub"])
     }
 }
