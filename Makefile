@@ -107,6 +107,10 @@ format: ## format the sources in place
 config: build ## write units/photoinbox.toml anew, after a key was added or changed
 	.build/debug/photoinboxd --print-default-config > units/photoinbox.toml
 
+# Each has a manual page, photoinbox-COMMAND(1).
+COMMANDS := status top list search tail stats watch similar sheet explain show log config import fetch pause resume rescan \
+    retry release discard undo reload verify adopt rebuild thumbs metrics dump import-csv export-csv export-json
+
 # Wide enough that no line of the help is broken: the page breaks them itself.
 man: export COLUMNS = 160
 man: build ## write docs/man anew, after a key, a problem or an option was added or changed
@@ -116,12 +120,12 @@ man: build ## write docs/man anew, after a key, a problem or an option was added
 	.build/debug/manual photoinbox-metrics.7 > docs/man/photoinbox-metrics.7
 	.build/debug/manual photoinbox.catalog > units/photoinbox.catalog
 	.build/debug/photoinboxd --help < /dev/null | .build/debug/manual photoinboxd.8 > docs/man/photoinboxd.8
-	{ .build/debug/photoinbox --help; \
-	    for command in status top explain list tail stats show log config import fetch pause resume rescan retry release discard undo reload verify adopt \
-	        rebuild thumbs similar sheet metrics dump search import-csv export-csv export-json; do \
-	        printf '\f%s\n' "$$command"; .build/debug/photoinbox "$$command" --help; \
-	    done; } < /dev/null | .build/debug/manual photoinbox.1 > docs/man/photoinbox.1
-	.build/debug/photoinbox watch --help < /dev/null | .build/debug/manual photoinbox-watch.1 > docs/man/photoinbox-watch.1
+	{ .build/debug/photoinbox --help; printf '\f'; .build/debug/photoinbox status --help; } < /dev/null \
+	    | .build/debug/manual photoinbox.1 > docs/man/photoinbox.1
+	for command in $(COMMANDS); do \
+	    .build/debug/photoinbox $$command --help < /dev/null | .build/debug/manual photoinbox-$$command.1 \
+	        > docs/man/photoinbox-$$command.1 || exit; \
+	done
 
 run: release ## build and start in the foreground: drop photos into ./inbox, find them in ./library
 	@mkdir -p inbox library
@@ -146,7 +150,7 @@ install: ## install the programs and units (after make release); DESTDIR and pre
 	install -D -m 0644 -t $(DESTDIR)$(userunitdir) units/user/*.service units/user/*.socket
 	sed -i 's#@bindir@#$(bindir)#g; s#@sbindir@#$(sbindir)#g; s#@libexecdir@#$(libexecdir)#g' $(addprefix $(DESTDIR)$(unitdir)/,$(notdir $(wildcard units/*.service))) \
 	    $(addprefix $(DESTDIR)$(userunitdir)/,$(notdir $(wildcard units/user/*.service)))
-	install -D -m 0644 -t $(DESTDIR)$(mandir)/man1 docs/man/photoinbox.1 docs/man/photoinbox-watch.1
+	install -D -m 0644 -t $(DESTDIR)$(mandir)/man1 docs/man/photoinbox.1 $(COMMANDS:%=docs/man/photoinbox-%.1)
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man5 docs/man/photoinbox.toml.5
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man7 docs/man/photoinbox-problems.7 docs/man/photoinbox-json.7 \
 	    docs/man/photoinbox-control.7 docs/man/photoinbox-metrics.7
@@ -173,7 +177,8 @@ uninstall: ## remove what install put there; configuration, catalogue and photos
 	    $(DESTDIR)$(unitdir)/photoinboxd{,-hooks,-fetch}{,@}.socket
 	rm -f $(DESTDIR)$(userunitdir)/photoinboxd{,-hooks@,-fetch@}.service \
 	    $(DESTDIR)$(userunitdir)/photoinboxd-{hooks,fetch}.socket
-	rm -f $(DESTDIR)$(mandir)/man1/photoinbox{,-watch}.1 $(DESTDIR)$(mandir)/man5/photoinbox.toml.5
+	rm -f $(DESTDIR)$(mandir)/man1/photoinbox.1 $(COMMANDS:%=$(DESTDIR)$(mandir)/man1/photoinbox-%.1)
+	rm -f $(DESTDIR)$(mandir)/man5/photoinbox.toml.5
 	rm -f $(DESTDIR)$(mandir)/man7/photoinbox-{problems,json,control,metrics}.7 $(DESTDIR)$(mandir)/man8/photoinboxd.8
 	rm -f $(DESTDIR)$(docdir)/{alerts.yml,state.schema.json}
 	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)

@@ -3,7 +3,7 @@ package import Reporting
 import Settings
 
 extension DaemonAddress {
-    /// The daemon that this command was pointed at. One that `$PHOTOINBOX_STATE` names is found by what is typed next, too.
+    /// The daemon that this command's options name. One that `$PHOTOINBOX_STATE` names is found by the next command, too.
     package static let asked = pointed(by: RawArgument.ofProcess())
 
     /// The daemon that `--config` or `--state` names among these arguments. Pure but for the working directory.

@@ -1,7 +1,7 @@
 package import FileValues
 import Reporting
 
-/// Text put together from bytes, for output that comes in bulk: no String is made for what needs none.
+/// Builds text from bytes, for bulk output without a String for each field.
 extension [UInt8] {
     /// A path as one line for a terminal; see `BytePath.escaped`.
     package mutating func appendEscaped(_ path: some Collection<UInt8>) {

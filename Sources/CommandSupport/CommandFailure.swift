@@ -3,12 +3,12 @@ package import LinuxKernel
 package import Reporting
 import SystemPackage
 
-/// Why a command could not do what it was asked for, and what to do about it.
+/// Why a command failed, and what to do about it.
 package struct CommandFailure: Error, Hashable {
     package let status: ExitStatus
     /// One sentence or clause, without a final stop.
     package let message: String
-    /// What to do, where something can be done.
+    /// What to do, if something can be done.
     package let action: String?
 
     package init(_ status: ExitStatus, _ message: String, action: String? = nil) {
@@ -17,10 +17,10 @@ package struct CommandFailure: Error, Hashable {
         self.action = action.map { DaemonAddress.asked.completing($0) }
     }
 
-    /// For people: one line, unless the message has several.
+    /// The text: one line, unless the message has several.
     package var text: String { action.map { message + (message.hasSuffix("?") ? " " : ". ") + $0 } ?? message }
 
-    /// For machines.
+    /// The same as JSON.
     package var json: JSONValue {
         .document([
             JSONField(
@@ -33,7 +33,7 @@ package struct CommandFailure: Error, Hashable {
     }
 }
 
-/// The end of a command that has said all it has to say: with this status.
+/// Ends a command without an error text, with this status.
 package struct CommandEnd: Error, Hashable {
     package let status: ExitStatus
 
@@ -41,21 +41,21 @@ package struct CommandEnd: Error, Hashable {
 }
 
 extension CommandFailure {
-    /// A system call's failure, in words that say what to do.
+    /// A system call's failure, with advice.
     package init(_ error: SystemCallError) {
         let path = error.path.map { $0.isEmpty ? "." : $0.escaped } ?? error.call
         switch error.code {
-        case .noSuchFileOrDirectory: self.init(.failed, "\(path) is not there", action: "Correct the path.")
+        case .noSuchFileOrDirectory: self.init(.failed, "\(path) does not exist", action: "Correct the path.")
         case .notDirectory: self.init(.failed, "\(path) is not a directory", action: "Give a directory.")
         case .permissionDenied, .notPermitted:
-            self.init(.permission, "you may not read \(path)", action: "Ask its owner, or use sudo.")
+            self.init(.permission, "cannot read \(path): permission denied", action: "Ask its owner, or use sudo.")
         case .noSpace where error.call == "inotify_add_watch":
             self.init(
                 .failed, "the kernel's watch limit is reached; the disk is fine",
                 action: "Raise fs.inotify.max_user_watches.")
         case .tooManyOpenFiles where error.call == "inotify_init1":
             self.init(
-                .failed, "the kernel's limit of watching programs is reached",
+                .failed, "the kernel's limit of inotify instances is reached",
                 action: "Raise fs.inotify.max_user_instances.")
         default: self.init(.failed, "\(error)")
         }

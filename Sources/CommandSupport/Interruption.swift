@@ -2,10 +2,10 @@ package import Glibc
 package import LinuxKernel
 import SystemMonitor
 
-/// What a person at the terminal asks of a long run: SIGINT or SIGTERM to stop, SIGUSR1 to say how far it is.
+/// Signals to a long run: SIGINT or SIGTERM to stop, SIGUSR1 to print the progress.
 ///
-/// Signals are blocked and taken when the run has a moment (sigtimedwait(2)), so none comes in the middle of something.
-/// Used by the main thread alone.
+/// Signals are blocked and polled between steps (sigtimedwait(2)), so none interrupts a step.
+/// Used on the main thread only.
 package final class Interruption {
     package private(set) var isStopAsked = false {
         didSet { Self.wasStopAsked.withLock { $0 = isStopAsked } }
@@ -14,32 +14,32 @@ package final class Interruption {
     package static let wasStopAsked = Locked(false)
     private var isProgressAsked = false
     private let announce: (String) -> Void
-    /// What is said when a stop is asked for.
+    /// The remark when a stop is requested.
     private let words: String
     private var signals = sigset_t()
 
-    /// `announce` is given what to say when a stop is asked for: that the run ends after its `step`, or the `words`.
+    /// `announce` prints the remark when a stop is requested: that the run ends after its `step`, or the `words`.
     package init(of step: String = "photo", words: String? = nil, announce: @escaping (String) -> Void) {
-        self.words = words ?? "stopping after this \(step); again: now"
+        self.words = words ?? "stopping after this \(step); press Ctrl-C again to stop now"
         self.announce = announce
         ProcessSignals.block([.int, .term, .usr1])
         sigemptyset(&signals)
         for number in [SIGINT, SIGTERM, SIGUSR1] { sigaddset(&signals, number) }
     }
 
-    /// Takes what has come; whether the run is to stop, which the second asking makes it do at once.
+    /// Reads pending signals; returns whether to stop at once, after a second request.
     package func isHurried() -> Bool {
         while true {
-            guard let isSecond = take(waiting: timespec()) else { return false }
+            guard let isSecond = nextSignal(waiting: timespec()) else { return false }
             if isSecond { return true }
         }
     }
 
-    /// Waits until something is asked for, but no longer than `time`.
-    package func wait(atMost time: timespec) { _ = take(waiting: time) }
+    /// Waits for a signal, at most `time`.
+    package func wait(atMost time: timespec) { _ = nextSignal(waiting: time) }
 
-    /// Whether a stop is asked for a second time; nil if nothing came.
-    private func take(waiting time: timespec) -> Bool? {
+    /// Returns whether it is the second request to stop; nil if there is no signal.
+    private func nextSignal(waiting time: timespec) -> Bool? {
         var time = time
         switch sigtimedwait(&signals, nil, &time) {
         case SIGUSR1: isProgressAsked = true
@@ -52,15 +52,15 @@ package final class Interruption {
         return false
     }
 
-    /// Whether progress was asked for since the last call.
-    package func takeProgressRequest() -> Bool {
+    /// Whether progress was requested since the last call.
+    package func consumeProgressRequest() -> Bool {
         defer { isProgressAsked = false }
         return isProgressAsked
     }
 }
 
-/// Ends this process as the signal does that a shell must see: a loop around `watch` ends at Ctrl-C only if `watch` died
-/// of it. Returns if somebody has it handled.
+/// Ends this process by `signal`, so that a shell sees it: a loop around `watch` ends at Ctrl-C only if `watch` died of
+/// it. Returns if the signal has a handler.
 package func die(of signal: Int32) {
     var set = sigset_t()
     sigemptyset(&set)

@@ -1,12 +1,12 @@
 import Glibc
 package import SystemPackage
 
-/// Bytes on their way to a descriptor: gathered, and written with few calls.
+/// Collects bytes and writes them to a descriptor with few calls.
 package struct OutputBuffer: ~Copyable {
-    /// What writing came to.
+    /// The result of writing.
     package enum Result: Equatable {
         case written
-        /// Nobody reads any more.
+        /// The reader is gone.
         case closed
         case failed(Errno)
     }
@@ -32,7 +32,7 @@ package struct OutputBuffer: ~Copyable {
 
     package mutating func append(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
-    /// Gives the bytes that wait to `body`, for what is built up in place.
+    /// Gives the buffered bytes to `body`, to append in place.
     package mutating func append(_ body: (inout [UInt8]) -> Void) { body(&bytes) }
 
     /// Writes all of it, as long as that takes.
@@ -55,7 +55,7 @@ package struct OutputBuffer: ~Copyable {
             switch errno {
             case EINTR: continue
             case EAGAIN:
-                // Somebody who shares the descriptor made it non-blocking.
+                // Another process that shares the descriptor made it non-blocking.
                 var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 poll(&entry, 1, -1)
             case EPIPE: return .closed

@@ -3,7 +3,7 @@ import Glibc
 import LinuxKernel
 package import Reporting
 
-/// What this process's streams lead to. Reads the environment, so it is asked before other threads exist.
+/// The terminal of this process. Reads the environment, so it must be used before other threads exist.
 package enum Terminal {
     /// Whether standard output is one.
     package static var isOutput: Bool { isatty(STDOUT_FILENO) == 1 }
@@ -40,14 +40,14 @@ package func hanging(_ text: String, at margin: Int, columns: Int?) -> String {
     return out
 }
 
-/// Prints what became of something: a word, and two blanks later what that is about.
+/// Prints a line of a word and, two blanks later, its subject.
 package func printLine(_ word: String, _ text: String) throws {
     let columns = Terminal.style(.never).width
     try printOut("\(word)  " + hanging(text, at: displayWidth(word) + 2, columns: columns) + "\n")
 }
 
-/// What lets this user use what belongs to `path`, which may not be seen itself: to join its group, where that has a name
-/// and is not root's, and this user is not in it already.
+/// How this user may get access to `path`, which may itself be invisible: sudo, or joining its group, if that has a name,
+/// is not root's, and the user is not a member.
 package func permissionAdvice(for path: BytePath) -> String {
     var place = path
     var status = try? FileStatus(at: place)
@@ -68,7 +68,7 @@ private func isMember(of group: UInt32) -> Bool {
     return getegid() == group || groups.prefix(Int(max(0, count))).contains(group)
 }
 
-/// Prints to standard output at once; what cannot be written ends the command. So does SIGINT or SIGTERM while nobody reads,
+/// Prints to standard output at once; a failure ends the command. So does SIGINT or SIGTERM while the reader is stuck,
 /// although the command has blocked it (``Interruption``): write(2) would wait for ever.
 package func printOut(_ text: String) throws { try printOut(text.utf8) }
 
@@ -89,11 +89,11 @@ package func printOut(_ text: some Collection<UInt8>) throws {
     }
 }
 
-/// Waits until what reads `descriptor` leaves room; false if a stop is asked for meanwhile, or was before and the reader
-/// does not come for five seconds.
+/// Waits until `descriptor` can be written; false if a stop is requested meanwhile, or was before and the reader does not
+/// read for five seconds.
 private func hasRoom(_ descriptor: Int32) -> Bool {
     var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-    // Each waits a quarter of a second. Whatever is wrong with the descriptor, writing tells.
+    // Each waits a quarter of a second. Writing reports whatever is wrong with the descriptor.
     var count = 0
     while poll(&entry, 1, 250) == 0 {
         count += 1
@@ -105,7 +105,7 @@ private func hasRoom(_ descriptor: Int32) -> Bool {
     return true
 }
 
-/// A remark beside the output; beside JSON it is an object too.
+/// Prints a remark to standard error; as an object with --json.
 package func printRemark(_ text: String, asJSON: Bool = false) {
     var buffer = OutputBuffer(descriptor: STDERR_FILENO)
     if asJSON {
@@ -116,7 +116,7 @@ package func printRemark(_ text: String, asJSON: Bool = false) {
     _ = buffer.flush()
 }
 
-/// A line beside the output in exactly these words, for programs that wait for them.
+/// Prints a line to standard error without a prefix, for programs that wait for it.
 package func printPlainRemark(_ line: String) {
     var buffer = OutputBuffer(descriptor: STDERR_FILENO)
     buffer.append(line + "\n")

@@ -9,7 +9,7 @@ package struct FormatString: Hashable, Sendable {
     struct Piece: Hashable, Sendable {
         enum Kind: UInt8, Sendable { case literal, directory, name, events, time, cookie }
         let kind: Kind
-        /// What stands between the words of `%e`.
+        /// The separator of the words of `%e`.
         var separator = UInt8(ascii: ",")
         /// The bytes of a literal, in ``literals``.
         var range = 0..<0

@@ -1,7 +1,7 @@
 import FileValues
 import LinuxKernel
 
-/// Entries that a listing has told as found, until the records that were in the kernel's queue by then have been taken:
+/// Entries that a listing has reported as found, until the records that were in the kernel's queue by then have been taken:
 /// those that say that such an entry came say nothing new. A value.
 struct FoundEntries {
     private var names: [Int32: Set<BytePath>] = [:]
@@ -18,12 +18,12 @@ struct FoundEntries {
         if bytesAhead <= 0 { names = [:] }
     }
 
-    /// Takes note of a record; whether it says that something came which has been told.
+    /// Processes a record; returns whether it announces an entry that was reported as found.
     mutating func covers(_ record: InotifyRecord) -> Bool {
         bytesLeft -= record.byteCount
         defer { if bytesLeft <= 0 { names = [:] } }
         guard bytesLeft >= 0, !record.mask.isDisjoint(with: [.created, .movedTo]) else { return false }
-        // Once: what comes again under the name has left it before, which is told too.
+        // Once: what comes again under the name has left it before, which is reported too.
         return names[record.watch]?.remove(record.copiedName) != nil
     }
 }

@@ -6,13 +6,13 @@ import Reporting
 import SystemMonitor
 import SystemPackage
 
-/// What `watch --state` keeps from one run to the next: which files it has told. Read on any thread; then
+/// The file of `watch --state`: which files were reported. Read on any thread; then
 /// everything is called on the watch's queue.
 final class KnownFiles: Sendable {
-    /// What the last run has left.
+    /// The result of the last run.
     let memory: WatchMemory
-    /// Why that is of no use, if so.
-    let complaint: String?
+    /// Why that cannot be used.
+    let defect: String?
     private let file: WatchMemoryFile
     /// The roots' paths without links: what they are called in the file, wherever the next run is started.
     private let roots: [String]
@@ -20,7 +20,7 @@ final class KnownFiles: Sendable {
     private let writing = MonitorQueue(label: "photoinbox.state")
     private let isSaveDue = Locked(false)
 
-    /// How long what was told may be told again after a SIGKILL or a power cut.
+    /// How far back reports may be repeated after a SIGKILL or a power cut.
     private static let delay = Duration.seconds(60)
 
     /// Reads the file; a damaged one counts as "everything has changed". Throws if it cannot be written either: that would
@@ -39,25 +39,25 @@ final class KnownFiles: Sendable {
             var memory = try file.read() ?? WatchMemory()
             for (place, name) in self.roots.enumerated() { memory.rename(root: name, to: String(place)) }
             self.memory = memory
-            complaint = nil
+            defect = nil
         } catch {
             if case .system(let error) = error.code { throw CommandFailure(SystemCallError(error)) }
             memory = WatchMemory()
-            complaint = "\(path): \(error); everything is told"
+            defect = "\(path): \(error); every file is reported"
         }
         do throws(WatchMemoryError) { try file.tryWriting() } catch {
             guard case .system(let refusal) = error.code else { throw CommandFailure(.failed, "\(path): \(error)") }
             throw CommandFailure(
                 [.permissionDenied, .notPermitted].contains(refusal.code) ? .permission : .failed,
-                "\(path) cannot be written: \(refusal.code)", action: "Choose another place with --state.")
+                "cannot write \(path): \(refusal.code)", action: "Choose another place with --state.")
         }
     }
 
     /// Whether an earlier run has compared this root, so that what is found there at the start has come since.
-    func knows(_ root: String) -> Bool { complaint != nil || memory.rootIdentifiers.contains(root) }
+    func knows(_ root: String) -> Bool { defect != nil || memory.rootIdentifiers.contains(root) }
 
-    /// These were told, and whoever reads has them: they are not told to the next run. `queue` is the watch's.
-    func told(_ notices: ArraySlice<WatchNotice>, by watch: DirectoryWatch, on queue: MonitorQueue) {
+    /// Records that the reader has these, so that the next run does not report them. `queue` is the watch's.
+    func reported(_ notices: ArraySlice<WatchNotice>, by watch: DirectoryWatch, on queue: MonitorQueue) {
         for notice in notices {
             switch notice.kind {
             case .finished, .renamed, .notRegular:
@@ -74,7 +74,7 @@ final class KnownFiles: Sendable {
             guard let self, let watch else { return }
             isSaveDue.withLock { $0 = false }
             let (memory, file) = (memory(of: watch), file)
-            // What fails now is tried again, and told, at the end.
+            // A failure is retried, and reported, at the end.
             writing.async { try? file.write(memory) }
         }
     }
@@ -85,7 +85,7 @@ final class KnownFiles: Sendable {
         return memory
     }
 
-    /// Writes all down; what failed, in words.
+    /// Writes the file; returns the error as text.
     func save(_ watch: DirectoryWatch) -> String? {
         let memory = memory(of: watch)
         return writing.sync {
@@ -93,7 +93,7 @@ final class KnownFiles: Sendable {
                 try file.write(memory)
                 return nil
             } catch {
-                return "\(file.path): \(error); the next run tells again what this one told"
+                return "\(file.path): \(error); the next run repeats the reports of this one"
             }
         }
     }

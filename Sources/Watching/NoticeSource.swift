@@ -5,24 +5,24 @@ import LinuxKernel
 import PhotoModel
 import SystemMonitor
 
-/// Tells what DirectoryWatch notices: files as they are finished, and whatever else was asked for.
+/// Reports the notices of DirectoryWatch: finished files, and other requested kinds.
 final class NoticeSource: EventSource {
-    /// Which notices are told, and how their names are judged. A value.
+    /// Which notices are reported, and how their names are judged. A value.
     struct Selection: Sendable {
         var kinds: NoticeKinds
-        /// Also what was there at the start.
+        /// Also files that existed at the start.
         var includesExisting = false
-        /// Also files whose names say that some program has not finished with them.
+        /// Also files with unfinished names.
         var includesUnfinished = false
 
-        /// What a notice is told as; nil if it is not.
+        /// The kind as which a notice is reported; nil if it is not.
         func kind(of notice: WatchNotice) -> NoticeKind? {
             switch notice.kind {
             case .finished: return kinds.contains(.finished) && isFinishedName(notice.path) ? .finished : nil
             case .renamed(let old):
-                // What was held back under its old name was never told: here it is, finished.
+                // It was not reported under its unfinished name.
                 if kinds.contains(.renamed), isFinishedName(old) || !kinds.contains(.finished) { return .renamed }
-                // A program that only wants finished files wants to know where they are.
+                // Without "renamed", a renamed file is reported as finished.
                 return kinds.contains(.finished) && isFinishedName(notice.path) ? .finished : nil
             default:
                 guard let kind = NoticeKind(notice.kind), kinds.contains(kind) else { return nil }
@@ -62,7 +62,7 @@ final class NoticeSource: EventSource {
                 queue: sharesQueue ? session.queue : MonitorQueue(label: "photoinbox.files.\(index)"),
                 exclude: filter.isEmpty ? nil : filter.rule(for: root))
         }
-        // DirectoryWatch would poll where the kernel has no instance left: not for who wants events.
+        // DirectoryWatch would poll if the kernel had no instance left; watch requires events.
         try InotifyInstance().end()
         watch = try DirectoryWatch(
             label: "watch", queue: session.queue, roots: watched, memory: known?.memory ?? WatchMemory(),
@@ -76,8 +76,8 @@ final class NoticeSource: EventSource {
     }
 
     func start(onReady: @escaping @Sendable (Int) -> Void) {
-        if let complaint = known?.complaint { session.remark(complaint) }
-        watch.setHandler { [self] notices in take(notices) }
+        if let defect = known?.defect { session.remark(defect) }
+        watch.setHandler { [self] notices in receive(notices) }
         watch.activate(onReconciled: { [self] reports in
             isReconciled.onQueue { $0 = true }
             remarkOnLimit()
@@ -87,16 +87,16 @@ final class NoticeSource: EventSource {
 
     func stop(completion: @escaping @Sendable () -> Void) {
         watch.invalidate { [self] in
-            if let complaint = known?.save(watch) { session.remark(complaint, isIncomplete: true) }
+            if let defect = known?.save(watch) { session.remark(defect, isIncomplete: true) }
             completion()
         }
     }
 
-    private func take(_ notices: [WatchNotice]) {
+    private func receive(_ notices: [WatchNotice]) {
         let now = FileTime.now
         var remarks: [(text: String, isIncomplete: Bool)] = []
         var done = notices.count
-        session.tell { report in
+        session.report { report in
             // The path that is being written, in room that is used again for each.
             var path: [UInt8] = []
             swap(&path, &report.path)
@@ -106,10 +106,10 @@ final class NoticeSource: EventSource {
                 if let remark = remark(on: notice) { remarks.append(remark) }
                 if case .rootGone = notice.kind { report.goneRoots.insert(notice.root) }
                 if case .rootBack = notice.kind { report.goneRoots.remove(notice.root) }
-                if report.isOpen { tell(notice, at: now, &path, &report) }
+                if report.isOpen { write(notice, at: now, &path, &report) }
             }
         } whenWritten: {
-            known?.told(notices.prefix(done), by: watch, on: session.queue)
+            known?.reported(notices.prefix(done), by: watch, on: session.queue)
         }
         for (text, isIncomplete) in remarks { session.remark(text, isIncomplete: isIncomplete) }
         if notices.contains(where: { $0.kind == .directoryAppeared }) { remarkOnLimit() }
@@ -125,7 +125,7 @@ final class NoticeSource: EventSource {
         session.remark(WatchRemarks.limit(missing: need.missing), isIncomplete: true)
     }
 
-    private func tell(_ notice: WatchNotice, at now: FileTime, _ path: inout [UInt8], _ report: inout WatchReport) {
+    private func write(_ notice: WatchNotice, at now: FileTime, _ path: inout [UInt8], _ report: inout WatchReport) {
         guard let kind = selection.kind(of: notice) else { return }
         if Self.wasThere(notice, before: started), !selection.includesExisting, known?.knows(notice.root) != true,
             !isReconciled.onQueue({ $0 })
@@ -139,7 +139,7 @@ final class NoticeSource: EventSource {
         if !filter.isEmpty, filter.hides(BytePath(path), root: prefix.count) { return }
         var old: [UInt8]?
         if case .renamed(let from) = notice.kind { old = prefix + from.bytes }
-        report.tell { format, bytes in
+        report.add { format, bytes in
             format.append(kind, of: notice, path: path, from: old, at: now, to: &bytes)
         }
     }
@@ -171,13 +171,13 @@ final class NoticeSource: EventSource {
         let path = displayed(notice)
         switch notice.kind {
         case .unreadable(let error):
-            return ("\(path) cannot be listed (\(error.code)); what is in it is not told", true)
-        case .rootGone: return ("\(path) is gone; it is watched again once it is back", false)
-        case .rootBack: return ("\(path) is back; what differs is told", false)
+            return ("cannot list \(path) (\(error.code)); its files are not reported", true)
+        case .rootGone: return ("\(path) is gone; it is watched again when it is back", false)
+        case .rootBack: return ("\(path) is back; differences are reported", false)
         case .treeGone: return ("\(path) was unmounted or covered; nothing in it counts as deleted", false)
-        case .treeBack: return ("\(path) is back; what differs is told", false)
-        case .overflow: return ("events were lost; comparing with what is there", false)
-        case .healed: return ("comparison complete; what was missed was told", false)
+        case .treeBack: return ("\(path) is back; differences are reported", false)
+        case .overflow: return ("events were lost; comparing the directories", false)
+        case .healed: return ("comparison complete; missed changes were reported", false)
         default: return nil
         }
     }

@@ -2,7 +2,7 @@ package import FileValues
 import LinuxKernel
 package import Settings
 
-/// Which paths are told: `--exclude`, `--include`, their globs, and `@PATH`. A value, usable from any thread.
+/// Which paths are reported: `--exclude`, `--include`, their globs, and `@PATH`. A value, usable from any thread.
 ///
 /// Regular expressions see paths as they are printed, as inotifywait's do; globs see them from DIR down.
 package struct PathFilter: Sendable {
@@ -27,7 +27,7 @@ package struct PathFilter: Sendable {
         excluded.isEmpty && included.isEmpty && excludedGlobs.isEmpty && includedGlobs.isEmpty && excludedTrees.isEmpty
     }
 
-    /// Whether nothing is told of the entry at `path`; `root` is the part of it that DIR is.
+    /// Whether the entry at `path` is not reported; `root` is the part of it that DIR is.
     func hides(_ path: BytePath, root: Int) -> Bool {
         let relative = BytePath(path.bytes.dropFirst(root))
         if excluded.contains(where: { $0.matches(path) }) || excludedGlobs.contains(where: { $0.matches(relative) }) {
@@ -37,7 +37,7 @@ package struct PathFilter: Sendable {
         return !included.contains { $0.matches(path) } && !includedGlobs.contains { $0.matches(relative) }
     }
 
-    /// Whether nothing can be told of what is below the directory at `path`, which ends with a slash: it then costs no
+    /// Whether nothing can be reported of what is below the directory at `path`, which ends with a slash: it then costs no
     /// watch.
     func prunes(_ path: BytePath, root: Int) -> Bool {
         if !excludedTrees.isEmpty, excludedTrees.contains(BytePath(path.bytes.dropLast())) { return true }

@@ -3,15 +3,15 @@ import FileValues
 import LinuxKernel
 import SystemMonitor
 
-/// Tells the kernel's own records for whole trees, as `inotifywait -m -r` does, and without its gaps: directories that
-/// appear are listed once they are watched, and what was in them already is told as FOUND; renamed directories keep
-/// their watches under their new paths; an overflow is told and followed by a new walk.
+/// Reports the kernel's own records for whole trees, as `inotifywait -m -r` does, but without its gaps: new directories are
+/// listed after they are watched, and their entries reported as FOUND; renamed directories keep their watches under their
+/// new paths; an overflow is reported and followed by a new walk.
 final class RawSource: EventSource {
     private let session: WatchSession
     private let monitor: DirectoryMonitor
     private let tree: QueueBound<RawTree>
     private let pacer: QueueBound<Pacer>
-    /// Whether what left is about to be let go.
+    /// Whether departed directories are about to be dropped.
     private let isEnding: QueueBound<Bool>
 
     init(
@@ -29,10 +29,10 @@ final class RawSource: EventSource {
     }
 
     func start(onReady: @escaping @Sendable (Int) -> Void) {
-        monitor.setEventHandler { [self] events in take(events) }
+        monitor.setEventHandler { [self] events in receive(events) }
         monitor.activate { [self] in
-            session.tell { report in tree.onQueue { $0.walkRoots(&report, isFirst: true) } }
-            tellRemarks()
+            session.report { report in tree.onQueue { $0.walkRoots(&report, isFirst: true) } }
+            printRemarks()
             onReady(tree.onQueue { $0.count })
         }
     }
@@ -42,15 +42,15 @@ final class RawSource: EventSource {
         monitor.invalidate(completion: completion)
     }
 
-    private func take(_ events: DirectoryEvents) {
+    private func receive(_ events: DirectoryEvents) {
         var records = 0
-        session.tell { report in
+        session.report { report in
             tree.onQueue { tree in
                 let now = FileTime.now
                 tree.beginBatch(bytes: events.bytes.count)
                 events.forEach { record in
                     records += 1
-                    tree.take(record, at: now, &report)
+                    tree.process(record, at: now, &report)
                 }
             }
         }
@@ -59,8 +59,7 @@ final class RawSource: EventSource {
         pause(.nanoseconds(Pacer.batch))
     }
 
-    /// Leaves the kernel's queue alone for a moment. Where the session was ended by what was told, there is nothing to
-    /// leave alone.
+    /// Stops reading the kernel's queue for a moment, unless the session has ended.
     private func pause(_ moment: Duration) {
         if tree.onQueue({ $0.isStopped }) { return }
         monitor.suspend()
@@ -69,16 +68,16 @@ final class RawSource: EventSource {
         }
     }
 
-    /// How long a directory that left may take to come to its new place: both records are in the kernel's queue.
+    /// How long to wait for the second record of a rename, which is in the kernel's queue.
     private static let patience = Duration.milliseconds(10)
 
-    /// Lets go of directories that left and came nowhere, once all that is in the kernel's queue was read.
+    /// Drops directories that were moved away, once the kernel's queue is read.
     private func endBatch() {
         let (isSomethingLeaving, isStopped) = tree.onQueue { tree in
             tree.endBatch()
             return (tree.isSomethingLeaving, tree.isStopped)
         }
-        tellRemarks()
+        printRemarks()
         guard isSomethingLeaving, !isStopped, !isEnding.onQueue({ $0 }) else { return }
         isEnding.onQueue { $0 = true }
         session.queue.after(Self.patience) { [self] in
@@ -89,7 +88,7 @@ final class RawSource: EventSource {
         }
     }
 
-    private func tellRemarks() {
+    private func printRemarks() {
         let remarks = tree.onQueue { tree in
             defer { tree.remarks = [] }
             return tree.remarks

@@ -24,9 +24,9 @@ extension RawTree {
     }
 
     /// Watches a directory and all below it, each before it is listed. Not recursive, since trees may be deep. What is
-    /// in directories that were not watched before is told, if `tellsNew`. If it is new, what is left out by its name is
+    /// in directories that were not watched before is reported, if `reportsNew`. If it is new, what is left out by its name is
     /// left out with all that is in it.
-    mutating func walk(_ top: Directory, tellsNew: Bool, isNew: Bool = false, _ report: inout WatchReport) {
+    mutating func walk(_ top: Directory, reportsNew: Bool, isNew: Bool = false, _ report: inout WatchReport) {
         var pending = [Pending(directory: top, parent: nil, name: "")]
         var watched: [Int32] = []
         let now = FileTime.now
@@ -34,7 +34,7 @@ extension RawTree {
             do throws(SystemCallError) {
                 let descriptor = try open(next)
                 let number = try watch(descriptor)
-                let isTold = tellsNew && directories[number ?? -1] == nil
+                let isTold = reportsNew && directories[number ?? -1] == nil
                 if let number {
                     var directory = next.directory
                     directory.generation = generation
@@ -45,7 +45,7 @@ extension RawTree {
                 try list(next, opened, isNew: isNew, &pending) { entry, directory in
                     guard isTold else { return }
                     if let number { found.insert(entry.name, in: number) }
-                    if tellsFound(entry.kind) { tell(entry, directory, now, &report) }
+                    if reportsFound(entry.kind) { write(entry, directory, now, &report) }
                 }
             } catch {
                 remark(on: error, next.directory)
@@ -65,7 +65,7 @@ extension RawTree {
         }
     }
 
-    private func tell(
+    private func write(
         _ entry: DirectoryEntry, _ directory: Directory, _ now: FileTime, _ report: inout WatchReport
     ) {
         if !filter.isEmpty {
@@ -73,7 +73,7 @@ extension RawTree {
             if filter.hides(path, root: roots[directory.root].printed.count) { return }
         }
         let mask = entry.kind == .directory ? RecordNames.found.union(.isDirectory) : RecordNames.found
-        entry.name.bytes.withUnsafeBytes { report.tell(mask, directory.printed, $0, 0, at: now) }
+        entry.name.bytes.withUnsafeBytes { report.add(mask, directory.printed, $0, 0, at: now) }
     }
 
     private func list(
@@ -94,7 +94,7 @@ extension RawTree {
     }
 
     /// Opens a directory for listing, with no link followed below its root. What is on the way is opened as a place
-    /// alone (O_PATH), which no watch tells of.
+    /// alone (O_PATH), which causes no event.
     private func open(_ next: Pending) throws(SystemCallError) -> OwnedDescriptor {
         if let parent = next.parent { return try parent.descriptor.openBeneath(next.name, [.read, .directory]) }
         let root = roots[next.directory.root]
@@ -107,9 +107,9 @@ extension RawTree {
 
     private mutating func remark(on error: SystemCallError, _ directory: Directory) {
         switch error.code {
-        // It is gone again, or something else lies there: its own records tell.
+        // It is gone again, or something else lies there: its own records report that.
         case .noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels: return
-        default: remarks.append("\(BytePath(directory.printed)) cannot be watched (\(error.code))")
+        default: remarks.append("cannot watch \(BytePath(directory.printed)) (\(error.code))")
         }
     }
 

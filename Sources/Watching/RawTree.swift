@@ -5,22 +5,22 @@ import LinuxKernel
 struct RawTree {
     let instance: InotifyInstance
     let roots: [RawRoot]
-    /// What is told.
+    /// The records to be reported.
     private let wanted: InotifyMask
     let filter: PathFilter
     private let includesExisting: Bool
 
     struct Directory {
-        /// As it is printed: DIR as it was given, the way down, a slash at the end.
+        /// As it is printed: DIR as given, the path below it, a slash at the end.
         var printed: [UInt8]
         /// Its place in ``RawTree/roots``.
         let root: Int
         /// Whether the whole mask is asked for, reading included.
         var isWhole = false
-        /// Which departures had been told of when it was known to be here; see ``RawTree/generation``.
+        /// The last departure before it was known to be here; see ``RawTree/generation``.
         var generation: UInt32 = 0
 
-        /// The directory that lies in it under this name.
+        /// The directory in it with this name.
         func below(_ name: some Sequence<UInt8>) -> Directory {
             var path: [UInt8] = []
             path.reserveCapacity(printed.count + name.underestimatedCount + 1)
@@ -32,22 +32,22 @@ struct RawTree {
     }
 
     var directories: [Int32: Directory] = [:]
-    /// The directory of the record before this one: mostly that of this one too.
+    /// The directory of the previous record, mostly that of this one too.
     private var latest: (watch: Int32, printed: [UInt8], root: Int)?
-    /// Directories that left their place and have not come to another yet, by the record's cookie.
+    /// Directories between the two records of a rename, by the cookie.
     private var leaving: [UInt32: (directory: Directory, isFromBefore: Bool)] = [:]
     /// Counts departures: a directory that was seen at its path after one of them has not left by it.
     private(set) var generation: UInt32 = 0
-    /// What was told as found, and may be in records that are still to be taken.
+    /// Entries reported as found, which may also be in records that are not processed yet.
     var found = FoundEntries()
-    /// Bytes of the batch that are not taken yet.
+    /// Bytes of the batch that are not processed yet.
     private(set) var bytesOfBatch = 0
     let reader = DirectoryReader()
-    /// Directories of the walk for which there was no watch left.
+    /// Directories of the walk that exceeded the watch limit.
     var unwatched = 0
-    /// What could not be watched, for people.
+    /// Remarks on what could not be watched.
     var remarks: [String] = []
-    /// Nothing is told any more.
+    /// Nothing is reported any more.
     var isStopped = false
 
     init(
@@ -63,19 +63,19 @@ struct RawTree {
     /// Watched directories.
     var count: Int { directories.count }
 
-    /// Watches all there is. Where that has been done before, only what is new since is told as found.
+    /// Watches every root. After the first time, new directories and their entries are reported as found.
     mutating func walkRoots(_ report: inout WatchReport, isFirst: Bool) {
         for (index, root) in roots.enumerated() {
-            walk(Directory(printed: root.printed, root: index), tellsNew: !isFirst || includesExisting, &report)
+            walk(Directory(printed: root.printed, root: index), reportsNew: !isFirst || includesExisting, &report)
         }
     }
 
-    /// One record: its line, and what it means for the watches.
-    mutating func take(_ record: InotifyRecord, at now: FileTime, _ report: inout WatchReport) {
+    /// Writes the record's line, and updates the watches.
+    mutating func process(_ record: InotifyRecord, at now: FileTime, _ report: inout WatchReport) {
         if record.mask.contains(.queueOverflow) {
             bytesOfBatch -= record.byteCount
-            tell(record, [], now, &report)
-            remarks.append("events were lost, and the kernel keeps no trace of them; looking for new directories")
+            write(record, [], now, &report)
+            remarks.append("events were lost and cannot be recovered; searching for new directories")
             walkRoots(&report, isFirst: false)
             return
         }
@@ -84,13 +84,13 @@ struct RawTree {
             leaving[record.cookie] = nil
             return
         }
-        // A record that was under way when its watch was removed has no directory any more.
+        // A record may arrive after its watch was removed.
         guard let directory = directory(of: record.watch) else { return }
         if !record.mask.isDisjoint(with: wanted) {
             if filter.isEmpty
                 || !filter.hides(BytePath(directory.printed + record.name), root: rootLength(directory.root))
             {
-                tell(record, directory.printed, now, &report)
+                write(record, directory.printed, now, &report)
             }
         }
         if record.mask.contains(.isDirectory), !record.name.isEmpty {
@@ -156,11 +156,11 @@ struct RawTree {
             // One that was gone before it could be watched is met here for the first time.
             if rename(old, to: entry) { return }
         }
-        if !isPruned { walk(entry, tellsNew: true, isNew: true, &report) }
+        if !isPruned { walk(entry, reportsNew: true, isNew: true, &report) }
     }
 
     /// Whether a directory is not to be watched. Of one that was there at the start, what is left out by its own name alone
-    /// is watched, as by inotifywait; of a new one inotifywait is not told, so that it never watches it.
+    /// is watched, as by inotifywait; of a new one inotifywait gets no event, so that it never watches it.
     func prunes(_ directory: Directory, isNew: Bool) -> Bool {
         if filter.isEmpty { return false }
         return filter.prunes(BytePath(directory.printed), root: rootLength(directory.root))
@@ -185,7 +185,7 @@ struct RawTree {
 
     private static let reading: InotifyMask = [.opened, .accessed, .closedAfterReading]
 
-    /// What is told of, and what has to be known to keep the watches right.
+    /// The events to report, and those needed to keep the watches right.
     private var asked: InotifyMask {
         wanted.intersection(RecordNames.everything).union([.created, .movedFrom, .movedTo, .onlyDirectory])
     }
@@ -195,8 +195,8 @@ struct RawTree {
 
     var asksForReading: Bool { !asked.isDisjoint(with: Self.reading) }
 
-    /// Asks for reading too, by path, which opens nothing and so is told by nobody. What is not the same directory any
-    /// more is asked again when its own records have told where it is.
+    /// Requests events of reading too, by path, which opens nothing and so causes no event. A directory that was replaced
+    /// meanwhile is requested again after its own records.
     mutating func complete(_ watch: Int32) {
         guard let directory = directories[watch] else { return }
         var path = directory.printed[...]
@@ -211,14 +211,14 @@ struct RawTree {
         }
     }
 
-    private func tell(_ record: InotifyRecord, _ directory: [UInt8], _ now: FileTime, _ report: inout WatchReport) {
+    private func write(_ record: InotifyRecord, _ directory: [UInt8], _ now: FileTime, _ report: inout WatchReport) {
         guard !record.mask.isDisjoint(with: wanted) else { return }
-        report.tell(record.mask, directory, record.name, record.cookie, at: now)
+        report.add(record.mask, directory, record.name, record.cookie, at: now)
     }
 
-    /// Whether an entry that was there when its directory was listed is news to who asked: it has come; and a file may
+    /// Whether an entry that was there when its directory was listed is news to the user: it has come; and a file may
     /// have been closed already.
-    func tellsFound(_ kind: FileKind) -> Bool {
+    func reportsFound(_ kind: FileKind) -> Bool {
         !wanted.isDisjoint(with: [.created, .movedTo])
             || kind != .directory && kind != .symbolicLink && wanted.contains(.closedAfterWriting)
     }

@@ -6,7 +6,7 @@ import LinuxKernel
 enum RecordNames {
     /// Not of the kernel: the entry was there when its directory, which is new, was listed.
     static let found = InotifyMask(rawValue: 0x0001_0000)
-    /// All that `inotifywait` tells when it is not told what to tell.
+    /// The default events of `inotifywait`.
     static let everything = InotifyMask(rawValue: 0xFFF)
 
     private static let close: InotifyMask = [.closedAfterWriting, .closedAfterReading]

@@ -2,26 +2,26 @@ import CommandSupport
 package import FileValues
 import LinuxKernel
 
-/// A run of `photoinbox watch`: what is watched, what is told of it, and how.
+/// A run of `photoinbox watch`: its directories, events and format.
 package struct Watch {
     package var events: WatchEvents
     package var filter: PathFilter
     package var format: EventFormat
-    /// What is there already is told, too.
+    /// Whether existing files are reported.
     package var includesExisting = false
-    /// So are files whose names say that some program has not finished with them.
+    /// Whether unfinished names are reported.
     package var includesUnfinished = false
-    /// Ends after so many events.
+    /// The number of events after which it ends.
     package var limit: Int?
     /// Events are counted, but not written.
     package var isSilent = false
-    /// Ends when nothing was told for so long.
+    /// The time without an event after which it ends.
     package var timeout: Duration?
-    /// Where it keeps what was told for the next run.
+    /// The file of reported files, for the next run.
     package var state: BytePath?
     package var manner = Manner()
 
-    /// What is said beside the output.
+    /// Which remarks are printed.
     package struct Manner: Sendable {
         /// Only what is missed.
         package var isQuiet = false

@@ -2,7 +2,7 @@ import ArgumentParser
 import DirectoryWatch
 package import FileValues
 
-/// What `watch` is asked to tell: `--event`.
+/// The events that `watch` reports: `--event`.
 package enum WatchEvents: Hashable, Sendable {
     /// Notices of the watcher, by kind.
     case notices(NoticeKinds)
@@ -10,14 +10,14 @@ package enum WatchEvents: Hashable, Sendable {
     case raw(InotifyMask)
 }
 
-/// The kinds of notices, by the words that people write and read.
+/// The kinds of notices, by name.
 package enum NoticeKind: String, CaseIterable, Hashable, Sendable {
     case finished, created, changed, vanished, renamed
     case directory
     case directoryVanished = "directory-vanished"
     case special
 
-    /// The kind of a notice; nil for those that are about the watching itself.
+    /// The kind of a notice; nil for those about the watching itself.
     init?(_ kind: WatchNotice.Kind) {
         switch kind {
         case .finished: self = .finished
@@ -48,7 +48,7 @@ package enum NoticeKind: String, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// Some kinds, as bits: each event is looked up in it.
+/// A set of kinds, as bits.
 package struct NoticeKinds: Hashable, Sendable, ExpressibleByArrayLiteral {
     private var bits: UInt16 = 0
 
@@ -74,7 +74,7 @@ package struct NoticeKinds: Hashable, Sendable, ExpressibleByArrayLiteral {
 
 extension WatchEvents {
     /// What is asked for with nothing said: finished files; every record where `-m` or `-r` show that inotifywait is
-    /// meant, which tells them all.
+    /// meant, which reports them all.
     package init(asInotifywait: Bool) { self = asInotifywait ? .raw(RecordNames.everything) : .notices([.finished]) }
 
     /// `finished,renamed`, `all`, or the kernel's names as inotifywait has them: `close_write,moved_to`. Each of `lists`

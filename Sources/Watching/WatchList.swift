@@ -5,7 +5,7 @@ import LinuxKernel
 import Reporting
 import SystemPackage
 
-/// What is to be watched and what is left out, from the arguments and from `--fromfile`: `@DIR` leaves DIR out.
+/// The directories to watch and to exclude (`@DIR`), from the arguments and from `--fromfile`.
 package struct WatchList: Equatable {
     package private(set) var directories: [BytePath] = []
     /// Without slashes at the end.
@@ -20,7 +20,7 @@ package struct WatchList: Equatable {
             } catch { throw CommandFailure(error) }
         }
         for argument in arguments { add(argument) }
-        if directories.isEmpty { throw CommandFailure(.usage, "there is no directory to watch", action: "Name one.") }
+        if directories.isEmpty { throw CommandFailure(.usage, "no directory to watch", action: "Give one.") }
     }
 
     private mutating func add(_ path: BytePath) {

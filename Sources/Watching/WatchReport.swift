@@ -9,32 +9,32 @@ import SystemPackage
 enum WatchEnd: Hashable, Sendable {
     /// Its user ended it, by a signal of this number.
     case signalled(Int32)
-    /// It told as many events as it was asked for.
+    /// It reported as many events as requested.
     case counted
-    /// Nothing was told for as long as `--timeout` says.
+    /// Nothing was reported for as long as `--timeout` says.
     case timedOut
-    /// Nobody reads its output any more.
+    /// Its output was closed.
     case readerClosed
     case outputFailed(Errno)
 }
 
-/// What a watch has told and may still tell. Its queue alone touches it.
+/// The output of a watch. Used on its queue only.
 struct WatchReport: ~Copyable {
     private var output = OutputBuffer(descriptor: STDOUT_FILENO)
     /// How events are written.
     var format: EventFormat
-    /// Room for whoever puts a path together.
+    /// A buffer for paths.
     var path: [UInt8] = []
     private let limit: Int?
     /// Whether events are counted, but not written.
     private let isSilent: Bool
-    /// Events told.
+    /// Events reported.
     private(set) var told = 0
-    /// When something was told, or the watch was ready; see ``monotonicNanoseconds()``.
+    /// The time of the last report, or of readiness; see ``monotonicNanoseconds()``.
     var latestTold: UInt64 = 0
-    /// Whether something was not watched, as remarks have said.
+    /// Whether a remark said that something was not watched.
     var isIncomplete = false
-    /// Roots that are not there now. Once they are back, what differs is told, so nothing was missed.
+    /// Roots that are gone. When they are back, differences are reported, so nothing is missed.
     var goneRoots: Set<String> = []
     /// Set once.
     var end: WatchEnd?
@@ -45,10 +45,10 @@ struct WatchReport: ~Copyable {
         self.isSilent = isSilent
     }
 
-    /// Whether more may be told.
+    /// Whether more may be reported.
     var isOpen: Bool { end == nil && !isFull }
 
-    /// Whether all that was told went out, as far as can be seen.
+    /// Whether every report was written.
     var isWritten: Bool {
         switch end {
         case .readerClosed, .outputFailed: false
@@ -58,8 +58,8 @@ struct WatchReport: ~Copyable {
 
     private var isFull: Bool { limit.map { told >= $0 } ?? false }
 
-    /// Tells one event: `body` appends its line.
-    mutating func tell(_ body: (inout EventFormat, inout [UInt8]) -> Void) {
+    /// Adds one event: `body` appends its line.
+    mutating func add(_ body: (inout EventFormat, inout [UInt8]) -> Void) {
         guard isOpen else { return }
         told += 1
         if isSilent { return }
@@ -67,17 +67,17 @@ struct WatchReport: ~Copyable {
         if output.count > Self.largestBatch { flush() }
     }
 
-    /// Tells a kernel record.
-    mutating func tell(
+    /// Adds a kernel record.
+    mutating func add(
         _ mask: InotifyMask, _ directory: [UInt8], _ name: UnsafeRawBufferPointer, _ cookie: UInt32, at now: FileTime
     ) {
-        tell { format, bytes in
+        add { format, bytes in
             format.append(record: mask, directory: directory, name: name, cookie: cookie, at: now, to: &bytes)
         }
     }
 
-    /// Writes what was told. Blocks while the reader is slow: the kernel keeps events meanwhile, and what it has no
-    /// room for is found by the comparison that follows.
+    /// Writes the reports. Blocks while the reader is slow: the kernel queues events meanwhile, and the comparison after an
+    /// overflow finds the rest.
     mutating func flush() {
         if !output.isEmpty {
             switch output.flush() {
@@ -89,7 +89,7 @@ struct WatchReport: ~Copyable {
         if isFull { end = end ?? .counted }
     }
 
-    /// The status that this ends with.
+    /// The exit status.
     func status(of end: WatchEnd) -> ExitStatus {
         Self.status(of: end, isIncomplete: isIncomplete || !goneRoots.isEmpty)
     }
@@ -106,7 +106,7 @@ struct WatchReport: ~Copyable {
     private static let largestBatch = 1 << 20
 }
 
-/// What both sources of events say in the same words.
+/// Remarks of both event sources.
 enum WatchRemarks {
     static func limit(missing: Int) -> String {
         let count = HumanText.count(missing, "directory is", "directories are")

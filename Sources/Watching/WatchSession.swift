@@ -5,11 +5,11 @@ import LinuxKernel
 import Reporting
 import SystemMonitor
 
-/// What gives a watch its events. Everything is called on the session's queue.
+/// The source of a watch's events. Called on the session's queue only.
 protocol EventSource: AnyObject, Sendable {
-    /// Starts; `onReady` is called, with the number of directories, when what comes from now on is told.
+    /// Starts; calls `onReady`, with the number of directories, when every later event will be reported.
     func start(onReady: @escaping @Sendable (Int) -> Void)
-    /// Ends; nothing is told after this call.
+    /// Stops; nothing is reported after this call.
     func stop(completion: @escaping @Sendable () -> Void)
 }
 
@@ -22,14 +22,14 @@ final class WatchSession: Sendable {
     private let report: QueueBound<WatchReport>
     private let source: QueueBound<(any EventSource)?>
     private let manner: Watch.Manner
-    /// Whether the end has begun and what was told is written.
+    /// Whether the end has begun and what was reported is written.
     private let isEnding = Locked(false)
 
     /// Sets one up in the main thread, before there are others: it blocks the signals that end it.
     init(report: consuming sending WatchReport, manner: Watch.Manner) throws(SignalMonitorError) {
         // nohup(1), and shells that start something in the background, have signals ignored; so they stay.
         let ending = [Signal.int, .term, .hup].filter { !isSignalIgnored($0.rawValue) }
-        // SIGIO tells of a lease that a writer broke, and would end a process that does not block it.
+        // SIGIO reports a broken lease, and would end a process that does not block it.
         ProcessSignals.block(ending + [.io])
         signals = ending.isEmpty ? nil : try SignalMonitor(Set(ending), label: "endings", queue: signalQueue)
         self.manner = manner
@@ -37,8 +37,8 @@ final class WatchSession: Sendable {
         source = QueueBound(nil, queue: queue)
     }
 
-    /// Gives `body` the report and writes what it told; `whenWritten` is called once whoever reads has it. On the queue.
-    func tell(_ body: (inout WatchReport) -> Void, whenWritten: () -> Void = {}) {
+    /// Runs `body` with the report and writes the output; calls `whenWritten` after that. On the queue.
+    func report(_ body: (inout WatchReport) -> Void, whenWritten: () -> Void = {}) {
         let (end, isWritten) = report.onQueue { report -> (WatchEnd?, Bool) in
             let (wasOpen, told) = (report.end == nil, report.told)
             body(&report)
@@ -50,7 +50,7 @@ final class WatchSession: Sendable {
         if let end { finish(end) }
     }
 
-    /// Says something about the watching, beside the output; what is missed is said even by a quiet watch. On the queue.
+    /// Prints a remark; a quiet watch prints only those about missed events. On the queue.
     func remark(_ text: String, isIncomplete: Bool = false) {
         if isIncomplete { report.onQueue { $0.isIncomplete = true } }
         if !manner.isQuiet || isIncomplete { printRemark(text, asJSON: manner.isJSON) }
@@ -61,7 +61,7 @@ final class WatchSession: Sendable {
         let session = self
         MonitorRegistry.shared.setHandlerErrorSink { monitor, error in
             session.queue.async {
-                session.remark("\(monitor.label): nothing can be told any more (\(error))", isIncomplete: true)
+                session.remark("\(monitor.label): cannot report any more (\(error))", isIncomplete: true)
             }
         }
         let start: @Sendable () -> Void = {
@@ -86,7 +86,7 @@ final class WatchSession: Sendable {
         ProcessSignals.parkMainThread()
     }
 
-    /// How long whoever reads may take for what was told, once a signal has come.
+    /// How long the reader may take for pending reports after a signal.
     private static let patience = Duration.milliseconds(200)
 
     private func start(_ source: any EventSource, timeout: Duration?) {
@@ -106,7 +106,7 @@ final class WatchSession: Sendable {
         }
     }
 
-    /// Ends it once nothing was told for so long; looks again after `delay`.
+    /// Ends the watch after `timeout` without a report; checks again after `delay`.
     private func awaitSilence(of timeout: Duration, after delay: Duration) {
         queue.after(delay) { [self] in
             let silence = Duration.nanoseconds(Int64(monotonicNanoseconds() - report.onQueue { $0.latestTold }))
@@ -144,7 +144,7 @@ final class WatchSession: Sendable {
     }
 }
 
-/// Without this, a watch with nothing to tell would outlive its reader: waits until nobody reads from `descriptor`.
+/// Waits until the reader of `descriptor` is gone: a watch without events would outlive it.
 func waitUntilGone(_ descriptor: Int32) {
     var entry = pollfd(fd: descriptor, events: 0, revents: 0)
     while true {

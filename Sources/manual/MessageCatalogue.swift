@@ -1,12 +1,12 @@
 import LogMessages
 import Systemd
 
-/// units/photoinbox.catalog: what `journalctl -x` says beneath an entry, by its MESSAGE_ID. The format is that of
-/// https://systemd.io/CATALOG. A MESSAGE_ID without words here is given none, which a test refuses.
+/// units/photoinbox.catalog: the explanations that `journalctl -x` shows, by MESSAGE_ID, in the format of
+/// https://systemd.io/CATALOG. A test refuses a MESSAGE_ID without words.
 func messageCatalogue() -> String {
     var text = """
         # Written by "make man": change Sources/manual/MessageWords.swift, not this file.
-        # What stands between at signs is a field of the entry, always one that every such entry has.
+        # Names between at signs are fields of the entry; each such entry has them.
 
         """
     for (name, id) in MessageID.all {
@@ -20,15 +20,15 @@ func messageCatalogue() -> String {
     return text
 }
 
-/// What one kind of entry means. A file's name stands in no command: it could be made to do something in a shell.
+/// The explanation of one kind of entry. No command contains a file's name, which could inject shell code.
 struct MessageWords {
-    /// The first line that is shown.
+    /// The first line.
     let subject: String
     /// The page to read, as `man:PAGE(SECTION)`.
     var documentation = "man:photoinboxd(8)"
-    /// What has happened, and what that means for photos.
+    /// What happened, and what that means for photos.
     let effect: String
-    /// What to do; said also where that is nothing.
+    /// What to do, even if that is nothing.
     let action: String
 
     init(_ subject: String, _ documentation: String = "man:photoinboxd(8)", effect: String, action: String) {
@@ -39,11 +39,11 @@ struct MessageWords {
     }
 }
 
-/// Fields that hold a sentence, of any length.
+/// Fields that contain a sentence of any length.
 private let sentences = ["@PHOTOINBOX_REASON@", "@PHOTOINBOX_EFFECT@", "@PHOTOINBOX_ACTION@"]
 
-/// The words of `text` in lines of at most `width` characters, longer words alone. A sentence that is put in when it is
-/// shown has a line to itself, but for a word or two before it: nobody knows here how long that will be.
+/// The words of `text` in lines of at most `width` characters, longer words alone. A sentence that is inserted
+/// when the entry is shown has a line of its own, except for a word or two before it, since its length is unknown.
 private func wrapped(_ text: String, at width: Int) -> [String] {
     var lines: [String] = []
     var endsHere = false

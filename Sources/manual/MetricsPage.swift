@@ -2,25 +2,25 @@ import Reporting
 
 /// photoinbox-metrics(7).
 func metricsPage() -> String {
-    var page = Roff("photoinbox-metrics", section: 7, purpose: "the numbers that photoinboxd tells")
+    var page = Roff("photoinbox-metrics", section: 7, purpose: "the metrics of photoinboxd")
     page.heading("DESCRIPTION")
     page.paragraph(
-        "\"photoinbox metrics\" writes them as OpenMetrics 1.0, which it asks of the daemon by its control socket; whoever "
-            + "may look may ask. All are there from the start, at zero. Those of an inbox go with it when it is taken out "
-            + "of the configuration. Counters begin anew when the daemon does, those of the watch also on a reload. No "
-            + "label is ever a file's name.")
+        "\"photoinbox metrics\" gets them from the daemon by its control socket and writes them as OpenMetrics 1.0. All exist "
+            + "from the start, at zero. Those of an inbox disappear when it is removed from the configuration. Counters are "
+            + "reset when the daemon starts, those of the watch also on a reload. No label contains a file's name.")
     page.heading("COLLECTING")
     page.paragraph(
-        "The textfile collector of node_exporter reads what the daemon writes where photoinbox.toml(5) says so, in the text "
-            + "format of Prometheus (0.0.4):")
+        "For the textfile collector of node_exporter, the daemon writes them to a file in the text format of Prometheus "
+            + "(0.0.4), if photoinbox.toml(5) names one:")
     page.verbatim(["[metrics]", "textfile = \"/var/lib/prometheus/node-exporter/photoinbox.prom\""])
     page.paragraph(
-        "The daemon must be able to make files there, and under systemd its unit must let it (systemctl edit photoinboxd):"
+        "The daemon must be able to create files there, and under systemd its unit must allow it (systemctl edit photoinboxd):"
     )
     page.verbatim(["[Service]", "ReadWritePaths=/var/lib/prometheus/node-exporter"])
     page.paragraph(
-        "The file is replaced whole, everybody may read it, and it is taken away when the daemon ends in good order; "
-            + "photoinbox_sample_timestamp_seconds tells when it was written. Rules for alerts come along: alerts.yml.")
+        "The file is replaced atomically, is readable by everybody, and is removed when the daemon stops cleanly; "
+            + "photoinbox_sample_timestamp_seconds is the time at which it was written. alerts.yml has rules for alerts."
+    )
     page.heading("METRICS")
     for metric in Metric.allCases {
         let row = metric.row

@@ -3,15 +3,14 @@ import Reporting
 /// photoinbox-problems(7).
 func problemsPage() -> String {
     var page = Roff(
-        "photoinbox-problems", section: 7, purpose: "the problems that photo-inbox tells of, and what to do")
+        "photoinbox-problems", section: 7, purpose: "the problems that photo-inbox reports, and what to do")
     page.heading("DESCRIPTION")
     page.paragraph(
-        "\"photoinbox status\", the journal and the state dump name each problem by a code, which is never given to "
-            + "another one. A problem goes away by itself when its reason does. Words in capitals stand for what "
-            + "differs from case to case.")
-    page.item("notice", ["Worth knowing; nothing needs to be done."])
-    page.item("warning", ["Something waits for a person; the rest goes on."])
-    page.item("stopped", ["No photo is filed until it is gone."])
+        "\"photoinbox status\", the journal and the state dump identify each problem by a code, which is never reused. A "
+            + "problem goes away by itself when its cause does. Words in capitals are placeholders.")
+    page.item("notice", ["No action is needed."])
+    page.item("warning", ["Something needs a person; everything else continues."])
+    page.item("stopped", ["No photo is filed until it is over."])
     page.heading("PROBLEMS")
     for code in ProblemCode.allCases {
         let row = code.row

@@ -1,4 +1,4 @@
-/// A manual page in the making, with the macros of man(7).
+/// Builds a manual page with the macros of man(7).
 struct Roff {
     private(set) var text = ""
 
@@ -6,7 +6,7 @@ struct Roff {
     init(_ name: String, section: Int, purpose: String) {
         text += ".\\\" Written by \"make man\": change the sources that it reads, not this file.\n"
         text += ".TH \"\(Self.escaped(name))\" \(section) \"\" \"photo\\-inbox\"\n"
-        // Paths and commands are to be copied, so nothing is hyphenated; and then nothing should be spread, either.
+        // Paths and commands are copied from pages, so nothing is hyphenated, and lines are not justified.
         text += ".nh\n.ad l\n"
         heading("NAME")
         text += "\(Self.escaped(name)) \\- \(Self.escaped(purpose))\n"
@@ -21,7 +21,7 @@ struct Roff {
         text += "\(Self.line(words))\n"
     }
 
-    /// Nothing has followed the heading yet: a paragraph begins by itself.
+    /// Whether a heading was last, after which a paragraph needs no macro.
     private var isAfterHeading = false
 
     private mutating func start(_ heading: String) {
@@ -34,7 +34,7 @@ struct Roff {
         isAfterHeading = false
     }
 
-    /// A term in bold, and what it means in indented paragraphs.
+    /// A term in bold, and its meaning in indented paragraphs.
     mutating func item(_ term: String, _ paragraphs: [String]) {
         isAfterHeading = false
         text += ".TP\n\\fB\(Self.escaped(term))\\fR\n"
@@ -44,7 +44,7 @@ struct Roff {
         }
     }
 
-    /// Lines as they are.
+    /// Unformatted lines.
     mutating func verbatim(_ lines: [String]) {
         beginParagraph()
         text += ".nf\n"

@@ -5,10 +5,10 @@ func settingsPage() -> String {
     var page = Roff("photoinbox.toml", section: 5, purpose: "configuration of photoinboxd")
     page.heading("DESCRIPTION")
     page.paragraph(
-        "photoinboxd(8) reads /etc/photoinbox/photoinbox.toml, or the file that --config names, when it starts and when "
-            + "it is told to reload. The file is TOML. A key that is not known, or a value that is wrong, is refused "
-            + "with its place; \"photoinboxd --check\" tells every mistake at once. A wrong file never replaces a "
-            + "configuration that is in use.")
+        "photoinboxd(8) reads /etc/photoinbox/photoinbox.toml, or the file that --config names, when it starts and on "
+            + "reload. The file is TOML. An unknown key or a wrong value is an error, reported with its line and column; "
+            + "\"photoinboxd --check\" reports every error at once. A wrong file never replaces a running configuration."
+    )
     page.paragraph("Durations are written \"500ms\", \"5s\", \"2m\", \"1h30m\", \"7d\".")
     for section in SettingsSection.allCases {
         page.heading(section == .top ? "KEYS BEFORE THE FIRST HEADER" : section.header)

@@ -7,11 +7,11 @@ import Reporting
 import SystemPackage
 
 extension CommandFailure {
-    /// Why no pictures can be made.
+    /// The failure to make pictures.
     init(_ trouble: DecoderTrouble) {
         switch trouble {
         case .cannotBeKept(let error) where [.permissionDenied, .notPermitted].contains(error.code):
-            self.init(.permission, "you may not write thumbnails", action: Self.asOwner)
+            self.init(.permission, "cannot write thumbnails: permission denied", action: Self.asOwner)
         case .cannotBeKept: self.init(.failed, "\(trouble)")
         case .cannotStart, .cannotBeConfined, .stopped:
             self.init(
@@ -20,11 +20,11 @@ extension CommandFailure {
         }
     }
 
-    static func mayNotChange(_ catalogue: BytePath) -> CommandFailure {
-        CommandFailure(.permission, "you may not change the catalogue \(catalogue)", action: asOwner)
+    static func cannotChange(_ catalogue: BytePath) -> CommandFailure {
+        CommandFailure(.permission, "cannot change the catalogue \(catalogue): permission denied", action: asOwner)
     }
 
-    private static let asOwner = "Use sudo, or run this as the daemon's user."
+    private static let asOwner = "Use sudo, or run it as the daemon's user."
 
     /// A catalogue's failure.
     init(_ error: CatalogueError, path: String) {
@@ -35,21 +35,22 @@ extension CommandFailure {
                 action: "Start photoinboxd, or name its state directory with --state.")
         case .permission:
             self.init(
-                .permission, "you may not read the catalogue \(path)", action: permissionAdvice(for: BytePath(path)))
-        case .readOnly: self = .mayNotChange(BytePath(path))
+                .permission, "cannot read the catalogue \(path): permission denied",
+                action: permissionAdvice(for: BytePath(path)))
+        case .readOnly: self = .cannotChange(BytePath(path))
         case .newerSchema:
             self.init(
                 .failed, "the catalogue \(path) was written by a newer photoinboxd",
-                action: "Use the photoinbox that came with it.")
+                action: "Use the photoinbox of the same version.")
         case .olderSchema:
             self.init(
                 .failed, "the catalogue \(path) was written by an older photoinboxd",
-                action: "Start the new photoinboxd once: it brings the catalogue up to date.")
+                action: "Start the new photoinboxd once: it updates the catalogue.")
         case .busy: self.init(.busy, "the catalogue \(path) is in use", action: "Try again.")
         case .corrupt:
             self.init(
                 .failed, "the catalogue \(path) is damaged",
-                action: "Restart photoinboxd: it sets the damaged file aside.")
+                action: "Restart photoinboxd: it sets the damaged file aside and rebuilds the catalogue.")
         default: self.init(.failed, "\(error)")
         }
     }

@@ -2,11 +2,11 @@ import ArgumentParser
 import CommandSupport
 import Reporting
 
-/// Help: `-h` is short, a line for each option or command; `--help` teaches, examples first.
+/// Help: `-h` is short, a line for each option or command; `--help` has examples and explanations.
 struct HelpText {
     let text: String
 
-    /// `standard` is what ArgumentParser says: overview, usage and options, or the version.
+    /// `standard` is ArgumentParser's text: overview, usage and options, or the version.
     init(arguments: [String], standard: String) {
         guard arguments.prefix(while: { $0 != "--" }).contains("--help") || arguments.first == "help" else {
             text = standard + "\n"
@@ -21,13 +21,13 @@ struct HelpText {
         text = "\(parts.first ?? "")\n\n\(folded)\n\n\(parts.dropFirst().first ?? "")\n"
     }
 
-    /// As ArgumentParser reckons for the rest of the help.
+    /// The width that ArgumentParser uses for the rest of the help.
     private static var columns: Int {
         if let text = Terminal.variable("COLUMNS"), let columns = Int(text), columns >= 40 { return columns }
         return Terminal.isOutput ? max(40, TerminalScreen.size.columns) : 80
     }
 
-    /// The subcommand that is meant; nil for the program itself.
+    /// The subcommand among the arguments; nil for the program itself.
     static func commandName(in arguments: [String]) -> String? {
         let words = arguments.first == "help" ? arguments.dropFirst() : arguments[...]
         return words.first { !$0.hasPrefix("-") }.flatMap { names.contains($0) ? $0 : nil }
@@ -56,33 +56,38 @@ struct HelpText {
     private static let overview = """
         EXAMPLES:
           photoinbox status                     is everything filed; if not, why
-          photoinbox top                        what it does, as it does it
+          photoinbox top                        what the daemon does, live
           photoinbox explain card/IMG_0412.JPG  where a photo is, and why there
-          photoinbox list --since 1d            what was filed since yesterday
-          photoinbox pause card                 take nothing more from "card"
-          photoinbox import /media/ana/EOS      what is new on a card
+          photoinbox list --since 1d            photos filed in the last day
+          photoinbox pause card                 file nothing more from "card"
+          photoinbox import /media/ana/EOS      copy what is new on a card
           photoinbox undo 8841                  take a filed photo back out
-          photoinbox watch ~/Downloads          each file as it is finished
+          photoinbox watch ~/Downloads          print each finished file
 
-        All but watch ask the daemon, or read the catalogue that it writes; watch needs neither.
+        These commands ask the daemon, or read the catalogue that it writes. Only watch needs neither.
 
         EXIT STATUS:
           0   done
           1   failed
-          2   time ran out (watch)
-          3   done, but something is left, or not well
+          2   timed out (watch)
+          3   done in part, or there is a warning
           4   nothing matches
-          5   filing is stopped, or what lies at the library's path is not the library
+          5   filing is stopped, or another directory is mounted in the library's place
           64  wrong usage
-          69  what it takes is not there: the daemon, the library, the catalogue, a program
+          69  something required is missing: the daemon, the library, the catalogue, a program
           75  busy: try again
-          77  no permission
+          77  permission denied
           78  the configuration is wrong
-          Of several, it is the worst.
+          If several apply, the most severe one.
+
+        ENVIRONMENT:
+          PHOTOINBOX_STATE  the daemon's state directory, unless --state or --config is given
+          PHOTOINBOX_PAGER  the pager for long lists, instead of $PAGER or less; "cat" for none
+          NO_COLOR          if it is set and not empty, --color auto means never
 
         FILES:
-          ~/.config/photoinbox/photoinbox.toml, if it is there, else /etc/photoinbox/photoinbox.toml names the
-          directories; --config FILE takes another one. Without any, --state DIR or $PHOTOINBOX_STATE says where the
-          daemon keeps its state ("make run": .photo-inbox).
+          ~/.config/photoinbox/photoinbox.toml  your own configuration, used if it exists
+          /etc/photoinbox/photoinbox.toml       the configuration of the service
+          .photo-inbox                          the state directory of "make run": --state .photo-inbox
         """
 }

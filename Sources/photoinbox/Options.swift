@@ -4,24 +4,31 @@ import Reporting
 
 extension TextStyle.ColourChoice: ExpressibleByArgument {}
 
-/// Where the daemon keeps its things.
+/// Which daemon is meant: its configuration and its directories.
 struct PlaceOptions: ParsableArguments {
     @Option(
-        help: "The daemon's configuration. Default: your own, if there is one, else /etc/photoinbox/photoinbox.toml.")
+        help: ArgumentHelp(
+            "The daemon's configuration. Default: your own if it exists, else /etc/photoinbox/photoinbox.toml.",
+            valueName: "file"))
     var config: RawArgument?
 
-    @Option(help: "The daemon's state directory, instead of the configuration's or $PHOTOINBOX_STATE.")
+    @Option(
+        help: ArgumentHelp(
+            "The daemon's state directory, instead of the configuration's or $PHOTOINBOX_STATE.", valueName: "dir"))
     var state: RawArgument?
 
-    @Option(help: "The daemon's runtime directory; by default the configuration's, or run in the state directory.")
+    @Option(
+        help: ArgumentHelp(
+            "The daemon's runtime directory. Default: the configuration's, or run in the state directory.",
+            valueName: "dir"))
     var runtime: RawArgument?
 }
 
-/// How answers look.
+/// How output looks.
 struct OutputOptions: ParsableArguments {
-    @Option(help: "Colour: auto, always or never. The words say the same without it.")
+    @Option(help: ArgumentHelp("Use colour: auto, always or never.", valueName: "when"))
     var color = TextStyle.ColourChoice.auto
 
-    @Flag(help: "JSON on standard output, and nothing else there; see photoinbox-json(7).")
+    @Flag(help: "Write JSON to standard output; see photoinbox-json(7).")
     var json = false
 }

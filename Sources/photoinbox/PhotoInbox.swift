@@ -6,28 +6,28 @@ import Glibc
 import Reporting
 import Settings
 
-/// The program for people and scripts: looks at what photoinboxd does, and explains it. See photoinbox(1).
+/// The command line for people and scripts: shows what photoinboxd does, and explains it. See photoinbox(1).
 ///
 /// Synchronous from the top: an asynchronous main would leave the main thread with every signal unblocked.
 @main
 struct PhotoInbox: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "photoinbox",
-        abstract: "Look at what photoinboxd does with your photos, and ask why.",
+        abstract: "See what photoinboxd does with your photos, and why.",
         usage: "photoinbox COMMAND [OPTION…] [ARGUMENT…]",
         version: version,
         groupedSubcommands: [
             CommandGroup(
-                name: "Look",
+                name: "View",
                 subcommands: [
                     StatusCommand.self, TopCommand.self, ListCommand.self, SearchCommand.self, TailCommand.self,
                     StatsCommand.self, WatchCommand.self, SimilarCommand.self, SheetCommand.self,
                 ]),
             CommandGroup(
-                name: "Understand",
+                name: "Investigate",
                 subcommands: [ExplainCommand.self, ShowCommand.self, LogCommand.self, ConfigCommand.self]),
             CommandGroup(
-                name: "Act",
+                name: "Control",
                 subcommands: [
                     ImportCommand.self, FetchCommand.self, PauseCommand.self, ResumeCommand.self, RescanCommand.self,
                     RetryCommand.self,
@@ -41,14 +41,14 @@ struct PhotoInbox: ParsableCommand {
                     DumpCommand.self,
                 ]),
             CommandGroup(
-                name: "Bring and take",
+                name: "Exchange",
                 subcommands: [ImportCSVCommand.self, ExportCSVCommand.self, ExportJSONCommand.self]),
         ])
 
     static let version = "photoinbox \(productVersion)"
 
     static func main() {
-        // A reader that goes away is told by write(2), so that it ends the program quietly and not by a signal.
+        // write(2) reports a closed reader, so that the program ends quietly and not by a signal.
         signal(SIGPIPE, SIG_IGN)
         // Otherwise the next file to be opened would get the number of a stream that was closed.
         for stream in STDIN_FILENO...STDERR_FILENO where fcntl(stream, F_GETFD) == -1 {
@@ -64,11 +64,11 @@ struct PhotoInbox: ParsableCommand {
     }
 }
 
-/// How the program ends when a command threw: what goes where, and with which status.
+/// How the program ends when a command threw: its output, its error text and its status.
 private struct Ending {
     private var status = ExitStatus.ok.rawValue
     private var output = ""
-    private var complaint = ""
+    private var errorText = ""
 
     init(_ error: any Error, arguments: [String]) {
         let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
@@ -76,12 +76,12 @@ private struct Ending {
         case let error as CommandEnd: status = error.status.rawValue
         case let error as CommandFailure:
             status = error.status.rawValue
-            complaint = isJSON ? error.json.compact + "\n" : "photoinbox: \(error.text)\n"
+            errorText = isJSON ? error.json.compact + "\n" : "photoinbox: \(error.text)\n"
         default:
             status = PhotoInbox.exitCode(for: error).rawValue
             if let failure = Self.unknownCommand(in: arguments) {
                 status = failure.status.rawValue
-                complaint = isJSON ? failure.json.compact + "\n" : "photoinbox: \(failure.text)\n"
+                errorText = isJSON ? failure.json.compact + "\n" : "photoinbox: \(failure.text)\n"
             } else if status == ExitStatus.ok.rawValue {
                 output = HelpText(arguments: arguments, standard: PhotoInbox.fullMessage(for: error)).text
             } else {
@@ -89,12 +89,12 @@ private struct Ending {
                 let failure = CommandFailure(
                     ExitStatus(reported: status), Self.oneLine(PhotoInbox.message(for: error)),
                     action: "See: photoinbox\(command) --help")
-                complaint = isJSON ? failure.json.compact + "\n" : "photoinbox: \(failure.text)\n"
+                errorText = isJSON ? failure.json.compact + "\n" : "photoinbox: \(failure.text)\n"
             }
         }
     }
 
-    /// The word that stands where a command is expected, and is none: `statsu`, or `help statsu`.
+    /// The failure for an unknown command: `statsu`, or `help statsu`.
     private static func unknownCommand(in arguments: [String]) -> CommandFailure? {
         let words = arguments.first == "help" ? arguments.dropFirst() : arguments[...]
         guard let word = words.first, !word.hasPrefix("-"), !(HelpText.names + ["help"]).contains(word) else {
@@ -120,7 +120,7 @@ private struct Ending {
         standardOutput.append(output)
         _ = standardOutput.flush()
         var standardError = OutputBuffer(descriptor: STDERR_FILENO)
-        standardError.append(complaint)
+        standardError.append(errorText)
         _ = standardError.flush()
         Glibc.exit(status)
     }

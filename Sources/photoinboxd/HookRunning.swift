@@ -6,27 +6,27 @@ import Settings
 import SystemMonitor
 import Systemd
 
-/// What photoinboxd-hooks@.service runs: one run of one hook, for the daemon at the other end of the connection.
+/// The main function of photoinboxd-hooks@.service: one run of one hook, for the daemon at the other end of the connection.
 enum HookRunning {
-    /// Serves the connection that the service manager has handed over, and ends. `client` is the daemon's user, by name or
+    /// Serves the connection from the service manager, and exits. `client` is the daemon's user, by name or
     /// number. Without a configuration in `options` it is that of the instance whose socket this is, else the system's.
     /// Signals must be blocked.
     static func serve(
-        _ client: String, options: DaemonOptions, service: ServiceManager, tell: (String) -> Void
+        _ client: String, options: DaemonOptions, service: ServiceManager, printError: (String) -> Void
     ) -> Int32 {
         guard let user = userNumber(client) else {
-            tell("photoinboxd: there is no user \(client)")
+            printError("photoinboxd: no user is named \(client)")
             return EX_NOUSER
         }
         guard let connection = service.activatedDescriptors.first?.take() else {
-            tell("photoinboxd: no connection was handed over; photoinboxd-hooks.socket does that")
+            printError("photoinboxd: no connection; start it by photoinboxd-hooks.socket")
             return EX_USAGE
         }
         var options = options
-        // Each instance's socket has a place of its own, which the service manager has given it.
+        // Each instance's socket has a path of its own.
         if options.file == nil {
             let socket = try? localPath(of: connection)
-            // Never a file of the hooks' own user, who would then be trusted to name programs.
+            // Never a file of the hooks' user, who could then choose programs.
             options.file = socket.flatMap(StandardPlaces.configuration) ?? StandardPlaces.systemFile
         }
         let sink = LogDestination.choose(.automatic, colour: .never).makeSink(
@@ -43,7 +43,7 @@ enum HookRunning {
             hooks.start()
             withExtendedLifetime(hooks) { ProcessSignals.parkMainThread() }
         } catch {
-            tell("photoinboxd: \(error)")
+            printError("photoinboxd: \(error)")
             return EX_NOPERM
         }
     }

@@ -13,7 +13,7 @@ import Settings
 import SystemMonitor
 import Systemd
 
-/// The daemon: reads its configuration, sets everything up, and runs until it is told to stop.
+/// The daemon: reads its configuration, sets everything up, and runs until it gets a signal.
 @main
 struct PhotoInboxDaemon: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -23,174 +23,188 @@ struct PhotoInboxDaemon: ParsableCommand {
         discussion: """
             EXAMPLES
               photoinboxd --inbox inbox --library library --state .photo-inbox
-                    No configuration file, no root: drop photos into ./inbox.
+                    Run without a configuration file and without root: drop photos into
+                    ./inbox.
               photoinboxd --check
-                    Check the configuration, tell every mistake in it, and end with
-                    status 78 if there is one. Root checks that of a service as the
-                    user _photoinbox, who may not do all that root may; others as
-                    themselves, and are told so.
+                    Check the configuration, report every error, and exit with status 78
+                    if there is one. Root checks the configuration of a service as the
+                    user _photoinbox, who has fewer permissions; other users check it as
+                    themselves.
               photoinboxd --config studio.toml
-                    Another configuration than /etc/photoinbox/photoinbox.toml.
+                    Use another configuration than /etc/photoinbox/photoinbox.toml.
+
+            DESCRIPTION
+              photoinboxd watches inboxes and files every photo that arrives in the
+              library, as photoinbox.toml(5) says. photoinbox(1) shows what it does. It
+              runs as photoinboxd.service, or in the foreground until it gets a signal.
+              Flags override the configuration. Without --config and without flags it
+              reads /etc/photoinbox/photoinbox.toml.
 
             SIGNALS
               USR1       write the whole state to RUNTIME/state.json, and a summary to the
                          log
               USR2       compare every inbox with what is known, now
-              HUP        read the configuration again; a wrong one is refused, and the old
-                         one stays
-              TERM, INT  finish what is in hand and end; a second one hurries
+              HUP        reload the configuration; a wrong one is refused, and the
+                         running one kept
+              TERM, INT  finish the files in work and stop; a second one stops faster
 
             HOME DIRECTORIES
-              The installed service sees nothing below /home and /root. With
-              `systemctl edit photoinboxd`, and the directory that holds inbox and library,
-              which must belong to _photoinbox or its group:
+              The installed service cannot see anything below /home and /root. To make a
+              directory with inbox and library visible, which must belong to _photoinbox
+              or its group, run `systemctl edit photoinboxd` and add:
                 [Service]
                 ProtectHome=tmpfs
                 BindPaths=/home/ana/Pictures
                 ReadWritePaths=/home/ana/Pictures
 
             CARDS
-              With `import = "yes"` under [cards] a card that is mounted below /media,
+              With `import = "yes"` in [cards], a card that is mounted below /media,
               /run/media or /mnt is imported. The service sees mounts that are made
-              while it runs; it must be able to read them. A desktop mounts cards for
-              one person alone: run that person's own daemon (WITHOUT ROOT). Else mount
-              them for the service, and only for reading, as by this line of
-              /etc/fstab:
+              while it runs, and must be able to read them. A desktop mounts cards for
+              one person only: run a daemon of that person (WITHOUT ROOT), or mount cards
+              read-only for the service, as with this line of /etc/fstab:
                 LABEL=EOS_DIGITAL /media/EOS vfat ro,noauto,gid=_photoinbox,umask=0027
-              In a unit with another ProtectSystem=, PrivateMounts= or MountFlags=
-              mounts must come from outside all the same (MountFlags=slave):
-              /proc/PID/mountinfo of the daemon shows whether they do.
+              A unit with another ProtectSystem=, PrivateMounts= or MountFlags= must
+              still get mounts from outside (MountFlags=slave): /proc/PID/mountinfo of
+              the daemon shows whether it does.
 
             SEVERAL SERVICES
-              photoinboxd@NAME.service is one more daemon, for /etc/photoinbox/NAME.toml:
-              its catalogue is in /var/lib/photoinboxd/NAME, its control socket in
-              /run/photoinboxd/NAME, and its hooks run as those of the first do. No two may
-              share an inbox or a library.
+              photoinboxd@NAME.service is one more daemon, for /etc/photoinbox/NAME.toml.
+              Its catalogue is in /var/lib/photoinboxd/NAME, its control socket in
+              /run/photoinboxd/NAME, and its hooks run as those of photoinboxd do. No two
+              daemons may share an inbox or a library.
                 systemctl enable --now photoinboxd@studio
                 photoinbox status --config /etc/photoinbox/studio.toml
-              `systemctl enable photoinboxd@studio.socket` has commands start it, too.
+              `systemctl enable photoinboxd@studio.socket` lets commands start it, too.
 
             WITHOUT ROOT
               A user's own daemon reads ~/.config/photoinbox/photoinbox.toml, keeps its
               catalogue in ~/.local/state/photoinbox, and files what that user may read.
               photoinbox finds it by that configuration.
                 systemctl --user enable --now photoinboxd
-                loginctl enable-linger       to have it run without a session
+                loginctl enable-linger       to keep it running without a session
 
             ANOTHER CONFIGURATION
-              Where the service is given another file, the unit in which hooks run must be
-              given the same, since it looks there itself for what to run. With
-              `systemctl edit photoinboxd-hooks@.service`, and the program's path as
-              `systemctl cat` shows it:
+              If the service is given another file, the unit in which hooks run must be
+              given the same, since it reads there what to run. Run
+              `systemctl edit photoinboxd-hooks@.service` and add, with the program's path
+              as `systemctl cat` shows it:
                 [Service]
                 ExecStart=
                 ExecStart=/usr/local/sbin/photoinboxd --config /srv/a.toml --run-hook-for \\
                     _photoinbox
-              A `runtime` of its own also needs, in photoinboxd-hooks.socket:
+              If the configuration sets `runtime`, photoinboxd-hooks.socket also needs
               ListenStream= and ListenStream=DIR/hooks.
 
             EXIT STATUS
-              0   ended in good order
+              0   stopped cleanly
               64  wrong usage
-              70  a bug of ours, or a hook that not even KILL ends was left
-              71  the system refused something
+              70  internal error, or a hook survived SIGKILL
+              71  the system refused a resource
               73  the catalogue cannot be opened
-              74  the catalogue is damaged; the next start makes another one
-              75  another daemon has this state
+              74  the catalogue is damaged; the next start creates another one
+              75  another daemon uses this state directory
               78  the configuration is wrong
+
+            FILES
+              /etc/photoinbox/photoinbox.toml  the configuration
+              /etc/photoinbox/NAME.toml        that of photoinboxd@NAME.service
+              /var/lib/photoinbox              the catalogue, thumbnails and other state
+              /run/photoinbox                  the control socket and the state dump
 
             SEE ALSO
               photoinbox(1), photoinbox.toml(5)
             """,
         version: "photoinboxd \(productVersion)")
 
-    @Option(name: .long, help: ArgumentHelp("The configuration file.", valueName: "file"))
+    @Option(name: .long, help: ArgumentHelp("Use this configuration file.", valueName: "file"))
     var config: String?
 
     @Option(
         name: .long,
-        help: ArgumentHelp("An inbox: a directory, or NAME=DIRECTORY. May be given again.", valueName: "dir"))
+        help: ArgumentHelp("An inbox: a directory, or NAME=DIRECTORY. May be repeated.", valueName: "dir"))
     var inbox: [String] = []
 
-    @Option(name: .long, help: ArgumentHelp("Where photos are filed.", valueName: "dir"))
+    @Option(name: .long, help: ArgumentHelp("The directory in which photos are filed.", valueName: "dir"))
     var library: String?
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Where files go that need a person (default: \"quarantine\" beside the library).", valueName: "dir"))
+            "For files that need a decision (default: \"quarantine\" beside the library).", valueName: "dir"))
     var quarantine: String?
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Where duplicates go (default: \"duplicates\" beside the library).", valueName: "dir"))
+        help: ArgumentHelp("For duplicates (default: \"duplicates\" beside the library).", valueName: "dir"))
     var duplicates: String?
 
-    @Option(name: .long, help: ArgumentHelp("Where the catalogue is kept.", valueName: "dir"))
+    @Option(name: .long, help: ArgumentHelp("The directory of the catalogue.", valueName: "dir"))
     var state: String?
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Where the state dump is written (default: in the state directory, if that is given).", valueName: "dir"))
+            "For the control socket and the state dump (default: in --state, if that is given).", valueName: "dir"))
     var runtime: String?
 
     @Option(
-        name: .long, help: ArgumentHelp("Whether filed photos leave their inboxes: move or copy.", valueName: "mode"))
+        name: .long, help: ArgumentHelp("Whether filed photos leave the inbox: move or copy.", valueName: "mode"))
     var mode: String?
 
     @Option(
         name: .long,
-        help: ArgumentHelp("How long a file must rest, where its writer cannot be seen: 5s.", valueName: "time"))
+        help: ArgumentHelp("How long a file must be unchanged if its writer cannot be seen: 5s.", valueName: "time"))
     var quiet: String?
 
     @Option(
         name: .long,
-        help: ArgumentHelp("How long an incomplete file may stay so before it is set aside: 10m.", valueName: "time"))
+        help: ArgumentHelp("How long a file may stay incomplete before it is quarantined: 10m.", valueName: "time"))
     var patience: String?
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Any other key of the configuration: KEY=VALUE. May be given again.", valueName: "key=value")
+        help: ArgumentHelp("Any other key of the configuration: KEY=VALUE. May be repeated.", valueName: "key=value")
     )
     var set: [String] = []
 
-    @Option(name: .long, help: ArgumentHelp("Where the log goes: auto, journal or console.", valueName: "where"))
+    @Option(name: .long, help: ArgumentHelp("The log's destination: auto, journal or console.", valueName: "where"))
     var log: String?
 
     @Option(
-        name: .long, help: ArgumentHelp("What is logged: error, warning, notice, info or debug.", valueName: "level"))
+        name: .long,
+        help: ArgumentHelp("The lowest level to log: error, warning, notice, info or debug.", valueName: "level"))
     var logLevel: String?
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Whether lines on a terminal are coloured: auto, always or never.", valueName: "when"))
+        help: ArgumentHelp("Use colour: auto, always or never.", valueName: "when"))
     var color: String?
 
-    @Flag(name: .long, help: "Check the configuration and end.")
+    @Flag(name: .long, help: "Check the configuration and exit.")
     var check = false
 
-    @Flag(name: .long, help: "Take what lies at the library's path for the library from now on, and end.")
+    @Flag(name: .long, help: "Accept the directory at the library's path as the library, and exit.")
     var acceptLibrary = false
 
-    /// What the Makefile keeps as units/photoinbox.toml.
+    /// The content of units/photoinbox.toml.
     @Flag(
         name: .long,
-        help: ArgumentHelp("Print a configuration file that explains every key, and end.", visibility: .hidden))
+        help: ArgumentHelp("Print a configuration file that explains every key, and exit.", visibility: .hidden))
     var printDefaultConfig = false
 
-    /// What photoinbox starts while no daemon runs.
+    /// Started by photoinbox while no daemon runs.
     @Flag(
         name: .long,
         help: ArgumentHelp(
-            "Carry out the one request that comes on standard input, a socket, and end.", visibility: .hidden))
+            "Carry out the one request that comes on standard input, a socket, and exit.", visibility: .hidden))
     var answer = false
 
-    /// What photoinboxd-hooks@.service is started with.
+    /// An option of photoinboxd-hooks@.service.
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Run one hook for the daemon, which runs as this user, and end.", valueName: "user", visibility: .hidden))
+            "Run one hook for the daemon, which runs as this user, and exit.", valueName: "user", visibility: .hidden))
     var runHookFor: String?
 
     func run() throws {
@@ -208,50 +222,50 @@ struct PhotoInboxDaemon: ParsableCommand {
         // Before any thread exists: every thread inherits this mask, so that no signal is ever lost or takes its
         // default action between two monitors.
         ProcessSignals.block(Signal.daemonSignals)
-        // libdispatch tells on standard error of each new thread whose priority it may not set. An ordinary user may not
-        // set one, nor may the hardened unit, and threads come and go, so that would be dozens of lines a minute.
+        // libdispatch logs to standard error each new thread whose priority it may not set: dozens of lines a minute for an
+        // ordinary user and for the hardened unit.
         setenv("LIBDISPATCH_LOG", "NO", 0)
         // A heap for each of libdispatch's threads, each with its own free ends, is a third of a busy daemon's memory.
         HeapMemory.keepSmall()
         let service = ServiceManager.takeFromEnvironment()
         let options = daemonOptions()
         if let runHookFor {
-            Self.end(HookRunning.serve(runHookFor, options: options, service: service) { Self.tell($0) })
+            Self.end(HookRunning.serve(runHookFor, options: options, service: service) { Self.printError($0) })
         }
         if check, options.isEmpty {
-            Self.tell(
-                "photoinboxd: there is no configuration: neither \(options.context.standardFile.escaped) nor flags"
+            Self.printError(
+                "photoinboxd: no configuration: neither \(options.context.standardFile.escaped) nor flags"
             )
             Self.end(EX_CONFIG)
         }
         let checker = check ? serviceChecker(options) : nil
         let loaded: (settings: Settings, warnings: [SettingsIssue])
         do throws(SettingsError) { loaded = try options.load() } catch {
-            for issue in error.issues { Self.tell("\(issue)") }
-            if let checker { Self.tell("checked as \(checker.name), \(checker.remark)") }
+            for issue in error.issues { Self.printError("\(issue)") }
+            if let checker { Self.printError("checked as \(checker.name), \(checker.remark)") }
             Self.end(EX_CONFIG)
         }
-        for warning in loaded.warnings { Self.tell("\(warning)") }
+        for warning in loaded.warnings { Self.printError("\(warning)") }
         if check {
             if let decoder = ThumbnailWork(loaded.settings, state: loaded.settings.state).programWithoutFaces {
-                Self.tell("renditions: no googly eyes are drawn: \(decoder) was built without face detection")
+                Self.printError("renditions: googly cannot be made: \(decoder) was built without face detection")
             }
-            let words = checker.map { ", as \($0.name) sees it, \($0.remark)" } ?? ""
-            print("\(options.effectiveFile?.escaped ?? "the configuration"): good\(words)")
+            let words = checker.map { ", checked as \($0.name), \($0.remark)" } ?? ""
+            print("\(options.effectiveFile?.escaped ?? "the configuration"): configuration OK\(words)")
             Self.end(EX_OK)
         }
         if acceptLibrary { Self.acceptLibrary(of: loaded.settings) }
         if let limit = limitWithoutRoom(forDescriptors: Self.descriptors) {
-            Self.tell(
-                "photoinboxd: the limit of open files is \(limit), which is too low; raise it to 256 at least (LimitNOFILE= "
+            Self.printError(
+                "photoinboxd: the limit of open files is \(limit), which is too low; raise it to at least 256 (LimitNOFILE= "
                     + "in the unit, ulimit -n in a shell)")
             Self.end(EX_OSERR)
         }
         start(options, loaded.settings, service)
     }
 
-    /// As whom a service's configuration is checked; nil where it is no service's, or the service itself checks it. Root may
-    /// read and write what the service may not, and becomes the service's user. Only one thread is there.
+    /// The user as whom a service's configuration is checked; nil for other configurations, and for the service itself. Root
+    /// has more permissions and becomes the service's user. Requires a single thread.
     private func serviceChecker(_ options: DaemonOptions) -> (name: String, remark: String)? {
         let (name, remark) = ("_photoinbox", "the user of the service")
         guard let file = options.effectiveFile, inbox.isEmpty,
@@ -267,19 +281,19 @@ struct PhotoInboxDaemon: ParsableCommand {
         return own == name || options.context.stateDirectory != nil ? nil : (own, "not as \(name), \(remark)")
     }
 
-    /// What the daemon takes to begin with: queues, monitors, catalogue, sockets.
+    /// Descriptors that the daemon needs at start: queues, monitors, catalogue, sockets.
     private static let descriptors = 128
 
     private static func acceptLibrary(of settings: Settings) -> Never {
         do {
             guard let path = try LibraryCare.acceptLibrary(of: settings) else {
-                tell("photoinboxd: no library is configured")
+                printError("photoinboxd: no library is configured")
                 end(EX_CONFIG)
             }
-            print("\(path.escaped): this is the library from now on")
+            print("\(path.escaped): accepted as the library")
             end(EX_OK)
         } catch {
-            tell("photoinboxd: \(error)")
+            printError("photoinboxd: \(error)")
             end(error is StateLock.Taken ? EX_TEMPFAIL : EX_CANTCREAT)
         }
     }
@@ -309,9 +323,9 @@ struct PhotoInboxDaemon: ParsableCommand {
         let sink = destination.makeSink(
             encoding: JournalEncoding(
                 identifier: "photoinboxd", prefix: "PHOTOINBOX_",
-                // Two daemons may have inboxes and files of the same names: this tells `photoinbox log` which is meant.
+                // Two daemons may have inboxes and files of the same names: `photoinbox log` selects by this.
                 constants: [.init("state", settings.state.escaped)]),
-            // A message says it all to people; the fields are for queries, and for those who look for a fault.
+            // Messages are complete for people; the fields are for queries and for debugging.
             showsFields: settings.log.level == .debug)
         var logger = Logger(label: "photoinboxd") { JournalLogHandler(label: $0, sink: sink) }
         logger.logLevel = Logger.Level(settings.log.level)
@@ -330,13 +344,13 @@ struct PhotoInboxDaemon: ParsableCommand {
                 exit: { Self.end($0) })
         } catch {
             _ = sink.flush(within: .seconds(1))
-            Self.tell("photoinboxd: \(error)")
+            Self.printError("photoinboxd: \(error)")
             Self.end(error is StateLock.Taken ? EX_TEMPFAIL : EX_CANTCREAT)
         }
         isStarting.withLock { $0 = false }
         // From the main thread a task would be urgent, and make libdispatch ask for a thread priority that only root has.
         TaskQueue.start { await daemon.start() }
-        // Nobody else holds the daemon, and optimised code lets go of it after its last use.
+        // This is the only reference to the daemon, which optimised code would release after its last use.
         withExtendedLifetime(daemon) {
             // Not dispatchMain(), which would unblock every signal in this thread.
             ProcessSignals.parkMainThread()
@@ -352,7 +366,7 @@ struct PhotoInboxDaemon: ParsableCommand {
     }
     private static let patience = MonitorQueue(label: "photo-inbox.start")
 
-    private static func tell(_ line: String) {
+    private static func printError(_ line: String) {
         var text = line + "\n"
         _ = text.withUTF8 { write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }

@@ -97,7 +97,7 @@ struct RecordedHouse {
         #expect(try await house.run(["list", "--limit", "1"]).text.split(separator: "\n").count == 2)
         let none = try await house.run(["list", "--inbox", "phones"])
         #expect(none.status == 4 && none.output.isEmpty)
-        let only = "photoinbox: no inbox phones is configured, only card\n"
+        let only = "photoinbox: no inbox phones is configured; inboxes: card\n"
         #expect(none.errors == only + "photoinbox: nothing matches\n")
         let outcomes = try await house.run(["list", "--outcome", "quarantined"])
         #expect(outcomes.text.contains("card/cut.jpg  quarantined  JPEG is cut short: 12 bytes"))
@@ -154,7 +154,8 @@ struct RecordedHouse {
         #expect((json["total"] as? [String: Any])?["filed_bytes"] as? Int == 3_145_728)
         let none = try await house.run(["stats", "--since", "2025-01-01", "--inbox", "phones"])
         #expect(none.status == 4)
-        #expect(none.errors == "photoinbox: no inbox phones is configured, only card\nphotoinbox: nothing came\n")
+        #expect(
+            none.errors == "photoinbox: no inbox phones is configured; inboxes: card\nphotoinbox: no file arrived\n")
         #expect(try await house.run(["stats", "--since", "lately"]).status == 64)
     }
 
@@ -225,7 +226,7 @@ struct RecordedHouse {
         let quarantined = try await house.run(["explain", "inbox/cut.jpg"])
         #expect(quarantined.text.contains("card/cut.jpg: quarantined 2025-11-23 13:07, unchanged\n"))
         #expect(quarantined.text.contains("   why  JPEG is cut short: 12 bytes\n"))
-        #expect(quarantined.text.contains("  best  copy it again from where it came\n"))
+        #expect(quarantined.text.contains("  best  copy the original into the inbox again\n"))
         let duplicate = try await house.run(["explain", "card/again.jpg"])
         #expect(duplicate.text.hasPrefix("card/again.jpg: duplicate of 2026/11/IMG_1.jpg, "))
         // As our own output writes the name, and as the shell gives its bytes.
@@ -245,7 +246,7 @@ struct RecordedHouse {
         #expect(known.text.contains("photoinbox show \(house.option) \(house.filed.outcome)\n"))
         let unknown = try await house.run(["explain", "library/2026/11/by-hand.jpg"])
         #expect(unknown.status == 4)
-        #expect(unknown.text.contains("was not filed by photoinboxd"))
+        #expect(unknown.text.contains("in the library, but not filed by photoinboxd"))
         let aside = try await house.run(["explain", "quarantine/card/cut.jpg"])
         #expect(aside.status == 0)
         #expect(aside.text.contains("  from  card/cut.jpg\n"))
@@ -312,7 +313,7 @@ struct RecordedHouse {
     @Test func saysWhatIsWrongWithItsDirectories() async throws {
         let absent = try await photoinbox(["list", "--state", "nowhere"], in: house.directory)
         #expect(absent.status == 69)
-        #expect(absent.errors.contains("there is no state directory nowhere"))
+        #expect(absent.errors.contains("the state directory nowhere does not exist"))
         try makeDirectories(house.directory.appending("empty"))
         let empty = try await photoinbox(["list"], in: house.directory, environment: ["PHOTOINBOX_STATE": "empty"])
         #expect(empty.status == 69)

@@ -158,7 +158,7 @@ import Testing
         #expect(try bytes(of: directory.appending("dump.json")) == Array(text.utf8))
         let again = try await run(["dump", "-o", "dump.json"])
         #expect(again.status == 1)
-        #expect(again.errors == "photoinbox: dump.json is there already. Name a new file.\n")
+        #expect(again.errors == "photoinbox: dump.json exists. Name a new file.\n")
     }
 
     @Test func saysThatTheDaemonDoesNotAnswer() async throws {
@@ -166,6 +166,6 @@ import Testing
         defer { daemon.signal(SIGKILL) }
         let result = try await run(["status"])
         #expect(result.status == 1)
-        #expect(result.errors.contains("does not answer. Look at: systemctl status photoinboxd"))
+        #expect(result.errors.contains("does not answer. See: systemctl status photoinboxd"))
     }
 }

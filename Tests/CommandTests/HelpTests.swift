@@ -17,7 +17,7 @@ import Testing
         #expect(lines.allSatisfy { $0.count <= 80 })
     }
 
-    @Test(arguments: commands) func longHelpTeaches(_ command: String) async throws {
+    @Test(arguments: commands) func longHelpHasExamplesAndStatuses(_ command: String) async throws {
         let result = try await photoinbox([command, "--help"], in: ScratchDirectory())
         #expect(result.status == 0)
         let examples = try #require(result.text.range(of: "EXAMPLES:\n  photoinbox \(command)"))
@@ -51,7 +51,9 @@ import Testing
         let help = try await photoinbox(["--help"], in: ScratchDirectory())
         #expect(help.status == 0)
         #expect(help.text.split(separator: "\n").allSatisfy { $0.count <= 80 })
-        let places = ["EXAMPLES:", "LOOK", "UNDERSTAND", "ACT", "MAINTAIN"].map { help.text.range(of: $0)?.lowerBound }
+        let places = ["EXAMPLES:", "VIEW", "INVESTIGATE", "CONTROL", "MAINTAIN", "EXCHANGE"].map {
+            help.text.range(of: "\n\($0)")?.lowerBound
+        }
         #expect(places.allSatisfy { $0 != nil })
         #expect(places.compactMap(\.self) == places.compactMap(\.self).sorted())
     }

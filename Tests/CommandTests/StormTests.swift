@@ -41,7 +41,7 @@ import Testing
         try makeFiles(2_000..<20_000, in: 220)
         watch.program.signal(SIGCONT)
         try await watch.program.line(holding: "events were lost")
-        try await watch.program.line(holding: "comparison complete; what was missed was told")
+        try await watch.program.line(holding: "comparison complete; missed changes were reported")
         // The last one, after which it ends: whatever it told twice before would have taken its place.
         try makeFiles(20_000..<20_001, in: 220)
         let (ending, output) = try await watch.end()

@@ -192,7 +192,7 @@ import Testing
     @Test func tellsWhatItCannotWatch() async throws {
         let result = try await photoinbox(["watch", "nowhere"], in: directory)
         #expect(result.status == 1)
-        #expect(result.errors == "photoinbox: nowhere is not there. Correct the path.\n")
+        #expect(result.errors == "photoinbox: nowhere does not exist. Correct the path.\n")
         #expect(result.output.isEmpty)
         try write("x", to: path("file"))
         let file = try await photoinbox(["watch", "--json", "file"], in: directory)

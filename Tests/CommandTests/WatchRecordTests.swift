@@ -164,7 +164,7 @@ import Testing
         #expect(result.status == 1)
         #expect(
             result.errors
-                == "photoinbox: the kernel's limit of watching programs is reached. Raise fs.inotify.max_user_instances.\n"
+                == "photoinbox: the kernel's limit of inotify instances is reached. Raise fs.inotify.max_user_instances.\n"
         )
     }
 
@@ -243,7 +243,7 @@ import Testing
         let regex = try await photoinbox(["watch", "--exclude", "*.tmp(", "in"], in: directory)
         #expect(regex.status == 64 && regex.errors.contains("--exclude-glob"))
         let none = try await photoinbox(["watch"], in: directory)
-        #expect(none.status == 64 && none.errors.contains("Name a directory"))
+        #expect(none.status == 64 && none.errors.contains("Give a directory"))
     }
 
     /// The help's examples, and a loop that scripts for inotifywait have.

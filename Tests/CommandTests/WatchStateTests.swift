@@ -84,7 +84,7 @@ import Testing
         #expect(nowhere.status == 1 && nowhere.errors.contains("no/such"))
         // At once, and not when all has been told that would have to be kept.
         let kernel = try await photoinbox(["watch", "--state", "/proc/x", "in"], in: directory)
-        #expect(kernel.status == 1 && kernel.errors.hasPrefix("photoinbox: /proc/x cannot be written: "))
+        #expect(kernel.status == 1 && kernel.errors.hasPrefix("photoinbox: cannot write /proc/x: "))
         try shell("mkdir closed; chmod 0555 closed; chmod 0755 .", in: directory)
         // Root may write there: as somebody else, who must be able to run the program.
         let program = "'\(BuiltPrograms.path("photoinbox"))'"
@@ -96,7 +96,7 @@ import Testing
             if $nobody test -x \(program); then run $nobody; else echo skipped; fi
             """, in: directory)
         if closed.text == "skipped\n" { return }
-        #expect(closed.status == 77 && closed.errors.hasPrefix("photoinbox: closed/seen cannot be written: "))
+        #expect(closed.status == 77 && closed.errors.hasPrefix("photoinbox: cannot write closed/seen: "))
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.appending("closed")).isEmpty)
     }
 }

@@ -61,7 +61,7 @@ extension EndToEnd {
             program.signal(SIGINT)
             #expect(try await program.ending() == .status(3))
             let answer = try await house.askByState("verify")
-            #expect(answer.status == 0 && answer.output.contains("going on after photo"), "\(answer.output)")
+            #expect(answer.status == 0 && answer.output.contains("continuing after photo"), "\(answer.output)")
             #expect(!answer.output.contains("4 photos"))
             #expect(try await house.askByState("verify").output.contains("4 photos"))
         }
@@ -119,7 +119,7 @@ extension EndToEnd {
             try move(house.library, to: away)
             for command in commands {
                 let answer = try await house.askByState(command)
-                #expect(answer.status == 69 && answer.output.contains("is not there"), "\(command) \(answer)")
+                #expect(answer.status == 69 && answer.output.contains("does not exist"), "\(command) \(answer)")
             }
             try makeDirectory(house.library)
             for command in commands {
@@ -151,7 +151,7 @@ extension EndToEnd {
             let kept = try places.map { try Data(contentsOf: URL(filePath: $0)) }
             for place in places[..<2] { unlink(place) }
             var answer = try await house.askByState("verify", "--repair", "--dry-run")
-            #expect(answer.status == 3 && answer.output.contains("would set  0 photos recorded, 0 moved, 2 struck"))
+            #expect(answer.status == 3 && answer.output.contains("would repair  0 photos recorded, 0 moved, 2 struck"))
             answer = try await house.askByState("verify", "--repair")
             #expect(
                 answer.status == 3 && answer.output.contains("0 struck")

@@ -29,7 +29,7 @@ extension EndToEnd {
             #expect(state.inHand.allSatisfy { $0.what == "waits: its inbox is paused" })
             let waiting = try await house.ask("explain", "card/0.jpg")
             #expect(
-                waiting.text.hasPrefix("card/0.jpg: waits, since its inbox is paused\n")
+                waiting.text.hasPrefix("card/0.jpg: waiting; its inbox is paused\n")
                     && waiting.text.contains(" now  " + house.proposed("resume", "card")), "\(waiting.lines)")
             let again = try await house.ask("pause", "card")
             #expect(again.status == 0 && again.text.contains("paused already"))

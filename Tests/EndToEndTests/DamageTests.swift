@@ -25,7 +25,7 @@ extension EndToEnd {
             try await daemon.line(holding: "PI-407", "\(Photos.day)/0.jpg")
             var answer = try await house.askByState("status")
             #expect(answer.status == 3 && answer.output.contains("PI-407"), "\(answer.output)")
-            #expect(answer.output.contains("verified  all photos "), "\(answer.output)")
+            #expect(answer.output.contains("verified  completely "), "\(answer.output)")
             for command in ["show", "explain"] {
                 answer = try await house.askByState(command, places[0])
                 #expect(answer.output.contains("damage  missing, or not what was filed, found"), "\(answer.output)")
@@ -108,7 +108,7 @@ extension EndToEnd {
             try await daemon.stop()
             daemon = try await house.start(configuration: configuration)
             #expect(try await house.state(of: daemon).libraryVerified?.last == first.last)
-            #expect(try await house.askByState("status").output.contains("verified  all photos "))
+            #expect(try await house.askByState("status").output.contains("verified  completely "))
             try await daemon.stop()
             // What is found while no daemon runs is known to the next.
             unlink("\(house.library)/\(Photos.day)/1.jpg")

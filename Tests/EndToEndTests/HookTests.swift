@@ -135,31 +135,33 @@ extension EndToEnd {
             try await daemon.lines(holding: ["filed card/a.jpg", "hook all exited with status 0", "PI-103"])
             let journal = "journalctl -t photoinboxd PHOTOINBOX_HOOK=all"
             // A hook's place is recorded after its line.
-            var told = try await poll({ try await rows("card/a.jpg") }) { $0.first?.hasPrefix("all has been") ?? false }
+            var told = try await poll({ try await rows("card/a.jpg") }) { $0.first?.hasPrefix("all is done") ?? false }
             // The last word of one run may be about another photo, and says so.
-            #expect(told.first == "all has been told of it; how that went: \(journal)", "\(told)")
-            #expect(told.last?.hasPrefix("late is still to be told of it: it failed ") ?? false, "\(told)")
+            #expect(told.first == "all is done with it; its output: \(journal)", "\(told)")
+            #expect(told.last?.hasPrefix("late has yet to handle it: it failed ") ?? false, "\(told)")
             #expect(told.last?.contains("exited with status 1") ?? false && told.count == 2, "\(told)")
             // A photo of the library by its place there; a set by any of its members.
             try house.drop(try Photos.named("mosaic.nef"), as: "IMG_7.nef")
             try house.drop(try Photos.unique(7), as: "IMG_7.jpg")
             try await daemon.lines(holding: ["filed card/IMG_7.nef", "filed card/IMG_7.jpg"])
             _ = try await poll({ try await rows("card/IMG_7.jpg") }) { rows in
-                rows.contains { $0.hasPrefix("all has been told of its set") }
+                rows.contains { $0.hasPrefix("all is done with its set") }
             }
             let place = "\(house.library)/\(Photos.day)/IMG_7.nef"
             told = try await rows(place)
-            #expect(told.filter { $0.hasPrefix("all has been told of it") }.count == 2, "\(told)")
+            #expect(told.filter { $0.hasPrefix("all is done with it") }.count == 2, "\(told)")
             // Nobody runs it: it says so. What is newer than the file, or not taken up yet, never was told.
             try await daemon.stop()
             told = try await rows("card/a.jpg")
-            #expect(told.last == "late is still to be told of it, once photoinboxd runs", "\(told)")
+            #expect(told.last == "late has yet to handle it; photoinboxd is not running", "\(told)")
             try house.configure(House.oneCard + both + hook("new", "on = ['filed']"))
             told = try await rows("card/a.jpg")
-            #expect(told.contains("new is not told: it begins with what comes after photoinboxd has taken it up"))
+            #expect(
+                told.contains("new did not run: photoinboxd has not loaded it yet, and it will handle later files only")
+            )
             let again = try await house.start(configuration: House.oneCard + both + hook("new", "on = ['filed']"))
             told = try await rows("card/a.jpg")
-            #expect(told.contains { $0.hasPrefix("new was not told: it is newer, of ") }, "\(told)")
+            #expect(told.contains { $0.hasPrefix("new did not run: the hook is newer, of ") }, "\(told)")
             let json = try await house.ask("explain", "--json", "card/a.jpg").text
             let all = try #require(try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
             let file = try #require((all["files"] as? [[String: Any]])?.first)
@@ -172,20 +174,20 @@ extension EndToEnd {
                 house.path("st/run"), "card/a.jpg",
             ])
             _ = try await program.ending()
-            let recorded = program.lines.filter { $0.contains("if it asks for such files") }
-            #expect(recorded.count == 2 && recorded[0].contains("all has been told of it"), "\(program.lines)")
-            #expect(recorded[1].contains("late is still to be told of it"), "\(program.lines)")
+            let recorded = program.lines.filter { $0.contains("if it handles such files") }
+            #expect(recorded.count == 2 && recorded[0].contains("all is done with it"), "\(program.lines)")
+            #expect(recorded[1].contains("late has yet to handle it"), "\(program.lines)")
             try await again.stop()
         }
 
         @Test(
-            "The README's hook makes its small pictures, whatever photos are called",
+            "The hook of docs/hooks.md makes its small pictures, whatever photos are called",
             .enabled(if: canMakePictures, "skipped: needs jq and vipsthumbnail in /usr/bin"))
-        func readme() async throws {
+        func documented() async throws {
             let house = try House()
-            let readme = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-                .deletingLastPathComponent().appending(path: "README.md")
-            let text = try String(contentsOf: readme, encoding: .utf8)
+            let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                .deletingLastPathComponent().appending(path: "docs/hooks.md")
+            let text = try String(contentsOf: page, encoding: .utf8)
             func block(from beginning: String) throws -> String {
                 let begin = try #require(text.range(of: beginning)).lowerBound
                 let end = try #require(text.range(of: "```", range: begin..<text.endIndex)).lowerBound

@@ -60,7 +60,7 @@ extension EndToEnd {
             #expect(told.made == 2 && told.failed == 1 && told.decodersLost == 0 && told.decodersStarted == 1)
             #expect(told.unconfined == nil && told.trouble == nil)
             let status = try await ask(house, "status")
-            #expect(status.lines.contains { $0.contains("thumbnails") && $0.contains("2 made, 1 could not be") })
+            #expect(status.lines.contains { $0.contains("thumbnails") && $0.contains("2 made, 1 failed") })
             var explained = try await ask(house, "explain", "inbox/after.jpg")
             for (name, ending) in [("thumbnail", "-512.jpg"), ("preview", "-2048.jpg")] {
                 let rows = explained.lines.filter { $0.drop { $0 == " " }.hasPrefix("\(name)  ") }
@@ -171,11 +171,11 @@ extension EndToEnd {
             }
             try await daemon.stop()
             var answer = try await ask(house, "thumbs")
-            #expect(answer.status == 0 && answer.lines.last == "thumbnails: 3 made, 3 photos looked at")
+            #expect(answer.status == 0 && answer.lines.last == "thumbnails: 3 made, 3 photos checked")
             let made = pictures(of: house)
             #expect(made.count == 6)
             answer = try await ask(house, "thumbs")
-            #expect(answer.status == 0 && answer.lines.last == "thumbnails: 0 made, 3 photos looked at")
+            #expect(answer.status == 0 && answer.lines.last == "thumbnails: 0 made, 3 photos checked")
             let spoiled = try #require(made.keys.first)
             try Data("spoiled".utf8).write(to: URL(filePath: house.path("st/thumbnails/\(spoiled)")))
             answer = try await ask(house, "thumbs", "--rebuild", "--json")

@@ -83,29 +83,47 @@ struct PagesTests {
         "make run builds what people then ask with, and make help begins with what is used every day",
         .enabled(if: access("/usr/bin/make", X_OK) == 0, "skipped: make is not installed"))
     func make() throws {
-        // Flags of the make that may run this test are not for these.
-        let command = "env -u MAKEFLAGS -u MAKELEVEL make --no-print-directory -C '\(Self.project)'"
-        let run = try #require(popen("\(command) --dry-run run", "r"))
-        let steps = Self.text(run)
-        #expect(pclose(run) == 0)
+        let command = "make --no-print-directory -C '\(Self.project)'"
+        let steps = try Self.output(of: "\(command) --dry-run run")
         let products = Set(steps.matches(of: /--product (\S+)/).map { String($0.1) })
         #expect(products == ["photoinboxd", "photoinbox", "photoinbox-decoder", "photoinbox-fetch"])
         #expect(steps.contains("release/photoinboxd --inbox "), "\(steps)")
 
-        let help = try #require(popen("\(command) help", "r"))
-        let targets = Self.text(help).split(separator: "\n").map { $0.prefix { $0 != " " } }
-        #expect(pclose(help) == 0)
+        let targets = try Self.output(of: "\(command) help").split(separator: "\n").map { $0.prefix { $0 != " " } }
         let everyDay = targets.prefix { !$0.hasPrefix("campaign-") }
         #expect(everyDay.count < targets.count && Set(["run", "test", "release"]).isSubset(of: everyDay), "\(targets)")
     }
 
-    @Test("photoinbox-watch(1) explains the options of this version: `make man` writes it")
-    func watch() throws {
-        let command = "COLUMNS=160 '\(BuiltPrograms.path("photoinbox"))' watch --help </dev/null"
-        let program = try #require(popen(command, "r"))
-        let help = Self.text(program)
-        #expect(pclose(program) == 0)
-        #expect(try Self.text("docs/man/photoinbox-watch.1") == watchPage(help: help))
+    @Test("Each command has a page of its own that explains its options: `make man` writes it")
+    func commands() throws {
+        let (program, status) = (try Self.help("--help"), try Self.help("status --help"))
+        #expect(try Self.text("docs/man/photoinbox.1") == programPage(help: "\(program)\u{C}\(status)"))
+        let names = commandNames(help: program)
+        #expect(names.count > 30 && Set(["status", "watch", "export-json"]).isSubset(of: names))
+        for name in names {
+            let page = try Self.text("docs/man/photoinbox-\(name).1")
+            #expect(page == commandPage(name, help: try Self.help("\(name) --help")), "\(name)")
+        }
+        // watch asks no daemon: its --state is another option.
+        #expect(try Self.text("docs/man/photoinbox-watch.1").contains("\\fB\\-\\-state <file>\\fR\n"))
+        // The page of a removed command would be installed for ever.
+        let files = try Self.output(of: "cd '\(Self.project)/docs/man' && ls photoinbox-*.1").split(separator: "\n")
+        #expect(Set(files) == Set(names.map { "photoinbox-\($0).1" }))
+        let list = try Self.output(of: "make --no-print-directory -C '\(Self.project)' --dry-run install DESTDIR=/x")
+        #expect(names.allSatisfy { list.contains("docs/man/photoinbox-\($0).1") })
+    }
+
+    /// What the built program prints.
+    private static func help(_ arguments: String) throws -> String {
+        try output(of: "COLUMNS=160 '\(BuiltPrograms.path("photoinbox"))' \(arguments) </dev/null")
+    }
+
+    private static func output(of command: String) throws -> String {
+        // Flags of the make that may run this test are not for another one.
+        let program = try #require(popen("unset MAKEFLAGS MAKELEVEL; \(command)", "r"))
+        let text = text(program)
+        try #require(pclose(program) == 0, "\(command)")
+        return text
     }
 
     @Test("photoinbox-json(7) names every field of the state dump and of the commands' JSON")
@@ -136,18 +154,18 @@ struct PagesTests {
     }
 
     @Test(
-        "Every page fits a terminal of 80 columns",
+        "Every page fits a terminal of 80 columns, and is formatted without a warning",
         .enabled(if: access("/usr/bin/man", X_OK) == 0, "skipped: man is not installed (Debian: man-db)"))
     func eightyColumns() throws {
-        let list = try #require(popen("ls '\(Self.project)/docs/man'", "r"))
-        let names = Self.text(list).split(separator: "\n")
-        #expect(pclose(list) == 0 && names.count >= 8)
+        let names = try Self.output(of: "ls '\(Self.project)/docs/man'").split(separator: "\n")
+        #expect(names.count >= 8)
         for name in names {
-            let command = "MANWIDTH=80 LC_ALL=C.UTF-8 man -l '\(Self.project)/docs/man/\(name)' 2>/dev/null | col -bx"
-            let program = try #require(popen(command, "r"))
-            let lines = Self.text(program).split(separator: "\n")
-            #expect(pclose(program) == 0 && lines.count > 20)
+            // Warnings of the formatter are lines of its error output.
+            let show = "MANWIDTH=80 LC_ALL=C.UTF-8 man --warnings=w -l '\(Self.project)/docs/man/\(name)'"
+            let lines = try Self.output(of: "\(show) 2>/dev/null | col -bx").split(separator: "\n")
+            #expect(lines.count > 20)
             #expect(lines.filter { $0.count > 80 } == [], "\(name)")
+            #expect(try Self.output(of: "\(show) 2>&1 >/dev/null") == "", "\(name)")
         }
     }
 
@@ -170,27 +188,48 @@ struct PagesTests {
 
     @Test("A help text's headings, lists and examples become a page's")
     func help() {
-        let page = helpPage(
-            "tool", section: 1, seeAlso: "other(1)",
-            help: """
-                OVERVIEW: Do it.
+        let help = """
+            OVERVIEW: Do it.
 
-                USAGE: tool [--all]
-                         [<file>]
+            EXAMPLES:
+              tool -x   now
 
-                EXIT STATUS (the worst):
-                  0 good   1 bad
+            More of it,
+            here.
 
-                OPTIONS:
-                  --all <x>   All, and
-                              more.
-                \u{C}sub
-                OVERVIEW: Part.
-                """)
-        #expect(page.contains("tool \\- Do it\n"))
+            USAGE: tool [--all]
+                     [<file>]
+
+            EXIT STATUS (the worst):
+              0 good   1 bad
+
+            OPTIONS:
+              --all <x>   All, and
+                          more.
+              --config <file>  Which.
+              --state <dir>  Where.
+              -h, --help  Help.
+
+            LOOK SUBCOMMANDS:
+              sub         Part.
+
+              See 'tool help'.
+            """
+        let page = commandPage("sub", help: help)
+        #expect(page.contains("photoinbox\\-sub \\- do it\n"))
         #expect(page.contains(".SH \"SYNOPSIS\"\ntool [\\-\\-all] [<file>]\n"))
+        #expect(page.contains(".SH \"EXAMPLES\"\n.nf\ntool \\-x   now\n.fi\n.SH \"DESCRIPTION\"\nMore of it, here.\n"))
         #expect(page.contains(".SH \"EXIT STATUS\"\n(the worst)\n.PP\n.nf\n0 good   1 bad\n.fi\n"))
-        #expect(page.contains(".TP\n\\fB\\-\\-all <x>\\fR\nAll, and more.\n"))
-        #expect(page.contains(".SH \"tool sub\"\nPart.\n"))
+        #expect(page.contains(".SH \"OPTIONS\"\n.TP\n\\fB\\-\\-all <x>\\fR\nAll, and more.\n.PP\n"))
+        #expect(
+            page.contains(
+                "more.\n.PP\nCommon options, see photoinbox(1): \\-\\-config, \\-\\-state.\n.SH \"EXIT STATUS\""))
+        let program = programPage(help: "\(help)\u{C}\(help)")
+        #expect(program.contains(".SH \"COMMANDS\"\n.SS \"Look\"\n.TP\n\\fBphotoinbox\\-sub(1)\\fR\nPart.\n.SH"))
+        #expect(
+            program.contains(
+                ".SH \"COMMON OPTIONS\"\n.TP\n\\fB\\-\\-config <file>\\fR\nWhich.\n.TP\n\\fB\\-\\-state <dir>\\fR\nWhere.\n.TP\n"
+            ))
+        #expect(commandNames(help: help) == ["sub"])
     }
 }

@@ -8,7 +8,7 @@ import Reporting
 import Settings
 import SystemPackage
 
-/// What the commands that ask the daemon for something have in common.
+/// Sends a command to the daemon and prints its answer.
 struct Asking {
     let places: Places
     let output: OutputOptions
@@ -20,19 +20,19 @@ struct Asking {
         configuration = places.config?.path
     }
 
-    /// The same, once the person at the terminal, if there is one, has seen what would be done, and said yes.
+    /// The same, after the person at the terminal, if there is one, has confirmed what would be done.
     func run(_ command: ControlCommand, isDryRun: Bool, unless consent: ConsentOption) throws {
         if !isDryRun, !consent.yes, !output.json, isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 {
             let foreseen = try answer(to: ControlRequest(command, isDryRun: true))
             try printOut(text(foreseen, true))
-            guard Confirmation.ask("do that?", isJSON: false, ProgressDisplay(json: false)) else {
+            guard Confirmation.ask("continue?", isJSON: false, ProgressDisplay(json: false)) else {
                 throw CommandFailure(.failed, "nothing was changed")
             }
         }
         try run(command, isDryRun: isDryRun)
     }
 
-    /// Asks the daemon. Where none runs, has it done all the same, if it can be done without one and this user may.
+    /// Asks the daemon. If none runs, does it here, where that is possible and permitted.
     func run(_ command: ControlCommand, isDryRun: Bool = false) throws {
         let answer = try answer(to: ControlRequest(command, isDryRun: isDryRun))
         try printOut(output.json ? json(answer) : text(answer, isDryRun))
@@ -108,14 +108,14 @@ struct Asking {
         let location = Location(
             path, from: here, in: known, exists: { (try? FileStatus(at: $0)) != nil }, real: { try? realPath($0) })
         if case .inbox(let inbox, let file) = location { return .file(inbox: inbox.name, file) }
-        // What is not known here may be known to the daemon.
+        // The daemon may know inboxes that are not known here.
         if known.inboxes.isEmpty, let name = String(validating: path.bytes, as: UTF8.self), path.components.count == 1 {
             return .inbox(name)
         }
         throw CommandFailure(
-            .noMatch, "\(path) is no inbox, and in none",
+            .noMatch, "no inbox contains \(path)",
             action: known.inboxes.isEmpty
-                ? "None is configured." : "Inboxes: \(known.inboxes.map(\.name).joined(separator: ", ")).")
+                ? "No inbox is configured." : "Inboxes: \(known.inboxes.map(\.name).joined(separator: ", ")).")
     }
 }
 
@@ -134,14 +134,14 @@ extension ControlAnswer.Item {
     }
 }
 
-/// Whether somebody has to be asked first.
+/// Whether to ask before acting.
 struct ConsentOption: ParsableArguments {
-    @Flag(help: "Do not ask.")
+    @Flag(help: "Do not ask for confirmation.")
     var yes = false
 }
 
-/// Whether anything is changed.
+/// Whether only to show what would be done.
 struct DryRunOption: ParsableArguments {
-    @Flag(name: .customLong("dry-run"), help: "Change nothing; say what would be done.")
+    @Flag(name: .customLong("dry-run"), help: "Change nothing; show what would be done.")
     var isDryRun = false
 }

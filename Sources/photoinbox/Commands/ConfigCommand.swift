@@ -3,20 +3,21 @@ import CommandSupport
 import Reporting
 import Settings
 
-/// `photoinbox config`: what is in force, and where each value comes from.
+/// `photoinbox config`: the configuration, and where each value comes from.
 struct ConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "config", abstract: "Show the values in force, each with its origin.",
+        commandName: "config", abstract: "Show the configuration, each value with its origin.",
         usage: "photoinbox config [OPTION…] [KEY]")
 
     static let lesson = """
         EXAMPLES:
           photoinbox config                             every value, with file and line or "default"
-          photoinbox config --changed                   only what differs from the defaults
+          photoinbox config --changed                   only values that differ from the defaults
           photoinbox config inbox.card                  one key, or all below it
           photoinbox config --json | jq -r '.settings[] | select(.origin != "default") | .key'
 
-        It reads the file as it is now. What the running daemon has, its journal says at start and at each reload.
+        This reads the file as it is now. The journal has the running daemon's configuration, at start and at each reload.
+
         To change it: edit the file, then photoinboxd --check && systemctl reload photoinboxd
 
         EXIT STATUS:
@@ -26,19 +27,19 @@ struct ConfigCommand: ParsableCommand {
           64: see photoinbox --help
         """
 
-    @Flag(name: .customLong("changed"), help: "Only what the file says.")
+    @Flag(name: .customLong("changed"), help: "Show only values that the file sets.")
     var onlyChanged = false
 
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: ArgumentHelp("A key, or what all wanted keys begin with.", valueName: "key"))
+    @Argument(help: ArgumentHelp("A key, or the beginning of several.", valueName: "key"))
     var key: String?
 
     func run() throws {
         guard let settings = try Places(places).settings else {
             throw CommandFailure(
-                .configuration, "a state directory tells nothing of the configuration",
+                .configuration, "only a state directory is given, which has no configuration",
                 action: """
                     Name the daemon's configuration with --config; for one that was started with flags: \
                     ps -o args -C photoinboxd
@@ -56,7 +57,7 @@ struct ConfigCommand: ParsableCommand {
             try printOut(table.rendered(Terminal.style(output.color)))
         }
         if found.isEmpty {
-            if let key { printRemark("nothing is set under \(shown(key))") }
+            if let key { printRemark("no key is or begins with \(shown(key))") }
             throw CommandEnd(status: .noMatch)
         }
     }

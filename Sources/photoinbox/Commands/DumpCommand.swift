@@ -17,13 +17,13 @@ struct DumpCommand: ParsableCommand {
           photoinbox dump -o state.json
           photoinbox dump | jq '.subsystems[] | select(.stuckSeconds != null)'
 
-        The daemon is asked by SIGUSR1 and answers within 100 ms, even if a queue of it is stuck. The state holds names
-        of files, and no content: look at it before you attach it to something.
+        The daemon is asked by SIGUSR1 and answers within 100 ms, even if one of its queues is stuck. The state has names of
+        files but no content: read it before you attach it to a report.
 
         EXIT STATUS:
           0   written
           1   the daemon does not answer
-          69  it is not running
+          69  the daemon is not running
           64, 77, 78: see photoinbox --help
         """
 
@@ -40,7 +40,7 @@ struct DumpCommand: ParsableCommand {
         let places = try Places(places)
         let bytes: [UInt8]
         do throws(CommandFailure) { bytes = try DaemonContact(places: places).freshStateFile() } catch {
-            // Whoever may not send it a signal may still ask it.
+            // Without permission to send a signal, the control socket may still answer.
             guard error.status == .permission else { throw error }
             bytes = try ControlContact(places: places).state(within: Int(DaemonContact.patience)) + [0x0A]
         }
@@ -48,7 +48,7 @@ struct DumpCommand: ParsableCommand {
             return try printOut(String(decoding: bytes, as: UTF8.self))
         }
         do throws(SystemCallError) {
-            // Never over something that is there: a slip of the hand must not cost a photo.
+            // Never over an existing file: a slip of the hand must not cost a photo.
             let file = try descriptorCall("open", path: path) {
                 path.withCString { Glibc.open($0, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o640) }
             }
@@ -56,7 +56,7 @@ struct DumpCommand: ParsableCommand {
             try file.close()
         } catch {
             if error.code == .fileExists {
-                throw CommandFailure(.failed, "\(path) is there already", action: "Name a new file.")
+                throw CommandFailure(.failed, "\(path) exists", action: "Name a new file.")
             }
             throw CommandFailure(error)
         }

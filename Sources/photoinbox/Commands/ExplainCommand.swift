@@ -4,32 +4,34 @@ import FileValues
 import Glibc
 import Reporting
 
-/// `photoinbox explain FILE…`: what is known of a file, and which rule decided.
+/// `photoinbox explain FILE…`: what happened to a file, and which rule decided.
 struct ExplainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "explain", abstract: "Say what became of a file, and which rule decided.",
+        commandName: "explain", abstract: "Explain what happened to a file, and which rule decided.",
         usage: "photoinbox explain [OPTION…] FILE…")
 
     static let lesson = """
         EXAMPLES:
-          photoinbox explain phones/IMG_2041.HEIC      a file of the inbox "phones", as our own output names it
-          photoinbox explain /srv/inbox/card/*.JPG     by its path; it need not be there any more
+          photoinbox explain phones/IMG_2041.HEIC      a file of the inbox "phones", as messages name it
+          photoinbox explain /srv/inbox/card/*.JPG     by its path; it need not exist any more
           photoinbox explain library/2026/11/2026-11-21/IMG_0412.CR3
-                                                       a photo of the library: where did it come from
+                                                       a photo in the library: where it came from
           photoinbox explain --json FILE | jq -r '.files[].verdict'
 
-        The verdict is one of: filed, duplicate, quarantined (why, and what is best), ignored and unfinished (which
-        rule of names), excluded (which pattern, and its line of the configuration), deferred (why, and when it is
-        tried again), in-hand, kept (it stays, and its record is gone), withdrawn, released, discarded, taken-back (by
-        whom, and when), in-library, never-seen, outside.
-        A hook that "has been told" took it with status 0, or failed on it five times and was passed over; the journal
-        says which. One that was told is told again only if that could not be recorded.
-        Names may be written as our output shows them, with \\n and \\xff for what cannot be printed.
+        The verdict is one of: filed, duplicate, quarantined (why, and what to do), ignored and unfinished (which rule for
+        names), excluded (which pattern, and its line in the configuration), deferred (why, and when it is retried), in-hand,
+        kept (it stays, and its record is gone), withdrawn, released, discarded, taken-back (by whom, and when), in-library,
+        never-seen, outside.
+
+        A hook is done with a file when it ended with status 0, or was skipped after five failures; the journal says which. It
+        runs again for the same file only if its result could not be recorded.
+
+        Names may be written as messages show them, with \\n and \\xff for what cannot be printed.
 
         EXIT STATUS (the worst of all files):
           0   explained
           4   nothing is known of it
-          69  that would take the daemon, which is not running
+          69  the daemon is not running, and only it could know
           64, 77, 78: see photoinbox --help
         """
 
@@ -55,7 +57,7 @@ struct ExplainCommand: ParsableCommand {
         if worst != .ok { throw CommandEnd(status: worst) }
     }
 
-    /// Takes the name as it stands; if nothing is known of that, as our output writes names.
+    /// Explains the name as given; if nothing is known of it, as an escaped name.
     private static func explain(
         _ file: BytePath, _ search: EvidenceSearch, now: Int64
     ) throws(CommandFailure) -> Explanation {

@@ -8,7 +8,7 @@ import Reporting
 
 extension OutcomeKind: ExpressibleByArgument {}
 
-/// `photoinbox list`: what was filed, or had another outcome, newest first.
+/// `photoinbox list`: filed photos, or files with another outcome, newest first.
 struct ListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List filed photos, newest first.", usage: "photoinbox list [OPTION…]")
@@ -16,15 +16,18 @@ struct ListCommand: ParsableCommand {
     static let lesson = """
         EXAMPLES:
           photoinbox list                               the last 50 photos
-          photoinbox list --inbox card --since 2h       those of an inbox, of the last two hours
-          photoinbox list --outcome quarantined         what waits for you, and why
+          photoinbox list --inbox card --since 2h       those of an inbox, in the last two hours
+          photoinbox list --outcome quarantined         files that wait for your decision, and why
           photoinbox list --json --limit 1000000 | jq -r '.photos[].path'
 
-        Without --outcome, photos that are in the library are listed; with it, what became of files that came:
-        filed, duplicate, quarantined, ignored, withdrawn. Of those that were quarantined, it lists what waits still.
-        NUMBER is what "show", "undo", "release" and "discard" take.
-        What its name or kind alone rules out (.part, links) is not recorded; "photoinbox status" counts it as ignored.
-        --since takes a span (90s, 15m, 2h, 7d), yesterday, a date (2026-11-21) or a time (2026-11-21T14:07).
+        Without --outcome, photos in the library are listed; with it, files by their outcome: filed, duplicate, quarantined,
+        ignored, withdrawn. Quarantined files are listed until they are released or discarded.
+
+        NUMBER is the operation that "show", "undo", "release" and "discard" accept.
+
+        Files that are ignored by name or kind alone (.part, links) are not recorded; "photoinbox status" counts them as ignored.
+
+        --since accepts a span (90s, 15m, 2h, 7d), yesterday, a date (2026-11-21) or a time (2026-11-21T14:07).
 
         EXIT STATUS:
           0   something is listed
@@ -35,25 +38,25 @@ struct ListCommand: ParsableCommand {
 
     @OptionGroup var pager: PagerOption
 
-    @Option(help: "Only those that came to this inbox.")
+    @Option(help: ArgumentHelp("Only those from this inbox.", valueName: "name"))
     var inbox: String?
 
-    @Option(help: "Only from this moment on: 2h, 7d, 2026-11-21, 2026-11-21T14:07.")
+    @Option(help: ArgumentHelp("Only since this time: 2h, 7d, 2026-11-21, 2026-11-21T14:07.", valueName: "time"))
     var since: String?
 
-    @Option(help: ArgumentHelp("What became of files, instead of photos.", valueName: "outcome"))
+    @Option(help: ArgumentHelp("List files with this outcome instead of photos.", valueName: "outcome"))
     var outcome: OutcomeKind?
 
-    @Option(help: "At most so many.")
+    @Option(help: ArgumentHelp("Show at most this many.", valueName: "number"))
     var limit = 50
 
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if limit < 1 { throw ValidationError("--limit takes a number from 1 on.") }
+        if limit < 1 { throw ValidationError("--limit must be at least 1.") }
         if let since, SinceText(since)?.moment(now: 0) == nil {
-            throw ValidationError("--since: write 90s, 15m, 2h, 7d, 2026-11-21 or 2026-11-21T14:07.")
+            throw ValidationError("--since must be like 90s, 15m, 2h, 7d, 2026-11-21 or 2026-11-21T14:07.")
         }
     }
 
@@ -61,7 +64,7 @@ struct ListCommand: ParsableCommand {
         let now = Int64(time(nil))
         let moment = since.flatMap { SinceText($0)?.moment(now: now) }.map { FileTime(seconds: $0, nanoseconds: 0) }
         let places = try Places(places, despiteMistakes: true)
-        places.remarkOnUnknown(inbox: inbox, asJSON: output.json)
+        places.warnOfUnknown(inbox: inbox, asJSON: output.json)
         let records = try Records(places)
         if let outcome {
             let found = try records.outcomes(outcome, inbox: inbox, since: moment, limit: limit)

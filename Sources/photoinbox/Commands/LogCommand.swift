@@ -8,24 +8,23 @@ import LinuxKernel
 import Reporting
 import Settings
 
-/// `photoinbox log FILE`: what the journal has of one file.
+/// `photoinbox log FILE`: the journal entries of one file.
 struct LogCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "log", abstract: "Show what the journal has of one file.",
+        commandName: "log", abstract: "Show the journal entries of one file.",
         usage: "photoinbox log [OPTION…] FILE [-- JOURNALCTL-OPTION…]")
 
     static let lesson = """
         EXAMPLES:
           photoinbox log card/IMG_0412.JPG              every entry of that file, oldest first
           photoinbox log 8841                           the same by an operation's number
-          photoinbox log card/IMG_0412.JPG -- -f        what follows after -- goes to journalctl as it is
-          photoinbox log card/IMG_0412.JPG -- -x        with what each kind of entry means
+          photoinbox log card/IMG_0412.JPG -- -f        options after -- are journalctl's
+          photoinbox log card/IMG_0412.JPG -- -x        with an explanation of each kind of entry
           photoinbox log --config /etc/photoinbox/studio.toml card/IMG_0412.JPG
                                                         of photoinboxd@studio
 
-        It runs journalctl with the fields of that file and of that daemon: of several, the one of the configuration or
-        the state directory that is named. A daemon that was started by hand logs to standard error, and the journal has
-        nothing of it.
+        This runs journalctl with the fields of the file and of the daemon that --config or --state names. A daemon that was
+        started by hand logs to standard error, and the journal has nothing of it.
 
         EXIT STATUS:
           that of journalctl, or
@@ -36,10 +35,10 @@ struct LogCommand: ParsableCommand {
 
     @OptionGroup var places: PlaceOptions
 
-    @Argument(help: ArgumentHelp("A file, as INBOX/PATH or by its path, or an operation.", valueName: "file"))
+    @Argument(help: ArgumentHelp("A file, by its path or as INBOX/PATH; or an operation.", valueName: "file"))
     var file: RawArgument
 
-    @Argument(parsing: .postTerminator, help: ArgumentHelp("For journalctl.", valueName: "journalctl-option"))
+    @Argument(parsing: .postTerminator, help: ArgumentHelp("An option for journalctl.", valueName: "journalctl-option"))
     var more: [RawArgument] = []
 
     func run() throws {
@@ -50,11 +49,11 @@ struct LogCommand: ParsableCommand {
         // In place of this process, so that its pager, its colours and its status are the caller's.
         for program in ["/usr/bin/journalctl", "/bin/journalctl"] { execute(program, arguments) }
         throw CommandFailure(
-            .unavailable, "journalctl cannot be run: \(String(cString: strerror(errno)))",
-            action: "Without systemd, see where the daemon's standard error goes.")
+            .unavailable, "cannot run journalctl: \(String(cString: strerror(errno)))",
+            action: "Without systemd, read the daemon's standard error.")
     }
 
-    /// What journalctl is called with. `states` are the names that the daemon's state directory may go by.
+    /// The arguments for journalctl. `states` are the possible paths of the daemon's state directory.
     static func arguments(_ inbox: String, _ path: BytePath, states: [BytePath], more: [BytePath]) -> [BytePath] {
         // Matches of one field are alternatives; those of several must all hold.
         let matches =
@@ -63,7 +62,7 @@ struct LogCommand: ParsableCommand {
         return ["journalctl"] + more + matches.map { BytePath($0) }
     }
 
-    /// A directory as it is named, from the root on, and as it is really called.
+    /// The absolute path of a directory as given, and without symbolic links.
     static func names(of directory: BytePath) -> [BytePath] {
         let here = SettingsContext.ofProcess().workingDirectory
         let named = normalised(directory.isAbsolute ? directory : here.appending(directory))
@@ -76,14 +75,15 @@ struct LogCommand: ParsableCommand {
             let outcome = try Records(asking.places).ask { (catalogue) throws(CatalogueError) in
                 try catalogue.outcome(id: id)
             }
-            guard let outcome else { throw CommandFailure(.noMatch, "there is no operation \(id)") }
+            guard let outcome else { throw CommandFailure(.noMatch, "operation \(id) does not exist") }
             return (outcome.outcome.inbox, outcome.outcome.path)
         }
         if case .file(let inbox, let path) = try asking.subject(file) { return (inbox, path) }
-        throw CommandFailure(.noMatch, "\(file.path) is an inbox", action: "journalctl -u photoinboxd has all of it.")
+        throw CommandFailure(
+            .noMatch, "\(file.path) is an inbox, not a file", action: "For all entries: journalctl -u photoinboxd")
     }
 
-    /// Returns only where that program cannot be run.
+    /// Returns only if the program cannot be run.
     private func execute(_ program: String, _ arguments: [BytePath]) {
         var words = arguments.map { argument in argument.withCString { strdup($0) } }
         words.append(nil)

@@ -6,7 +6,7 @@ import Reporting
 /// `photoinbox metrics`: the daemon's metrics, as OpenMetrics text.
 struct MetricsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "metrics", abstract: "Write the daemon's metrics, as OpenMetrics text.",
+        commandName: "metrics", abstract: "Write the daemon's metrics as OpenMetrics text.",
         usage: "photoinbox metrics [OPTION…]")
 
     static let lesson = """
@@ -14,8 +14,8 @@ struct MetricsCommand: ParsableCommand {
           photoinbox metrics
           photoinbox metrics | grep '^photoinbox_waiting_photos'
 
-        Whoever may look may ask. They are described in photoinbox-metrics(7). For a collector that reads files, the
-        daemon writes them by itself: [metrics] textfile in photoinbox.toml(5).
+        photoinbox-metrics(7) describes them. For a collector that reads files, the daemon can write them to one: textfile in
+        [metrics] of photoinbox.toml(5). No privilege is needed beyond access to the control socket.
 
         EXIT STATUS:
           0   written
@@ -29,13 +29,15 @@ struct MetricsCommand: ParsableCommand {
     @OptionGroup var places: PlaceOptions
 
     func run() throws {
-        guard !json else { throw CommandFailure(.usage, "metrics are text", action: "See: photoinbox dump") }
+        guard !json else {
+            throw CommandFailure(.usage, "metrics has no JSON output", action: "For JSON: photoinbox dump")
+        }
         let answer = try ControlContact(places: Places(places)).ask(ControlRequest(.metrics))
         if let failure = CommandFailure(answer) { throw failure }
         guard let text = answer.text else {
             throw CommandFailure(
-                .failed, "photoinboxd answered without its metrics",
-                action: "Use the photoinbox that came with the daemon.")
+                .failed, "photoinboxd answered without metrics",
+                action: "Use the photoinbox of the same version as the daemon.")
         }
         try printOut(text)
     }

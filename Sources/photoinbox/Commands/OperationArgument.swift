@@ -5,7 +5,7 @@ import FileValues
 import Glibc
 import Reporting
 
-/// What somebody means: an operation by its number, a photo by the beginning of its SHA-256, or either by a file.
+/// An operation by its number, a photo by the beginning of its SHA-256, or either by a file.
 struct OperationArgument: ExpressibleByArgument, Hashable {
     enum Subject: Hashable {
         case number(Int64)
@@ -19,7 +19,7 @@ struct OperationArgument: ExpressibleByArgument, Hashable {
     let subject: Subject
 
     static let help = ArgumentHelp(
-        "Its number, as list, explain and the journal name it; a file; or the beginning of a photo's SHA-256.",
+        "Its number, as list and explain show it; a file; or the beginning of a photo's SHA-256.",
         valueName: "operation")
 
     init?(argument: String) {
@@ -40,7 +40,7 @@ struct OperationArgument: ExpressibleByArgument, Hashable {
         return false
     }
 
-    /// How it is spelled in an error.
+    /// How errors name it.
     var words: String {
         switch subject {
         case .number(let number): "operation \(number)"
@@ -50,8 +50,7 @@ struct OperationArgument: ExpressibleByArgument, Hashable {
         }
     }
 
-    /// The operations that are meant, the newest first: of a photo, those of all files with its content. None where
-    /// nothing is recorded.
+    /// The operations, newest first: of a photo, those of all files with its content. Empty if nothing is recorded.
     func operations(_ places: Places) throws(CommandFailure) -> [StoredOutcome] {
         switch subject {
         case .number(let number):
@@ -67,7 +66,7 @@ struct OperationArgument: ExpressibleByArgument, Hashable {
             }
             guard found.count < 2 else {
                 throw CommandFailure(
-                    .usage, "several photos have a SHA-256 that begins with \(digits)", action: "Give more of it.")
+                    .usage, "several photos have a SHA-256 that begins with \(digits)", action: "Give more digits.")
             }
             guard let photo = found.first else { return try Self.operations(of: path, places) }
             return try records.operations(ofPhoto: photo.id)
@@ -78,18 +77,18 @@ struct OperationArgument: ExpressibleByArgument, Hashable {
     private static func operations(of path: BytePath, _ places: Places) throws(CommandFailure) -> [StoredOutcome] {
         let evidence = try EvidenceSearch(places).evidence(of: path)
         if case .outside = evidence.location {
-            throw CommandFailure(.noMatch, "\(path) is in no inbox, and not in the library")
+            throw CommandFailure(.noMatch, "\(path) is in no inbox and not in the library")
         }
         return evidence.outcomes
     }
 
-    /// The number of the newest operation with one of these outcomes. A number is what it is.
+    /// The number of the newest operation with one of these outcomes; a number stands for itself.
     func number(_ places: Places, of kinds: Set<OutcomeKind>) throws(CommandFailure) -> Int64 {
         if case .number(let number) = subject { return number }
         guard let found = try operations(places).first(where: { kinds.contains($0.outcome.outcome) }) else {
             let outcomes = kinds.map(\.rawValue).sorted().joined(separator: " or ")
             throw CommandFailure(
-                .noMatch, "there is no \(words) that was \(outcomes)", action: "See what there is: photoinbox list")
+                .noMatch, "no \(words) was \(outcomes)", action: "List what exists: photoinbox list")
         }
         return found.id
     }
@@ -98,7 +97,7 @@ struct OperationArgument: ExpressibleByArgument, Hashable {
 private func isHexadecimal(_ byte: UInt8) -> Bool { isxdigit(Int32(byte)) != 0 }
 
 extension Records {
-    /// What came of all files with a photo's content, newest first.
+    /// The outcomes of all files with a photo's content, newest first.
     func operations(ofPhoto id: Int64) throws(CommandFailure) -> [StoredOutcome] {
         try ask { (catalogue) throws(CatalogueError) in try catalogue.outcomes(ofPhoto: id) }
     }

@@ -3,34 +3,34 @@ import Catalogue
 import ControlProtocol
 import Glibc
 
-/// `photoinbox release OPERATION`: gives a quarantined file another try.
+/// `photoinbox release OPERATION`: returns a quarantined file to its inbox.
 struct ReleaseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "release", abstract: "Put a quarantined file back into its inbox.",
+        commandName: "release", abstract: "Return a quarantined file to its inbox.",
         usage: "photoinbox release [OPTION…] OPERATION")
 
     static let lesson = """
         EXAMPLES:
-          photoinbox release 8839                      back to its inbox, to be looked at again
-          photoinbox release 8839 --as-is              the same, and it is filed whatever it looks like
-          photoinbox release 8839 --dry-run            where it would go
-          photoinbox list --outcome quarantined        what there is, with its numbers
+          photoinbox release 8839                      back to its inbox, to be examined again
+          photoinbox release 8839 --as-is              back to its inbox, and filed unchanged
+          photoinbox release 8839 --dry-run            show where it would go
+          photoinbox list --outcome quarantined        quarantined files, with their numbers
 
-        A photo that was filed as it is says so: its proof is "released by" and your name.
+        The proof of a photo that was filed as it is reads "released by" and your name.
 
         EXIT STATUS:
           0   released
-          1   it cannot be
-          4   no such operation, or done already
+          1   it cannot be released
+          4   no such operation, or it was released or discarded before
           69  the daemon is not running
           75  busy
-          77  no permission
+          77  permission denied
           64, 78: see photoinbox --help
         """
 
     @OptionGroup var dryRun: DryRunOption
 
-    @Flag(name: .customLong("as-is"), help: "File it as it is, though it cannot be shown to be whole.")
+    @Flag(name: .customLong("as-is"), help: "File it unchanged, without proof that it is complete.")
     var isAsIs = false
 
     @OptionGroup var places: PlaceOptions
@@ -46,28 +46,28 @@ struct ReleaseCommand: ParsableCommand {
     }
 }
 
-/// `photoinbox discard OPERATION --yes`: throws a file away that was set aside.
+/// `photoinbox discard OPERATION --yes`: moves a file that was set aside to the trash.
 struct DiscardCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "discard", abstract: "Throw a file that was set aside into the trash.",
+        commandName: "discard", abstract: "Move a quarantined file or duplicate to the trash.",
         usage: "photoinbox discard [OPTION…] OPERATION")
 
     static let lesson = """
         EXAMPLES:
           photoinbox discard 8839                      into the trash; deleted after trash = "30d" of [filing]
           photoinbox discard 8839 --yes                the same without a question, as scripts must
-          photoinbox discard 8839 --dry-run            where it would go
+          photoinbox discard 8839 --dry-run            show where it would go
 
-        It is never deleted at once: until it expires, it can be taken out of the trash by hand.
+        Nothing is deleted at once: until a file expires, it can be moved out of the trash by hand.
 
         EXIT STATUS:
           0   discarded
-          1   it cannot be, or the answer was no
-          4   no such operation, or done already
-          64  wrong usage; without --yes, where nobody can be asked
+          1   it cannot be discarded, or the answer was no
+          4   no such operation, or it was released or discarded before
+          64  wrong usage; or no --yes, and no terminal to ask on
           69  the daemon is not running
           75  busy
-          77  no permission
+          77  permission denied
           78: see photoinbox --help
         """
 
@@ -81,7 +81,7 @@ struct DiscardCommand: ParsableCommand {
 
     func validate() throws {
         if !consent.yes, !dryRun.isDryRun, output.json || isatty(STDIN_FILENO) == 0 {
-            throw ValidationError("Give --yes if you mean it, or --dry-run to see.")
+            throw ValidationError("Give --yes to confirm, or --dry-run to see what would be done.")
         }
     }
 
@@ -100,30 +100,31 @@ struct UndoCommand: ParsableCommand {
 
     static let lesson = """
         EXAMPLES:
-          photoinbox undo 8841                         it goes to "returned" beside the quarantine, as it is
-          photoinbox undo 8841 --dry-run               where it would go
-          photoinbox undo 8841 --alone                 the JPEG, say, and not the raw file that came with it
+          photoinbox undo 8841                         moves it to "returned", beside the quarantine
+          photoinbox undo 8841 --dry-run               shows where it would go
+          photoinbox undo 8841 --alone                 only the JPEG, say, and not the RAW file of its set
           photoinbox undo /srv/photos/2026/11/2026-11-21/IMG_0412.CR3
-                                                       the same by its place, or by card/IMG_0412.CR3
+                                                       the same by its path, or by card/IMG_0412.CR3
           photoinbox undo e3b0c442                     or by the beginning of its SHA-256
 
-        On a terminal it is said what would be done, and asked. It does not go back to its inbox, where it would be filed again at once. The catalogue keeps who asked.
+        On a terminal it shows what would be done and asks. The photo does not go back to its inbox, where it would be filed
+        again at once. The catalogue records who asked.
 
         EXIT STATUS:
           0   taken back
-          1   it cannot be, or the answer was no
-          3   some of the set was
-          4   no such operation, or done already
+          1   it cannot be taken back, or the answer was no
+          3   only a part of the set was taken back
+          4   no such operation, or it was taken back before
           69  the daemon is not running
           75  busy
-          77  no permission
+          77  permission denied
           64, 78: see photoinbox --help
         """
 
     @OptionGroup var dryRun: DryRunOption
     @OptionGroup var consent: ConsentOption
 
-    @Flag(name: .customLong("alone"), help: "This file alone, not all of the set that it was filed with.")
+    @Flag(name: .customLong("alone"), help: "Take back this file only, not the rest of its set.")
     var isAlone = false
 
     @OptionGroup var places: PlaceOptions

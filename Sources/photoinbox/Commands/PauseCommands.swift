@@ -1,24 +1,24 @@
 import ArgumentParser
 import ControlProtocol
 
-/// `photoinbox pause INBOX`: takes nothing more out of an inbox.
+/// `photoinbox pause INBOX`: stops filing from an inbox.
 struct PauseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pause", abstract: "Take nothing more out of an inbox, until resume.",
+        commandName: "pause", abstract: "Stop filing from an inbox, until it is resumed.",
         usage: "photoinbox pause [OPTION…] INBOX")
 
     static let lesson = """
         EXAMPLES:
-          photoinbox pause card       what comes is seen, counted and waits; what is in work is finished
+          photoinbox pause card       new files wait and are counted; files in work are finished
           photoinbox resume card
 
         It stays paused over restarts, and "photoinbox status" says so.
 
         EXIT STATUS:
-          0   paused, or paused already
+          0   paused, also if it was paused before
           4   no such inbox
           69  the daemon is not running
-          77  no permission
+          77  permission denied
           64, 75, 78: see photoinbox --help
         """
 
@@ -26,16 +26,16 @@ struct PauseCommand: ParsableCommand {
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: ArgumentHelp("Its name in the configuration.", valueName: "inbox"))
+    @Argument(help: ArgumentHelp("The inbox's name in the configuration.", valueName: "inbox"))
     var inbox: String
 
     func run() throws { try Asking(places, output).run(.pause(inbox: inbox), isDryRun: dryRun.isDryRun) }
 }
 
-/// `photoinbox resume INBOX`: the end of `pause`.
+/// `photoinbox resume INBOX`: ends `pause`.
 struct ResumeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "resume", abstract: "Go on with an inbox that was paused.",
+        commandName: "resume", abstract: "Resume filing from a paused inbox.",
         usage: "photoinbox resume [OPTION…] INBOX")
 
     static let lesson = """
@@ -43,10 +43,10 @@ struct ResumeCommand: ParsableCommand {
           photoinbox resume card
 
         EXIT STATUS:
-          0   resumed, or not paused
+          0   resumed, also if it was not paused
           4   no such inbox
           69  the daemon is not running
-          77  no permission
+          77  permission denied
           64, 75, 78: see photoinbox --help
         """
 
@@ -54,7 +54,7 @@ struct ResumeCommand: ParsableCommand {
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: ArgumentHelp("Its name in the configuration.", valueName: "inbox"))
+    @Argument(help: ArgumentHelp("The inbox's name in the configuration.", valueName: "inbox"))
     var inbox: String
 
     func run() throws { try Asking(places, output).run(.resume(inbox: inbox), isDryRun: dryRun.isDryRun) }

@@ -3,24 +3,25 @@ import CommandSupport
 import ControlProtocol
 import Reporting
 
-/// `photoinbox reload`: has the daemon read its configuration again, and says what came of it.
+/// `photoinbox reload`: reloads the daemon's configuration and prints the result.
 struct ReloadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "reload", abstract: "Have the daemon read its configuration again.",
+        commandName: "reload", abstract: "Reload the daemon's configuration.",
         usage: "photoinbox reload [OPTION…]")
 
     static let lesson = """
         EXAMPLES:
-          photoinbox reload --dry-run     would it be taken, as the daemon sees the directories
+          photoinbox reload --dry-run     check it, with the directories as the daemon sees them
           photoinbox reload
 
-        What is in work is finished first, and this waits until the new configuration is in force. A bad one is refused
-        with every mistake, by file and line, and the running one is kept. SIGHUP does the same, and tells the journal.
+        Files in work are finished first, and the command waits until the new configuration is in force. A wrong configuration
+        is refused with every mistake, by file and line, and the running one is kept. SIGHUP does the same, and reports to the
+        journal.
 
         EXIT STATUS:
-          0   taken
+          0   loaded
           69  the daemon is not running
-          77  no permission
+          77  permission denied
           78  refused
           1, 64, 75: see photoinbox --help
         """

@@ -1,9 +1,9 @@
-/// Short options of `watch` as getopt(3) reads them, since scripts write them so: `-mrqe create`, `-ecreate`, `-t5`.
-/// ArgumentParser takes them one by one.
+/// Splits short options of `watch` as getopt(3) does: `-mrqe create`, `-ecreate`, `-t5`. ArgumentParser requires them one
+/// by one.
 enum ShortOptions {
     private static let withValue: Set<Character> = ["e", "t", "o"]
 
-    /// `arguments` with each group taken apart; those of other commands as they are.
+    /// `arguments` with each group split; those of other commands unchanged.
     static func separated(_ arguments: [String]) -> [String] {
         guard arguments.first == "watch" else { return arguments }
         var result: [String] = []
@@ -12,7 +12,7 @@ enum ShortOptions {
             if argument == "--" { return result + [argument] + rest }
             guard argument.count > 2, argument.hasPrefix("-"), !argument.hasPrefix("--") else {
                 result.append(argument)
-                // What follows is its value, whatever it looks like.
+                // The next one is its value, even if it looks like an option.
                 if takesValue(argument), let value = rest.popFirst() { result.append(value) }
                 continue
             }

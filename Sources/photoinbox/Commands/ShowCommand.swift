@@ -5,24 +5,24 @@ import FileValues
 import Glibc
 import Reporting
 
-/// `photoinbox show OPERATION`: everything that is known of one operation, or of one photo.
+/// `photoinbox show OPERATION`: everything that is recorded of one operation, or of one photo.
 struct ShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show all that is known of an operation or a photo.",
+        commandName: "show", abstract: "Show everything recorded of an operation or a photo.",
         usage: "photoinbox show [OPTION…] OPERATION")
 
     static let lesson = """
         EXAMPLES:
-          photoinbox show 8841              an operation, by the number that list, explain and the journal name
+          photoinbox show 8841              an operation, by the number that list, explain and the journal show
           photoinbox show /srv/photos/2026/11/2026-11-21/IMG_0412.CR3
-                                            a photo of the library, and all that came of its content
+                                            a photo in the library, and every operation on its content
           photoinbox show e3b0c442          the same, by the beginning of the SHA-256 of the whole file
           photoinbox show photo:7712        the same, by "id" of JSON
           photoinbox show --json 8841
 
         EXIT STATUS:
-          0   it is known
-          4   it is not
+          0   shown
+          4   nothing is known of it
           69  there is no catalogue yet
           64, 77, 78: see photoinbox --help
         """
@@ -39,18 +39,18 @@ struct ShowCommand: ParsableCommand {
         let operations = try operation.operations(found)
         guard let newest = operations.first else {
             throw CommandFailure(
-                .noMatch, "there is no \(self.operation.words)", action: "See what there is: photoinbox list")
+                .noMatch, "\(self.operation.words) does not exist", action: "List what exists: photoinbox list")
         }
         var photo: StoredPhoto?
         if let id = newest.outcome.photoID {
             photo = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.photo(id: id) }
         }
-        // By its number, what became of one file is asked for; else what there is of a photo.
+        // A number asks for the outcome of one file, everything else for a photo.
         var operation: StoredOutcome? = newest
         if photo != nil, !self.operation.isNumber { operation = nil }
         var history: [StoredOutcome] = []
         var set: [StoredPhoto] = []
-        var said: PhotoDescription?
+        var description: PhotoDescription?
         var damage: (since: FileTime, reason: String)?
         if let photo {
             if photo.supersededAt == nil {
@@ -58,7 +58,7 @@ struct ShowCommand: ParsableCommand {
                 }
             }
             set = try records.others(inSetOf: photo)
-            said = try records.ask { (catalogue) throws(CatalogueError) in
+            description = try records.ask { (catalogue) throws(CatalogueError) in
                 try catalogue.description(ofHash: photo.photo.sha256)
             }
         }
@@ -76,7 +76,7 @@ struct ShowCommand: ParsableCommand {
         if output.json {
             let fields = [
                 JSONField("operation", operation?.json() ?? .null),
-                JSONField("photo", photo?.json(describedBy: said) ?? .null),
+                JSONField("photo", photo?.json(describedBy: description) ?? .null),
                 JSONField("damage", damage.map { damageJSON($0) } ?? .null),
                 JSONField("history", .array(history.map { $0.json() })),
                 JSONField("requests", .array(requests.map { $0.json() })),
@@ -86,13 +86,13 @@ struct ShowCommand: ParsableCommand {
             try printOut(JSONValue.document(fields).compact + "\n")
         } else {
             try printOut(
-                text(operation, photo, said, damage, set, renditions, history, requests).rendered(
+                text(operation, photo, description, damage, set, renditions, history, requests).rendered(
                     Terminal.style(output.color)))
         }
     }
 
     private func text(
-        _ operation: StoredOutcome?, _ photo: StoredPhoto?, _ said: PhotoDescription?,
+        _ operation: StoredOutcome?, _ photo: StoredPhoto?, _ description: PhotoDescription?,
         _ damage: (since: FileTime, reason: String)?, _ set: [StoredPhoto], _ renditions: [RenditionStanding],
         _ history: [StoredOutcome], _ requests: [StoredRequest]
     ) -> LabelledText {
@@ -103,7 +103,7 @@ struct ShowCommand: ParsableCommand {
         if let photo {
             if operation != nil || !requests.isEmpty { text.addBlank() }
             photo.describe(in: &text, now: now)
-            said?.describe(in: &text)
+            description?.describe(in: &text)
             if let damage { text.add("damage", damageWords(damage, now: now), textPaint: .bad) }
             for other in set { text.add("set", other.setWords) }
             for rendition in renditions { text.add(rendition.name, rendition.words) }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A moment in the past as people write it: `2h`, `yesterday`, `2026-11-21`, `2026-11-21T14:07`, in local time.
+/// A time in the past as people write it: `2h`, `yesterday`, `2026-11-21`, `2026-11-21T14:07`, in local time.
 struct SinceText: Hashable {
     private enum Kind: Hashable {
         case ago(Int64)
@@ -23,7 +23,7 @@ struct SinceText: Hashable {
         }
     }
 
-    /// Seconds since 1970; nil for a time that is none, such as the 30th of February.
+    /// Seconds since 1970; nil for an impossible date, such as the 30th of February.
     func moment(now: Int64) -> Int64? {
         switch kind {
         case .ago(let seconds): return now - seconds
@@ -44,7 +44,7 @@ struct SinceText: Hashable {
             parts.tm_sec = second
             parts.tm_isdst = -1
             let time = mktime(&parts)
-            // mktime(3) takes the 30th of February for the 2nd of March.
+            // mktime(3) turns the 30th of February into the 2nd of March.
             return parts.tm_mday == day && parts.tm_mon == month - 1 ? Int64(time) : nil
         }
     }

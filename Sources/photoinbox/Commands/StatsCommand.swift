@@ -5,10 +5,10 @@ import FileValues
 import Glibc
 import Reporting
 
-/// `photoinbox stats`: how many files came, by day and inbox, and what became of them.
+/// `photoinbox stats`: counts outcomes by day and inbox.
 struct StatsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "stats", abstract: "Count what came, and what became of it, by day.",
+        commandName: "stats", abstract: "Count outcomes by day and inbox.",
         usage: "photoinbox stats [OPTION…]")
 
     static let lesson = """
@@ -17,20 +17,21 @@ struct StatsCommand: ParsableCommand {
           photoinbox stats --since 2026-01-01 --inbox card
           photoinbox stats --since 1d --json | jq '.total.filed'
 
-        Days are those of the local time. SIZE is what was filed. --since takes a span (2h, 7d), a date or a time.
-        What its name or kind alone rules out (.part, links) is not recorded; "photoinbox status" counts it as ignored.
+        Days are in local time. SIZE is that of filed photos. --since accepts a span (2h, 7d), a date or a time.
+
+        Files that are ignored by name or kind alone (.part, links) are not recorded; "photoinbox status" counts them as ignored.
 
         EXIT STATUS:
           0   something is counted
-          4   nothing came
+          4   no file arrived
           69  there is no catalogue yet
           64, 77, 78: see photoinbox --help
         """
 
-    @Option(help: "Only what came to this inbox.")
+    @Option(help: ArgumentHelp("Only files from this inbox.", valueName: "name"))
     var inbox: String?
 
-    @Option(help: "Only from this moment on: 2h, 7d, 2026-11-21, 2026-11-21T14:07.")
+    @Option(help: ArgumentHelp("Only since this time: 2h, 7d, 2026-11-21, 2026-11-21T14:07.", valueName: "time"))
     var since = "30d"
 
     @OptionGroup var places: PlaceOptions
@@ -38,14 +39,14 @@ struct StatsCommand: ParsableCommand {
 
     func validate() throws {
         if SinceText(since)?.moment(now: 0) == nil {
-            throw ValidationError("--since: write 90s, 15m, 2h, 7d, 2026-11-21 or 2026-11-21T14:07.")
+            throw ValidationError("--since must be like 90s, 15m, 2h, 7d, 2026-11-21 or 2026-11-21T14:07.")
         }
     }
 
     func run() throws {
         let from = FileTime(seconds: SinceText(since)?.moment(now: Int64(time(nil))) ?? 0, nanoseconds: 0)
         let places = try Places(places, despiteMistakes: true)
-        places.remarkOnUnknown(inbox: inbox, asJSON: output.json)
+        places.warnOfUnknown(inbox: inbox, asJSON: output.json)
         let days = try Records(places).ask { (catalogue) throws(CatalogueError) in
             try catalogue.countsByDay(since: from, inbox: inbox)
         }
@@ -57,7 +58,7 @@ struct StatsCommand: ParsableCommand {
             ]
             try printOut(JSONValue.document(fields).compact + "\n")
         } else if days.isEmpty {
-            printRemark("nothing came")
+            printRemark("no file arrived")
         } else {
             try printOut(table(days, total).rendered(Terminal.style(output.color)))
         }
@@ -78,7 +79,7 @@ struct StatsCommand: ParsableCommand {
     }
 }
 
-/// Counts that are added up.
+/// Sums of counts.
 private struct Total {
     static let others = OutcomeKind.allCases.filter { $0 != .filed }
 

@@ -8,7 +8,7 @@ import Reporting
 /// `photoinbox status`: is everything filed, and if not, why.
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Say whether everything is filed, and if not, why.",
+        commandName: "status", abstract: "Show whether everything is filed, and if not, why.",
         usage: "photoinbox status [OPTION…]")
 
     static let lesson = """
@@ -17,22 +17,22 @@ struct StatusCommand: ParsableCommand {
           photoinbox status -x || notify-send "Look at the photo inbox"
           photoinbox status --json | jq -r '.problems[] | .code + " " + .action'
 
-        Each problem says what is the case, what follows from it for the photos, and what to do; problems go away by
-        themselves when their reason does. See photoinbox-problems(7).
+        Each problem says what is wrong, what that means for photos, and what to do. It goes away by itself when its cause
+        does. See photoinbox-problems(7).
 
         EXIT STATUS:
-          0   all is well, with notices or without
+          0   all is well; there may be notices
           1   the daemon does not answer
           3   there is a warning
           5   filing is stopped
-          69  it is not running
+          69  the daemon is not running
           64, 77, 78: see photoinbox --help
         """
 
-    @Flag(name: .customShort("x"), help: "Only the verdict and the problems.")
+    @Flag(name: .customShort("x"), help: "Show only the verdict and the problems.")
     var problemsOnly = false
 
-    @Flag(help: "Problems that others explain, too.")
+    @Flag(help: "Also show problems that other problems cause.")
     var all = false
 
     @OptionGroup var places: PlaceOptions
@@ -42,7 +42,7 @@ struct StatusCommand: ParsableCommand {
         let places = try Places(places, despiteMistakes: true)
         let state: DaemonState
         do throws(CommandFailure) { state = try DaemonContact(places: places).freshState() } catch {
-            if !output.json { Self.tellTotals(places) }
+            if !output.json { Self.printTotals(places) }
             throw error
         }
         let report = StateReport(state)
@@ -56,8 +56,8 @@ struct StatusCommand: ParsableCommand {
         if report.exitStatus != .ok { throw CommandEnd(status: report.exitStatus) }
     }
 
-    /// What can be said without the daemon.
-    private static func tellTotals(_ places: Places) {
+    /// The catalogue's totals, which need no daemon.
+    private static func printTotals(_ places: Places) {
         guard let records = try? Records.ifPresent(places),
             let totals = try? records.ask({ (catalogue) throws(CatalogueError) in try catalogue.totals() })
         else { return }

@@ -9,59 +9,61 @@ import Reporting
 /// `photoinbox tail`: each outcome as it is recorded.
 struct TailCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "tail", abstract: "Follow what becomes of files, as it happens.",
+        commandName: "tail", abstract: "Follow outcomes as they are recorded.",
         usage: "photoinbox tail [OPTION…]")
 
     static let lesson = """
         EXAMPLES:
-          photoinbox tail                               the last 10 outcomes, then each as it comes; Ctrl-C ends it
-          photoinbox tail --outcome quarantined         only what needs a person
-          photoinbox tail -n 0 --json | while IFS= read -r line; do …; done
+          photoinbox tail                               the last 10 outcomes, then each new one; Ctrl-C ends it
+          photoinbox tail --outcome quarantined         only files that need your decision
+          photoinbox tail -n 0 --json | while IFS= read -r line; do echo "$line"; done
           photoinbox tail -n 100 --no-follow            the last 100, and no more
 
-        It reads the catalogue, so it shows what is recorded and durable, and needs no running daemon.
+        This reads the catalogue: it shows what is recorded and durable, and needs no running daemon.
 
         EXIT STATUS:
-          0   ended by Ctrl-C, by its reader or with --no-follow
+          0   ended by Ctrl-C, by a closed pipe or with --no-follow
           69  there is no catalogue yet
           64, 77, 78: see photoinbox --help
         """
 
-    @Option(name: [.customShort("n"), .customLong("lines")], help: "So many of the last ones first.")
+    @Option(
+        name: [.customShort("n"), .customLong("lines")],
+        help: ArgumentHelp("Start with this many recent outcomes.", valueName: "number"))
     var count = 10
 
-    @Option(help: "Only what came to this inbox.")
+    @Option(help: ArgumentHelp("Only files from this inbox.", valueName: "name"))
     var inbox: String?
 
     @Option(help: ArgumentHelp("Only this outcome.", valueName: "outcome"))
     var outcome: OutcomeKind?
 
-    @Flag(name: .customLong("no-follow"), help: "End after the last ones.")
+    @Flag(name: .customLong("no-follow"), help: "Exit after the recent outcomes.")
     var endsAtOnce = false
 
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
 
-    /// How long the catalogue is left alone between two looks.
+    /// The interval between two reads of the catalogue.
     private static let pause = timespec(tv_sec: 0, tv_nsec: 250_000_000)
     private static let page = 500
-    /// So many looks are allowed to meet a new catalogue that cannot be read: ten seconds.
+    /// How many reads of a new catalogue may fail: ten seconds.
     private static let mostTries = 40
 
     func validate() throws {
-        if count < 0 { throw ValidationError("--lines takes a number from 0 on.") }
+        if count < 0 { throw ValidationError("--lines must be at least 0.") }
     }
 
     func run() throws {
         let places = try Places(places, despiteMistakes: true)
         var records = try Records(places)
-        places.remarkOnUnknown(inbox: inbox, asJSON: output.json)
+        places.warnOfUnknown(inbox: inbox, asJSON: output.json)
         var file = try? FileStatus(at: places.catalogue, followingLinks: true).identity.inode
-        // Before the first look, so that one that comes meanwhile waits until a line is whole.
+        // Before the first read, so that a signal waits until a line is complete.
         let interruption = Interruption { _ in }
         var last = try begin(records)
         var latest = FileTime(seconds: Int64(time(nil)), nanoseconds: 0)
-        // In a catalogue that took the place of another one, what it has of before is not told again.
+        // In a catalogue that replaced another one, older outcomes are not shown again.
         var horizon: FileTime?
         var tries = 0
         while !endsAtOnce {
@@ -77,7 +79,7 @@ struct TailCommand: ParsableCommand {
             interruption.wait(atMost: Self.pause)
             let now = try? FileStatus(at: places.catalogue, followingLinks: true).identity.inode
             guard let now, now != file else { continue }
-            // One that is just being made cannot be read before it has its tables.
+            // One that is being created cannot be read before it has its tables.
             do { (records, file) = (try Records(places), now) } catch {
                 tries += 1
                 if tries > Self.mostTries { throw error }
@@ -87,7 +89,7 @@ struct TailCommand: ParsableCommand {
         }
     }
 
-    /// Shows the last ones; the number of the newest of all.
+    /// Shows the recent outcomes; returns the number of the newest.
     private func begin(_ records: Records) throws -> Int64 {
         let newest = try newest(records)
         if count == 0 { return newest }
@@ -119,7 +121,7 @@ struct TailCommand: ParsableCommand {
             output.json ? found.line().compact : line(found, now: now, style)
         }
         do { try printOut(lines.map { $0 + "\n" }.joined()) } catch is CommandEnd {
-            // It goes on until it is told to end: nothing is left of it.
+            // It has no natural end, so a closed pipe is a success.
             throw CommandEnd(status: .ok)
         }
     }

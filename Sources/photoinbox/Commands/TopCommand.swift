@@ -4,10 +4,10 @@ import ControlProtocol
 import Glibc
 import Reporting
 
-/// `photoinbox top`: what the daemon does, as it does it.
+/// `photoinbox top`: the daemon's state, live.
 struct TopCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "top", abstract: "Show what the daemon does, as it does it.",
+        commandName: "top", abstract: "Show live what the daemon does.",
         usage: "photoinbox top [OPTION…]")
 
     static let lesson = """
@@ -16,11 +16,11 @@ struct TopCommand: ParsableCommand {
           photoinbox top --view monitors --interval 5
           photoinbox top --once --json | jq '.queues[] | select(.stuck_seconds)'
 
-        Keys: 1 to 8 or Tab choose what is shown (inboxes, files, monitors, queues,
-        decoders, hooks, problems, outcomes), Enter shows all fields of a row, s sorts,
-        r turns the order round, / finds, z freezes the view, + and - change the
-        interval, ? explains, q quits. Filing never waits for it. Where standard output
-        is no terminal, one frame is written.
+        Keys: 1 to 8 or Tab choose a view (inboxes, files, monitors, queues, decoders,
+        hooks, problems, outcomes), Enter shows all fields of a row, s sorts, r reverses
+        the order, / finds, z freezes the view, + and - change the interval, ? shows
+        help, q quits. Filing never waits for it. If standard output is no terminal, one
+        frame is written.
 
         EXIT STATUS:
           0   done
@@ -28,16 +28,16 @@ struct TopCommand: ParsableCommand {
           1, 64, 75, 77, 78: see photoinbox --help
         """
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("From one answer to the next: 0.2 to 3600.", valueName: "seconds"))
+    @Option(name: .shortAndLong, help: ArgumentHelp("Seconds between two samples: 0.2 to 3600.", valueName: "seconds"))
     var interval = 1.0
 
     @Option(
         help: ArgumentHelp(
-            "Begin with inboxes (default), files, monitors, queues, decoders, hooks, problems or outcomes.",
+            "Start with inboxes (default), files, monitors, queues, decoders, hooks, problems or outcomes.",
             valueName: "view"))
     var view: TopView?
 
-    @Flag(help: "Write one frame, of two answers, and end.")
+    @Flag(help: "Write one frame, made of two samples, and exit.")
     var once = false
 
     @OptionGroup var places: PlaceOptions
@@ -45,7 +45,9 @@ struct TopCommand: ParsableCommand {
 
     func validate() throws {
         // The daemon makes a new answer each tenth of a second; not a number fails, too.
-        guard interval >= 0.2, interval <= 3600 else { throw ValidationError("--interval takes 0.2 to 3600 seconds.") }
+        guard interval >= 0.2, interval <= 3600 else {
+            throw ValidationError("--interval must be 0.2 to 3600 seconds.")
+        }
     }
 
     func run() throws {
@@ -64,7 +66,7 @@ struct TopCommand: ParsableCommand {
         try printOut(page.page(model).map { $0.painted(style).trimmed + "\n" }.joined())
     }
 
-    /// Two answers, an interval apart, for what happens in a second takes two; nil where somebody stopped it meanwhile.
+    /// A sample with rates, from two answers an interval apart; nil if it was interrupted.
     private func sample(_ contact: ControlContact) throws -> TopSample? {
         let interruption = Interruption { _ in }
         var history = TopHistory()

@@ -9,11 +9,11 @@ import SystemMonitor
 import SystemPackage
 import Watching
 
-/// `photoinbox watch`: finished files as they come, from any directories; needs no daemon.
+/// `photoinbox watch`: prints finished files of any directories; needs no daemon.
 struct WatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Print files as they are finished; needs no daemon.",
+        abstract: "Print each finished file; needs no daemon.",
         usage: "photoinbox watch [OPTION…] DIR…")
 
     static let lesson = """
@@ -23,65 +23,61 @@ struct WatchCommand: ParsableCommand {
           photoinbox watch --json -e finished,renamed,vanished in | jq -r .path
           photoinbox watch --count 1 -t 60 in   wait for one file, a minute at most
           photoinbox watch -m -r -e close_write,moved_to --format %w%f in
-                                                in the place of inotifywait
+                                                instead of inotifywait
 
-        Directories are watched with all below them, new ones too. A file is told
-        when its writer has closed it, when it was moved in, or when it was found
-        beside others in a directory that came as a whole. Names that programs use
-        until a file is whole (IMG_1.JPG.part, .syncthing.x.tmp) are left out: the
-        file is told once it has its own name. A finished file that gets another name
-        is told again, unless "renamed" is asked for too. Lost events (an overflow, a
-        moved tree) are made up for by comparing with what is there.
+        Directories are watched recursively, including new ones. A file is reported when
+        its writer has closed it, when it was moved in, or when it was found in a
+        directory that was moved in as a whole. Unfinished names (IMG_1.JPG.part,
+        .syncthing.x.tmp) are not reported: the file is reported once it has its final
+        name. A finished file that is renamed is reported again, unless "renamed" is
+        requested too. Lost events (an overflow, a moved tree) are made up for by
+        comparing the directories with what is known.
 
-        With --state FILE it goes on where the last run with that file ended: first it
-        tells what was finished, renamed or vanished since. What was there at the
-        first run is told with --existing only. What was told, and may not have been
-        read, is told again. A file written over with its size and all its times as
-        they were is not noticed.
+        With --state FILE it continues where the last run with that file ended: first it
+        reports what was finished, renamed or vanished since. Files that existed at the
+        first run are reported with --existing only. A report that may not have been
+        read is repeated. A file that was overwritten with the same size and all the
+        same times is not noticed.
 
-        EVENTS (-e KIND,…; finished if nothing else is said):
+        EVENTS (-e KIND,…; finished by default):
           finished  created  changed  vanished  renamed
           directory  directory-vanished  special
-          "created" is told of files that are still open a moment (25 ms) later.
-          With others than "finished" alone, lines begin with the kind. A rename takes
-          two lines: "renamed-from OLD" and "renamed-to NEW"; with --json it is one
-          object.
-
+          "created" is reported for files that are still open after 25 ms.
+          With kinds other than "finished", lines begin with the kind. A rename has two
+          lines: "renamed-from OLD" and "renamed-to NEW"; with --json it is one object.
         EVENTS OF THE KERNEL:
           access  modify  attrib  close_write  close_nowrite  close  open
           moved_to  moved_from  move  move_self  create  delete  delete_self
           unmount  ignored  q_overflow  all
-          As records come, nothing held back: "DIRECTORY/ EVENT,… NAME". What a new
-          directory held before it was watched is told as FOUND to who asks for
-          create, moved_to or close_write.
-
+          Reported as they come, without delay: "DIRECTORY/ EVENT,… NAME". Entries that
+          were in a new directory before it was watched are reported as FOUND, if
+          create, moved_to or close_write is requested.
         OUTPUT:
           %w the directory, %f the name in it, %e the events, %Xe with X between them,
           %T the time (--timefmt), %c the cookie of a rename, %0 NUL, %n newline, %%.
-          On a terminal, names are escaped so that none can do harm; elsewhere they
-          are the bytes themselves. Use --null or --json where a name may hold a
+          On a terminal, names are escaped so that they cannot do harm; elsewhere they
+          are written byte for byte. Use --null or --json if a name may contain a
           newline. Remarks go to standard error.
-
-        IN THE PLACE OF INOTIFYWAIT:
+        IN PLACE OF INOTIFYWAIT:
           Options and output are those of "inotifywait -m -r". With -m or -r and no
-          -e, all events are told. It goes on without -m too; --count 1 ends after
-          one. Links are never followed (-P). Instead of -d, -s, -F and -S it says
-          what to use. photoinbox-watch(1) lists every difference.
+          -e, all events are reported. It continues even without -m; --count 1 ends it
+          after one. Links are never followed (-P). The options -d, -s, -F and -S are
+          refused, with a replacement. photoinbox-watch(1) lists every difference.
 
         EXIT STATUS:
-          0   ended by --count, or by a reader that went away
+          0   ended by --count, or because its reader closed the pipe
           1   failed
-          2   nothing was told for as long as --timeout says
+          2   no event within --timeout
           3   as 0, but a part of the tree could not be watched
           64  wrong usage
-          77  no permission
-          SIGINT, SIGTERM and SIGHUP end it as they end any program, once what was
-          told is written; a shell sees 130, 143 or 129.
+          77  permission denied
+          SIGINT, SIGTERM and SIGHUP end it as they end any program, after all reports
+          are written; a shell sees 130, 143 or 129.
         """
 
     @Option(
         name: [.short, .long], parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("What to tell; repeat it, or use commas; see --help.", valueName: "kinds"))
+        help: ArgumentHelp("What to report; repeat it, or use commas.", valueName: "kinds"))
     var event: [String] = []
 
     @Option(parsing: .unconditionalSingleValue, help: .hidden)
@@ -90,53 +86,55 @@ struct WatchCommand: ParsableCommand {
     @OptionGroup var shape: WatchShapeOptions
     @OptionGroup var paths: WatchPathOptions
 
-    @Flag(help: "Tell what is there already, too.")
+    @Flag(help: "Also report files that already exist.")
     var existing = false
 
-    @Flag(help: "Tell unfinished names (*.part and the like), too.")
+    @Flag(help: "Also report unfinished names (*.part etc.).")
     var unfinished = false
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("End when nothing was told for so long.", valueName: "time"))
+    @Option(
+        name: .shortAndLong, help: ArgumentHelp("Exit after this long without an event, in seconds.", valueName: "time")
+    )
     var timeout: Double?
 
-    @Option(help: ArgumentHelp("End after so many events.", valueName: "n"))
+    @Option(help: ArgumentHelp("Exit after this many events.", valueName: "n"))
     var count: Int?
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("Append to a file, not standard output.", valueName: "file"))
+    @Option(name: .shortAndLong, help: ArgumentHelp("Append to a file instead of standard output.", valueName: "file"))
     var outfile: RawArgument?
 
-    @Flag(name: .shortAndLong, help: "Remarks only on what is missed; -qq: no events.")
+    @Flag(name: .shortAndLong, help: "Only warn of what is missed; -qq: no events either.")
     var quiet: Int
 
-    @Flag(name: .shortAndLong, help: "As inotifywait -m: all events, if no -e says less.")
+    @Flag(name: .shortAndLong, help: "As inotifywait -m: all events unless -e is given.")
     var monitor = false
 
-    @Flag(name: .shortAndLong, help: "As inotifywait -r: the same. It always is.")
+    @Flag(name: .shortAndLong, help: "As inotifywait -r; watching is always recursive.")
     var recursive = false
 
-    @Option(help: ArgumentHelp("Tell what changed since the last run with it.", valueName: "file"))
+    @Option(help: ArgumentHelp("Report changes since the last run with it.", valueName: "file"))
     var state: RawArgument?
 
     @OptionGroup var refused: WatchRefusedOptions
 
-    @Argument(help: ArgumentHelp("Directories to watch; @DIR to leave out.", valueName: "dir"))
+    @Argument(help: ArgumentHelp("Directories to watch; @DIR to exclude one.", valueName: "dir"))
     var directories: [RawArgument] = []
 
     func validate() throws {
         try refused.check()
-        if let count, count < 1 { throw ValidationError("--count takes a number from 1 on.") }
+        if let count, count < 1 { throw ValidationError("--count must be at least 1.") }
         if let timeout, !(timeout >= 0 && timeout <= 1e9) {
-            throw ValidationError("--timeout takes a number of seconds; 0 is no limit.")
+            throw ValidationError("--timeout must be a number of seconds; 0 is no limit.")
         }
-        if directories.isEmpty, paths.fromfile == nil { throw ValidationError("Name a directory to watch.") }
+        if directories.isEmpty, paths.fromfile == nil { throw ValidationError("Give a directory to watch.") }
         if case .raw = try watchEvents(), state != nil {
-            throw ValidationError("--state goes with finished and the other kinds, not with the kernel's events.")
+            throw ValidationError("--state requires finished or another of these kinds, not events of the kernel.")
         }
         _ = try shape.format(showsKind: true, isTerminal: false)
         _ = try paths.filter()
     }
 
-    /// Whether it stands in for inotifywait, so that what is not said is as there.
+    /// Whether defaults are inotifywait's.
     private var asInotifywait: Bool { monitor || recursive }
 
     private func watchEvents() throws -> WatchEvents {
@@ -145,7 +143,7 @@ struct WatchCommand: ParsableCommand {
     }
 
     func run() throws {
-        // The tables of what is watched are large, and grow.
+        // The tables of watched directories are large, and grow.
         HeapMemory.keepSmall()
         if let limit = limitWithoutRoom(forDescriptors: Self.descriptors) {
             throw CommandFailure(
@@ -174,7 +172,7 @@ struct WatchCommand: ParsableCommand {
         try watch.run(roots)
     }
 
-    /// What watching takes beside what every program has, deep trees and a few directories to watch included.
+    /// Descriptors for watching, deep trees and a few roots included.
     private static let descriptors = 20
     private static let enough = 32
 
@@ -210,7 +208,7 @@ struct WatchCommand: ParsableCommand {
                 other != index && root.real.isInside(there.real) && (root.real != there.real || other < index)
             }
             if isDouble, quiet == 0 {
-                printRemark("\(root.path) is part of what is watched already", asJSON: shape.json)
+                printRemark("\(root.path) is watched already", asJSON: shape.json)
             }
             return !isDouble
         }.map(\.element.path)

@@ -4,27 +4,27 @@ import FileValues
 import Settings
 import Watching
 
-/// How `watch` writes what it tells.
+/// How `watch` writes events.
 struct WatchShapeOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Write %w directory, %f name, %e event; see --help.", valueName: "format"))
+        help: ArgumentHelp("Write %w directory, %f name, %e event.", valueName: "format"))
     var format: RawArgument?
 
     @Option(
-        parsing: .unconditional, help: ArgumentHelp("How %T writes the time; see strftime(3).", valueName: "format"))
+        parsing: .unconditional, help: ArgumentHelp("The format of %T; see strftime(3).", valueName: "format"))
     var timefmt: RawArgument?
 
-    @Flag(help: "End what --format writes with nothing.")
+    @Flag(help: "Do not append a newline to --format output.")
     var noNewline = false
 
-    @Flag(name: [.customShort("0"), .long], help: "End each with a NUL instead of a newline.")
+    @Flag(name: [.customShort("0"), .long], help: "End each event with NUL instead of a newline.")
     var null = false
 
-    @Flag(help: "One JSON object a line.")
+    @Flag(help: "Write one JSON object a line.")
     var json = false
 
-    @Flag(name: .shortAndLong, help: "Directory, event and name with commas between them.")
+    @Flag(name: .shortAndLong, help: "Write directory, event and name, comma-separated.")
     var csv = false
 
     func validate() throws {
@@ -33,13 +33,12 @@ struct WatchShapeOptions: ParsableArguments {
         if null, json || csv { throw ValidationError("--null and \(shapes[0]) exclude each other.") }
         if noNewline, null { throw ValidationError("--no-newline and --null exclude each other.") }
         if format == nil {
-            if noNewline { throw ValidationError("--no-newline goes with --format.") }
-            if timefmt != nil { throw ValidationError("--timefmt goes with --format.") }
+            if noNewline { throw ValidationError("--no-newline requires --format.") }
+            if timefmt != nil { throw ValidationError("--timefmt requires --format.") }
         }
     }
 
-    /// Puts it together. Lines begin with what happened if `showsKind`, and hold it between the directory and the name
-    /// if they are of kernel records.
+    /// The format. Lines begin with the kind if `showsKind`; those of kernel records have it between directory and name.
     func format(showsKind: Bool, isRaw: Bool = false, isTerminal: Bool) throws -> EventFormat {
         if json { return EventFormat(.json) }
         if csv { return EventFormat(.csv) }
@@ -47,45 +46,45 @@ struct WatchShapeOptions: ParsableArguments {
         let text = format.map(\.path.bytes) ?? Array((isRaw ? "%w %e %f" : showsKind ? "%e %w%f" : "%w%f").utf8)
         let format = try FormatString(text, terminator: terminator)
         if format.hasTime, timefmt == nil {
-            throw ValidationError("--format has %T, so say with --timefmt how a time is written: --timefmt %FT%T.")
+            throw ValidationError("--format has %T, which requires --timefmt, such as --timefmt %FT%T.")
         }
         return EventFormat(format, time: timefmt.map { TimeFormat($0.path) }, isEscaped: isTerminal && !null)
     }
 }
 
-/// What `watch` tells of and what not, by path.
+/// Which paths `watch` reports.
 struct WatchPathOptions: ParsableArguments {
     @Option(
         parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("Leave out paths that this extended regex matches.", valueName: "regex"))
+        help: ArgumentHelp("Exclude paths that match this extended regex.", valueName: "regex"))
     var exclude: [RawArgument] = []
 
     @Option(
         parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("The same, capitals or not.", valueName: "regex"))
+        help: ArgumentHelp("The same, ignoring case.", valueName: "regex"))
     var excludei: [RawArgument] = []
 
     @Option(
         parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("Tell of no others than those that match.", valueName: "regex"))
+        help: ArgumentHelp("Report only paths that match.", valueName: "regex"))
     var include: [RawArgument] = []
 
     @Option(
-        parsing: .unconditionalSingleValue, help: ArgumentHelp("The same, capitals or not.", valueName: "regex"))
+        parsing: .unconditionalSingleValue, help: ArgumentHelp("The same, ignoring case.", valueName: "regex"))
     var includei: [RawArgument] = []
 
     @Option(
         parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("Leave out *.tmp anywhere, raw/*.xmp from DIR down.", valueName: "glob"))
+        help: ArgumentHelp("Exclude *.tmp anywhere, raw/*.xmp from DIR down.", valueName: "glob"))
     var excludeGlob: [String] = []
 
-    @Option(parsing: .unconditionalSingleValue, help: ArgumentHelp("Tell of no others.", valueName: "glob"))
+    @Option(parsing: .unconditionalSingleValue, help: ArgumentHelp("Report only paths that match.", valueName: "glob"))
     var includeGlob: [String] = []
 
-    @Option(help: ArgumentHelp("Read DIRs from a file, one a line; - is the input.", valueName: "file"))
+    @Option(help: ArgumentHelp("Read DIRs from a file, one a line; - is stdin.", valueName: "file"))
     var fromfile: RawArgument?
 
-    /// Reads the patterns; without the directories that are left out.
+    /// Reads the patterns; without @DIR.
     func filter() throws -> PathFilter {
         PathFilter(
             excluded: try expressions("--exclude", exclude) + expressions("--excludei", excludei, ignoringCase: true),
@@ -103,32 +102,32 @@ struct WatchPathOptions: ParsableArguments {
                 return try RegularExpression(pattern.path, ignoringCase: ignoringCase)
             } catch {
                 throw ValidationError(
-                    "\(option) \(pattern.path) is no regular expression: \(error.message). For *.tmp take \(globs).")
+                    "\(option) \(pattern.path) is not a regular expression: \(error.message). For *.tmp use \(globs).")
             }
         }
     }
 }
 
-/// Options of inotifywait that `watch` does not take, with what to use instead.
+/// Options of inotifywait that `watch` refuses, with their replacements.
 struct WatchRefusedOptions: ParsableArguments {
     @Flag(name: .shortAndLong, help: .hidden) var daemon = false
     @Flag(name: .shortAndLong, help: .hidden) var syslog = false
     @Flag(name: [.customShort("F"), .long], help: .hidden) var fanotify = false
     @Flag(name: [.customShort("S"), .long], help: .hidden) var filesystem = false
     @Flag(name: .shortAndLong, help: .hidden) var filename = false
-    // These two ask for what is always so.
+    // These two are accepted: they are always in effect.
     @Flag(name: [.customShort("P"), .long], help: .hidden) var noDereference = false
     @Flag(name: [.customShort("I"), .long], help: .hidden) var inotify = false
 
     func check() throws {
         if daemon {
             throw ValidationError(
-                "--daemon is not there: use systemd-run --user, or nohup photoinbox watch --outfile FILE DIR &.")
+                "--daemon is not supported: use systemd-run --user, or nohup photoinbox watch --outfile FILE DIR &.")
         }
-        if syslog { throw ValidationError("--syslog is not there: use 2> >(logger -t watch).") }
-        if fanotify { throw ValidationError("--fanotify is not there: inotify(7) serves without root.") }
-        if filename { throw ValidationError("--filename is not there: names are told unasked; see --format.") }
-        if filesystem { throw ValidationError("--filesystem is not there: name the mount point as DIR.") }
+        if syslog { throw ValidationError("--syslog is not supported: use 2> >(logger -t watch).") }
+        if fanotify { throw ValidationError("--fanotify is not supported: inotify(7) needs no root.") }
+        if filename { throw ValidationError("--filename is not needed: names are always reported; see --format.") }
+        if filesystem { throw ValidationError("--filesystem is not supported: give the mount point as DIR.") }
     }
 }
 

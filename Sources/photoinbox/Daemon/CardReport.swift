@@ -13,7 +13,7 @@ extension DaemonState.Card {
             if let whole = totalBytes { parts.append(HumanText.bytes(part, of: UInt64(max(0, whole)))) }
         } else {
             let time = parseRFC3339(since).map { " \(shortTime($0, now: now))" } ?? ""
-            // Why one that stopped has is what its result begins with.
+            // The result of a stopped import begins with the reason.
             parts = [phase == "stopped" ? shown(result ?? phase) + time : "\(shown(phase))\(time)"]
             if phase != "stopped", let result { parts.append(shown(result)) }
         }

@@ -12,7 +12,7 @@ struct ControlLine: ~Copyable {
     fileprivate var socket: OwnedDescriptor?
 }
 
-/// The way to a running daemon by its control socket; see photoinbox-control(7).
+/// A client of the daemon's control socket; see photoinbox-control(7).
 struct ControlContact {
     /// The daemon's runtime directory.
     let runtime: BytePath
@@ -20,10 +20,10 @@ struct ControlContact {
     init(runtime: BytePath) { self.runtime = runtime }
     init(places: Places) { self.init(runtime: places.runtime) }
 
-    /// After how many seconds without an answer that is said.
+    /// Seconds without an answer before a remark.
     private static let remarkAfter = 5
 
-    /// Asks, and waits for the answer for as long as it takes.
+    /// Sends a request and waits for the answer without a limit.
     func ask(_ request: ControlRequest) throws(CommandFailure) -> ControlAnswer {
         try Self.answer(in: try exchange(request))
     }
@@ -50,8 +50,8 @@ struct ControlContact {
     private static func answer(in bytes: [UInt8]) throws(CommandFailure) -> ControlAnswer {
         guard let answer = ControlAnswer(json: bytes) else {
             throw CommandFailure(
-                .failed, "photoinboxd answers what this photoinbox cannot read",
-                action: "Use the photoinbox that came with the daemon.")
+                .failed, "cannot read photoinboxd's answer",
+                action: "Use the photoinbox of the same version as the daemon.")
         }
         return answer
     }
@@ -65,11 +65,11 @@ struct ControlContact {
     private func state(within seconds: Int, by line: inout ControlLine) throws(CommandFailure) -> [UInt8] {
         let bytes = try exchange(ControlRequest(.state), within: seconds, by: &line)
         guard let answer = ControlAnswer(json: bytes) else {
-            throw CommandFailure(.failed, "photoinboxd answers what this photoinbox cannot read")
+            throw CommandFailure(.failed, "cannot read photoinboxd's answer")
         }
         if let failure = CommandFailure(answer) { throw failure }
         guard let start = Self.position(of: Array(",\"state\":".utf8), in: bytes) else {
-            throw CommandFailure(.failed, "photoinboxd answered without its state")
+            throw CommandFailure(.failed, "photoinboxd answered without a state")
         }
         return Array(bytes[start..<bytes.count - 1])
     }
@@ -80,13 +80,13 @@ struct ControlContact {
         return try daemonState(within: seconds, by: &line)
     }
 
-    /// The same by a connection that stays open, for whoever asks again and again.
+    /// The same over a connection that stays open for further requests.
     func daemonState(within seconds: Int, by line: inout ControlLine) throws(CommandFailure) -> DaemonState {
         let bytes = try state(within: seconds, by: &line)
         do { return try JSONDecoder().decode(DaemonState.self, from: Data(bytes)) } catch {
             throw CommandFailure(
-                .failed, "photoinboxd answers what this photoinbox cannot read",
-                action: "Use the photoinbox that came with the daemon.")
+                .failed, "cannot read photoinboxd's answer",
+                action: "Use the photoinbox of the same version as the daemon.")
         }
     }
 
@@ -105,7 +105,7 @@ struct ControlContact {
         _ request: ControlRequest, within limit: Int?, by line: inout ControlLine
     ) throws(CommandFailure) -> [UInt8] {
         let path = runtime.appending("control")
-        // One that was open may have been ended meanwhile, with the daemon or for its idleness.
+        // An open connection may have ended meanwhile, with the daemon or because it was idle.
         if let socket = line.socket.take(), let answer = try? Self.exchange(request, socket.raw, within: limit) {
             line.socket = consume socket
             return answer
@@ -118,7 +118,7 @@ struct ControlContact {
         } catch {
             guard [.permissionDenied, .notPermitted].contains(error.code) else { throw Self.failure(error) }
             throw CommandFailure(
-                .permission, "you may not give commands to photoinboxd (\(path))", action: permissionAdvice(for: path))
+                .permission, "cannot ask photoinboxd (\(path)): permission denied", action: permissionAdvice(for: path))
         }
     }
 
@@ -126,11 +126,11 @@ struct ControlContact {
         switch error.code {
         case .noSuchFileOrDirectory, .connectionRefused: down
         case .resourceTemporarilyUnavailable:
-            CommandFailure(.busy, "photoinboxd takes no connection", action: "Look at: systemctl status photoinboxd")
+            CommandFailure(.busy, "photoinboxd accepts no connection", action: "See: systemctl status photoinboxd")
         case .connectionReset, .brokenPipe:
             CommandFailure(
-                .unavailable, "photoinboxd went away before it answered",
-                action: "photoinbox explain and photoinbox show tell what was done.")
+                .unavailable, "photoinboxd closed the connection before it answered",
+                action: "photoinbox explain and photoinbox show say what was done.")
         default: CommandFailure(error)
         }
     }
@@ -171,7 +171,7 @@ struct ControlContact {
                 seconds += 1
                 if seconds == limit { throw error }
                 if seconds == remarkAfter, limit == nil {
-                    printRemark("photoinboxd is at work on it; Ctrl-C leaves it to that")
+                    printRemark("waiting for photoinboxd; after Ctrl-C it continues by itself")
                 }
                 continue
             }
@@ -182,7 +182,7 @@ struct ControlContact {
 }
 
 extension CommandFailure {
-    /// An answer that says that it was not done; nil for one that says that it was.
+    /// The failure in an answer; nil for a success.
     init?(_ answer: ControlAnswer) {
         let status = ExitStatus(reported: answer.status)
         guard status != .ok, status != .someLeft else { return nil }

@@ -2,9 +2,9 @@ import ControlProtocol
 import FileValues
 import Reporting
 
-/// How an inbox is watched, as `status` tells it.
+/// How an inbox is watched, for `status`.
 extension DaemonState.Inbox {
-    /// What follows the verdict.
+    /// The texts after the verdict.
     func coverageWords(now: Int64) -> [String] {
         var parts: [String] = []
         let every = coverage?.intervalSeconds.map { " every \(HumanText.age(Int64(max(1, $0.rounded()))))" } ?? ""
@@ -70,12 +70,12 @@ extension DaemonState.Liveness {
 }
 
 extension DaemonState.Pictures {
-    /// `12 made, 1 could not be, 3 waiting`.
+    /// `12 made, 1 failed, 3 waiting`.
     var words: String {
         var parts = ["\(HumanText.count(made)) made"]
-        if failed > 0 { parts.append("\(HumanText.count(failed)) could not be") }
+        if failed > 0 { parts.append("\(HumanText.count(failed)) failed") }
         if waiting > 0 { parts.append("\(HumanText.count(waiting)) waiting") }
-        if unconfined != nil { parts.append("the decoder is not confined entirely") }
+        if unconfined != nil { parts.append("the decoder is not fully confined") }
         if trouble != nil { parts.append("no decoder") }
         return parts.joined(separator: ", ")
     }

@@ -10,34 +10,34 @@ import SystemMonitor
 import SystemPackage
 import Watching
 
-/// The way to a running daemon: its process number, SIGUSR1, and the state file that answers it.
+/// Asks a running daemon for its state: by SIGUSR1 and the state file.
 struct DaemonContact {
-    /// How long an answer may take: it is given within 100 ms, even by a daemon that is busy or stuck.
+    /// The limit for an answer, which a busy or stuck daemon too gives within 100 ms.
     static let patience = 5.0
 
     let places: Places
 
-    /// Asks the daemon for its state and waits for it: by the control socket, or by a signal where that does not answer.
+    /// The daemon's current state: by the control socket, or by a signal if that does not answer.
     func freshState() throws(CommandFailure) -> DaemonState {
         do throws(CommandFailure) {
             return try decode(try ControlContact(places: places).state(within: Int(Self.patience)))
         } catch {
             let bySocket = error
             do throws(CommandFailure) { return try decode(try freshStateFile()) } catch {
-                // Who may not send it a signal is told of the way that is meant for people.
+                // Without permission for either, the advice is about the socket.
                 throw error.status == .permission && bySocket.status == .permission ? bySocket : error
             }
         }
     }
 
-    /// The state as of the last dump, whenever that was; nil if there is none, or none to read. It tells of inboxes and
-    /// of arrivals in hand what the catalogue does not know.
+    /// The state of the last dump, however old; nil if it cannot be read. It has inboxes and arrivals in hand, which the
+    /// catalogue has not.
     func lastState() -> DaemonState? {
         guard let bytes = try? content(of: places.stateFile) else { return nil }
         return try? decode(bytes)
     }
 
-    /// Whether the daemon runs, as far as can be told.
+    /// Whether the daemon seems to run.
     var isRunning: Bool { (try? process()) != nil }
 
     /// The same as ``freshState()``, as the file's bytes.
@@ -45,7 +45,7 @@ struct DaemonContact {
         let process = try process()
         do throws(SystemCallError) {
             let answer = try StateAnswer(directory: places.runtime, file: places.stateFile.name)
-            // Watched first, asked then: an answer that is there at once is seen too.
+            // Watched before asking, so that an immediate answer is seen.
             try answer.wait(seconds: Self.patience) { () throws(SystemCallError) in
                 try systemCall("kill") { kill(process, SIGUSR1) }
             }
@@ -57,7 +57,7 @@ struct DaemonContact {
             case .timedOut:
                 throw CommandFailure(
                     .failed, "photoinboxd (pid \(process)) does not answer",
-                    action: "Look at: systemctl status photoinboxd")
+                    action: "See: systemctl status photoinboxd")
             default: throw CommandFailure(error)
             }
         }
@@ -66,12 +66,12 @@ struct DaemonContact {
     private func decode(_ bytes: [UInt8]) throws(CommandFailure) -> DaemonState {
         do { return try JSONDecoder().decode(DaemonState.self, from: Data(bytes)) } catch {
             throw CommandFailure(
-                .failed, "\(places.stateFile) is not what this photoinbox can read",
-                action: "Use the photoinbox that came with the daemon.")
+                .failed, "cannot read \(places.stateFile)",
+                action: "Use the photoinbox of the same version as the daemon.")
         }
     }
 
-    /// The daemon's process, which is a photoinboxd and lives.
+    /// The process number of a living photoinboxd.
     private func process() throws(CommandFailure) -> pid_t {
         let bytes: [UInt8]
         do { bytes = try content(of: places.processFile) } catch {
@@ -81,9 +81,9 @@ struct DaemonContact {
         }
         let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         guard let process = pid_t(text), process > 1 else {
-            throw CommandFailure(.failed, "\(places.processFile) holds no process number")
+            throw CommandFailure(.failed, "\(places.processFile) has no process number")
         }
-        // A number that was left behind may belong to anybody by now, whom the signal would end.
+        // A stale number may belong to another process, which the signal would end.
         guard let name = try? content(of: BytePath("/proc/\(process)/comm")), name == Array("photoinboxd\n".utf8) else {
             throw Self.down
         }
@@ -95,12 +95,12 @@ struct DaemonContact {
 
     private static func forbidden(_ directory: BytePath) -> CommandFailure {
         CommandFailure(
-            .permission, "you may not ask photoinboxd (\(directory))",
-            action: "Use sudo, or run this as the user of photoinboxd.")
+            .permission, "cannot ask photoinboxd (\(directory)): permission denied",
+            action: "Use sudo, or run it as the user of photoinboxd.")
     }
 }
 
-/// Waits until a file of a directory is replaced.
+/// Waits until a file in a directory is replaced.
 private struct StateAnswer {
     private let queue = MonitorQueue(label: "photoinbox.answer")
     private let monitor: DirectoryMonitor
@@ -113,7 +113,7 @@ private struct StateAnswer {
         monitor = try DirectoryMonitor(label: "answer", queue: queue)
     }
 
-    /// Runs `ask` once the directory is watched, and returns when the file came; throws ETIMEDOUT after `seconds`.
+    /// Runs `ask` once the directory is watched, and returns when the file arrives; throws ETIMEDOUT after `seconds`.
     func wait(seconds: Double, _ ask: () throws(SystemCallError) -> Void) throws(SystemCallError) {
         let came = DispatchSemaphore(value: 0)
         let ended = DispatchSemaphore(value: 0)

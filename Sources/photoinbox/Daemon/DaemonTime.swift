@@ -1,7 +1,7 @@
 import FileValues
 import Foundation
 
-/// A time of the daemon's state, which is RFC 3339 in UTC; nil if it is none.
+/// A time of the daemon's state, RFC 3339 in UTC; nil if it is invalid.
 func parseRFC3339(_ text: String) -> FileTime? {
     // One of both: with and without a fraction of a second.
     let formats: [Date.ISO8601FormatStyle] = [.init(includingFractionalSeconds: true), .init()]

@@ -7,7 +7,7 @@ import Reporting
 import Settings
 import SystemPackage
 
-/// Where the daemon keeps its things, as far as this process was told.
+/// The daemon's directories, as far as this process knows them.
 struct Places {
     /// The configuration; nil where only directories were named.
     let settings: Settings?
@@ -15,16 +15,16 @@ struct Places {
     let runtime: BytePath
     let catalogue: BytePath
 
-    /// The file that the daemon's state is written to.
+    /// The file with the daemon's last state dump.
     var stateFile: BytePath { runtime.appending("state.json") }
-    /// The file that holds the daemon's process number.
+    /// The file with the daemon's process number.
     var processFile: BytePath { runtime.appending("photoinboxd.pid") }
 
     /// Where `make run` keeps the state.
     private static let embedded: BytePath = ".photo-inbox"
 
-    /// Flags win over the configuration, and it over nothing: directories are not guessed. With `despiteMistakes`, those of
-    /// a configuration with mistakes are found, since the daemon that runs has read a better one; `remarks` says so.
+    /// Flags override the configuration; directories are not guessed. With `despiteMistakes`, those of a configuration with
+    /// mistakes are used, since the running daemon has read a valid one; `remarks` says so.
     init(
         _ options: PlaceOptions, despiteMistakes isTolerant: Bool = false, remarks: Bool = true
     ) throws(CommandFailure) {
@@ -38,7 +38,7 @@ struct Places {
             catalogue = state.appending("catalogue.sqlite")
             guard (try? FileStatus(at: state, followingLinks: true)) != nil else {
                 throw CommandFailure(
-                    .unavailable, "there is no state directory \(state)",
+                    .unavailable, "the state directory \(state) does not exist",
                     action: "Start photoinboxd, or correct --state or $PHOTOINBOX_STATE.")
             }
             return
@@ -53,7 +53,7 @@ struct Places {
             }
             if remarks {
                 printRemark(
-                    "\(error.message). The daemon that runs has read another configuration, and is asked all the same")
+                    "\(error.message). The running daemon has another configuration, and is asked anyway")
             }
             settings = rough
             self.settings = nil
@@ -63,31 +63,30 @@ struct Places {
         catalogue = state?.appending("catalogue.sqlite") ?? settings.catalogue
     }
 
-    /// Says so where `inbox` is none of the configured ones: a mistake, or one of former times, whose photos are there
-    /// still, so no failure.
-    func remarkOnUnknown(inbox: String?, asJSON: Bool) {
+    /// Warns if `inbox` is not configured: a mistake, or a former inbox, whose photos are still there, so no failure.
+    func warnOfUnknown(inbox: String?, asJSON: Bool) {
         guard let inbox, let names = settings?.inboxes.map(\.name), !names.contains(inbox) else { return }
         let meant = likelyMeaning(of: inbox, among: names).map { "; did you mean \"\($0)\"?" }
-        let others = names.isEmpty ? ", nor any other" : ", only \(names.joined(separator: ", "))"
+        let others = names.isEmpty ? "; there are no inboxes" : "; inboxes: \(names.joined(separator: ", "))"
         printRemark("no inbox \(shown(inbox)) is configured\(meant ?? others)", asJSON: asJSON)
     }
 
-    /// The catalogue itself, for a command that works on it for long.
+    /// The catalogue itself, for a command that works on it at length.
     func openCatalogue(forRepair: Bool) throws(CommandFailure) -> CatalogueFile {
         guard let text = String(validating: catalogue.bytes, as: UTF8.self) else {
             throw CommandFailure(.failed, "\(catalogue): the catalogue's path must be UTF-8")
         }
-        // One that is not there is not made here: a wrong --state would look like an empty library.
-        let reading: CatalogueFile
+        // A missing one is not created here: a wrong --state would look like an empty library.
+        let reading: Catalogue
         do throws(CatalogueError) { reading = try CatalogueFile.openForReading(text) } catch {
             throw CommandFailure(error, path: catalogue.escaped)
         }
         guard forRepair else { return reading }
         reading.close()
         do throws(CatalogueError) { return try CatalogueFile.openForRepair(text) } catch {
-            // What this user may not do is to write, since reading went well.
+            // Reading succeeded, so permission to write is missing.
             let isForbidden = error.code == .permission
-            throw isForbidden ? .mayNotChange(catalogue) : CommandFailure(error, path: catalogue.escaped)
+            throw isForbidden ? .cannotChange(catalogue) : CommandFailure(error, path: catalogue.escaped)
         }
     }
 
@@ -112,7 +111,7 @@ struct Places {
                         : "Name the daemon's configuration with --config, or its state directory with --state.")
             }
             if error.code == .noSuchFileOrDirectory {
-                throw CommandFailure(.configuration, "\(path) is not there", action: "Correct the path.")
+                throw CommandFailure(.configuration, "\(path) does not exist", action: "Correct the path.")
             }
             throw CommandFailure(error)
         }
@@ -122,7 +121,7 @@ struct Places {
     }
 }
 
-/// The whole of a file that is not expected to be large; 64 MiB at most.
+/// A file's content, 64 MiB at most.
 func content(of path: BytePath) throws(SystemCallError) -> [UInt8] {
     let file = try descriptorCall("open", path: path) {
         path.withCString { Glibc.open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }

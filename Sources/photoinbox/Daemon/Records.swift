@@ -4,13 +4,13 @@ import FileValues
 import Renditions
 import Reporting
 
-/// The catalogue as the commands ask it: for reading, with its failures in words for people.
+/// The catalogue for reading, with its failures as command failures.
 struct Records {
     private let catalogue: CatalogueFile
 
     init(_ places: Places) throws(CommandFailure) {
         let path = places.catalogue
-        // SQLite takes a name as text: one that is none cannot be opened by it.
+        // SQLite requires a name in UTF-8.
         guard let text = String(validating: path.bytes, as: UTF8.self) else {
             throw CommandFailure(.failed, "\(path): the catalogue's path must be UTF-8")
         }
@@ -19,7 +19,7 @@ struct Records {
         }
     }
 
-    /// The same where its absence only means that nothing is recorded.
+    /// The same; nil if there is no catalogue yet.
     static func ifPresent(_ places: Places) throws(CommandFailure) -> Records? {
         do throws(CommandFailure) { return try Records(places) } catch {
             if error.status == .unavailable { return nil }
@@ -27,14 +27,14 @@ struct Records {
         }
     }
 
-    /// What of the catalogue failed, as a command's failure.
+    /// Runs a query; a failure becomes a command's failure.
     func ask<Value>(
         _ question: (CatalogueFile) throws(CatalogueError) -> Value
     ) throws(CommandFailure) -> Value {
         do { return try question(catalogue) } catch { throw CommandFailure(error, path: catalogue.path) }
     }
 
-    /// Photos, last filed first, that were filed at `since` or later.
+    /// Photos filed at `since` or later, newest first.
     func photos(inbox: String?, since: FileTime?, limit: Int) throws(CommandFailure) -> [StoredPhoto] {
         var filter = PhotoFilter()
         filter.inbox = inbox
@@ -64,13 +64,13 @@ struct Records {
 }
 
 extension Records {
-    /// Whether nobody has released or discarded a file that was quarantined.
+    /// Whether a quarantined file has not been released or discarded.
     private func waits(_ quarantined: StoredOutcome) throws(CommandFailure) -> Bool {
         try ask { (catalogue) throws(CatalogueError) in try catalogue.requests(ofOutcome: quarantined.id) }
             .allSatisfy { $0.step == .undone || ![.release, .discard].contains($0.request.what) }
     }
 
-    /// What became of a photo's renditions.
+    /// The standing of a photo's renditions.
     func renditions(of photo: StoredPhoto, _ places: Places) throws(CommandFailure) -> [RenditionStanding] {
         let known = try ask { (catalogue) throws(CatalogueError) in try catalogue.renditions(ofPhoto: photo.id) }
         return RenditionStanding.all(

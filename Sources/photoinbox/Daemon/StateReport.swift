@@ -3,12 +3,12 @@ import FileValues
 import LinuxKernel
 import Reporting
 
-/// The daemon's state as `status` tells it.
+/// The daemon's state, for `status`.
 struct StateReport {
     /// How much is shown.
     enum Detail {
         case normal, problemsOnly
-        /// With problems that others explain.
+        /// With problems that others cause.
         case all
     }
 
@@ -18,13 +18,13 @@ struct StateReport {
 
     private var shownProblems: [DaemonState.Problem] { state.problems.filter { $0.hiddenBy == nil } }
 
-    /// Whether the worst of the problems that are shown stops filing, or wants a person.
+    /// The worst severity of the shown problems.
     private var worst: ProblemSeverity? {
         shownProblems.compactMap { ProblemSeverity(rawValue: $0.severity) }.max()
     }
 
     var exitStatus: ExitStatus {
-        // A severity that this program does not know is one that matters.
+        // An unknown severity counts as a failure.
         if shownProblems.contains(where: { ProblemSeverity(rawValue: $0.severity) == nil }) { return .failed }
         return ExitStatus(worst: worst)
     }
@@ -54,7 +54,7 @@ struct StateReport {
         HumanText.count(shownProblems.count { $0.severity == severity.rawValue }, one, many)
     }
 
-    // MARK: - For people
+    // MARK: - Text
 
     func text(_ style: TextStyle, detail: Detail, now: Int64) -> String {
         var text = LabelledText()
@@ -84,8 +84,8 @@ struct StateReport {
     private func verifiedWords(now: Int64) -> String {
         guard let verified = state.libraryVerified else { return "never" }
         let time = { (text: String) in parseRFC3339(text).map { shortTime($0, now: now) } ?? shown(text) }
-        guard let whole = verified.whole else { return "a part \(time(verified.last)), never all photos" }
-        return "all photos \(time(whole))" + (verified.last == whole ? "" : ", a part \(time(verified.last))")
+        guard let whole = verified.whole else { return "in part \(time(verified.last)), never completely" }
+        return "completely \(time(whole))" + (verified.last == whole ? "" : ", in part \(time(verified.last))")
     }
 
     private func words(_ inbox: DaemonState.Inbox, now: Int64) -> String {
@@ -139,7 +139,7 @@ struct StateReport {
         }
     }
 
-    // MARK: - For machines
+    // MARK: - JSON
 
     func json() -> JSONValue {
         let now = parseRFC3339(state.at)?.seconds ?? 0
@@ -179,13 +179,13 @@ struct StateReport {
     }
 }
 
-/// A path that the state holds as escaped text.
+/// A path from escaped text of the state.
 private func pathFields(_ name: String, _ escaped: String) -> [JSONField] {
     BytePath(escaped: escaped).map { JSONField.path(name, $0) } ?? [JSONField(name, .string(escaped))]
 }
 
 extension DaemonState {
-    /// Of all inboxes; nil if there is none.
+    /// The sum over all inboxes; nil if there is none.
     var totals: Counts? {
         guard let first = inboxes.first else { return nil }
         return inboxes.dropFirst().reduce(into: first.counts) { sum, inbox in

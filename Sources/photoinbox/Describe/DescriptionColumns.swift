@@ -4,13 +4,13 @@ import CommandSupport
 import FileValues
 import Reporting
 
-/// Which column of a table says what, by its first row.
+/// The meaning of a table's columns, by its first row.
 struct DescriptionColumns {
     enum Field: String, CaseIterable {
         case hash = "sha256"
         case path, title, keywords, rating, taken, place
 
-        /// What programs call it, in lower case, without spaces and underscores.
+        /// The names that programs use, in lower case, without spaces and underscores.
         var names: [String] {
             switch self {
             case .hash: ["sha256", "hash", "checksum"]
@@ -24,14 +24,14 @@ struct DescriptionColumns {
         }
     }
 
-    /// What is wrong with a row: with which of its columns, counted from 1, and why.
+    /// An error in a row: its column, counted from 1, and the reason.
     struct Fault: Error {
         let column: Int
         let reason: String
     }
 
     private let places: [Field: Int]
-    /// Columns that nobody asked for.
+    /// Columns without a known name.
     let ignored: [String]
 
     init(header: CSVRecord, path: String) throws(CommandFailure) {
@@ -49,14 +49,14 @@ struct DescriptionColumns {
             }
             if let other = places[field] {
                 throw CommandFailure(
-                    .failed, "\(path): columns \(other + 1) and \(place + 1) both say the \(field.rawValue)",
-                    action: "Name only one of them so.")
+                    .failed, "\(path): columns \(other + 1) and \(place + 1) both have the \(field.rawValue)",
+                    action: "Rename one of them.")
             }
             places[field] = place
         }
         guard places[.hash] != nil || places[.path] != nil else {
             throw CommandFailure(
-                .failed, "\(path): no column of its first row says which photo a row is about", action: Self.action)
+                .failed, "\(path): the first row has no column that identifies the photo", action: Self.action)
         }
         (self.places, self.ignored) = (places, ignored)
     }
@@ -67,7 +67,7 @@ struct DescriptionColumns {
     /// The column of a field, counted from 1; 0 if there is none.
     func number(of field: Field) -> Int { places[field].map { $0 + 1 } ?? 0 }
 
-    /// Adds what a row says to the batch; by what it names its photo.
+    /// Adds a row to the batch; returns how it identifies its photo.
     func add(_ record: CSVRecord, to batch: inout DescriptionBatch) throws(Fault) -> DescriptionBatch.Subject {
         do throws(Fault) {
             let (subject, key) = try key(of: record, &batch)
@@ -96,7 +96,7 @@ struct DescriptionColumns {
         }
         let path = cell(.path, record)
         guard !path.isEmpty else {
-            throw fault(places[.path] == nil ? .hash : .path, "it does not say which photo it is about")
+            throw fault(places[.path] == nil ? .hash : .path, "it does not identify a photo")
         }
         return (.path, batch.add(path))
     }
@@ -106,7 +106,7 @@ struct DescriptionColumns {
         guard let digit = cell.first else { return nil }
         let rest = cell.dropFirst()
         guard (UInt8(ascii: "0")...UInt8(ascii: "5")).contains(digit), rest.isEmpty || rest.elementsEqual(".0".utf8)
-        else { throw fault(.rating, "\"\(shown(cell))\" is no rating from 0 to 5") }
+        else { throw fault(.rating, "\"\(shown(cell))\" is not a rating from 0 to 5") }
         return Int(digit - UInt8(ascii: "0"))
     }
 
@@ -114,7 +114,7 @@ struct DescriptionColumns {
         let cell = cell(.taken, record)
         if cell.isEmpty { return [] }
         guard let date = TakenText(cell) else {
-            throw fault(.taken, "\"\(shown(cell))\" is no date like 2026-11-21 or 2026-11-21 14:07:31")
+            throw fault(.taken, "\"\(shown(cell))\" is not a date like 2026-11-21 or 2026-11-21 14:07:31")
         }
         return date.bytes
     }
@@ -143,7 +143,7 @@ struct DescriptionColumns {
 
 private func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
 
-/// Keywords as tables have them: between semicolons; where there are none, between commas or bars.
+/// Keywords of a cell: separated by semicolons, else by commas or bars.
 struct KeywordList {
     /// Each once, one a line.
     let lines: [UInt8]

@@ -6,15 +6,15 @@ import Glibc
 import LinuxKernel
 import Reporting
 
-/// Takes a table of any size into the catalogue, row by row, in batches that are each kept whole with the place in the
-/// table: wherever it stops, it goes on from the last one.
+/// Imports a table of any size into the catalogue, in batches, each stored with its place in the table: an interrupted run
+/// continues after the last batch.
 struct DescriptionImport {
-    /// What came of it.
+    /// The result of a run.
     struct Summary {
         var place = ImportPlace()
         /// Rows of this run alone.
         var rows = 0
-        /// The line that this run began with, where an earlier one had stopped.
+        /// The first line of a run that continued an earlier one.
         var resumedAt: Int?
         var wasStopped = false
     }
@@ -22,14 +22,14 @@ struct DescriptionImport {
     let source: TableFile
     let catalogue: CatalogueFile
     let batchSize: Int
-    /// Nothing is kept.
+    /// Nothing is stored.
     let isDry: Bool
     let display: ProgressDisplay
     let interruption: Interruption
-    /// Told of each row that is not taken in.
-    let tell: (_ line: Int, _ column: Int, _ reason: String) throws -> Void
+    /// Called with each rejected row.
+    let reportRejected: (_ line: Int, _ column: Int, _ reason: String) throws -> Void
 
-    /// A row that is not taken in.
+    /// A rejected row.
     private struct Rejected {
         let line: Int
         let column: Int
@@ -37,16 +37,16 @@ struct DescriptionImport {
         let raw: [UInt8]
     }
 
-    /// What is to be kept next.
+    /// The rows to be stored next.
     private struct Pending {
         var batch = DescriptionBatch()
-        /// Where each row of the batch came from, for those that turn out to name no photo.
+        /// The source of each row, for those that turn out to name no photo.
         var origins: [(line: Int, raw: [UInt8])] = []
         var rejected: [Rejected] = []
-        /// Bytes of rows that are kept for the file of rejected ones.
+        /// Bytes of rows held for the file of rejected rows.
         var size = 0
 
-        /// Memory stays bounded whatever the rows are like.
+        /// Bounds memory whatever the rows are like.
         var isLarge: Bool { size + batch.size > 32 << 20 }
 
         mutating func clear() {
@@ -61,16 +61,16 @@ struct DescriptionImport {
         var summary = Summary()
         let columns = try DescriptionColumns(header: try source.header(), path: source.path.escaped)
         if !columns.ignored.isEmpty {
-            display.say("columns that nothing is taken from: \(columns.ignored.map(shown).joined(separator: ", "))")
+            display.remark("ignored columns: \(columns.ignored.map(shown).joined(separator: ", "))")
         }
         if !isDry, !fromStart, let left = try catalogue.placeOfImport(source.path, source.identity) {
             (summary.place, summary.resumedAt) = (left, left.line)
-            display.say("going on with line \(left.line), where it stopped; --from-start begins anew")
+            display.remark("continuing with line \(left.line); --from-start begins with the first")
         } else {
             summary.place = source.beginning
         }
         if summary.place.rejectsLength == 0, !isDry, let reason = RejectsFile.whyNotReplaced(path) {
-            throw CommandFailure(.failed, reason, action: "Move it away, or name another one with --rejects.")
+            throw CommandFailure(.failed, reason, action: "Move it away, or give another file with --rejects.")
         }
         var rejects = RejectsFile(path, length: summary.place.rejectsLength)
         var reader = source.reader(from: summary.place)
@@ -93,20 +93,20 @@ struct DescriptionImport {
             guard try reader.next(&record) else { break }
             summary.place.rows += 1
             summary.rows += 1
-            take(record, reader.raw, columns, &pending)
+            add(record, reader.raw, columns, &pending)
             (summary.place.offset, summary.place.line) = (record.end, record.nextLine)
             if summary.place.rows - kept >= batchSize || pending.isLarge {
-                try keep(&pending, columns, &rejects, &summary)
+                try store(&pending, columns, &rejects, &summary)
                 kept = summary.place.rows
                 pause(&lastPause)
             }
             if summary.rows.isMultiple(of: 100) { try showProgress(summary) }
         }
-        if summary.place.rows > kept { try keep(&pending, columns, &rejects, &summary) }
+        if summary.place.rows > kept { try store(&pending, columns, &rejects, &summary) }
         try showProgress(summary)
     }
 
-    private func take(
+    private func add(
         _ record: CSVRecord, _ raw: ArraySlice<UInt8>, _ columns: DescriptionColumns, _ pending: inout Pending
     ) {
         func reject(_ column: Int, _ reason: String) {
@@ -115,48 +115,48 @@ struct DescriptionImport {
         }
         if let fault = record.fault { return reject(record.count, fault.rawValue) }
         do throws(DescriptionColumns.Fault) {
-            // Only a path can turn out to be nobody's.
+            // Only a path can turn out to name no photo.
             let isPath = try columns.add(record, to: &pending.batch) == .path
             if isPath { pending.size += raw.count }
             pending.origins.append((record.line, isPath ? Array(raw) : []))
         } catch { reject(error.column, error.reason) }
     }
 
-    private func keep(
+    private func store(
         _ pending: inout Pending, _ columns: DescriptionColumns, _ rejects: inout RejectsFile, _ summary: inout Summary
     ) throws {
-        // Changed only in copies until all is kept: a transaction may be begun anew.
+        // Computed from copies, since a transaction may be repeated.
         let (before, rows) = ((rejects, summary), pending)
-        var told: [Rejected] = []
-        func settle(_ unknown: [Int]) throws -> ImportPlace {
+        var rejected: [Rejected] = []
+        func place(withUnknown unknown: [Int]) throws -> ImportPlace {
             (rejects, summary) = before
             let number = columns.number(of: .path)
-            told = rows.rejected
+            rejected = rows.rejected
             for index in unknown {
                 let (line, raw) = rows.origins[index]
-                told.append(
+                rejected.append(
                     Rejected(
-                        line: line, column: number, reason: "no photo in the library has this path, nor came under it",
+                        line: line, column: number, reason: "no photo in the library has or had this path",
                         raw: raw))
             }
-            told.sort { $0.line < $1.line }
-            summary.place.rejected += told.count
+            rejected.sort { $0.line < $1.line }
+            summary.place.rejected += rejected.count
             if isDry { return summary.place }
-            for row in told { rejects.add(line: row.line, column: row.column, row.reason, row: row.raw) }
+            for row in rejected { rejects.add(line: row.line, column: row.column, row.reason, row: row.raw) }
             summary.place.rejectsLength = try rejects.write()
             return summary.place
         }
         if isDry {
-            _ = try settle(try catalogue.unknown(in: pending.batch))
+            _ = try place(withUnknown: try catalogue.unknown(in: pending.batch))
         } else {
-            try catalogue.describe(pending.batch, from: source.path, source.identity, settle: settle)
+            try catalogue.describe(pending.batch, from: source.path, source.identity, settle: place(withUnknown:))
         }
-        for row in told { try tell(row.line, row.column, row.reason) }
+        for row in rejected { try reportRejected(row.line, row.column, row.reason) }
         pending.clear()
     }
 
-    /// The daemon waits for the catalogue by asking again at least every tenth of a second, for five seconds at most: now
-    /// and then it must find it free. See sqlite3_busy_timeout.
+    /// Leaves the catalogue free for a moment: the daemon retries at least every tenth of a second, for five seconds. See
+    /// sqlite3_busy_timeout.
     private func pause(_ last: inout Double) {
         guard !isDry, monotonicSeconds() - last > 2 else { return }
         interruption.wait(atMost: timespec(tv_sec: 0, tv_nsec: 110_000_000))
@@ -167,7 +167,7 @@ struct DescriptionImport {
         let line = ProgressLine(
             photos: summary.place.rows, totalPhotos: nil, bytes: summary.place.offset,
             totalBytes: source.identity.size, seconds: display.seconds)
-        try display.show(line, asked: interruption.takeProgressRequest())
+        try display.show(line, asked: interruption.consumeProgressRequest())
     }
 }
 

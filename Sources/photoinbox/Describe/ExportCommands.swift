@@ -5,22 +5,23 @@ import CommandSupport
 import FileValues
 import Reporting
 
-/// `photoinbox export-csv`: every filed photo with what is said of it, as a table.
+/// `photoinbox export-csv`: every filed photo with its description, as a table.
 struct ExportCSVCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export-csv", abstract: "Write all photos, and what is said of them, as CSV.",
+        commandName: "export-csv", abstract: "Write all photos with titles, keywords etc. as CSV.",
         usage: "photoinbox export-csv [OPTION…] > FILE")
 
     static let lesson = """
         EXAMPLES:
           photoinbox export-csv > photos.csv
-              to look at, to change, and to bring back with import-csv
+              to read, to edit, and to import again with import-csv
 
-        The table is of one moment, also while photos are filed. The columns that
-        import-csv reads come first; "captured" is the date that the photo itself bears.
-        Control characters of titles and names are left out. A cell that a program for tables would take for a
-        formula has an apostrophe in front, which import-csv takes away. A path that is
-        no UTF-8 is written escaped; the sha256 says which photo is meant.
+        The table is a snapshot of one moment, even while photos are filed. The columns
+        that import-csv reads come first; "captured" is the date in the photo itself.
+        Control characters in titles and names are left out. A cell that a spreadsheet
+        would treat as a formula is prefixed with an apostrophe, which import-csv
+        removes. A path that is not UTF-8 is escaped; use the sha256 to identify the
+        photo.
 
         EXIT STATUS:
           0   done
@@ -43,24 +44,24 @@ struct ExportCSVCommand: ParsableCommand {
         for column in Self.columns { text.field(column) }
         text.endRecord()
         try records.ask { (catalogue) throws(CatalogueError) in
-            try catalogue.eachPhoto { photo, said in
-                Self.write(photo, said, to: &text)
+            try catalogue.eachPhoto { photo, description in
+                Self.write(photo, description, to: &text)
                 if text.bytes.count > 60_000 { try output.write(text.removeAll()) }
             }
         }
         try output.write(text.removeAll())
     }
 
-    private static func write(_ photo: StoredPhoto, _ said: PhotoDescription?, to text: inout CSVText) {
+    private static func write(_ photo: StoredPhoto, _ description: PhotoDescription?, to text: inout CSVText) {
         let record = photo.photo
         text.field(hexadecimal(record.sha256))
         text.field(record.libraryPath.escaped)
-        text.field(plain(said?.title ?? ""))
-        text.field(plain(said?.keywords.joined(separator: ";") ?? ""))
-        text.field(said?.rating.map { "\($0)" } ?? "")
-        text.field(plain(said?.taken ?? ""))
-        text.field(plain(said?.place ?? ""))
-        // Of its own: in "taken" it would come back with import-csv as if somebody had said it.
+        text.field(plain(description?.title ?? ""))
+        text.field(plain(description?.keywords.joined(separator: ";") ?? ""))
+        text.field(description?.rating.map { "\($0)" } ?? "")
+        text.field(plain(description?.taken ?? ""))
+        text.field(plain(description?.place ?? ""))
+        // A column of its own: in "taken", import-csv would import it as a person's statement.
         text.field(record.captured?.local ?? "")
         text.field(plain(record.camera ?? ""))
         text.field(record.inbox)
@@ -71,7 +72,7 @@ struct ExportCSVCommand: ParsableCommand {
     }
 }
 
-/// Without the characters that a terminal obeys, or that turn the direction of text; lines and tabs stay.
+/// Without control characters and those that change the direction of text; newlines and tabs stay.
 private func plain(_ text: String) -> String {
     func isKept(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar {
@@ -86,10 +87,10 @@ private func plain(_ text: String) -> String {
     return String(String.UnicodeScalarView(text.unicodeScalars.filter(isKept)))
 }
 
-/// `photoinbox export-json`: the same for programs.
+/// `photoinbox export-json`: the same as JSON.
 struct ExportJSONCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export-json", abstract: "Write all photos, and what is said of them, as JSON.",
+        commandName: "export-json", abstract: "Write all photos with titles, keywords etc. as JSON.",
         usage: "photoinbox export-json [OPTION…] > FILE")
 
     static let lesson = """
@@ -97,8 +98,9 @@ struct ExportJSONCommand: ParsableCommand {
           photoinbox export-json > photos.json
           photoinbox export-json | jq -r '.photos[] | select(.description.rating == 5) | .path'
 
-        One document, of one moment, with a line for each photo: the fields of "list
-        --json", and "description" with what is said of it, or null.
+        One document, a snapshot of one moment, with one line for each photo: the fields
+        of "list --json", and "description" with title, keywords, rating, date and
+        place, or null.
 
         EXIT STATUS:
           0   done
@@ -113,10 +115,10 @@ struct ExportJSONCommand: ParsableCommand {
         let output = Output()
         var (text, isFirst) = (Array("{\"format\":1,\"photos\":[".utf8), true)
         try records.ask { (catalogue) throws(CatalogueError) in
-            try catalogue.eachPhoto { photo, said in
+            try catalogue.eachPhoto { photo, description in
                 text += Array((isFirst ? "\n" : ",\n").utf8)
                 isFirst = false
-                text += Array(photo.json(describedBy: said).compact.utf8)
+                text += Array(photo.json(describedBy: description).compact.utf8)
                 if text.count > 60_000 {
                     try output.write(text)
                     text.removeAll(keepingCapacity: true)
@@ -127,7 +129,7 @@ struct ExportJSONCommand: ParsableCommand {
     }
 }
 
-/// Standard output for long answers.
+/// Standard output for long results.
 private struct Output {
     func write(_ bytes: [UInt8]) throws {
         var buffer = OutputBuffer(descriptor: 1)
@@ -141,10 +143,10 @@ private struct Output {
 }
 
 extension StoredPhoto {
-    /// The fields of a photo, and what is said of it.
-    func json(describedBy said: PhotoDescription?) -> JSONValue {
+    /// The fields of a photo, and its description.
+    func json(describedBy description: PhotoDescription?) -> JSONValue {
         guard case .object(let fields) = json() else { return json() }
-        return .object(fields + [JSONField("description", said?.json ?? .null)])
+        return .object(fields + [JSONField("description", description?.json ?? .null)])
     }
 }
 

@@ -5,53 +5,53 @@ import FileValues
 import LinuxKernel
 import Reporting
 
-/// `photoinbox import-csv FILE`: takes titles, keywords, ratings, dates and places from a table into the catalogue.
+/// `photoinbox import-csv FILE`: imports titles, keywords, ratings, dates and places from a table into the catalogue.
 struct ImportCSVCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "import-csv", abstract: "Take titles, keywords and ratings from a table.",
+        commandName: "import-csv", abstract: "Import titles, keywords and ratings from a table.",
         usage: "photoinbox import-csv [OPTION…] FILE")
 
     static let lesson = """
         EXAMPLES:
           photoinbox import-csv lightroom.csv
-              take in what another program says of your photos
-          photoinbox import-csv --dry-run FILE          what would be rejected, and why
+              import what another program exported about your photos
+          photoinbox import-csv --dry-run FILE          show which rows would be rejected, and why
           photoinbox import-csv --batch 10000 FILE      a large table, faster
 
-        The first row names the columns, in any order: sha256 or path says which photo a
-        row is about, and title, keywords (between semicolons or commas), rating (0 to
-        5), taken (2026-11-21 14:07) and place what is said of it; others are passed
-        over. A path is one in the library or the one that a photo came under. A sha256
-        may be that of a photo which comes later. What a row says replaces what is
-        there, an empty cell leaves it.
+        The first row names the columns, in any order: sha256 or path identifies the
+        photo; title, keywords (separated by semicolons or commas), rating (0 to 5),
+        taken (2026-11-21 14:07) and place describe it; others are ignored. A path is
+        one in the library, or the one under which a photo arrived. A sha256 may be that
+        of a photo that arrives later. A value replaces the stored one; an empty cell
+        keeps it.
 
-        Rows are kept batch by batch while the daemon runs and others read. Ctrl-C stops
-        between two rows; the next run goes on there, also after a crash, as long as the
-        table has not changed. Bad rows never stop the rest: they go, with line, column
-        and reason, to FILE.rejects.csv, from where they can be mended and brought
-        again.
+        Rows are stored in batches while the daemon runs and others read. Ctrl-C stops
+        between two rows; the next run continues there, also after a crash, unless the
+        table has changed. Rejected rows do not stop the rest: they are written, with
+        line, column and reason, to FILE.rejects.csv, where they can be corrected and
+        imported again.
 
         EXIT STATUS:
-          0   all rows were taken in
+          0   all rows were imported
           3   some were rejected, or the run was stopped
           69  there is no catalogue yet
           64, 77, 78: see photoinbox --help
         """
 
-    @Option(help: "Rows that are kept at once.")
+    @Option(help: ArgumentHelp("Store this many rows at once.", valueName: "rows"))
     var batch = 250
 
-    @Option(help: ArgumentHelp("Where rejected rows go. Default: FILE.rejects.csv.", valueName: "file"))
+    @Option(help: ArgumentHelp("Write rejected rows to this file. Default: FILE.rejects.csv.", valueName: "file"))
     var rejects: RawArgument?
 
     @Option(
-        help: ArgumentHelp("What stands between columns: , ; or tab. Default: as in the first row.", valueName: "mark"))
+        help: ArgumentHelp("The column separator: , ; or tab. Default: as in the first row.", valueName: "mark"))
     var separator: String?
 
     @Flag(name: .customLong("from-start"), help: "Begin with the first row, even if an earlier run was stopped.")
     var fromStart = false
 
-    @Flag(name: .customLong("dry-run"), help: "Only say which rows would be rejected.")
+    @Flag(name: .customLong("dry-run"), help: "Change nothing; show which rows would be rejected.")
     var isDry = false
 
     @OptionGroup var places: PlaceOptions
@@ -62,9 +62,9 @@ struct ImportCSVCommand: ParsableCommand {
 
     func validate() throws {
         guard (1...1_000_000).contains(batch) else {
-            throw ValidationError("--batch takes a number from 1 to 1000000.")
+            throw ValidationError("--batch must be from 1 to 1000000.")
         }
-        if let separator, Self.mark(separator) == nil { throw ValidationError("--separator takes , or ; or tab.") }
+        if let separator, Self.mark(separator) == nil { throw ValidationError("--separator must be , or ; or tab.") }
     }
 
     private static func mark(_ text: String) -> UInt8? {
@@ -79,7 +79,7 @@ struct ImportCSVCommand: ParsableCommand {
     func run() throws {
         let places = try Places(places)
         let display = ProgressDisplay(json: output.json, counting: "rows", silence: 5)
-        let interruption = Interruption(of: "row", announce: display.say)
+        let interruption = Interruption(of: "row", announce: display.remark)
         let rejects = rejects?.path ?? file.path.addingSuffix(".rejects.csv")
         var summary = DescriptionImport.Summary()
         do {
@@ -88,7 +88,7 @@ struct ImportCSVCommand: ParsableCommand {
             let run = DescriptionImport(
                 source: source, catalogue: catalogue, batchSize: batch, isDry: isDry, display: display,
                 interruption: interruption
-            ) { line, column, reason in try tell(line, column, reason, display) }
+            ) { line, column, reason in try printRejected(line, column, reason, display) }
             summary = try run.run(rejects: rejects, fromStart: fromStart)
         } catch let error as SystemCallError {
             throw CommandFailure(error)
@@ -98,8 +98,8 @@ struct ImportCSVCommand: ParsableCommand {
         if summary.wasStopped || summary.place.rejected > 0 { throw CommandEnd(status: .someLeft) }
     }
 
-    /// In a dry run, for which there is no file.
-    private func tell(_ line: Int, _ column: Int, _ reason: String, _ display: ProgressDisplay) throws {
+    /// In a dry run, which writes no file.
+    private func printRejected(_ line: Int, _ column: Int, _ reason: String, _ display: ProgressDisplay) throws {
         guard isDry else { return }
         display.clear()
         if output.json {
@@ -130,12 +130,12 @@ struct ImportCSVCommand: ParsableCommand {
             return
         }
         var text = LabelledText()
-        text.add(isDry ? "would take" : "taken in", HumanText.count(place.rows - place.rejected, "row", "rows"))
+        text.add(isDry ? "would import" : "imported", HumanText.count(place.rows - place.rejected, "row", "rows"))
         if place.rejected > 0 {
             let rows = HumanText.count(place.rejected, "row", "rows")
             text.add("rejected", isDry ? rows : "\(rows); see \(rejects.escaped)")
         }
-        if summary.wasStopped { text.add("stopped", "before line \(place.line); run it again to go on") }
+        if summary.wasStopped { text.add("stopped", "before line \(place.line); run it again to continue") }
         try printOut(text.rendered(Terminal.style(output.color)))
     }
 }

@@ -5,8 +5,7 @@ import LinuxKernel
 import Reporting
 import SystemPackage
 
-/// The rows that were not taken in, with line, column and reason: made when the first comes, synced before the batch that
-/// it was in is kept.
+/// The file of rejected rows, with line, column and reason: created with the first, and synced before its batch is stored.
 struct RejectsFile {
     let path: BytePath
     private(set) var length: UInt64
@@ -21,7 +20,7 @@ struct RejectsFile {
 
     private static let header = "line,column,reason,row\r\n"
 
-    /// `length` is what counts of a file that is there: behind it stands what was never kept.
+    /// `length` is the valid part of an existing file: the rest belongs to a batch that was never stored.
     init(_ path: BytePath, length: UInt64) { (self.path, self.length) = (path, length) }
 
     mutating func add(line: Int, column: Int, _ reason: String, row: some BidirectionalCollection<UInt8>) {
@@ -34,7 +33,7 @@ struct RejectsFile {
         text.endRecord()
     }
 
-    /// Writes what was added; how long the file is then.
+    /// Writes the added rows; returns the file's length.
     mutating func write() throws(SystemCallError) -> UInt64 {
         let bytes = text.removeAll()
         guard !bytes.isEmpty else { return length }
@@ -65,13 +64,13 @@ struct RejectsFile {
         return opened
     }
 
-    /// Why the file at this path must not be replaced; nil if it is not there, or one of ours.
+    /// Why the file at this path must not be replaced; nil if it is missing or a file of rejected rows.
     static func whyNotReplaced(_ path: BytePath) -> String? {
         guard let status = try? FileStatus(at: path) else { return nil }
-        guard status.kind == .regular else { return "\(path.escaped) is no regular file" }
+        guard status.kind == .regular else { return "\(path.escaped) is not a regular file" }
         let beginning = (try? content(of: path)).map { Array($0.prefix(header.utf8.count)) }
         return beginning == Array(header.utf8)
-            ? nil : "\(path.escaped) is there already, and is no file of rejected rows"
+            ? nil : "\(path.escaped) exists, and is not a file of rejected rows"
     }
 }
 

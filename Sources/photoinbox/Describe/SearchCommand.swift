@@ -5,7 +5,7 @@ import FileValues
 import Glibc
 import Reporting
 
-/// `photoinbox search`: finds photos by what is known and said of them.
+/// `photoinbox search`: finds photos by their dates, cameras and descriptions.
 struct SearchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "search", abstract: "Find photos by date, camera, keyword, place or words.",
@@ -19,11 +19,12 @@ struct SearchCommand: ParsableCommand {
           photoinbox search --keyword "fishing boat" --rating 4
           photoinbox search --outcome quarantined --name IMG_20
 
-        All conditions hold together. Case does not count, nor do accents in words.
-        --from and --until take the beginning of a local time: 2026, 2026-08,
-        2026-08-21T14. With --outcome, files that came and had that outcome are found,
-        instead of photos that are filed. What is found is of one moment, also while
-        photos are filed.
+        All conditions must match. Case is ignored, and accents in words are too. Titles,
+        keywords, ratings and places are those imported with import-csv.
+
+        --from and --until accept the beginning of a local time: 2026, 2026-08,
+        2026-08-21T14. With --outcome, files with that outcome are found instead of filed
+        photos. The result is a snapshot of one moment, even while photos are filed.
 
         EXIT STATUS:
           0   something is found
@@ -34,37 +35,37 @@ struct SearchCommand: ParsableCommand {
 
     @OptionGroup var pager: PagerOption
 
-    @Option(help: "Taken at this time or later.")
+    @Option(help: ArgumentHelp("Taken at this time or later.", valueName: "time"))
     var from: String?
 
-    @Option(help: "Taken no later than this.")
+    @Option(help: ArgumentHelp("Taken at this time or earlier.", valueName: "time"))
     var until: String?
 
-    @Option(help: "Part of the camera's name.")
+    @Option(help: ArgumentHelp("Part of the camera's name.", valueName: "text"))
     var camera: String?
 
-    @Option(help: "A keyword; may be given several times.")
+    @Option(help: ArgumentHelp("A keyword; may be given several times.", valueName: "text"))
     var keyword: [String] = []
 
-    @Option(help: "Words of the place.")
+    @Option(help: ArgumentHelp("Words of the place.", valueName: "text"))
     var place: String?
 
-    @Option(help: "Words of the title.")
+    @Option(help: ArgumentHelp("Words of the title.", valueName: "text"))
     var title: String?
 
-    @Option(help: "Part of the name that the file came with.")
+    @Option(help: ArgumentHelp("Part of the file's original name.", valueName: "text"))
     var name: String?
 
-    @Option(help: ArgumentHelp("At least so many stars.", valueName: "stars"))
+    @Option(help: ArgumentHelp("At least this many stars, 0 to 5.", valueName: "stars"))
     var rating: Int?
 
-    @Option(help: "Only those that came to this inbox.")
+    @Option(help: ArgumentHelp("Only those from this inbox.", valueName: "name"))
     var inbox: String?
 
-    @Option(help: ArgumentHelp("Files with this outcome, instead of photos.", valueName: "outcome"))
+    @Option(help: ArgumentHelp("Find files with this outcome instead of photos.", valueName: "outcome"))
     var outcome: OutcomeKind?
 
-    @Option(help: "At most so many.")
+    @Option(help: ArgumentHelp("Show at most this many.", valueName: "number"))
     var limit = 50
 
     @OptionGroup var places: PlaceOptions
@@ -74,16 +75,16 @@ struct SearchCommand: ParsableCommand {
     var words: [String] = []
 
     func validate() throws {
-        if limit < 1 { throw ValidationError("--limit takes a number from 1 on.") }
-        if let rating, !(0...5).contains(rating) { throw ValidationError("--rating takes a number from 0 to 5.") }
+        if limit < 1 { throw ValidationError("--limit must be at least 1.") }
+        if let rating, !(0...5).contains(rating) { throw ValidationError("--rating must be from 0 to 5.") }
         for (name, time) in [("--from", from), ("--until", until)] {
             if let time, !Self.isBeginningOfTime(time) {
-                throw ValidationError("\(name): write 2026, 2026-08, 2026-08-21 or 2026-08-21T14:07.")
+                throw ValidationError("\(name) must be like 2026, 2026-08, 2026-08-21 or 2026-08-21T14:07.")
             }
         }
     }
 
-    /// Whether a time may begin so: digits where it has digits.
+    /// Whether this is the beginning of a time.
     private static func isBeginningOfTime(_ text: String) -> Bool {
         let pattern = Array("dddd-dd-ddTdd:dd:dd".utf8)
         let bytes = Array(text.utf8)
@@ -91,7 +92,7 @@ struct SearchCommand: ParsableCommand {
         let isOfDigits = zip(bytes, pattern).allSatisfy { byte, wanted in
             wanted == UInt8(ascii: "d") ? (0x30...0x39).contains(byte) : byte == wanted
         }
-        // A month and a day that there may be; else nothing would ever match, without a word why.
+        // An impossible month or day would silently match nothing.
         let number = { (place: Int) in Int(bytes[place] - 0x30) * 10 + Int(bytes[place + 1] - 0x30) }
         return isOfDigits && (bytes.count < 7 || (1...12).contains(number(5)))
             && (bytes.count < 10 || (1...31).contains(number(8)))
@@ -106,7 +107,7 @@ struct SearchCommand: ParsableCommand {
         (query.outcome, query.limit) = (outcome, limit)
         let now = Int64(time(nil))
         let places = try Places(places)
-        places.remarkOnUnknown(inbox: inbox, asJSON: output.json)
+        places.warnOfUnknown(inbox: inbox, asJSON: output.json)
         let hits = try Records(places).ask { [query] (catalogue) throws(CatalogueError) in
             try catalogue.search(query)
         }
@@ -136,11 +137,11 @@ struct SearchCommand: ParsableCommand {
         ])
         for hit in hits {
             guard let stored = hit.photo else { continue }
-            let (photo, said) = (stored.photo, hit.description)
+            let (photo, description) = (stored.photo, hit.description)
             table.add([
-                stored.number, String((photo.captured?.local ?? said?.taken ?? "unknown").prefix(10)),
-                said?.rating.map { "\($0)" } ?? "", photo.camera ?? "", shown(said?.title ?? ""),
-                shown(said?.keywords.joined(separator: "; ") ?? ""), shown(said?.place ?? ""),
+                stored.number, String((photo.captured?.local ?? description?.taken ?? "unknown").prefix(10)),
+                description?.rating.map { "\($0)" } ?? "", photo.camera ?? "", shown(description?.title ?? ""),
+                shown(description?.keywords.joined(separator: "; ") ?? ""), shown(description?.place ?? ""),
                 photo.libraryPath.escaped,
             ])
         }

@@ -7,17 +7,17 @@ import LinuxKernel
 import Reporting
 import SystemPackage
 
-/// A CSV file that is read from its beginning or from where a reader left it.
+/// A CSV file, read from its beginning or from a saved place.
 final class TableFile {
-    /// Absolute, so that the same file is known again from another directory.
+    /// Absolute, so that the file is recognised from another directory.
     let path: BytePath
     let identity: FileIdentity
     private let file: OwnedDescriptor
     private let separator: UInt8
-    /// Where the first row begins that is not the header.
+    /// Where the first row after the header begins.
     private(set) var beginning = ImportPlace()
 
-    /// `separator` is found out where it is nil: what the first line has most of.
+    /// If `separator` is nil, the first line's most frequent one is used.
     init(_ path: BytePath, separator: UInt8?) throws(SystemCallError) {
         file = try descriptorCall("open", path: path) {
             path.withCString { Glibc.open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
@@ -64,7 +64,7 @@ final class TableFile {
 }
 
 extension OwnedDescriptor {
-    /// Reads from the beginning; how much.
+    /// Reads from the beginning; returns the number of bytes.
     fileprivate borrowing func readStart(into bytes: inout [UInt8]) throws(SystemCallError) -> Int {
         let number = raw
         let count = bytes.count

@@ -1,6 +1,5 @@
-/// A time as tables have it, brought into one form: `2026-11-21`, `2026-11-21T14:07:31`, with `Z` or `+01:00` behind it if
-/// it has that. Read are also EXIF's colons, slashes, a space for the T, times without seconds, and fractions, which are
-/// dropped.
+/// A time of a table, normalised: `2026-11-21`, `2026-11-21T14:07:31`, with `Z` or `+01:00` if it has one. Accepts EXIF's
+/// colons, slashes, a space for the T, times without seconds, and fractions, which are dropped.
 struct TakenText {
     let bytes: [UInt8]
 
@@ -16,13 +15,13 @@ struct TakenText {
             rest = rest.dropFirst(digits)
             return range.contains(value) ? value : nil
         }
-        func take(_ choices: StaticString) -> UInt8? {
+        func consume(_ choices: StaticString) -> UInt8? {
             guard let first = rest.first, choices.withUTF8Buffer({ $0.contains(first) }) else { return nil }
             rest = rest.dropFirst()
             return first
         }
-        guard let year = number(4, 1...9999), let mark = take("-:/"), let month = number(2, 1...12),
-            take("-:/") == mark,
+        guard let year = number(4, 1...9999), let mark = consume("-:/"), let month = number(2, 1...12),
+            consume("-:/") == mark,
             let day = number(2, 1...31), day <= Self.days(of: month, year)
         else { return nil }
         var text = Self.digits(year, 4) + [0x2D] + Self.digits(month, 2) + [0x2D] + Self.digits(day, 2)
@@ -30,22 +29,23 @@ struct TakenText {
             bytes = text
             return
         }
-        guard take("T ") != nil, let hour = number(2, 0...23), take(":") != nil, let minute = number(2, 0...59) else {
+        guard consume("T ") != nil, let hour = number(2, 0...23), consume(":") != nil, let minute = number(2, 0...59)
+        else {
             return nil
         }
         var second = 0
-        if take(":") != nil {
+        if consume(":") != nil {
             guard let value = number(2, 0...60) else { return nil }
             second = min(value, 59)
-            if take(".,") != nil { rest = rest.drop { (0x30...0x39).contains($0) } }
+            if consume(".,") != nil { rest = rest.drop { (0x30...0x39).contains($0) } }
         }
         text += [0x54]
         text += [hour, minute, second].map { Self.digits($0, 2) }.joined(separator: [0x3A])
-        if take("Z") != nil {
+        if consume("Z") != nil {
             text.append(0x5A)
-        } else if let sign = take("+-") {
+        } else if let sign = consume("+-") {
             guard let hours = number(2, 0...18) else { return nil }
-            _ = take(":")
+            _ = consume(":")
             guard let minutes = number(2, 0...59) else { return nil }
             text.append(sign)
             text += Self.digits(hours, 2) + [0x3A] + Self.digits(minutes, 2)

@@ -12,15 +12,15 @@ import Settings
 
 /// Everything that is known of one file, as values.
 struct Evidence {
-    /// Whom the arrivals in hand could be asked for.
+    /// Whether the daemon could be asked.
     enum Daemon: Equatable {
         case running
         case down
-        /// It may run, and this user may not ask it.
+        /// It may run, but this user may not ask it.
         case unasked
     }
 
-    /// A pattern of the configuration that leaves a file alone.
+    /// A pattern of the configuration that excludes a file.
     struct Exclusion: Equatable {
         let pattern: String
         /// `photoinbox.toml:18`.
@@ -29,51 +29,51 @@ struct Evidence {
 
     let location: Location
     var daemon = Daemon.down
-    /// What lies there now.
+    /// The kind of the file that is there now.
     var kind: FileKind?
     var identity: FileIdentity?
-    /// How many names it has.
+    /// Its number of names.
     var links: UInt64 = 1
-    /// Who has it open for writing, as far as this user may see.
+    /// Processes that have it open for writing, as far as this user may see.
     var writers: [WriterProcess] = []
     var exclusion: Exclusion?
     var nameDecision = NameDecision.take
     /// `photoinbox.toml:18 quiet = "5s"`.
     var quietRule: String?
     var inHand: DaemonState.InHand?
-    /// Nothing is taken out of its inbox until somebody resumes that.
+    /// Whether its inbox is paused.
     var isPaused = false
-    /// What the daemon remembers of its last outcomes: some are not worth a row of the catalogue.
+    /// From the daemon's recent outcomes, some of which are not in the catalogue.
     var ended: DaemonState.Ended?
     /// Newest first.
     var outcomes: [StoredOutcome] = []
     var kept: KeptSource?
-    /// What people asked for about the newest outcome, newest first.
+    /// Requests about the newest outcome, newest first.
     var requests: [StoredRequest] = []
-    /// Begun, and not ended when the daemon did.
+    /// A filing that had begun when the daemon ended.
     var intent: StoredIntent?
-    /// The photo of the newest outcome, or that lies in the library under this path.
+    /// The photo of the newest outcome, or of this path in the library.
     var photo: StoredPhoto?
     /// The others of that photo's set.
     var set: [StoredPhoto] = []
-    /// What is known to be wrong with its file in the library.
+    /// Known damage of its file in the library.
     var damage: (since: FileTime, reason: String)?
-    /// That photo's small pictures that are there, from large to small, with their sizes, and why there is none.
+    /// Its existing thumbnails, from large to small, and why there is none.
     var thumbnails: [(size: UInt32, path: BytePath)] = []
     /// Which of these sizes is the preview.
     var previewSize: UInt32 = 0
     var noThumbnail: String?
-    /// What else is made of it.
+    /// Its other renditions.
     var renditions: [RenditionStanding] = []
-    /// Whether hooks were told of it.
+    /// Which hooks have handled it.
     var hooks: [HookStanding] = []
-    /// What is done about it, where it is a file of links.
+    /// Its progress, if it is a file of links.
     var linkFile: LinkStanding?
-    /// The inboxes that there are, for a file that is in none.
+    /// All inboxes, for a file that is in none.
     var inboxes: [InboxPlace] = []
 }
 
-/// Looks up what is known of a file.
+/// Collects what is known of a file.
 struct EvidenceSearch {
     let places: Places
     private let contact: DaemonContact
@@ -92,7 +92,7 @@ struct EvidenceSearch {
             daemon = error.status == .unavailable ? .down : .unasked
         }
         records = try Records.ifPresent(places)
-        // An old state still tells where the inboxes are, but nothing of what is in hand.
+        // An old state still has the inboxes, but not the arrivals in hand.
         known = Self.knownPlaces(places.settings, state ?? contact.lastState())
     }
 
@@ -171,7 +171,7 @@ struct EvidenceSearch {
             evidence.kept = try ask { (catalogue) throws(CatalogueError) in
                 try catalogue.keptSource(like: identity, inbox: inbox.name)
             }
-            // It may have got another name since.
+            // It may have been renamed since.
             if evidence.outcomes.isEmpty, evidence.kept?.identity == identity, let id = evidence.kept?.outcomeID {
                 let outcome = try ask { (catalogue) throws(CatalogueError) in try catalogue.outcome(id: id) }
                 evidence.outcomes = outcome.map { [$0] } ?? []
@@ -185,7 +185,7 @@ struct EvidenceSearch {
         try gatherPhoto(&evidence)
     }
 
-    /// The newest of this name; nil where nobody here knows.
+    /// The newest of this name; nil if unknown.
     private func linkFile(_ inbox: InboxPlace, _ path: BytePath) -> LinkStanding? {
         guard LinkFile(name: path) != nil else { return nil }
         let text = path.escaped
@@ -229,7 +229,7 @@ struct EvidenceSearch {
             places.inboxes.append(InboxPlace(name: inbox.name, path: path))
         }
         if let library = state?.library, !library.isEmpty { places.library = BytePath(escaped: library) }
-        // Where they are unless the configuration says otherwise.
+        // The default places.
         places.quarantine = places.library?.parent.appending("quarantine")
         places.duplicates = places.library?.parent.appending("duplicates")
         places.returned = places.library?.parent.appending("returned")
@@ -239,6 +239,6 @@ struct EvidenceSearch {
 }
 
 extension Settings {
-    /// Where the value of a key comes from, as people write it.
+    /// The origin of a key's value, as text.
     func origin(of key: String) -> String? { effective(key).map { "\($0.origin)" } }
 }

@@ -5,7 +5,7 @@ import PhotoModel
 import Reporting
 
 extension Explanation {
-    /// The whole for people.
+    /// The explanation as text.
     func text(_ style: TextStyle) -> String {
         var labelled = LabelledText()
         for (label, text) in rows { labelled.add(label, text) }
@@ -22,7 +22,7 @@ extension Explanation {
         }
     }
 
-    /// The same for machines.
+    /// The explanation as JSON.
     func json() -> JSONValue {
         var place: [JSONField] = []
         if case .inbox(let inbox, let path) = evidence.location {
@@ -83,7 +83,7 @@ extension KeptSource {
 }
 
 extension Location {
-    /// How our own output names the file: INBOX/PATH, else the path.
+    /// The file's name in messages: INBOX/PATH, else the path.
     var words: String {
         switch self {
         case .inbox(let inbox, let path): "\(shown(inbox.name))/\(path.escaped)"
@@ -94,16 +94,16 @@ extension Location {
 }
 
 extension StoredPhoto {
-    /// Where it came from: INBOX/PATH.
+    /// Its source: INBOX/PATH.
     var words: String { "\(shown(photo.inbox))/\(photo.sourcePath.escaped)" }
 }
 
-/// What is known to be wrong with a photo of the library.
+/// Known damage of a photo, as text.
 func damageWords(_ damage: (since: FileTime, reason: String), now: Int64) -> String {
     "\(shown(damage.reason)), found \(shortTime(damage.since, now: now))"
 }
 
-/// The same for machines.
+/// The same as JSON.
 func damageJSON(_ damage: (since: FileTime, reason: String)) -> JSONValue {
     .object([JSONField("reason", .string(damage.reason)), JSONField("since", damage.since.json)])
 }

@@ -7,9 +7,9 @@ import LinuxKernel
 import PhotoModel
 import Reporting
 
-/// What became of a file, and which rule decided: the evidence weighed. Pure.
+/// What happened to a file, and which rule decided: derived from the evidence. Pure.
 struct Explanation {
-    /// In one word, for scripts.
+    /// One word, for scripts.
     enum Verdict: String, Hashable, CaseIterable {
         case filed, duplicate, quarantined, ignored, withdrawn
         case deferred
@@ -18,9 +18,9 @@ struct Explanation {
         case unfinished
         /// It stays in the inbox, and the record of its outcome is gone.
         case kept
-        /// A file of the library that was filed.
+        /// A filed photo, in the library.
         case inLibrary = "in-library"
-        /// Somebody put it back into its inbox, threw it away, or took it back out of the library.
+        /// A person released, discarded or undid it.
         case released, discarded
         case takenBack = "taken-back"
         case neverSeen = "never-seen"
@@ -28,11 +28,11 @@ struct Explanation {
     }
 
     let verdict: Verdict
-    /// How our own output names the file.
+    /// The file's name in messages.
     let subject: String
-    /// What is said after it.
+    /// The text after it.
     let headline: String
-    /// Labels and texts, all safe to print.
+    /// Labels and texts, escaped.
     private(set) var rows: [(label: String, text: String)] = []
     let status: ExitStatus
     let evidence: Evidence
@@ -44,7 +44,7 @@ struct Explanation {
         subject = evidence.location.words
         let (verdict, words) = Self.judge(evidence, now: now)
         self.verdict = verdict
-        // That it is no photo is not what people ask about.
+        // For a file of links, its progress matters, not that it is no photo.
         headline = verdict == .ignored ? evidence.linkFile?.headline ?? words : words
         status =
             switch verdict {
@@ -66,12 +66,12 @@ struct Explanation {
             return (.outside, "is outside every inbox, and not in the library")
         case .library:
             guard let photo = evidence.photo else {
-                return (.neverSeen, "lies in the library, but was not filed by photoinboxd")
+                return (.neverSeen, "in the library, but not filed by photoinboxd")
             }
             return (.inLibrary, "filed \(shortTime(photo.filedAt, now: now)) from \(photo.words)")
         case .setAside:
             guard let outcome = evidence.outcomes.first else {
-                return (.neverSeen, "lies where files are set aside, but no record names it")
+                return (.neverSeen, "in a directory for files that were set aside, but not recorded")
             }
             return judge(outcome, evidence, now: now)
         case .inbox: return judgeInInbox(evidence, now: now)
@@ -80,32 +80,32 @@ struct Explanation {
 
     private static func judgeInInbox(_ evidence: Evidence, now: Int64) -> (Verdict, String) {
         if let inHand = evidence.inHand {
-            if evidence.waitsForResume { return (.inHand, "waits, since its inbox is paused") }
+            if evidence.waitsForResume { return (.inHand, "waiting; its inbox is paused") }
             guard inHand.stage == "deferred" else { return (.inHand, "in hand, \(shown(inHand.stage))") }
             let next = inHand.until.map { " at \(localTime($0, now: now))" } ?? ""
             return (.deferred, "deferred, try \(inHand.attempts + 1)\(next)")
         }
         if evidence.intent != nil {
-            return (.inHand, "was being filed when photoinboxd stopped; that is finished when it starts")
+            return (.inHand, "was being filed when photoinboxd stopped; filing continues when it starts")
         }
         if let exclusion = evidence.exclusion {
-            return (.excluded, "left alone: excluded by \(shown(exclusion.pattern)) (\(shown(exclusion.origin)))")
+            return (.excluded, "excluded by \(shown(exclusion.pattern)) (\(shown(exclusion.origin)))")
         }
         guard evidence.kind != nil else {
             if let outcome = evidence.outcomes.first { return judge(outcome, evidence, now: now) }
             return evidence.ended.map { judge($0) } ?? (.neverSeen, "never seen, and not there")
         }
         if let kept = evidence.kept, kept.identity == evidence.identity {
-            guard let done = evidence.lastDeed, done.request.what == .undo else { return judge(kept, evidence) }
+            guard let done = evidence.lastRequest, done.request.what == .undo else { return judge(kept, evidence) }
             let (verdict, words) = judge(done, now: now)
             return (verdict, words + ", and kept here: \(shown(kept.why))")
         }
         switch evidence.nameDecision {
         case .unfinished(let rule):
-            return (.unfinished, "not finished, by its name: \(rule); it is taken under its final name")
+            return (.unfinished, "not finished, by its name: \(rule); it is filed under its final name")
         case .ignored(let rule): return (.ignored, "ignored by its name: \(rule)")
         case .sidecar(let kind):
-            return (.ignored, "ignored: a sidecar (\(kind.rawValue)); it stays where it is until its photo comes")
+            return (.ignored, "ignored: a sidecar (\(kind.rawValue)); it is filed when its photo arrives")
         case .take: break
         }
         switch evidence.kind {
@@ -126,7 +126,7 @@ struct Explanation {
     private static func judge(_ outcome: StoredOutcome, _ evidence: Evidence, now: Int64) -> (Verdict, String) {
         let record = outcome.outcome
         let when = shortTime(record.at, now: now)
-        if let done = evidence.lastDeed { return judge(done, now: now) }
+        if let done = evidence.lastRequest { return judge(done, now: now) }
         switch record.outcome {
         case .filed:
             return (.filed, "filed as \((evidence.photo?.photo.libraryPath ?? record.destination ?? "").escaped)")
@@ -155,14 +155,14 @@ struct Explanation {
 
     private static func judge(_ kept: KeptSource, _ evidence: Evidence) -> (Verdict, String) {
         guard let outcome = evidence.outcomes.first?.outcome else {
-            return (.kept, "has its outcome, and is kept: \(shown(kept.why))")
+            return (.kept, "processed, and kept here: \(shown(kept.why))")
         }
         switch outcome.outcome {
         case .filed:
             let place = evidence.photo?.photo.libraryPath ?? outcome.destination ?? ""
             return (.filed, "filed as \(place.escaped), and kept here: \(shown(kept.why))")
         case .duplicate: return (.duplicate, "duplicate, and kept here")
-        case .quarantined: return (.quarantined, "needs a person, and could not be moved")
+        case .quarantined: return (.quarantined, "quarantined, but could not be moved")
         case .ignored: return (.ignored, "ignored")
         case .withdrawn: return (.kept, "kept here: \(shown(kept.why))")
         }
@@ -172,8 +172,8 @@ struct Explanation {
         let before = evidence.outcomes.isEmpty ? "" : ", unlike an earlier file of this name"
         switch evidence.daemon {
         case .running: return "not seen yet\(before)"
-        case .down: return "never seen\(before); photoinboxd is not running, and finds it when it starts"
-        case .unasked: return "not recorded\(before); whether it is in hand, only photoinboxd knows"
+        case .down: return "never seen\(before); photoinboxd is not running, and will find it when it starts"
+        case .unasked: return "not recorded\(before); only photoinboxd knows whether it is in hand"
         }
     }
 
@@ -188,7 +188,7 @@ struct Explanation {
         case .filed, .duplicate, .kept, .inLibrary: addPhotoRows()
         case .quarantined: addQuarantineRows()
         case .released, .discarded, .takenBack:
-            if let done = evidence.lastDeed, done.step == .done, let move = done.request.move {
+            if let done = evidence.lastRequest, done.step == .done, let move = done.request.move {
                 add("now at", move.destinationRoot.appending(move.destinationPath).escaped)
             }
         case .ignored, .withdrawn, .deferred, .inHand, .excluded, .unfinished, .neverSeen, .outside: break
@@ -199,7 +199,7 @@ struct Explanation {
             for inbox in evidence.inboxes {
                 add("inbox", "\(fitted(shown(inbox.name), to: width))  \(inbox.path.escaped)")
             }
-            if evidence.inboxes.isEmpty { add("inbox", "none is known; name the configuration with --config") }
+            if evidence.inboxes.isEmpty { add("inbox", "none is known; give the configuration with --config") }
         }
     }
 
@@ -209,10 +209,10 @@ struct Explanation {
         add("seen", Self.localTime(inHand.firstSeen, now: now))
         if inHand.stage == "settling", let rule = evidence.quietRule { add("rule", shown(rule)) }
         if evidence.waitsForResume, case .inbox(let inbox, _) = evidence.location {
-            propose("now", "resume \(shown(inbox.name))")
+            addCommand("now", "resume \(shown(inbox.name))")
         } else if inHand.stage == "deferred" {
-            add("next", "it is looked at again at once when its bytes change")
-            propose("now", "retry \(shellQuoted(subject))")
+            add("next", "it is retried at once when its content changes")
+            addCommand("now", "retry \(shellQuoted(subject))")
         }
     }
 
@@ -222,7 +222,7 @@ struct Explanation {
         if let captured = photo.photo.captured {
             add("date", "\(shown(captured.words)), from \(shown(captured.source))")
         } else {
-            add("date", "none that can be believed")
+            add("date", "none")
         }
         if let origin = photo.photo.origin { add("origin", shown(origin)) }
         add("proof", shown(photo.photo.proof))
@@ -237,9 +237,9 @@ struct Explanation {
         if let damage = evidence.damage, photo.supersededAt == nil { add("damage", damageWords(damage, now: now)) }
         if verdict == .filed { add("when", shortTime(photo.filedAt, now: now)) }
         if photo.wasStruck {
-            add("but", "its copy was missing, and its record was struck by photoinbox verify --repair")
+            add("but", "its copy was missing; photoinbox verify --repair struck its record")
         } else if photo.supersededAt != nil {
-            add("but", "its copy was found damaged, and another took its place")
+            add("but", "its copy was damaged, and was replaced by another")
         }
     }
 
@@ -247,13 +247,13 @@ struct Explanation {
         guard let stored = evidence.outcomes.first else { return }
         add("why", shown(stored.outcome.reason))
         if let destination = stored.outcome.destination { add("now at", destination.escaped) }
-        add("best", "copy it again from where it came")
-        propose("or", "release \(stored.id) --as-is")
-        if stored.outcome.destination != nil { propose("or", "discard \(stored.id) --yes") }
+        add("best", "copy the original into the inbox again")
+        addCommand("or", "release \(stored.id) --as-is")
+        if stored.outcome.destination != nil { addCommand("or", "discard \(stored.id) --yes") }
     }
 
     private mutating func addOutcomeRows() {
-        // Where a photo came from is told by the filing that made it, not by the duplicates that followed.
+        // A photo's origin is in the filing that made it, not in later duplicates.
         let filing = verdict == .inLibrary ? evidence.outcomes.first { $0.outcome.outcome == .filed } : nil
         guard evidence.inHand == nil, let newest = filing ?? evidence.outcomes.first else { return }
         if case .setAside = evidence.location {
@@ -263,38 +263,38 @@ struct Explanation {
         }
         if verdict == .duplicate, let destination = newest.outcome.destination { add("now at", destination.escaped) }
         if verdict == .duplicate, newest.outcome.destination != nil {
-            propose("discard", "discard \(newest.id) --yes")
+            addCommand("discard", "discard \(newest.id) --yes")
         }
         if [.filed, .inLibrary].contains(verdict), newest.outcome.outcome == .filed, evidence.photo?.supersededAt == nil
         {
-            propose("undo", "undo \(newest.id)")
+            addCommand("undo", "undo \(newest.id)")
         }
         if verdict == .neverSeen {
             add("before", "\(shortTime(newest.outcome.at, now: now)) \(newest.outcome.outcome.rawValue)")
         }
         for hook in evidence.hooks { add("hook", hook.words(now: now, isDaemonDown: evidence.daemon == .down)) }
-        propose("more", "show \(newest.id)")
+        addCommand("more", "show \(newest.id)")
     }
 
     private mutating func add(_ label: String, _ text: String) { rows.append((label, text)) }
 
-    /// A row with a command to type.
-    private mutating func propose(_ label: String, _ command: String) {
+    /// Adds a row with a command to type.
+    private mutating func addCommand(_ label: String, _ command: String) {
         add(label, DaemonAddress.asked.completing("photoinbox \(command)"))
     }
 
-    /// A time of the daemon's state, as people here read clocks.
+    /// A time of the daemon's state, in local time.
     private static func localTime(_ text: String, now: Int64) -> String {
         parseRFC3339(text).map { shortTime($0, now: now) } ?? shown(text)
     }
 }
 
 extension Evidence {
-    /// Its inbox is paused, and nothing of it had begun.
+    /// Whether its inbox is paused, and its filing has not begun.
     var waitsForResume: Bool { isPaused && ["queued", "deferred"].contains(inHand?.stage) }
 
-    /// What somebody did about the newest outcome, if that was the last thing that happened to it.
-    var lastDeed: StoredRequest? {
+    /// The last completed request about the newest outcome.
+    var lastRequest: StoredRequest? {
         requests.first { request in
             [.release, .discard, .undo].contains(request.request.what) && [.done, .expired].contains(request.step)
         }

@@ -5,24 +5,24 @@ import FileValues
 import Reporting
 import Settings
 
-/// Whether a hook was told of a file, as far as that is recorded: all up to one operation, or not.
+/// Whether a hook has handled a file, by its cursor: every operation up to one, or not.
 struct HookStanding {
     enum Standing: String, Hashable {
         case told, waiting
         /// The hook was not there yet.
         case notTold = "not-told"
-        /// It is configured, and the daemon has not taken that up.
+        /// It is configured, but the daemon has not loaded that yet.
         case notBegun = "not-begun"
     }
 
     let hook: String
-    /// As what it is told of it; nil where nobody here knows of what it wants to be told.
+    /// The event for it; nil if the hook's configuration is unknown.
     let event: HookEventKind?
-    /// With which operation.
+    /// The operation that the event is about.
     let operation: Int64
     let standing: Standing
     let cursor: HookCursor?
-    /// What the daemon says of it now.
+    /// Its state in the running daemon.
     let live: DaemonState.Hook?
 
     init(
@@ -42,30 +42,31 @@ struct HookStanding {
         standing = told < outcome.id ? .waiting : outcome.outcome.at < cursor.since ? .notTold : .told
     }
 
-    /// Safe to print.
+    /// As text, escaped.
     func words(now: Int64, isDaemonDown: Bool) -> String {
         let name = shown(hook)
-        let what = event.map { $0 == .setComplete ? "of its set" : "of it" }
+        let what = event.map { $0 == .setComplete ? "its set" : "it" }
         switch standing {
         case .told:
-            let told = what.map { "has been told \($0)" } ?? "has been told of it, if it asks for such files"
-            return "\(name) \(told); how that went: journalctl -t photoinboxd PHOTOINBOX_HOOK=\(name)"
+            let handled = what.map { "is done with \($0)" } ?? "is done with it, if it handles such files"
+            return "\(name) \(handled); its output: journalctl -t photoinboxd PHOTOINBOX_HOOK=\(name)"
         case .notTold:
             return
-                "\(name) was not told: it is newer, of \(shortTime(cursor?.since ?? .init(seconds: now, nanoseconds: 0), now: now))"
-        case .notBegun: return "\(name) is not told: it begins with what comes after photoinboxd has taken it up"
+                "\(name) did not run: the hook is newer, of \(shortTime(cursor?.since ?? .init(seconds: now, nanoseconds: 0), now: now))"
+        case .notBegun:
+            return "\(name) did not run: photoinboxd has not loaded it yet, and it will handle later files only"
         case .waiting:
-            return "\(name) is still to be told \(what ?? "of it, if it asks for such files")" + waits(isDaemonDown)
+            return "\(name) has yet to handle \(what ?? "it, if it handles such files")" + waits(isDaemonDown)
         }
     }
 
     private func waits(_ isDaemonDown: Bool) -> String {
-        guard let live else { return isDaemonDown ? ", once photoinboxd runs" : "" }
+        guard let live else { return isDaemonDown ? "; photoinboxd is not running" : "" }
         if live.failures > 0 {
             let times = live.failures == 1 ? "once" : "\(live.failures) times in a row"
             return ": it failed \(times)" + (live.lastResult.map { ", \(shown($0))" } ?? "")
         }
-        return live.phase == "running" ? "; it runs just now" : ""
+        return live.phase == "running" ? "; it is running now" : ""
     }
 
     func json() -> JSONValue {
@@ -79,10 +80,9 @@ struct HookStanding {
 }
 
 extension EvidenceSearch {
-    /// Finds out of the outcome that counts what hooks were told: those that are configured, and those of which only
-    /// the catalogue knows.
+    /// Adds the standing of each hook: configured ones, and those that only the catalogue knows.
     func gatherHooks(_ evidence: inout Evidence) throws(CommandFailure) {
-        guard let records, let outcome = Self.toldOutcome(evidence) else { return }
+        guard let records, let outcome = Self.hookedOutcome(evidence) else { return }
         let cursors = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.hookCursors() }
         let live = evidence.daemon == .running ? state?.hooks ?? [] : []
         var names: Set<String> = []
@@ -109,8 +109,8 @@ extension EvidenceSearch {
         for cursor in cursors where !names.contains(cursor.name) { add(cursor.name, nil, outcome) }
     }
 
-    /// Where a photo came from is told by the filing that made it, not by the duplicates that followed.
-    private static func toldOutcome(_ evidence: Evidence) -> StoredOutcome? {
+    /// The outcome that hooks handle: of a photo in the library, the filing that made it, not later duplicates.
+    private static func hookedOutcome(_ evidence: Evidence) -> StoredOutcome? {
         let newest =
             if case .library = evidence.location {
                 evidence.outcomes.last { $0.outcome.outcome == .filed }
@@ -123,7 +123,7 @@ extension EvidenceSearch {
         return newest
     }
 
-    /// The filings of the others of its set, that of the last first: with that one the set is told.
+    /// The filings of the others of its set, the last one first: that one completes the set.
     private func completing(_ evidence: Evidence, _ outcome: StoredOutcome) throws(CommandFailure) -> [StoredOutcome] {
         guard outcome.outcome.outcome == .filed, let records else { return [] }
         var found: [StoredOutcome] = []

@@ -3,28 +3,28 @@ import Fetching
 import FileValues
 import Reporting
 
-/// What is done about a file of links, as `explain` tells it.
+/// The progress of a file of links, for `explain`.
 enum LinkStanding {
-    /// The configuration says that such files are left alone.
+    /// Such files are ignored by configuration.
     case off
     case known(DaemonState.LinkFile)
 
-    /// What follows the file's name, instead of its being ignored; nil where that is all there is to say.
+    /// The headline instead of "ignored"; nil if there is none.
     var headline: String? {
         guard case .known(let file) = self else { return nil }
         switch file.phase {
-        case "waiting": return "a file of links, waits"
-        case "fetching": return "a file of links, is fetched: \(file.counts)"
+        case "waiting": return "a file of links, waiting"
+        case "fetching": return "a file of links, being fetched: \(file.counts)"
         case "done": return "a file of links, done: \(file.counts)"
-        case "refused": return "a file of links of which nothing is fetched"
-        default: return "a file of links, let go"
+        case "refused": return "a file of links, refused"
+        default: return "a file of links, given up"
         }
     }
 
-    /// Safe to print.
+    /// As text, escaped.
     func words(now: Int64) -> String {
         switch self {
-        case .off: return "not fetched: to have it fetched set links = \"yes\" in [fetch], and put it here anew"
+        case .off: return "not fetched: set links = \"yes\" in [fetch], then copy it into the inbox again"
         case .known(let file):
             let since = parseRFC3339(file.since).map { shortTime($0, now: now) } ?? shown(file.since)
             return "\(shown(file.what)) (\(since))"
@@ -57,7 +57,7 @@ extension DaemonState.LinkFile {
 }
 
 extension DaemonState {
-    /// One line of all files of links; nil while they are not taken up, or there was none.
+    /// One line about all files of links; nil if they are off or there was none.
     func linkWords(now: Int64) -> String? {
         guard let links, let last = links.last else { return nil }
         let fetching = links.filter { $0.phase == "fetching" }

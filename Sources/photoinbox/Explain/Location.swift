@@ -1,34 +1,34 @@
 import FileValues
 
-/// An inbox as the command line knows it: from the configuration, or from the daemon's last state.
+/// An inbox, from the configuration or the daemon's last state.
 struct InboxPlace: Hashable {
     let name: String
     /// Absolute.
     let path: BytePath
 }
 
-/// Directories that files may be in.
+/// The directories that files may be in.
 struct KnownPlaces: Hashable {
     var inboxes: [InboxPlace] = []
     var library: BytePath?
     var quarantine: BytePath?
     var duplicates: BytePath?
-    /// Where files go that people took back or discarded.
+    /// For files that were undone or discarded.
     var returned: BytePath?
     var trash: BytePath?
 }
 
-/// What a file that somebody names is, by its place alone.
+/// What a file is, by its path alone.
 enum Location: Hashable {
     case inbox(InboxPlace, BytePath)
     /// The library's root, and the path in it.
     case library(BytePath, BytePath)
-    /// Where files go that are set aside, by its absolute path.
+    /// In a directory for files that were set aside, by its absolute path.
     case setAside(BytePath)
     case outside(BytePath)
 
-    /// Finds the place of `file`: an absolute path, one relative to `directory`, or INBOX/PATH. Pure but for what it
-    /// asks: `exists` tells whether a path leads to something, `real` gives a path without links, if it leads anywhere.
+    /// Finds the place of `file`: an absolute path, one relative to `directory`, or INBOX/PATH. Pure
+    /// except for its closures: `exists` returns whether a path exists, `real` returns it without links.
     init(
         _ file: BytePath, from directory: BytePath, in places: KnownPlaces, exists: (BytePath) -> Bool,
         real: (BytePath) -> BytePath?
@@ -56,7 +56,7 @@ enum Location: Hashable {
         for inbox in places.inboxes {
             if let rest = rest(below: inbox.path), !rest.isEmpty { return .inbox(inbox, rest) }
         }
-        // These first: somebody may keep them in the library.
+        // Before the library, since they may be inside it.
         for root in [places.quarantine, places.duplicates, places.returned, places.trash].compactMap(\.self) {
             if let rest = rest(below: root), !rest.isEmpty { return .setAside(root.appending(rest)) }
         }
@@ -64,7 +64,7 @@ enum Location: Hashable {
         return nil
     }
 
-    /// INBOX/PATH, as our own output writes it.
+    /// INBOX/PATH, as messages write it.
     private static func named(_ file: BytePath, in places: KnownPlaces) -> Location? {
         guard !file.isAbsolute else { return nil }
         let names = file.components
@@ -76,7 +76,7 @@ enum Location: Hashable {
     }
 }
 
-/// The path without `.`, and with `..` taken as the shell's `cd` does: by name.
+/// The path without `.`, and with `..` resolved by name, as the shell's `cd` does.
 func normalised(_ path: BytePath) -> BytePath {
     var names: [BytePath] = []
     for name in path.components {

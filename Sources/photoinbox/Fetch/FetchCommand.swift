@@ -18,19 +18,21 @@ struct FetchCommand: ParsableCommand {
           photoinbox fetch https://example.org/IMG_1.JPG
                                               one photo, into the only inbox
           photoinbox fetch --inbox web trip.links
-                                              all of a list, into "web"
+                                              every address of a list, into "web"
           photoinbox fetch --dry-run trip.links
-                                              which addresses there are, and what is wrong with others
+                                              the addresses, and which of them are invalid
           photoinbox fetch --json trip.links | jq -r 'select(.what == "failed") | .address'
 
-        An address begins with http:// or https://. A file is a list of them (.links, one a line, # begins a remark), a
-        shortcut of Windows (.url) or of macOS (.webloc). Downloads run in photoinboxd-fetch.service where that is set
-        up, else in a child process. Each is tried again when what went wrong may pass, and goes on where it stopped.
-        Whole and synced, photos come into fetch-DATE-N/ of the inbox, and the daemon files them like any other.
-        [fetch] of the configuration says how large they may be, how long they may take, and which private networks
-        links may lead to: none, unless they are named.
+        An address begins with http:// or https://. A file is a list of them (.links, one a line, # begins a comment), a
+        shortcut of Windows (.url) or of macOS (.webloc). Downloads run in photoinboxd-fetch.service if that is installed,
+        otherwise in a child process. A download that fails for a temporary reason is retried, and continues where it stopped.
 
-        Ctrl-C cancels what has not arrived and leaves nothing of it behind. SIGUSR1 says how far it is.
+        Photos arrive complete and synced in fetch-DATE-N/ of the inbox, and the daemon files them like any other.
+
+        [fetch] in the configuration limits their size and time, and names the private networks that links may lead to: by
+        default none.
+
+        Ctrl-C cancels what has not arrived and leaves nothing of it behind. SIGUSR1 prints the progress.
 
         EXIT STATUS:
           0   all have arrived
@@ -39,38 +41,38 @@ struct FetchCommand: ParsableCommand {
           64, 69, 77, 78: see photoinbox --help
         """
 
-    @Option(help: ArgumentHelp("The inbox that it goes into. Default: the only one.", valueName: "name"))
+    @Option(help: ArgumentHelp("The inbox to download into. Default: the only one.", valueName: "name"))
     var inbox: String?
 
-    @Option(help: ArgumentHelp("Downloads at once, if fewer than fetch.at-once.", valueName: "number"))
+    @Option(help: ArgumentHelp("Run this many downloads at once, at most fetch.at-once.", valueName: "number"))
     var jobs: Int?
 
-    @Flag(name: .customLong("dry-run"), help: "Fetch nothing; say what would be fetched.")
+    @Flag(name: .customLong("dry-run"), help: "Fetch nothing; show what would be fetched.")
     var isDry = false
 
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: ArgumentHelp("Addresses, or files that hold some.", valueName: "url"))
+    @Argument(help: ArgumentHelp("Addresses, or files of addresses.", valueName: "url"))
     var sources: [RawArgument]
 
     func validate() throws {
         if let jobs, !(1...FetchLimits.mostAtOnce).contains(jobs) {
-            throw ValidationError("--jobs takes a number from 1 to \(FetchLimits.mostAtOnce)")
+            throw ValidationError("--jobs must be from 1 to \(FetchLimits.mostAtOnce).")
         }
     }
 
     func run() throws {
         let places = try Places(places)
         let display = ProgressDisplay(json: output.json, silence: 5)
-        // Before there are other threads: signals are blocked while there is one.
-        let interruption = Interruption(words: "cancelling; what has arrived stays", announce: display.say)
+        // Before other threads exist, so that they inherit the blocked signals.
+        let interruption = Interruption(words: "cancelling; files that have arrived stay", announce: display.remark)
         let links = try FetchLinks(sources.map(\.path))
         var report = FetchText(isJSON: output.json, isDry: isDry, links: links, display: display)
         let contact = DaemonContact(places: places)
         let state = places.settings == nil ? (try? contact.freshState()) ?? contact.lastState() : nil
         let inbox = try EvidenceSearch.knownPlaces(places.settings, state).inbox(named: inbox)
-        for refusal in links.refusals { try report.tell(refusal) }
+        for refusal in links.refusals { try report.show(refusal) }
         guard !isDry, !links.addresses.isEmpty else {
             return try end(&report, FetchOutcome(), inbox.name)
         }
@@ -84,19 +86,19 @@ struct FetchCommand: ParsableCommand {
         display.clear()
         line.end()
         if outcome.arrived > 0, !contact.isRunning {
-            printRemark("photoinboxd is not running: they are filed when it is", asJSON: output.json)
+            printRemark("photoinboxd is not running; they are filed when it runs", asJSON: output.json)
         }
         try end(&report, outcome, inbox.name)
     }
 
-    /// Takes what comes until the outcome, and hands on what is asked for at the terminal.
+    /// Reads reports until the outcome; passes on a cancellation from the terminal.
     private func follow(
         _ line: FetchLine, _ report: inout FetchText, _ interruption: Interruption
     ) throws -> FetchOutcome {
         var hasCancelled = false
         while true {
             if interruption.isHurried() {
-                // The other side sees that nobody is left, and cancels.
+                // The other side sees the closed connection, and cancels.
                 report.display.clear()
                 throw CommandEnd(status: .someLeft)
             }
@@ -104,17 +106,17 @@ struct FetchCommand: ParsableCommand {
                 hasCancelled = true
                 try line.send(FetchWord(cancel: nil).frame)
             }
-            for said in try line.receive() {
-                switch said {
+            for message in try line.receive() {
+                switch message {
                 case .refused(let reason):
                     report.display.clear()
                     throw CommandFailure(.failed, "nothing is fetched: \(reason)")
                 case .progress(let progress): report.progress = progress
-                case .ended(let member, let end): try report.tell(member, end)
+                case .ended(let member, let end): try report.show(member, end)
                 case .outcome(let outcome): return outcome
                 }
             }
-            try report.show(asked: interruption.takeProgressRequest())
+            try report.show(asked: interruption.consumeProgressRequest())
         }
     }
 

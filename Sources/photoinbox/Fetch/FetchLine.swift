@@ -8,18 +8,18 @@ import Reporting
 import Settings
 import SystemPackage
 
-/// The way to those who fetch one batch: photoinboxd-fetch.socket, or a child of this process where nobody listens. Used by
-/// the main thread alone.
+/// The connection for one batch: to photoinboxd-fetch.socket, or to a child of this process if nothing listens there. Used
+/// on the main thread only.
 final class FetchLine {
     private let socket: OwnedDescriptor
     private var child: ChildProcess?
     private var frames = FrameReader(limit: FetchReport.longest)
     private var buffer = [UInt8](repeating: 0, count: 64 << 10)
 
-    /// So long an answer is waited for before signals and the display have their turn.
+    /// How long to wait for a report before handling signals and the display.
     private static let turn = Duration.milliseconds(100)
 
-    /// Asks for a batch. Where the service cannot be asked, `place` goes with the request, to a child.
+    /// Requests a batch. If the service cannot be reached, a child gets the request, with `place`.
     init(socket path: BytePath, _ request: FetchRequest, _ place: FetchPlace) throws(CommandFailure) {
         do throws(SystemCallError) {
             if let connected = try Self.service(at: path) {
@@ -37,7 +37,7 @@ final class FetchLine {
         } catch { throw Self.failure(error) }
     }
 
-    /// Nil where no service can be asked: there is none, or this user may not ask it, who may write to the inbox himself.
+    /// Nil if there is no service, or this user may not use it but may write to the inbox.
     private static func service(at path: BytePath) throws(SystemCallError) -> OwnedDescriptor? {
         do throws(SystemCallError) { return try connect(to: path, patience: turn) } catch {
             let none: [Errno] = [
@@ -59,13 +59,13 @@ final class FetchLine {
                 }
                 rest = rest.dropFirst(count)
             } catch {
-                // It reads as fast as it can; gone, it is told as broken.
+                // It reads as fast as it can; a closed connection is an error of its own.
                 guard error.code == .resourceTemporarilyUnavailable else { throw error }
             }
         }
     }
 
-    /// What was said within a turn; nothing if that is so.
+    /// The reports received within a turn; empty if there were none.
     func receive() throws(CommandFailure) -> [FetchReport] {
         let raw = socket.raw
         do throws(SystemCallError) {
@@ -80,8 +80,8 @@ final class FetchLine {
         while let frame = try nextFrame() {
             guard let report = FetchReport(json: frame) else {
                 throw CommandFailure(
-                    .failed, "photoinbox-fetch says what this photoinbox cannot read",
-                    action: "Use those that came together.")
+                    .failed, "cannot read photoinbox-fetch's report",
+                    action: "Use the photoinbox-fetch of the same version.")
             }
             reports.append(report)
         }
@@ -90,11 +90,11 @@ final class FetchLine {
 
     private func nextFrame() throws(CommandFailure) -> [UInt8]? {
         do throws(FrameRefusal) { return try frames.next() } catch {
-            throw CommandFailure(.failed, "photoinbox-fetch sends \(error)")
+            throw CommandFailure(.failed, "photoinbox-fetch sent \(error)")
         }
     }
 
-    /// Waits for the child's end, where there is one; it has answered, so that takes no time.
+    /// Waits for the child's end, if there is one; it has answered, so it ends at once.
     func end() {
         shutdown(socket.raw, Int32(SHUT_RDWR))
         _ = try? child.take()?.wait()
@@ -106,7 +106,7 @@ final class FetchLine {
             CommandFailure(.unavailable, "photoinbox-fetch is not installed (\(program))")
         case .connectionReset, .brokenPipe:
             CommandFailure(
-                .failed, "photoinbox-fetch ended without an outcome",
+                .failed, "photoinbox-fetch ended without a result",
                 action: "See its journal: journalctl -u 'photoinboxd-fetch@*'")
         default: CommandFailure(error)
         }

@@ -5,9 +5,9 @@ import LinuxKernel
 import Reporting
 import Settings
 
-/// The addresses that are meant by what a person has typed: themselves, or those in files. Each is there once.
+/// The addresses among the arguments and in the files that they name, each once.
 struct FetchLinks {
-    /// What is no address.
+    /// An invalid address.
     struct Refusal: Hashable {
         /// The argument, or the file and its line.
         let place: String
@@ -29,11 +29,11 @@ struct FetchLinks {
         guard addresses.count <= FetchLimits.mostAddresses else {
             throw CommandFailure(
                 .usage, "\(addresses.count) addresses are too many for one batch",
-                action: "Fetch \(FetchLimits.mostAddresses) at a time.")
+                action: "Fetch at most \(FetchLimits.mostAddresses) at a time.")
         }
     }
 
-    /// Whatever else has a colon and two slashes in it is no file's name that anybody would type.
+    /// Anything with "://" in it is taken for an address, not for a file.
     private static func isAddress(_ argument: BytePath) -> Bool {
         String(decoding: argument.bytes.prefix(64), as: UTF8.self).contains("://")
     }

@@ -4,7 +4,7 @@ import Fetching
 import FileValues
 import Reporting
 
-/// What a fetch says: each address that did not arrive as it comes, how far it is, and the sums.
+/// The output of a fetch: each failed address, the progress, and the sums.
 struct FetchText {
     let isJSON: Bool
     let isDry: Bool
@@ -27,8 +27,8 @@ struct FetchText {
                 seconds: display.seconds), asked: asked)
     }
 
-    /// What is no address.
-    func tell(_ refusal: FetchLinks.Refusal) throws {
+    /// Prints an invalid address.
+    func show(_ refusal: FetchLinks.Refusal) throws {
         if isJSON {
             try item("refused", address: refusal.place, FetchEnd(.failed, refusal.reason))
         } else {
@@ -36,8 +36,8 @@ struct FetchText {
         }
     }
 
-    /// How an address has ended.
-    func tell(_ member: Int, _ end: FetchEnd) throws {
+    /// Prints how a download ended.
+    func show(_ member: Int, _ end: FetchEnd) throws {
         let address = links.addresses.indices.contains(member) ? links.addresses[member].text : ""
         if isJSON {
             try item(end.what.rawValue, address: address, end)
@@ -53,7 +53,7 @@ struct FetchText {
             JSONValue.document([
                 JSONField("type", .string("item")), JSONField("what", .string(what)),
                 JSONField("address", .string(address)),
-                // Where in the inbox it is, or why it is not there.
+                // Its path in the inbox, or why it is not there.
                 JSONField(end.what == .arrived ? "path" : "reason", .string(end.reason)),
                 JSONField("bytes", .unsigned(end.bytes)), JSONField("tries", .count(end.tries)),
             ]).compact + "\n")

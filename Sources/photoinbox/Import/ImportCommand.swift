@@ -9,31 +9,31 @@ import LinuxKernel
 import Reporting
 import Settings
 
-/// `photoinbox import DIR…`: brings photos from cards and old archives into an inbox.
+/// `photoinbox import DIR…`: copies photos from cards and archives into an inbox.
 struct ImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "import", abstract: "Bring photos from a card or an archive into an inbox.",
+        commandName: "import", abstract: "Copy photos from a card or an archive into an inbox.",
         usage: "photoinbox import [OPTION…] DIR…")
 
     static let lesson = """
         EXAMPLES:
-          photoinbox import /media/ana/EOS               what is new on a card, into the only inbox
-          photoinbox import --dry-run /media/ana/EOS     what would be copied, what not, and why
-          photoinbox import --move --inbox card DIR      and take from DIR what has a whole, durable copy
+          photoinbox import /media/ana/EOS               copy what is new on a card into the only inbox
+          photoinbox import --dry-run /media/ana/EOS     show what would be copied, what not, and why
+          photoinbox import --move --inbox card DIR      and remove from DIR what has a verified, durable copy
           photoinbox import --json DIR | jq -r 'select(.what == "failed") | .path'
 
-        Each photo is copied beside the inbox's eyes, synced, read again and compared by SHA-256, and then moved into
-        import-DATE-N/ of the inbox, with the directories that it had in DIR; the daemon files it from there like any
-        other. Those of a set come together. What the library has is not copied again, nor what lies in the inbox
-        still; hidden files, links and what is no photo are left out. What cannot be read, changes meanwhile or finds
-        no room is named, and the rest goes on.
+        Each photo is copied under a hidden name in the inbox, synced, read again and compared by SHA-256, and then moved to
+        import-DATE-N/ of the inbox, with the directories that it had in DIR; the daemon files it from there like any other.
+        Members of a set arrive together. Photos that the library has or that are still in the inbox are not copied again;
+        hidden files, links and other files are left out. A file that cannot be read, changes meanwhile or does not fit is
+        reported, and the rest continues.
 
-        DIR must not be, hold or lie in the library, an inbox or another directory of ours, by any mount; a former
-        library may be brought over.
+        DIR must not be, contain or lie in the library, an inbox or another directory of the daemon, by any mount; a former
+        library may be imported.
 
-        Ctrl-C stops after the set that is being copied, a second one at once; the next run, also after a power cut,
-        goes on with what is missing. SIGUSR1 says how far it is. --move removes a file only when its copy is durable
-        and the file is still as it was read; of what is filed already the library's copy is read again first.
+        Ctrl-C stops after the set that is being copied, a second one at once; the next run, also after a power cut, continues
+        with what is missing. SIGUSR1 prints the progress. --move removes a file only after its copy is durable, and if the
+        file has not changed; for a photo that was filed before, the library's copy is read again first.
 
         EXIT STATUS:
           0   all photos of DIR are in the inbox or filed
@@ -43,13 +43,13 @@ struct ImportCommand: ParsableCommand {
           64, 77, 78: see photoinbox --help
         """
 
-    @Option(help: ArgumentHelp("The inbox that it goes into. Default: the only one.", valueName: "name"))
+    @Option(help: ArgumentHelp("The inbox to copy into. Default: the only one.", valueName: "name"))
     var inbox: String?
 
-    @Flag(help: "Remove each file from DIR, once its copy is durable.")
+    @Flag(help: "Remove each file from DIR after its copy is durable.")
     var move = false
 
-    @Flag(name: .customLong("dry-run"), help: "Only say what would happen to each file, and why.")
+    @Flag(name: .customLong("dry-run"), help: "Change nothing; show what would happen to each file, and why.")
     var isDry = false
 
     @OptionGroup var places: PlaceOptions
@@ -61,10 +61,10 @@ struct ImportCommand: ParsableCommand {
     func run() throws {
         let places = try Places(places)
         let display = ProgressDisplay(json: output.json, silence: 5)
-        // Before the daemon is asked: signals are blocked while there is one thread.
-        let interruption = Interruption(of: "set", announce: display.say)
+        // Before the daemon is asked, while there is one thread, so that others inherit the blocked signals.
+        let interruption = Interruption(of: "set", announce: display.remark)
         let contact = DaemonContact(places: places)
-        // Where only directories were named, the daemon is asked which inboxes it has; or its last dump is.
+        // Without a configuration, the inboxes come from the daemon or its last dump.
         let state = places.settings == nil ? (try? contact.freshState()) ?? contact.lastState() : nil
         let known = EvidenceSearch.knownPlaces(places.settings, state)
         let inbox = try known.inbox(named: inbox)
@@ -79,12 +79,12 @@ struct ImportCommand: ParsableCommand {
         display.clear()
         try report.finish(inbox: inbox.name, wasStopped: wasStopped)
         if !isDry, report.copied > 0, !contact.isRunning {
-            printRemark("photoinboxd is not running: they are filed when it is", asJSON: output.json)
+            printRemark("photoinboxd is not running; they are filed when it runs", asJSON: output.json)
         }
         if wasStopped || report.isIncomplete { throw CommandEnd(status: .someLeft) }
     }
 
-    /// Brings over one directory; whether the run was stopped.
+    /// Imports one directory; returns whether the run was stopped.
     private func one(
         _ plan: ImportPlan, _ catalogue: CatalogueFile?, _ places: Places, _ report: inout ImportReport,
         _ interruption: Interruption
@@ -104,8 +104,8 @@ struct ImportCommand: ParsableCommand {
                 isHurried = isHurried || interruption.isHurried()
                 return isHurried
             },
-            progress: { try box.report.show($0, asked: interruption.takeProgressRequest()) },
-            report: { try box.report.tell($0, in: plan.source) })
+            progress: { try box.report.show($0, asked: interruption.consumeProgressRequest()) },
+            report: { try box.report.show($0, in: plan.source) })
         let run = ImportRun(
             plan, catalogue: catalogue, memory: memory, date: Self.today(), control: control)
         do { try run.run() } catch let failure as ImportFailure {
@@ -148,7 +148,7 @@ struct ImportCommand: ParsableCommand {
     private func openCatalogue(_ places: Places, _ display: ProgressDisplay) throws(CommandFailure) -> CatalogueFile? {
         do throws(CommandFailure) { return try places.openCatalogue(forRepair: false) } catch {
             guard error.status == .unavailable else { throw error }
-            printRemark("there is no catalogue yet: nothing counts as filed", asJSON: output.json)
+            printRemark("there is no catalogue yet, so no photo counts as filed", asJSON: output.json)
             return nil
         }
     }

@@ -3,7 +3,7 @@ import FileValues
 import Importing
 import Reporting
 
-/// What an import says: each file that a person wants to know of as it comes, how far it is, and the sums.
+/// The output of an import: files that need attention, the progress, and the sums.
 struct ImportReport {
     let isJSON: Bool
     let isDry: Bool
@@ -16,7 +16,7 @@ struct ImportReport {
     private var copiedBytes: UInt64 = 0
     private var removed = 0
     private var kept = 0
-    /// Of the directories before this one.
+    /// The sums of the directories before this one.
     private var before = ImportProgress()
     private var now = ImportProgress()
 
@@ -28,10 +28,10 @@ struct ImportReport {
     }
 
     var copied: Int { counts[.copied] ?? 0 }
-    /// Whether something stayed behind that was to come.
+    /// Whether a file was not imported or not removed.
     var isIncomplete: Bool { counts[.failed] != nil || kept > 0 }
 
-    /// Another directory begins.
+    /// Begins another directory.
     mutating func begin() {
         before.files += now.files
         before.bytes += now.bytes
@@ -47,7 +47,7 @@ struct ImportReport {
         try display.show(line, asked: asked)
     }
 
-    mutating func tell(_ finding: ImportFinding, in source: BytePath) throws {
+    mutating func show(_ finding: ImportFinding, in source: BytePath) throws {
         counts[finding.what, default: 0] += 1
         if finding.what == .copied { copiedBytes += finding.size }
         if finding.source == .removed { removed += 1 }
@@ -117,6 +117,6 @@ struct ImportReport {
         parts += rest.compactMap { what, words in count(what) > 0 ? "\(HumanText.count(count(what))) \(words)" : nil }
         if moves, !isDry { parts.append("\(HumanText.count(removed)) removed from there") }
         try printOut(parts.joined(separator: ", ") + "\n")
-        if wasStopped { display.say("stopped; the same command goes on with what is missing") }
+        if wasStopped { display.remark("stopped; run the same command again to continue") }
     }
 }

@@ -6,15 +6,15 @@ import Reporting
 import Settings
 import SystemPackage
 
-/// The inbox that photos are brought into, and the directories that they cannot come from.
+/// The inbox to import into, and the directories that cannot be imported from.
 struct ImportTarget {
     let name: String
     /// Absolute, without links.
     let path: BytePath
     let minFree: UInt64
-    /// Why the daemon would leave a path of the inbox alone.
+    /// Why the daemon would exclude a path of the inbox.
     let exclusion: @Sendable (BytePath) -> String?
-    /// Directories that photos cannot come from, by their configured paths.
+    /// The directories that cannot be imported from, by their configured paths.
     private let ours: [(what: String, path: BytePath)]
 
     init(
@@ -26,19 +26,20 @@ struct ImportTarget {
         let own = settings?.inboxes.first { $0.name == inbox.name }
         exclusion = { path in own?.exclusion(of: path).map { "excluded: \($0)" } }
         let inboxes = known.inboxes.map { ("the inbox \($0.name)", $0.path) }
-        // A former library is none of them: photos may be brought over from there.
+        // Not a former library, which may be imported.
         let others: [(String, BytePath?)] = [
             (Self.library, known.library),
-            ("the quarantine", known.quarantine), ("the duplicates", known.duplicates),
-            ("what was taken back", known.returned), ("the trash", known.trash), ("the daemon's state", state),
+            ("the quarantine", known.quarantine), ("the duplicates directory", known.duplicates),
+            ("the returned directory", known.returned), ("the trash", known.trash),
+            ("the daemon's state directory", state),
         ]
         ours = inboxes + others.compactMap { what, path in path.map { (what, $0) } }
     }
 
     private static let library = "the library"
 
-    /// Throws if `source` is, lies in or holds a directory of ours, by whatever mount: a photo would come from where it
-    /// goes to, and be taken for its own copy.
+    /// Throws if `source` is, lies in or contains a directory of the daemon, by any mount: a photo would be mistaken for its
+    /// own copy.
     func refuse(_ source: BytePath, named path: BytePath) throws(CommandFailure) {
         let (mounts, place): (MountTable, KernelPlace)
         do throws(SystemCallError) {
@@ -63,30 +64,30 @@ struct ImportTarget {
             let words =
                 switch how.relation {
                 case .same: "is"
-                case .secondInFirst: "lies in"
-                case .firstInSecond: "holds"
+                case .secondInFirst: "is in"
+                case .firstInSecond: "contains"
                 case .shared: "has files in common with"
                 }
             throw CommandFailure(
                 .usage, "\(path) \(words) \(what), \(directory)\(how.evidence)",
-                action: what == Self.library ? "See: photoinbox adopt --help" : "Name another directory.")
+                action: what == Self.library ? "See: photoinbox adopt --help" : "Give another directory.")
         }
     }
 }
 
 extension KnownPlaces {
-    /// The inbox that photos are brought into: the one that is named, or the only one.
+    /// The inbox with this name, or the only one.
     func inbox(named name: String?) throws(CommandFailure) -> InboxPlace {
         let names = inboxes.map(\.name).joined(separator: ", ")
         if let name {
             if let found = inboxes.first(where: { $0.name == name }) { return found }
             throw CommandFailure(
-                .noMatch, "there is no inbox \(name)", action: names.isEmpty ? nil : "Inboxes: \(names).")
+                .noMatch, "no inbox is named \(name)", action: names.isEmpty ? nil : "Inboxes: \(names).")
         }
         guard let first = inboxes.first else {
             throw CommandFailure(
                 .configuration, "no inbox is known",
-                action: "Name the daemon's configuration with --config, or start photoinboxd once.")
+                action: "Give the daemon's configuration with --config, or start photoinboxd once.")
         }
         guard inboxes.count == 1 else {
             throw CommandFailure(.usage, "there are several inboxes: \(names)", action: "Choose with --inbox.")

@@ -9,32 +9,32 @@ import LinuxKernel
 import Reporting
 import Settings
 
-/// `photoinbox adopt DIR`: takes a library that is there already into the catalogue, in place.
+/// `photoinbox adopt DIR`: records photos that are already in the library.
 struct AdoptCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "adopt", abstract: "Record photos that lie in the library already.",
+        commandName: "adopt", abstract: "Record photos that are already in the library.",
         usage: "photoinbox adopt [OPTION…] DIR")
 
     static let lesson = """
         EXAMPLES:
-          photoinbox adopt /srv/photos/library       an old library, before its first inbox: nothing is filed twice
+          photoinbox adopt /srv/photos/library       an old library, before its first inbox, so that nothing is filed twice
           photoinbox adopt /srv/photos/library/2019  a part of it, copied there by hand
-          photoinbox adopt --dry-run DIR             what would be taken in
+          photoinbox adopt --dry-run DIR             show what would be recorded
 
-        DIR is the library or lies in it. Nothing is moved, renamed or changed: each photo is read, and recorded under
-        the path that it has, with its hash, date and camera. What is recorded already stays as it is, so a run may be
-        stopped (Ctrl-C) and begun again. Of several files with the same bytes the first is recorded, and the others
-        are named. A record that "verify --repair" has struck comes back with its file. The daemon may run meanwhile.
+        DIR is the library or in it. Nothing is moved, renamed or changed: each photo is read and recorded under its path, with
+        its hash, date and camera. Existing records stay unchanged, so a run may be stopped (Ctrl-C) and repeated. Of several
+        files with the same bytes the first is recorded, and the others are listed. A record that "verify --repair" has struck
+        is restored with its file. The daemon may run meanwhile.
 
         EXIT STATUS:
           0   all photos there are recorded
           3   some could not be read, or the run was stopped
-          5   what lies at the library's path is not the library
-          69  the library is not there, or there is no catalogue yet
+          5   another directory is mounted in the library's place
+          69  the library is missing, or there is no catalogue yet
           64, 77, 78: see photoinbox --help
         """
 
-    @Flag(name: .customLong("dry-run"), help: "Only say what would be recorded.")
+    @Flag(name: .customLong("dry-run"), help: "Change nothing; show what would be recorded.")
     var isDry = false
 
     @OptionGroup var places: PlaceOptions
@@ -46,7 +46,7 @@ struct AdoptCommand: ParsableCommand {
     func run() throws {
         let places = try Places(places)
         let display = ProgressDisplay(json: output.json)
-        let interruption = Interruption(announce: display.say)
+        let interruption = Interruption(announce: display.remark)
         let catalogue = try places.openCatalogue(forRepair: !isDry)
         let (library, below) = try Self.place(directory.path, places, catalogue)
         try MeantLibrary.require(library, of: catalogue)
@@ -63,9 +63,9 @@ struct AdoptCommand: ParsableCommand {
                 let line = ProgressLine(
                     photos: summary.seen, totalPhotos: nil, bytes: summary.bytes, totalBytes: nil,
                     seconds: display.seconds)
-                try display.show(line, asked: interruption.takeProgressRequest())
+                try display.show(line, asked: interruption.consumeProgressRequest())
             } tell: { finding in
-                try tell(finding, display)
+                try show(finding, display)
             }
         } catch let error as FilingError where error.kind == .stopped {
             wasStopped = true
@@ -75,7 +75,7 @@ struct AdoptCommand: ParsableCommand {
         if wasStopped || last.unreadable > 0 || last.differing > 0 { throw CommandEnd(status: .someLeft) }
     }
 
-    /// The library that `path` lies in, and where in it.
+    /// The library that contains `path`, and the path in it.
     private static func place(
         _ path: BytePath, _ places: Places, _ catalogue: CatalogueFile
     ) throws -> (library: BytePath, below: BytePath) {
@@ -85,14 +85,14 @@ struct AdoptCommand: ParsableCommand {
         do throws(CatalogueError) { libraries += try catalogue.libraries() } catch {
             throw CommandFailure(error, path: places.catalogue.escaped)
         }
-        // By the path that is recorded, whatever links lead there.
+        // By the recorded path, whatever links lead there.
         for library in libraries {
             if let below = whole.relative(to: absolute(library)) { return (library, below) }
         }
         guard let library = libraries.first else { return (whole, "") }
         throw CommandFailure(
             .usage, "\(whole) is not in the library, \(library)",
-            action: "Move it there first, or name it as the library in the configuration.")
+            action: "Move it there first, or make it the library in the configuration.")
     }
 
     private static func absolute(_ path: BytePath) -> BytePath {
@@ -103,13 +103,13 @@ struct AdoptCommand: ParsableCommand {
         }
     }
 
-    private func tell(_ finding: LibraryAdoption.Finding, _ display: ProgressDisplay) throws {
+    private func show(_ finding: LibraryAdoption.Finding, _ display: ProgressDisplay) throws {
         let (word, path, remark): (String, BytePath, String) =
             switch finding {
             case .adopted(let path): (isDry ? "would record" : "recorded", path, "")
             case .moved(let path, let old): ("moved", path, "from \(old.escaped)")
             case .sameContent(let path, let other): ("same", path, "the same bytes as \(other.escaped)")
-            case .differs(let path): ("differs", path, "its record has other bytes; see photoinbox verify")
+            case .differs(let path): ("differs", path, "the record has other bytes; see photoinbox verify")
             case .unreadable(let path, let reason): ("unreadable", path, shown(reason))
             }
         display.clear()
@@ -142,12 +142,12 @@ struct AdoptCommand: ParsableCommand {
         text.add(isDry ? "would record" : "recorded", "\(photos), \(HumanText.bytes(summary.bytes)) read")
         let rest = [
             (summary.known, "known already"), (summary.sameContent, "with the bytes of another"),
-            (summary.differing, "not as recorded"), (summary.others, "no photos"), (summary.unreadable, "unreadable"),
+            (summary.differing, "not as recorded"), (summary.others, "not photos"), (summary.unreadable, "unreadable"),
         ].filter { $0.0 > 0 }
         if !rest.isEmpty {
             text.add("others", rest.map { "\(HumanText.count($0.0)) \($0.1)" }.joined(separator: ", "))
         }
-        if wasStopped { text.add("stopped", "run it again to go on") }
+        if wasStopped { text.add("stopped", "run it again to continue") }
         try printOut(text.rendered(Terminal.style(output.color)))
     }
 }

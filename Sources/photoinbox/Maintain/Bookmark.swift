@@ -2,7 +2,7 @@ import FileValues
 import Glibc
 import LinuxKernel
 
-/// Where a verification was stopped: one number in the state directory. Whoever may not write there begins anew.
+/// Where a verification was stopped: one number in the state directory. Without permission to write, every run is complete.
 final class Bookmark {
     private let state: BytePath
     private let name: BytePath = "verified-up-to"
@@ -10,20 +10,20 @@ final class Bookmark {
 
     init(in places: Places) { state = places.state }
 
-    /// The number of the last photo that was looked at; 0 if there is none.
+    /// The number of the last verified photo; 0 if there is none.
     func read() -> Int64 {
         guard let text = try? content(of: state.appending(name)) else { return 0 }
         return Int64(String(decoding: text.prefix { (0x30...0x39).contains($0) }, as: UTF8.self)) ?? 0
     }
 
-    /// Remembers `photo`, every hundredth time: to look at a few photos again does no harm.
+    /// Stores `photo` at every hundredth: verifying a few photos again does no harm.
     func write(_ photo: Int64) {
         guard photo >= written + 100 || written == 0 else { return }
         written = photo
         try? save("\(photo)\n")
     }
 
-    /// Remembers `photo` for sure: the run was stopped there.
+    /// Stores `photo`, where the run was stopped.
     func stop(at photo: Int64) { try? save("\(photo)\n") }
 
     private func save(_ text: String) throws(SystemCallError) {
@@ -36,7 +36,7 @@ final class Bookmark {
         try directory.rename(part, replacing: name)
     }
 
-    /// All was looked at.
+    /// Removes it after a complete run.
     func remove() {
         guard let directory = try? openDirectory(state) else { return }
         try? directory.unlink(name)

@@ -8,15 +8,15 @@ import Reporting
 import Settings
 import SystemPackage
 
-/// Which library a command works on, and whether what lies at its path is that: without a library that is meant, every
-/// photo of it would look lost.
+/// Which library a command works on, and whether its path leads to it: with another directory there, every photo would
+/// look lost.
 struct MeantLibrary {
-    /// Nil where nothing was filed and no configuration names one.
+    /// Nil if nothing was filed and none is configured.
     let path: BytePath?
-    /// Others that photos are recorded in: former ones.
+    /// Former libraries that photos are recorded in.
     let others: [BytePath]
 
-    /// The one that is `named`, else the configuration's, else the one that something was filed into last.
+    /// The one that is `named`, else the configured one, else the one last filed into.
     init(named: BytePath? = nil, _ places: Places, _ catalogue: CatalogueFile) throws(CommandFailure) {
         let known: [BytePath]
         let last: BytePath?
@@ -38,7 +38,7 @@ struct MeantLibrary {
         }
     }
 
-    /// The path by which `catalogue` knows the directory at `path`; else that, as an absolute path.
+    /// The path that `catalogue` has for the directory at `path`, else the absolute path.
     static func spelling(of path: BytePath, in catalogue: CatalogueFile?) throws -> BytePath {
         let here = SettingsContext.ofProcess().workingDirectory
         let absolute = path.isAbsolute ? path : normalised(here.appending(path))
@@ -47,37 +47,36 @@ struct MeantLibrary {
         return known.first { (try? realPath($0)) == real } ?? absolute
     }
 
-    /// Throws unless the library is there, and is the one that `catalogue` knows.
+    /// Throws unless the library exists and is the one that `catalogue` knows.
     func require(of catalogue: CatalogueFile) throws(CommandFailure) {
         if let path { try Self.require(path, of: catalogue) }
     }
 
-    /// Nil where there is no catalogue to ask: then it must only be there.
+    /// Without a catalogue it must only exist.
     static func require(_ path: BytePath, of catalogue: CatalogueFile?) throws(CommandFailure) {
         let root: OwnedDescriptor
         do throws(SystemCallError) { root = try openDirectory(path) } catch {
             if [.permissionDenied, .notPermitted].contains(error.code) { throw CommandFailure(error) }
             let isThere = ![.noSuchFileOrDirectory, .notDirectory].contains(error.code)
             throw CommandFailure(
-                .unavailable, "the library, \(path), " + (isThere ? "cannot be opened: \(error.code)" : "is not there"),
-                action: "Mount it, and run this again.")
+                .unavailable, "the library \(path) " + (isThere ? "cannot be opened: \(error.code)" : "does not exist"),
+                action: "Mount it, then run this again.")
         }
         guard let catalogue else { return }
         do { try LibraryGuard(catalogue).check(root, at: path) } catch let error as CatalogueError {
             throw CommandFailure(error, path: catalogue.path)
         } catch let error as SystemCallError { throw CommandFailure(error) } catch {
             throw CommandFailure(
-                .stopped, "what lies at \(path) is not the library: \(error)",
-                action: "Mount the library there. If this is the library from now on: stop photoinboxd, then "
+                .stopped, "\(path) is not the library that the catalogue knows: \(error)",
+                action: "Mount the library there. If this is the new library: stop photoinboxd, then "
                     + "photoinboxd --accept-library")
         }
     }
 }
 
-/// What a command asks before it does what cannot be had back easily.
+/// A question before an act that is hard to reverse.
 struct Confirmation {
-    /// Whether so many of `all` are more than somebody removes on purpose without a thought: more than 10, or more than
-    /// one and more than 5 %.
+    /// Whether `count` of `all` needs a confirmation: more than 10, or more than one and more than 5 %.
     static func isNeeded(_ count: Int, of all: Int) -> Bool { count > 10 || (count > 1 && count * 20 > all) }
 
     /// Asks on the terminal; without one, or with JSON, the answer is no.
@@ -87,7 +86,7 @@ struct Confirmation {
         var buffer = OutputBuffer(descriptor: STDERR_FILENO)
         buffer.append("photoinbox: \(question) [y/N] ")
         _ = buffer.flush()
-        // Nothing is under way while it waits, so Ctrl-C may end it at once.
+        // Nothing is in progress while it waits, so Ctrl-C may end it at once.
         var signals = sigset_t()
         sigemptyset(&signals)
         for number in [SIGINT, SIGTERM] { sigaddset(&signals, number) }

@@ -3,21 +3,20 @@ import Glibc
 import LinuxKernel
 import Reporting
 
-/// Shows how far a long run is on standard error: one line that is written over on a terminal, else a line now and
-/// then; as JSON lines on standard output where JSON was asked for.
+/// Shows the progress of a long run on standard error: one line that is overwritten on a terminal, else a line now and
+/// then; as JSON lines on standard output with --json.
 final class ProgressDisplay {
     private let isJSON: Bool
-    /// What is counted, as JSON names it.
+    /// The unit in JSON.
     private let unit: String
     private let isTerminal = isatty(STDERR_FILENO) == 1
     private var pacer: ProgressPacer
     private let began = ProgressDisplay.milliseconds
     private var isLineOpen = false
-    /// The line had to make room for words of their own, and is missed.
-    private var wasTakenAway = false
+    /// Whether the line was cleared for other output, and has to be shown again.
+    private var wasCleared = false
 
-    /// Where there is no terminal, and so nobody to see a line being written over, a line is due after `silence`
-    /// seconds without one.
+    /// Without a terminal, a line is due after `silence` seconds without one.
     init(json: Bool, counting unit: String = "photos", silence: Int64 = 600) {
         (isJSON, self.unit) = (json, unit)
         pacer = ProgressPacer(isTerminal: isatty(STDERR_FILENO) == 1, silence: silence)
@@ -26,10 +25,10 @@ final class ProgressDisplay {
     /// Whole seconds since the run began.
     var seconds: Int64 { (Self.milliseconds - began) / 1000 }
 
-    /// Shows `line` if it is time to, or if it is `asked` for.
+    /// Shows `line` if it is due, or `asked` for.
     func show(_ line: ProgressLine, asked: Bool = false) throws {
-        guard pacer.isDue(line, milliseconds: Self.milliseconds) || asked || wasTakenAway else { return }
-        wasTakenAway = false
+        guard pacer.isDue(line, milliseconds: Self.milliseconds) || asked || wasCleared else { return }
+        wasCleared = false
         if isJSON {
             try printOut(
                 JSONValue.document([
@@ -47,20 +46,20 @@ final class ProgressDisplay {
         }
     }
 
-    /// Says something of its own, on a line of its own.
-    func say(_ text: String) {
+    /// Prints a remark on a line of its own.
+    func remark(_ text: String) {
         clear()
         printPlain("photoinbox: \(text)\n")
     }
 
-    /// Takes the line away.
+    /// Clears the line.
     func clear() {
         guard isLineOpen else { return }
         printPlain("\r\u{1B}[K")
-        (isLineOpen, wasTakenAway) = (false, true)
+        (isLineOpen, wasCleared) = (false, true)
     }
 
-    /// Asked anew each time: people change the size of their windows.
+    /// Read each time, since windows are resized.
     private var columns: Int {
         var size = winsize()
         guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }

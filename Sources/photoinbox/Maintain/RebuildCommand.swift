@@ -9,10 +9,10 @@ import LinuxKernel
 import Reporting
 import Settings
 
-/// `photoinbox rebuild`: makes the catalogue anew from the library.
+/// `photoinbox rebuild`: rebuilds the catalogue from the library.
 struct RebuildCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rebuild", abstract: "Make the catalogue anew from the library.",
+        commandName: "rebuild", abstract: "Rebuild the catalogue from the library.",
         usage: "photoinbox rebuild [OPTION…]")
 
     static let lesson = """
@@ -22,32 +22,33 @@ struct RebuildCommand: ParsableCommand {
           sudo photoinbox rebuild
           sudo systemctl start photoinboxd
 
-        Every photo of the library is read and recorded under the path that it has. What only the old catalogue knew is
-        not in the new one: from which inbox a photo came and when, what became of files that were not filed, and photos
-        of other libraries. Titles, keywords, ratings and places are taken over, as far as the old one can be read. It
-        is kept beside the new one (NAME.before-rebuild-…), which belongs to the same user and group, also where root
-        makes it. Where more than 10 photos fewer would be recorded, or more than one and more than 5 % of all, the old
-        one is replaced only after a question, or with --yes. Stopped by Ctrl-C, the next run goes on, and the old one
-        stays in use until the new one is whole.
+        Every photo of the library is read and recorded under its path. The new catalogue lacks what only the old one knew:
+        from which inbox a photo came and when, the outcomes of files that were not filed, and photos of other libraries.
+        Titles, keywords, ratings and places are copied, as far as the old catalogue can be read. The old one is kept beside
+        the new one (NAME.before-rebuild-…). The new one gets the same owner and group, even if root runs this.
 
-        A catalogue that photoinboxd finds damaged at its start is set aside and made anew by the daemon itself.
+        If the new catalogue would have over 10 photos fewer, or more than one and over 5 % fewer, it replaces the old one only
+        after a question, or with --yes. After Ctrl-C, the next run continues; the old catalogue stays in use until the new one
+        is complete.
+
+        A catalogue that photoinboxd finds damaged at its start is set aside and rebuilt by the daemon itself.
 
         EXIT STATUS:
           0   done
           3   some photos could not be read, or the old one was not replaced, or the run was stopped
-          5   what lies at the library's path is not the library
-          69  the library is not there
-          75  the daemon runs
+          5   another directory is mounted in the library's place
+          69  the library is missing
+          75  the daemon is running
           64, 77, 78: see photoinbox --help
         """
 
-    @Option(help: "The library, if no configuration names it.")
+    @Option(help: ArgumentHelp("The library, if no configuration has it.", valueName: "dir"))
     var library: RawArgument?
 
-    @Flag(name: .customLong("dry-run"), help: "Only say what would be recorded.")
+    @Flag(name: .customLong("dry-run"), help: "Change nothing; show what would be recorded.")
     var isDry = false
 
-    @Flag(help: "Replace the old catalogue even where the new one has far fewer photos.")
+    @Flag(help: "Replace the old catalogue even if the new one has far fewer photos.")
     var yes = false
 
     @OptionGroup var places: PlaceOptions
@@ -56,18 +57,18 @@ struct RebuildCommand: ParsableCommand {
     func run() throws {
         let places = try Places(places)
         guard let named = library?.path ?? places.settings?.library?.path else {
-            throw CommandFailure(.usage, "no library is named", action: "Give --config or --library.")
+            throw CommandFailure(.usage, "no library is given", action: "Give --config or --library.")
         }
         let display = ProgressDisplay(json: output.json)
-        let interruption = Interruption(announce: display.say)
+        let interruption = Interruption(announce: display.remark)
         do {
             let rebuilding = try CatalogueRebuilding(places.catalogue, state: places.state)
             let library = try MeantLibrary.spelling(of: named, in: rebuilding.old)
             try MeantLibrary.require(library, of: rebuilding.old)
             let recorded = try rebuilding.old?.totals().photos
-            if isDry { return try foresee(library, rebuilding.old, recorded, display, interruption) }
+            if isDry { return try showPlan(library, rebuilding.old, recorded, display, interruption) }
             let catalogue = try rebuilding.begin(for: library)
-            // What an earlier run recorded may be gone by now, or have another name: that is recorded anew.
+            // Files that an earlier run recorded may have been removed or renamed since.
             try catalogue.strike(
                 try LibraryVerification(of: library, against: catalogue).missing().photos, at: Moment.now.wall)
             let adoption = LibraryAdoption(of: try LibraryTree(library), into: catalogue, work: work(interruption))
@@ -84,7 +85,7 @@ struct RebuildCommand: ParsableCommand {
             if summary.unreadable > 0 { throw CommandEnd(status: .someLeft) }
         } catch let error as FilingError where error.kind == .stopped {
             display.clear()
-            printRemark("stopped; run it again to go on. The old catalogue is still in use", asJSON: output.json)
+            printRemark("stopped; run it again to continue. The old catalogue is still in use", asJSON: output.json)
             throw CommandEnd(status: .someLeft)
         } catch let taken as StateLock.Taken {
             throw CommandFailure(.busy, "\(taken)", action: "sudo systemctl stop photoinboxd")
@@ -104,14 +105,14 @@ struct RebuildCommand: ParsableCommand {
             let line = ProgressLine(
                 photos: summary.seen, totalPhotos: nil, bytes: summary.bytes, totalBytes: nil,
                 seconds: display.seconds)
-            try display.show(line, asked: interruption.takeProgressRequest())
+            try display.show(line, asked: interruption.consumeProgressRequest())
         } tell: { finding in
-            if case .unreadable(let path, let reason) = finding { display.say("\(path.escaped): \(shown(reason))") }
+            if case .unreadable(let path, let reason) = finding { display.remark("\(path.escaped): \(shown(reason))") }
         }
     }
 
-    /// Says what a run would come to. What the old one knows is believed by path and size.
-    private func foresee(
+    /// Shows what a run would record. Records of the old catalogue are trusted by path and size.
+    private func showPlan(
         _ library: BytePath, _ old: CatalogueFile?, _ recorded: Int?, _ display: ProgressDisplay,
         _ interruption: Interruption
     ) throws {
@@ -125,7 +126,7 @@ struct RebuildCommand: ParsableCommand {
             try tree.walk { _ in
                 photos += 1
             } unreadable: {
-                display.say("\($0.escaped): \($1)")
+                display.remark("\($0.escaped): \($1)")
             }
         }
         display.clear()
@@ -140,18 +141,18 @@ struct RebuildCommand: ParsableCommand {
         text.add("would read", old == nil ? HumanText.count(photos, "file", "files") : "all of the library")
         if old != nil { text.add("would record", "\(HumanText.count(photos, "photo", "photos"))") }
         text.add(
-            "old", recorded.map { HumanText.count($0, "photo", "photos") } ?? "it cannot be read, or there is none")
+            "old", recorded.map { HumanText.count($0, "photo", "photos") } ?? "missing or unreadable")
         try printOut(text.rendered(Terminal.style(output.color)))
     }
 
-    /// Whether the new one may take the old one's place. One that cannot be read may have had any number of photos.
+    /// Whether the new one may replace the old one. An unreadable one may have had any number of photos.
     private func mayReplace(_ old: Int?, by new: Int, in library: BytePath, _ display: ProgressDisplay) -> Bool {
         let isFewer = old.map { Confirmation.isNeeded($0 - new, of: $0) } ?? (new == 0)
         if yes || !isFewer { return true }
         let before = old.map { HumanText.count($0, "photo", "photos") } ?? "an unknown number of photos"
         let question = "\(library) has \(HumanText.count(new, "photo", "photos")), the old catalogue \(before)."
         if Confirmation.ask("\(question) Replace it?", isJSON: output.json, display) { return true }
-        printRemark("\(question) Repeat it with --yes if that is right", asJSON: output.json)
+        printRemark("\(question) If that is right, run it again with --yes", asJSON: output.json)
         return false
     }
 
@@ -160,7 +161,7 @@ struct RebuildCommand: ParsableCommand {
     ) throws {
         if let reason = result.withoutDescriptions {
             printRemark(
-                "titles, keywords, ratings and places are not taken over: \(shown(reason))", asJSON: output.json)
+                "titles, keywords, ratings and places were not copied: \(shown(reason))", asJSON: output.json)
         }
         if output.json {
             try printOut(
@@ -178,7 +179,7 @@ struct RebuildCommand: ParsableCommand {
         text.add("recorded", HumanText.count(photos, "photo", "photos"))
         if result.descriptions > 0 {
             let descriptions = HumanText.count(result.descriptions, "photo", "photos")
-            text.add("taken over", "titles, keywords, ratings or places of \(descriptions)")
+            text.add("copied", "titles, keywords, ratings or places of \(descriptions)")
         }
         if summary.sameContent > 0 {
             text.add("others", "\(HumanText.count(summary.sameContent)) with the bytes of another")

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Keeps a run from reading faster than it was told to, so that others get their share of the disk.
+/// Limits the rate at which a run reads.
 struct Throttle {
     private let bytesPerSecond: UInt64
     private let began: timespec
@@ -12,7 +12,7 @@ struct Throttle {
         began = now
     }
 
-    /// Waits until `bytes` since the beginning are no more than the rate allows. Ends early when a signal comes.
+    /// Waits until the rate allows `bytes` since the beginning. A signal ends the wait.
     func wait(after bytes: UInt64) {
         let due = Double(bytes) / Double(bytesPerSecond)
         var end = began

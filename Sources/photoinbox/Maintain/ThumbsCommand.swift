@@ -7,36 +7,36 @@ import Renditions
 import Reporting
 import Settings
 
-/// `photoinbox thumbs`: makes the small pictures that are missing, or all of them anew.
+/// `photoinbox thumbs`: makes missing thumbnails, or all of them again.
 struct ThumbsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "thumbs", abstract: "Make the thumbnails that are missing, or all anew.",
+        commandName: "thumbs", abstract: "Make missing thumbnails, or all of them again.",
         usage: "photoinbox thumbs [OPTION…]")
 
     static let lesson = """
         EXAMPLES:
-          photoinbox thumbs                  those that are missing, newest photos first
-          photoinbox thumbs --rebuild        all of them anew, also where it failed before
+          photoinbox thumbs                  make those that are missing, newest photos first
+          photoinbox thumbs --rebuild        make all of them again, and retry failures
           photoinbox thumbs --json | jq -r 'select(.type == "failed") | .path'
 
-        The daemon makes them by itself where [pictures] says so; this makes them now, with the sizes and limits of
-        [pictures], even if it is off there. Each photo is decoded by photoinbox-decoder, which can reach neither
-        files nor network. Ctrl-C stops after the photos that are being made, and loses nothing: what is made stays, and
-        the next run goes on with what is missing. SIGUSR1 says how far it is. The daemon may run meanwhile.
+        The daemon makes thumbnails by itself if [pictures] is enabled; this makes them now, with the sizes and limits of
+        [pictures], even if it is off. Each photo is decoded by photoinbox-decoder, which has access to neither files nor
+        network. Ctrl-C stops after the photos that are being made, and the next run continues. SIGUSR1 prints the progress.
+        The daemon may run meanwhile.
 
-        They lie under thumbnails/ in the state directory: ab/abcd…-512.jpg for the photo whose SHA-256 is abcd….
-        Where none could be made, abcd….txt says why. The other renditions of an inbox are made with them: see
-        renditions in photoinbox.toml(5), and photoinbox show.
+        They are under thumbnails/ in the state directory: ab/abcd…-512.jpg for the photo whose SHA-256 is abcd….
+        If one could not be made, abcd….txt says why. The other renditions of an inbox are made with them: see renditions in
+        photoinbox.toml(5), and photoinbox show.
 
         EXIT STATUS:
-          0   all are there
+          0   all exist
           3   some could not be made, or the run was stopped
-          5   what lies at the library's path is not the library
-          69  the library is not there, or there is no catalogue yet, or no decoder
+          5   another directory is mounted in the library's place
+          69  the library or the decoder is missing, or there is no catalogue yet
           64, 77, 78: see photoinbox --help
         """
 
-    @Flag(help: "Make all of them anew, and try again where it failed before.")
+    @Flag(help: "Make all of them again, and retry failures.")
     var rebuild = false
 
     @OptionGroup var places: PlaceOptions
@@ -45,7 +45,7 @@ struct ThumbsCommand: ParsableCommand {
     func run() throws {
         let places = try Places(places)
         let display = ProgressDisplay(json: output.json)
-        let interruption = Interruption(announce: display.say)
+        let interruption = Interruption(announce: display.remark)
         let catalogue = try places.openCatalogue(forRepair: false)
         try MeantLibrary(places, catalogue).require(of: catalogue)
         let work = ThumbnailWork(places.settings, state: places.state)
@@ -57,22 +57,22 @@ struct ThumbsCommand: ParsableCommand {
         do {
             let totals = try catalogue.totals()
             try run.all(of: catalogue, by: clients, again: rebuild, totals: totals)
-            try run.keepRecords()
+            try run.storeRecords()
         } catch let error as CatalogueError { throw CommandFailure(error, path: places.catalogue.escaped) }
         display.clear()
-        try run.tellSummary()
+        try run.showSummary()
         if run.failed > 0 || run.wasStopped { throw CommandEnd(status: .someLeft) }
     }
 }
 
-/// What one run has done so far.
+/// One run and its counts.
 private struct ThumbsRun {
     let work: ThumbnailWork
     let isJSON: Bool
     let display: ProgressDisplay
     let interruption: Interruption
     let places: Places
-    /// What the catalogue has still to be told, and the connection for it: opened when there is something to tell.
+    /// Records to be stored, and the connection for them, opened when needed.
     var records: [RenditionRecord] = []
     var writer: CatalogueFile?
     var seen = 0
@@ -89,7 +89,7 @@ private struct ThumbsRun {
             let page = try catalogue.photos(matching: filter, limit: 200)
             guard let last = page.last else { return }
             filter.before = last.id
-            try keepRecords()
+            try storeRecords()
             for start in stride(from: 0, to: page.count, by: clients.count) {
                 let photos = Array(page[start..<min(page.count, start + clients.count)])
                 try some(photos, of: catalogue, by: clients, again: again)
@@ -99,7 +99,7 @@ private struct ThumbsRun {
                     photos: seen, totalPhotos: totals.photos, bytes: bytes, totalBytes: totals.bytes,
                     seconds: display.seconds)
                 _ = interruption.isHurried()
-                try display.show(line, asked: interruption.takeProgressRequest())
+                try display.show(line, asked: interruption.consumeProgressRequest())
                 if interruption.isStopAsked {
                     wasStopped = true
                     return
@@ -127,12 +127,12 @@ private struct ThumbsRun {
         for (place, photo) in photos.enumerated() {
             guard let made = results[place] else { continue }
             records += made.records
-            try take(made.result, of: photo)
+            try count(made.result, of: photo)
         }
     }
 
-    /// Records what photos look like, and which renditions cannot be made.
-    mutating func keepRecords() throws {
+    /// Stores hashes, and which renditions cannot be made.
+    mutating func storeRecords() throws {
         guard !records.isEmpty else { return }
         let writer = try self.writer ?? places.openCatalogue(forRepair: true)
         self.writer = writer
@@ -140,21 +140,21 @@ private struct ThumbsRun {
         records = []
     }
 
-    private mutating func take(_ result: ThumbnailWork.Result, of photo: StoredPhoto) throws {
+    private mutating func count(_ result: ThumbnailWork.Result, of photo: StoredPhoto) throws {
         switch result {
         case .nothingToDo: break
         case .made: made += 1
         case .failed(let reason), .photoUnreadable(let reason):
             failed += 1
-            try tell(photo.photo, reason)
+            try showFailure(photo.photo, reason)
         case .unavailable(let trouble):
             display.clear()
             throw CommandFailure(trouble)
         }
     }
 
-    private func tell(_ photo: PhotoRecord, _ reason: String) throws {
-        guard isJSON else { return display.say("no thumbnail of \(photo.libraryPath.escaped): \(reason)") }
+    private func showFailure(_ photo: PhotoRecord, _ reason: String) throws {
+        guard isJSON else { return display.remark("no thumbnail of \(photo.libraryPath.escaped): \(reason)") }
         try printOut(
             JSONValue.document(
                 [JSONField("type", .string("failed"))] + JSONField.path("path", photo.libraryPath)
@@ -162,7 +162,7 @@ private struct ThumbsRun {
             ).compact + "\n")
     }
 
-    func tellSummary() throws {
+    func showSummary() throws {
         if isJSON {
             try printOut(
                 JSONValue.document([
@@ -173,7 +173,7 @@ private struct ThumbsRun {
         } else {
             let rest = failed == 0 ? "" : ", \(HumanText.count(failed)) could not be made"
             try printOut(
-                "thumbnails: \(HumanText.count(made)) made, \(HumanText.count(seen)) photos looked at\(rest)"
+                "thumbnails: \(HumanText.count(made)) made, \(HumanText.count(seen)) photos checked\(rest)"
                     + (wasStopped ? "; stopped" : "") + "\n")
         }
     }

@@ -13,67 +13,68 @@ import Settings
 /// `photoinbox verify`: reads the library again and compares it with the catalogue.
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "verify", abstract: "Read all photos again, and compare with the record.",
+        commandName: "verify", abstract: "Read all photos again and compare with the records.",
         usage: "photoinbox verify [OPTION…]")
 
     static let lesson = """
         EXAMPLES:
-          photoinbox verify                  every photo that has a record; goes on where it was stopped
-          photoinbox verify --rate 50M       reading at most 50 MiB a second
-          photoinbox verify --repair --dry-run  what a repair would do
-          photoinbox verify --repair         then set the records right; photos are never touched
+          photoinbox verify                  every recorded photo; continues where the last run was stopped
+          photoinbox verify --rate 50M       read at most 50 MiB a second
+          photoinbox verify --repair --dry-run  show what a repair would do
+          photoinbox verify --repair         then repair the records; photos are never changed
           photoinbox verify --json | jq -r 'select(.type == "fault") | .path'
 
-        Each photo is read from the disk and its SHA-256 compared with what was recorded when it was filed: missing,
-        damaged (other bytes) or unreadable ones are named. The daemon may run meanwhile, and goes on filing.
-        Ctrl-C stops after the photo that is being read, a second one at once; the next run goes on behind it, unless
-        --restart is given. SIGUSR1 says how far it is.
+        Each photo is read from the disk and its SHA-256 compared with the one recorded when it was filed: missing, damaged
+        (other bytes) and unreadable photos are listed. The daemon may run meanwhile, and continues to file.
 
-        --repair changes the catalogue alone, and the records of the library that is in use: of the configuration's, or
-        of --library's. A photo that lies elsewhere in the library gets its new place; photos without a record get one
-        (as "adopt" does); records of photos that are nowhere are struck, so that the same photo is filed again when it
-        comes again. More than 10 of them, or more than one and more than 5 % of all, are struck only after a question,
-        or with --yes. Struck records are kept: put the files back, and "photoinbox adopt" brings their records back.
-        Nothing is repaired while the library is not there, is another one, or is empty. Damaged photos keep their
-        record: bring them back from a backup, or drop the original into an inbox, and it is filed again.
+        Ctrl-C stops after the photo that is being read, a second one at once; the next run continues after it, unless
+        --restart is given. SIGUSR1 prints the progress.
+
+        --repair changes the catalogue only, and only records of the current library: the configured one, or that of --library.
+        A photo that was moved within the library gets its new path; photos without a record get one (as with "adopt");
+        records of photos that are nowhere are struck, so that the same photo is filed again when it arrives again. Over 10 of
+        them, or more than one and over 5 % of all, are struck only after a question, or with --yes. Struck records are kept:
+        put the files back, and "photoinbox adopt" restores the records. Nothing is repaired while the library is missing,
+        replaced by another one, or empty. Damaged photos keep their record: restore them from a backup, or copy the original
+        into an inbox, and it is filed again.
 
         EXIT STATUS:
           0   all are as they were filed
-          3   something is not, or was not looked at, or the run was stopped
-          5   what lies at the library's path is not the library, or is empty
-          69  the library is not there, or there is no catalogue yet
+          3   something is not, or was not read, or the run was stopped
+          5   another directory is mounted in the library's place, or it is empty
+          69  the library is missing, or there is no catalogue yet
           64, 77, 78: see photoinbox --help
         """
 
-    @Flag(help: "Set the records right where photos were moved, added or removed. Needs write access to the catalogue.")
+    @Flag(help: "Repair the records of photos that were moved, added or removed. Requires write access.")
     var repair = false
 
-    @Flag(name: .customLong("dry-run"), help: "With --repair: only say what would be set right.")
+    @Flag(name: .customLong("dry-run"), help: "With --repair: change nothing; show what would be repaired.")
     var isDry = false
 
-    @Flag(help: "With --repair: strike the records of photos that are nowhere, however many.")
+    @Flag(help: "With --repair: strike records of missing photos without asking.")
     var yes = false
 
-    @Option(help: ArgumentHelp("Only this one of the libraries that photos are recorded in.", valueName: "dir"))
+    @Option(help: ArgumentHelp("Verify only this one of the recorded libraries.", valueName: "dir"))
     var library: RawArgument?
 
     @Flag(help: "Begin with the first photo, even if an earlier run was stopped.")
     var restart = false
 
-    @Option(help: ArgumentHelp("Read at most so much a second: 50M.", valueName: "size"))
+    @Option(help: ArgumentHelp("Read at most this much a second: 50M.", valueName: "size"))
     var rate: ByteSize?
 
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if isDry || yes, !repair { throw ValidationError("--dry-run and --yes go with --repair.") }
+        if isDry || yes, !repair { throw ValidationError("--dry-run and --yes require --repair.") }
     }
 
     func run() throws {
         let places = try Places(places)
         let display = ProgressDisplay(json: output.json)
-        let interruption = Interruption(announce: display.say)
+        let interruption = Interruption(announce: display.remark)
         let catalogue = try places.openCatalogue(forRepair: repair && !isDry)
         let meant = try MeantLibrary(named: library?.path, places, catalogue)
         try meant.require(of: catalogue)
@@ -81,7 +82,7 @@ struct VerifyCommand: ParsableCommand {
         var report = VerifyReport(output: output, display: display, isDry: isDry)
         do {
             let start = restart ? 0 : bookmark.read()
-            if start > 0 { display.say("going on after photo \(start); --restart begins anew") }
+            if start > 0 { display.remark("continuing after photo \(start); --restart begins with the first") }
             let recorded = try catalogue.libraries()
             for library in (meant.path.map { [$0] } ?? []) + meant.others where recorded.contains(library) {
                 if library != meant.path, !isReachable(library, catalogue, &report) { continue }
@@ -91,20 +92,20 @@ struct VerifyCommand: ParsableCommand {
             if !report.wasStopped {
                 bookmark.remove()
                 if repair, let library = meant.path, recorded.contains(library) {
-                    try mend(library, catalogue, interruption, &report)
+                    try repairRecords(library, catalogue, interruption, &report)
                 }
             }
         } catch let error as CatalogueError { throw CommandFailure(error, path: places.catalogue.escaped) }
         display.clear()
-        // The daemon notes only of its own library that all of it was read.
+        // The daemon records complete verifications of its own library only.
         let isDaemons = library == nil && (places.settings?.library != nil || meant.others.isEmpty)
-        try hand(report, of: meant.path, isDaemons: isDaemons, catalogue, to: Asking(self.places, output))
+        try sendToDaemon(report, of: meant.path, isDaemons: isDaemons, catalogue, to: Asking(self.places, output))
         try report.finish(style: Terminal.style(output.color))
         if !report.isGood || report.wasStopped { throw CommandEnd(status: .someLeft) }
     }
 
-    /// Has the daemon read again what was found, and what it takes for damaged: then its status shows it, too.
-    private func hand(
+    /// Has the daemon read again the photos found here and those it knows as damaged, so that its status shows them.
+    private func sendToDaemon(
         _ report: VerifyReport, of library: BytePath?, isDaemons: Bool, _ catalogue: CatalogueFile, to asking: Asking
     ) throws {
         var photos = report.faulty
@@ -125,18 +126,18 @@ struct VerifyCommand: ParsableCommand {
             // Nothing was found that status could show.
         } catch {
             printRemark(
-                "photoinbox status will not show what was found: \(error.message)", asJSON: output.json)
+                "photoinbox status will not show these results: \(error.message)", asJSON: output.json)
         }
     }
 
-    /// A former library may be on a disk that lies in a drawer: said, and no failure of the one in use.
+    /// A former library may be on a disk that is not connected: a remark, no failure.
     private func isReachable(_ library: BytePath, _ catalogue: CatalogueFile, _ report: inout VerifyReport) -> Bool {
         do throws(CommandFailure) {
             try MeantLibrary.require(library, of: catalogue)
             return true
         } catch {
             report.display.clear()
-            printRemark("photos of another library are not verified: \(error.message)", asJSON: output.json)
+            printRemark("photos of a former library are not verified: \(error.message)", asJSON: output.json)
             report.wasSkipped = true
             return false
         }
@@ -161,17 +162,17 @@ struct VerifyCommand: ParsableCommand {
                 photos: progress.photos, totalPhotos: totals.photos, bytes: progress.bytes, totalBytes: totals.bytes,
                 seconds: display.seconds)
             let isHurried = interruption.isHurried()
-            try display.show(line, asked: interruption.takeProgressRequest())
+            try display.show(line, asked: interruption.consumeProgressRequest())
             return !isHurried && !interruption.isStopAsked
         } tell: { photo, fault in
-            try report.tell(photo, fault)
+            try report.show(photo, fault)
         }
         if !isComplete { bookmark.stop(at: progress.last) }
         report.add(progress, wasStopped: !isComplete)
     }
 
-    /// What lies in the library without a record, and records without a file, are brought together.
-    private func mend(
+    /// Matches files without a record with records without a file.
+    private func repairRecords(
         _ library: BytePath, _ catalogue: CatalogueFile, _ interruption: Interruption, _ report: inout VerifyReport
     ) throws {
         let tree: LibraryTree
@@ -184,12 +185,12 @@ struct VerifyCommand: ParsableCommand {
             of: tree, into: isDry ? nil : catalogue, comparingWith: catalogue, missing: missing,
             work: FileWork(shouldStop: { interruption.isHurried() || interruption.isStopAsked }))
         do {
-            let summary = try adoption.run(tell: { finding in try report.tell(finding) })
+            let summary = try adoption.run(tell: { finding in try report.show(finding) })
             guard summary.seen > 0 || recorded == 0 else {
                 throw CommandFailure(
                     .stopped,
-                    "\(library) is empty, and \(HumanText.count(recorded, "photo", "photos")) should be there",
-                    action: "Mount the library, or bring the photos back from a backup. No record was changed.")
+                    "\(library) is empty, but \(HumanText.count(recorded, "photo is", "photos are")) recorded in it",
+                    action: "Mount the library, or restore the photos from a backup. No record was changed.")
             }
             let lost = missing.subtracting(summary.moved)
             let mayStrike = isDry || mayStrike(lost.count, of: recorded, in: library, report.display)

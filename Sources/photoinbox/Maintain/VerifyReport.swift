@@ -4,15 +4,15 @@ import FileValues
 import LibraryCare
 import Reporting
 
-/// What a verification found: each fault as it comes, and at the end the sums.
+/// The output of a verification: each fault, and the sums.
 struct VerifyReport {
     let output: OutputOptions
     let display: ProgressDisplay
-    /// Nothing is changed.
+    /// Whether nothing is changed.
     let isDry: Bool
-    /// Somebody stopped the run before it had seen all.
+    /// Whether the run was stopped early.
     var wasStopped = false
-    /// Another library was not there.
+    /// Whether a former library was missing.
     var wasSkipped = false
     /// The identifiers of photos that are not as they were filed.
     private(set) var faulty: Set<Int64> = []
@@ -32,7 +32,7 @@ struct VerifyReport {
         self.isDry = isDry
     }
 
-    /// Whether every photo is as it was filed, or its record was set right.
+    /// Whether every photo is as it was filed, or its record was repaired.
     var isGood: Bool {
         damaged + unreadable + unstruck == 0 && !wasSkipped && (missing == 0 || (repaired != nil && !isDry))
     }
@@ -46,14 +46,14 @@ struct VerifyReport {
         self.wasStopped = self.wasStopped || wasStopped
     }
 
-    /// A repair of `library`: so many photos are nowhere, and whether their records were struck.
+    /// Adds a repair of `library`; `lost` photos are nowhere.
     mutating func add(_ summary: LibraryAdoption.Summary, of library: BytePath, lost: Int, wereStruck: Bool) {
         repaired = summary
         self.library = library
         if wereStruck { struck = lost } else { unstruck = lost }
     }
 
-    mutating func tell(_ stored: StoredPhoto, _ fault: LibraryVerification.Fault) throws {
+    mutating func show(_ stored: StoredPhoto, _ fault: LibraryVerification.Fault) throws {
         faulty.insert(stored.id)
         let (word, reason): (String, String?) =
             switch fault {
@@ -70,14 +70,14 @@ struct VerifyReport {
             ])
     }
 
-    func tell(_ finding: LibraryAdoption.Finding) throws {
+    func show(_ finding: LibraryAdoption.Finding) throws {
         switch finding {
         case .adopted(let path): try line("recorded", path, remark: "it had no record", [])
         case .moved(let path, let old):
             try line("moved", path, remark: "from \(old.escaped)", JSONField.path("from", old))
         case .sameContent(let path, let other):
             try line("same", path, remark: "the same bytes as \(other.escaped)", JSONField.path("as", other))
-        // Told as damaged already.
+        // Shown as damaged already.
         case .differs: break
         case .unreadable(let path, let reason):
             try line("unreadable", path, remark: shown(reason), [JSONField("reason", .string(reason))])
@@ -116,7 +116,7 @@ struct VerifyReport {
         }
         var text = LabelledText()
         let seen = "\(HumanText.count(photos, "photo", "photos")), \(HumanText.bytes(bytes))"
-        text.add("verified", wasStopped ? "\(seen); stopped before the end, the next run goes on" : seen)
+        text.add("verified", wasStopped ? "\(seen); stopped early, the next run continues" : seen)
         let faults = [(missing, "missing"), (damaged, "damaged"), (unreadable, "unreadable")].filter { $0.0 > 0 }
         text.add(
             "found",
@@ -124,7 +124,7 @@ struct VerifyReport {
             textPaint: faults.isEmpty ? .good : .bad)
         if let repaired {
             text.add(
-                isDry ? "would set" : "repaired",
+                isDry ? "would repair" : "repaired",
                 "\(HumanText.count(repaired.adopted, "photo", "photos")) recorded, "
                     + "\(HumanText.count(repaired.moved.count)) moved, \(HumanText.count(struck)) struck")
             if struck > 0, !isDry {
@@ -137,15 +137,15 @@ struct VerifyReport {
             if unstruck > 0 {
                 text.add(
                     "action",
-                    "\(HumanText.count(unstruck, "photo is", "photos are")) nowhere, and no record was struck: bring them "
-                        + "back from a backup, or repeat it with --yes")
+                    "\(HumanText.count(unstruck, "photo is", "photos are")) nowhere, and no record was struck: restore "
+                        + "them from a backup, or run it again with --yes")
             }
         } else if missing > 0 {
             text.add(
                 "action",
-                DaemonAddress.asked.completing("bring them back from a backup, or: photoinbox verify --repair"))
+                DaemonAddress.asked.completing("restore them from a backup, or: photoinbox verify --repair"))
         }
-        if damaged > 0 { text.add("action", "bring them back from a backup; their records stay") }
+        if damaged > 0 { text.add("action", "restore them from a backup; the catalogue still lists them") }
         try printOut(text.rendered(style))
     }
 }

@@ -2,7 +2,7 @@ import Dispatch
 import LinuxKernel
 import QueueActors
 
-/// Waits on this thread, the main one, for what runs on queues.
+/// Waits on the main thread for an asynchronous function.
 func waitFor<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) -> Value {
     let result = Locked<Value?>(nil)
     let done = DispatchSemaphore(value: 0)

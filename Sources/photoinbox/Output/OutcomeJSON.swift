@@ -2,7 +2,7 @@ import Catalogue
 import FileValues
 import Reporting
 
-// What the catalogue knows, for machines. Fields are only ever added.
+// Records as JSON. Fields are only ever added.
 
 extension StoredPhoto {
     func json() -> JSONValue {

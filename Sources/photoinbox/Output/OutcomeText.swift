@@ -4,10 +4,10 @@ import Reporting
 
 import enum PhotoModel.DateProvenance
 
-// What the catalogue knows, for people.
+// Records as text.
 
 extension StoredOutcome {
-    /// One line for each thing known.
+    /// One line for each field.
     func describe(in text: inout LabelledText, now: Int64) {
         text.add("operation", "\(id)")
         text.add("file", "\(shown(outcome.inbox))/\(outcome.path.escaped)")
@@ -20,13 +20,13 @@ extension StoredOutcome {
 }
 
 extension StoredRequest {
-    /// What somebody asked for, and what came of it: `14:10 released by ana, to /srv/inbox/card/IMG_0077.JPG`.
+    /// A request and its result: `14:10 released by ana, to /srv/inbox/card/IMG_0077.JPG`.
     func describe(in text: inout LabelledText, now: Int64) {
         var words = "\(shortTime(request.at, now: now)) \(request.what) by \(shown(request.asker))"
         if request.isAsIs { words += ", as it is" }
         switch step {
-        case .begun: words += ", under way"
-        case .undone: words += ", came to nothing"
+        case .begun: words += ", in progress"
+        case .undone: words += ", not carried out"
         case .done: if let move = request.move { words += ", to \(place(move))" }
         case .expired: words += ", and deleted since"
         }
@@ -38,7 +38,7 @@ extension StoredRequest {
 }
 
 extension StoredPhoto {
-    /// One line for each thing known.
+    /// One line for each field.
     func describe(in text: inout LabelledText, now: Int64) {
         text.add("number", number)
         text.add("place", photo.library.appending(photo.libraryPath).escaped)
@@ -63,41 +63,41 @@ extension StoredPhoto {
             text.add(
                 "but",
                 "it was missing from the library, and its record was struck \(shortTime(supersededAt, now: now)); "
-                    + "photoinbox adopt brings it back with the file",
+                    + "photoinbox adopt restores it with the file",
                 textPaint: .warning)
         } else if let supersededAt {
             text.add(
                 "but",
-                "its copy was found missing or damaged, and another took its place \(shortTime(supersededAt, now: now))",
+                "its copy was missing or damaged, and was replaced by another \(shortTime(supersededAt, now: now))",
                 textPaint: .warning)
         }
     }
 }
 
 extension PhotoDescription {
-    /// One line for each thing that is said of a photo.
+    /// One line for each field.
     func describe(in text: inout LabelledText) {
         if let title { text.add("title", shown(title)) }
         if !keywords.isEmpty { text.add("keywords", shown(keywords.joined(separator: "; "))) }
         if let rating { text.add("rating", "\(rating) of 5") }
-        if let taken { text.add("dated", "\(shown(taken)), as somebody said") }
+        if let taken { text.add("dated", "\(shown(taken)), as imported") }
         if let place { text.add("location", shown(place)) }
     }
 }
 
 extension StoredPhoto {
-    /// As one of another's set: `2026/11/2026-11-21/IMG_1.CR3, raw, number 7`.
+    /// As a member of another photo's set: `2026/11/2026-11-21/IMG_1.CR3, raw, number 7`.
     var setWords: String {
         [photo.libraryPath.escaped, photo.part.role.map { shown($0) }, "number \(number)"].compactMap(\.self)
             .joined(separator: ", ")
     }
 
-    /// What commands take for it.
+    /// Its number for commands.
     var number: String { operation.map { "\($0)" } ?? "photo:\(id)" }
 }
 
 extension OutcomeKind {
-    /// How its word is painted.
+    /// Its colour.
     var paint: TextStyle.Paint {
         switch self {
         case .filed, .duplicate: .good
@@ -119,6 +119,6 @@ extension CaptureDate {
         return text
     }
 
-    /// Where it comes from, as the standards name it.
+    /// Its source, by the name in the standards.
     var source: String { DateProvenance(rawValue: provenance)?.name ?? provenance }
 }

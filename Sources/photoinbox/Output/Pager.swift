@@ -2,9 +2,9 @@ import ArgumentParser
 import CommandSupport
 import Glibc
 
-/// Whether what is long is shown page by page.
+/// Whether long output is paged.
 struct PagerOption: ParsableArguments {
-    @Flag(name: .customLong("no-pager"), help: "Without $PHOTOINBOX_PAGER, $PAGER or less, which a terminal gets else.")
+    @Flag(name: .customLong("no-pager"), help: "Do not page long output on a terminal.")
     var isOff = false
 
     /// Prints `text`, on a terminal through the pager, as git(1) does.
@@ -13,7 +13,7 @@ struct PagerOption: ParsableArguments {
         guard !isOff, Terminal.isOutput, Terminal.variable("TERM") != "dumb", !["", "cat"].contains(own) else {
             return try printOut(text)
         }
-        // It ends at once if one screen holds all, leaves colours alone, and the text on the screen.
+        // It exits at once if one screen is enough, passes colours on, and leaves the text on the screen.
         setenv("LESS", "FRX", 0)
         setenv("LV", "-c", 0)
         // Ctrl-C is the pager's while it runs.

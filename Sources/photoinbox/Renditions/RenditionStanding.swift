@@ -5,7 +5,7 @@ import Renditions
 import Reporting
 import Settings
 
-/// What became of one rendition of a photo, as people are told.
+/// The standing of one rendition of a photo.
 struct RenditionStanding: Hashable {
     enum State: String {
         case made
@@ -20,11 +20,11 @@ struct RenditionStanding: Hashable {
     var path: BytePath?
     var likeness: UInt64?
     var reason: String?
-    /// None are made, as the configuration says.
+    /// Whether renditions are off by configuration.
     var isOff = false
 
-    /// Those that are wanted of a photo, and those that are there; none of what pictures are not made of. Not
-    /// `isConfigured`, nobody knows here whether any are made.
+    /// The requested and the existing renditions of a photo; none for files that have none. Without `isConfigured` it is
+    /// unknown whether any are made.
     static func all(
         of stored: StoredPhoto, _ work: ThumbnailWork, records: [RenditionRecord], isConfigured: Bool
     ) -> [RenditionStanding] {
@@ -49,7 +49,7 @@ struct RenditionStanding: Hashable {
         }
     }
 
-    /// What it is called: `tilt-shift`.
+    /// Its name: `tilt-shift`.
     var name: String { kind.rawValue }
 
     /// `…/ab/abcd…-2048.jpg`, `0x0f3c…`, `none yet`, `none: it shows no pair of eyes`,

@@ -10,65 +10,66 @@ import Renditions
 import Reporting
 import SystemPackage
 
-/// `photoinbox sheet`: photos on one page, with their names and times, for a person to look at.
+/// `photoinbox sheet`: thumbnails on one page, with their names and times.
 struct SheetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sheet", abstract: "Lay photos out on a contact sheet, as one JPEG.",
+        commandName: "sheet", abstract: "Make a contact sheet of photos, as one JPEG.",
         usage: "photoinbox sheet [OPTION…] --output FILE")
 
     static let lesson = """
         EXAMPLES:
-          photoinbox sheet --since yesterday -o sheet.jpg       what came in since yesterday
+          photoinbox sheet --since yesterday -o sheet.jpg       photos filed since yesterday
           photoinbox sheet --inbox card --limit 24 -o card.jpg  the last 24 photos of an inbox
           photoinbox sheet --since 7d --columns 10 --tile 160 --limit 500 -o week.jpg
 
-        Thumbnails are laid out with the name that a photo came with and the time it was taken, first filed first.
-        Those that are missing are made on the way. What no picture can be made of (films, damaged photos) has an
-        empty field. The page is made by photoinbox-decoder, which can reach neither files nor network; letters are
-        Latin, Greek and Cyrillic, others become boxes. The file is there whole or not at all; one that is there
-        already is replaced only with --force. Ctrl-C leaves nothing behind but thumbnails.
+        Thumbnails are laid out with the original name and the time of each photo, first filed first. Missing thumbnails are
+        made first. A file without a picture (a film, a damaged photo) has an empty field. The page is made by
+        photoinbox-decoder, which has access to neither files nor network; letters are Latin, Greek and Cyrillic, others become
+        boxes. The file is written completely or not at all; an existing one is replaced only with --force. Ctrl-C leaves
+        nothing behind except thumbnails.
 
         EXIT STATUS:
-          0   it is written
-          3   the run was stopped, nothing is written
+          0   written
+          3   the run was stopped; nothing is written
           4   no photo matches
-          5   a thumbnail is missing, and what lies at the library's path is not the library
-          69  the same while the library is not there; or there is no catalogue yet, or no decoder
+          5   a thumbnail is missing, and another directory is mounted in the library's place
+          69  a thumbnail and the library are missing; or there is no catalogue yet, or no decoder
           1, 64, 77, 78: see photoinbox --help
         """
 
-    @Option(name: [.customShort("o"), .customLong("output")], help: "The file to write.")
+    @Option(
+        name: [.customShort("o"), .customLong("output")], help: ArgumentHelp("The file to write.", valueName: "file"))
     var file: RawArgument
 
-    @Option(help: "Only from this moment on: yesterday, 2h, 7d, 2026-11-21.")
+    @Option(help: ArgumentHelp("Only since this time: yesterday, 2h, 7d, 2026-11-21.", valueName: "time"))
     var since: String?
 
-    @Option(help: "Only photos that came to this inbox.")
+    @Option(help: ArgumentHelp("Only photos from this inbox.", valueName: "name"))
     var inbox: String?
 
-    @Option(help: "At most so many, the newest ones: 1 to 2000.")
+    @Option(help: ArgumentHelp("Show at most this many, the newest: 1 to 2000.", valueName: "number"))
     var limit = 200
 
-    @Option(help: "So many side by side, 1 to 64. Default: about as wide as high.")
+    @Option(help: ArgumentHelp("Columns, 1 to 64. Default: about square.", valueName: "number"))
     var columns: Int?
 
-    @Option(help: "The side of a photo's field in pixels, 64 to 1024.")
+    @Option(help: ArgumentHelp("The side of a photo's field, 64 to 1024.", valueName: "pixels"))
     var tile = 200
 
-    @Flag(help: "Replace the file if it is there.")
+    @Flag(help: "Replace an existing file.")
     var force = false
 
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if !(1...2_000).contains(limit) { throw ValidationError("--limit takes a number from 1 to 2000.") }
-        if !(64...1_024).contains(tile) { throw ValidationError("--tile takes a number from 64 to 1024.") }
+        if !(1...2_000).contains(limit) { throw ValidationError("--limit must be from 1 to 2000.") }
+        if !(64...1_024).contains(tile) { throw ValidationError("--tile must be from 64 to 1024.") }
         if let columns, !(1...64).contains(columns) {
-            throw ValidationError("--columns takes a number from 1 to 64.")
+            throw ValidationError("--columns must be from 1 to 64.")
         }
         if let since, SinceText(since)?.moment(now: 0) == nil {
-            throw ValidationError("--since: write yesterday, 90s, 15m, 2h, 7d, 2026-11-21 or 2026-11-21T14:07.")
+            throw ValidationError("--since must be like yesterday, 90s, 15m, 2h, 7d, 2026-11-21 or 2026-11-21T14:07.")
         }
     }
 
@@ -76,7 +77,7 @@ struct SheetCommand: ParsableCommand {
         let target = SheetFile(file.path, replaces: force)
         do throws(SystemCallError) { try target.check() } catch { throw Self.failure(error, file.path) }
         let places = try Places(places)
-        places.remarkOnUnknown(inbox: inbox, asJSON: output.json)
+        places.warnOfUnknown(inbox: inbox, asJSON: output.json)
         let now = Int64(time(nil))
         let moment = since.flatMap { SinceText($0)?.moment(now: now) }.map { FileTime(seconds: $0, nanoseconds: 0) }
         let records = try Records(places)
@@ -89,10 +90,10 @@ struct SheetCommand: ParsableCommand {
         guard let layout = SheetLayout(tiles: photos.count, columns: columns, side: tile) else {
             throw CommandFailure(
                 .usage, "a page of \(photos.count) fields of \(tile) pixels is too large",
-                action: "Take a smaller --tile or --limit, or other --columns.")
+                action: "Use a smaller --tile or --limit, or other --columns.")
         }
         let display = ProgressDisplay(json: output.json)
-        let interruption = Interruption(announce: display.say)
+        let interruption = Interruption(announce: display.remark)
         let work = ThumbnailWork(places.settings, state: places.state, only: [.thumbnail])
         var run = SheetRun(work: work, display: display, interruption: interruption) {
             let catalogue = try places.openCatalogue(forRepair: false)
@@ -129,7 +130,7 @@ struct SheetCommand: ParsableCommand {
                 "\(file.path.escaped): \(HumanText.count(photos, "photo", "photos"))\(rest), "
                     + "\(page.width) × \(page.height) pixels, \(HumanText.bytes(UInt64(page.bytes.count)))\n")
         } else {
-            printRemark("stopped; \(file.path.escaped) is not written")
+            printRemark("stopped; \(file.path.escaped) was not written")
         }
         if page == nil { throw CommandEnd(status: .someLeft) }
     }
@@ -137,10 +138,11 @@ struct SheetCommand: ParsableCommand {
     private static func failure(_ error: SystemCallError, _ path: BytePath) -> CommandFailure {
         switch error.code {
         case .fileExists:
-            CommandFailure(.failed, "\(path.escaped) is there already", action: "Replace it with --force.")
+            CommandFailure(.failed, "\(path.escaped) exists", action: "To replace it: --force.")
         case .permissionDenied, .notPermitted, .readOnlyFileSystem:
-            CommandFailure(.permission, "you may not write \(path.escaped)", action: "Choose another --output.")
-        default: CommandFailure(.failed, "\(path.escaped) cannot be written: \(error)")
+            CommandFailure(
+                .permission, "cannot write \(path.escaped): permission denied", action: "Choose another --output.")
+        default: CommandFailure(.failed, "cannot write \(path.escaped): \(error)")
         }
     }
 }

@@ -3,7 +3,7 @@ import Glibc
 import LinuxKernel
 import SystemPackage
 
-/// The file that a sheet is written to: there whole or not at all, and nobody else's is replaced unasked.
+/// The file that a sheet is written to: completely or not at all, and never over an existing one unless asked.
 struct SheetFile {
     private let directory: BytePath
     private let name: BytePath
@@ -15,7 +15,7 @@ struct SheetFile {
         self.replaces = replaces
     }
 
-    /// What can be known beforehand: throws EEXIST for a file that would have to be replaced.
+    /// Throws EEXIST if a file would have to be replaced.
     func check() throws(SystemCallError) {
         let place = try openDirectory(directory)
         let found: FileStatus
@@ -38,7 +38,7 @@ struct SheetFile {
             if replaces {
                 try place.rename(temporary, replacing: name)
             } else {
-                try give(temporary, in: place)
+                try rename(temporary, in: place)
             }
         } catch {
             try? place.unlink(temporary)
@@ -46,8 +46,8 @@ struct SheetFile {
         }
     }
 
-    /// Its name, unless somebody took that meanwhile; a second link where the file system can, as most do.
-    private func give(_ temporary: BytePath, in place: borrowing OwnedDescriptor) throws(SystemCallError) {
+    /// Gives it its name, unless that exists meanwhile; by a second link, if the file system has links.
+    private func rename(_ temporary: BytePath, in place: borrowing OwnedDescriptor) throws(SystemCallError) {
         do throws(SystemCallError) {
             try place.link(temporary, as: name)
             try place.unlink(temporary)

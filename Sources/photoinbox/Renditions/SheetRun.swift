@@ -8,7 +8,7 @@ import Renditions
 import Reporting
 import SystemPackage
 
-/// Makes one contact sheet: gathers thumbnails, makes those that are missing, and has them laid out.
+/// Makes one contact sheet: reads thumbnails, makes missing ones, and has the page made.
 struct SheetRun {
     struct Page {
         let bytes: [UInt8]
@@ -20,7 +20,7 @@ struct SheetRun {
     let display: ProgressDisplay
     let interruption: Interruption
     private(set) var withoutPicture = 0
-    /// Throws unless the library is the one that is meant; asked before the first thumbnail is made.
+    /// Throws unless the library is the right one; called before the first thumbnail is made.
     private var requireLibrary: (() throws -> Void)?
 
     init(
@@ -33,7 +33,7 @@ struct SheetRun {
         self.interruption = interruption
     }
 
-    /// The page; nil where a person stopped it.
+    /// The page; nil if the run was stopped.
     mutating func page(of photos: [StoredPhoto], _ layout: SheetLayout, by client: DecoderClient) throws -> Page? {
         let total = photos.reduce(0) { $0 + $1.photo.size }
         var tiles: [SheetSource.Tile] = []
@@ -48,7 +48,7 @@ struct SheetRun {
             let line = ProgressLine(
                 photos: tiles.count, totalPhotos: photos.count, bytes: bytes, totalBytes: total,
                 seconds: display.seconds)
-            try display.show(line, asked: interruption.takeProgressRequest())
+            try display.show(line, asked: interruption.consumeProgressRequest())
         }
         let sheet = SheetSource(
             title: Self.title(of: photos), columns: layout.columns, side: layout.side, tiles: tiles)
@@ -56,7 +56,7 @@ struct SheetRun {
         return interruption.isHurried() || interruption.isStopAsked ? nil : page
     }
 
-    /// A photo's thumbnail, made if it is missing; empty where there is none.
+    /// A photo's thumbnail, made if it is missing; empty if there is none.
     private mutating func picture(of photo: StoredPhoto, by client: DecoderClient) throws -> [UInt8] {
         guard work.isConcerned(photo.photo), let word = work.word(of: .thumbnail) else { return [] }
         let hash = photo.photo.sha256
@@ -85,7 +85,7 @@ struct SheetRun {
         let content = sheet.encoded
         guard content.count <= SheetSource.longest else {
             throw CommandFailure(
-                .failed, "the thumbnails are too large for one page", action: "Take a smaller --limit.")
+                .failed, "the thumbnails are too large for one page", action: "Use a smaller --limit.")
         }
         let file = HeldDescriptor(try memoryFile("photoinbox-sheet", content: content))
         let outcome = waitFor {
@@ -100,8 +100,8 @@ struct SheetRun {
                 throw CommandFailure(.failed, "the decoder sent \(error)")
             }
         case .refused(let refusal):
-            throw CommandFailure(.failed, "the page could not be made: \(shown(refusal.reason))")
-        case .fatal(let reason): throw CommandFailure(.failed, "the page could not be made: \(shown(reason))")
+            throw CommandFailure(.failed, "cannot make the page: \(shown(refusal.reason))")
+        case .fatal(let reason): throw CommandFailure(.failed, "cannot make the page: \(shown(reason))")
         case .unavailable(let trouble): throw CommandFailure(trouble)
         }
         throw CommandFailure(.failed, "the decoder sent no page")

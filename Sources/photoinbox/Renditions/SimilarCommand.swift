@@ -4,41 +4,40 @@ import CommandSupport
 import FileValues
 import Reporting
 
-/// `photoinbox similar`: photos that look alike, in groups. Nothing is ever changed by it.
+/// `photoinbox similar`: similar photos, in groups. Changes nothing.
 struct SimilarCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "similar", abstract: "List photos that look alike, in groups.",
+        commandName: "similar", abstract: "List similar photos, in groups.",
         usage: "photoinbox similar [OPTION…]")
 
     static let lesson = """
         EXAMPLES:
-          photoinbox similar                    photos that look nearly the same, first filed first in each group
-          photoinbox similar --distance 0       only what looks the same in every bit: other sizes, other programs
-          photoinbox similar --distance 10      also what was retouched; expect pictures that only resemble each other
+          photoinbox similar                    nearly identical photos, first filed first in each group
+          photoinbox similar --distance 0       only identical hashes: other sizes, other programs
+          photoinbox similar --distance 10      also retouched ones; expect photos that only resemble each other
           photoinbox similar --json | jq -r '.groups[] | .photos[1:][] | .path'
 
-        Each photo is described in 64 bits, by the coarse light and shadow in it; two photos are alike if few of these
-        bits differ. A group is held together by its neighbours: its ends may differ in more. Copies in other sizes and
-        formats are found, pictures that were turned, mirrored or cut are not. Nothing is deleted, moved or marked:
-        what to keep is for you to say.
+        Each photo has a hash of 64 bits, made of the coarse light and shadow in it; two photos are similar if few of these
+        bits differ. A group is linked by its neighbours: its ends may differ in more. Copies in other sizes and formats are
+        found; photos that were turned, mirrored or cut are not. Nothing is deleted, moved or marked.
 
-        Where "hash" is among the renditions of an inbox, the daemon describes its photos by itself; "photoinbox
-        thumbs" does it at once. Photos that are too even to be told from others (a white page) are left out.
+        The daemon makes hashes if "hash" is among the renditions of an inbox; "photoinbox thumbs" makes them at once. Photos
+        that are too uniform to be distinguished (a white page) are left out.
 
         EXIT STATUS:
-          0   some look alike
-          4   none do
+          0   similar photos were found
+          4   none were found
           69  there is no catalogue yet
           64, 77, 78: see photoinbox --help
         """
 
-    @Option(help: "How many of 64 bits may differ: 0 to 15.")
+    @Option(help: ArgumentHelp("How many of 64 bits may differ: 0 to 15.", valueName: "bits"))
     var distance = 4
 
-    @Option(help: "Only photos that came to this inbox.")
+    @Option(help: ArgumentHelp("Only photos from this inbox.", valueName: "name"))
     var inbox: String?
 
-    @Option(help: "At most so many groups.")
+    @Option(help: ArgumentHelp("Show at most this many groups.", valueName: "number"))
     var limit = 1_000
 
     @OptionGroup var places: PlaceOptions
@@ -46,14 +45,14 @@ struct SimilarCommand: ParsableCommand {
 
     func validate() throws {
         if !(0...SimilarIndex.greatestDistance).contains(distance) {
-            throw ValidationError("--distance takes a number from 0 to \(SimilarIndex.greatestDistance).")
+            throw ValidationError("--distance must be from 0 to \(SimilarIndex.greatestDistance).")
         }
-        if limit < 1 { throw ValidationError("--limit takes a number from 1 on.") }
+        if limit < 1 { throw ValidationError("--limit must be at least 1.") }
     }
 
     func run() throws {
         let places = try Places(places)
-        places.remarkOnUnknown(inbox: inbox, asJSON: output.json)
+        places.warnOfUnknown(inbox: inbox, asJSON: output.json)
         let records = try Records(places)
         let all = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.likenesses(inbox: inbox) }
         let groups = SimilarIndex(all.map(\.likeness), distance: distance).groups
@@ -67,13 +66,13 @@ struct SimilarCommand: ParsableCommand {
                 ]).compact + "\n")
         } else {
             if all.isEmpty {
-                printRemark("no photo is described yet; photoinbox thumbs does it")
+                printRemark("no photo has a hash yet; to make them: photoinbox thumbs")
             } else if groups.isEmpty {
-                printRemark("none of \(HumanText.count(all.count)) photos looks like another")
+                printRemark("no similar photos among \(HumanText.count(all.count))")
             } else {
                 try printOut(text(listed, Terminal.style(output.color)))
                 let rest =
-                    groups.count > listed.count ? "; \(HumanText.count(listed.count)) are shown, see --limit" : ""
+                    groups.count > listed.count ? "; \(HumanText.count(listed.count)) are shown; see --limit" : ""
                 printRemark(
                     "\(HumanText.count(groups.count, "group", "groups")) among \(HumanText.count(all.count)) photos\(rest)"
                 )

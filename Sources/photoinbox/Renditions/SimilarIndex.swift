@@ -1,18 +1,18 @@
-/// Groups of photos that look alike: descriptions of 64 bits that differ in few of them.
+/// Groups of similar photos: hashes of 64 bits that differ in few bits.
 ///
-/// Two descriptions that differ in `d` bits differ in at most `d/4` of one of their four quarters. So each is looked for
-/// under its quarters and all that differ from them in so many bits, and compared with the few that are found there:
-/// for hundreds of thousands of photos that takes seconds, where comparing each with each takes hours.
+/// Two hashes that differ in `d` bits differ in at most `d/4` bits in one of their four quarters. So each is compared only
+/// with those that have a quarter within that distance: for hundreds of thousands of photos that takes seconds, where
+/// comparing each with each takes hours.
 struct SimilarIndex {
-    /// No more bits may differ: beyond that, photos have nothing in common.
+    /// Beyond this, photos have nothing in common.
     static let greatestDistance = 15
 
-    /// Places in what was given, each group's first ones first; groups by their first.
+    /// Indices of the given hashes, in order within each group; groups by their first.
     let groups: [[Int]]
 
     init(_ likenesses: [UInt64], distance: Int) {
         precondition((0...Self.greatestDistance).contains(distance))
-        // Those that are the same are one: a thousand empty pages cost no million comparisons.
+        // Equal hashes count as one: a thousand empty pages cost no million comparisons.
         var firsts: [UInt64: Int] = [:]
         var unique: [UInt64] = []
         let uniqueOf = likenesses.map { likeness -> Int in

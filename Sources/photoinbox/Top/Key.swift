@@ -1,44 +1,44 @@
-/// A key that somebody pressed.
+/// A pressed key.
 enum Key: Hashable, Sendable {
     case character(Unicode.Scalar)
     case up, down, left, right, pageUp, pageDown, home, end
     case enter, escape, tab, backTab, backspace
 }
 
-/// Cuts what a terminal sends into keys. A value without I/O.
+/// Parses terminal input into keys. A value without I/O.
 ///
-/// A sequence that is not known is passed over as a whole, so that its rest is not taken for letters. The escape key sends
-/// what sequences begin with: it is one when nothing has followed for a moment, which the caller tells by ``flush()``.
+/// An unknown sequence is skipped as a whole, so that its rest is not mistaken for letters. The escape key sends the byte
+/// that sequences begin with: it is a key if nothing follows for a moment, which the caller reports by ``flush()``.
 struct KeyParser: Sendable {
-    /// What belongs to a key that is not whole yet.
+    /// The beginning of an incomplete key.
     private var pending: [UInt8] = []
 
     /// The longest sequence that is waited for; terminals send no longer ones, whatever is pasted.
     private static let longest = 16
     private static let escape: UInt8 = 0x1B
 
-    /// Whether an escape character waits for what follows it.
+    /// Whether an escape character waits for the rest of its sequence.
     var isWaiting: Bool { pending.first == Self.escape }
 
-    /// Takes what came; the keys that are whole.
+    /// Adds input; returns the complete keys.
     mutating func add(_ bytes: some Sequence<UInt8>) -> [Key] {
         var keys: [Key] = []
         for byte in bytes {
             pending.append(byte)
-            take(&keys)
+            parse(&keys)
         }
         return keys
     }
 
-    /// Nothing has followed: an escape character is the key of that name.
+    /// Ends a sequence: a lone escape character is the escape key.
     mutating func flush() -> [Key] {
         defer { pending = [] }
         return pending.first == Self.escape ? [.escape] : []
     }
 
-    private mutating func take(_ keys: inout [Key]) {
+    private mutating func parse(_ keys: inout [Key]) {
         guard let first = pending.first else { return }
-        if first == Self.escape { return takeSequence(&keys) }
+        if first == Self.escape { return parseSequence(&keys) }
         let length =
             switch first {
             case 0xC2...0xDF: 2
@@ -66,7 +66,7 @@ struct KeyParser: Sendable {
     }
 
     /// `ESC [ … letter`, `ESC O letter`; anything else after it is the escape key and that.
-    private mutating func takeSequence(_ keys: inout [Key]) {
+    private mutating func parseSequence(_ keys: inout [Key]) {
         guard pending.count > 1 else { return }
         let introducer = pending[1]
         guard introducer == UInt8(ascii: "[") || introducer == UInt8(ascii: "O") else {

@@ -46,7 +46,7 @@ struct TopLine: Hashable, Sendable {
     }
 }
 
-/// What a screen shows, and the bytes that bring a terminal from what it shows to that. A value without I/O.
+/// The content of a screen, and the bytes that update a terminal to it. A value without I/O.
 struct TopFrame: Hashable, Sendable {
     let columns: Int
     /// As many as the screen has.

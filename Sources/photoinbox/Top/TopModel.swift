@@ -1,9 +1,9 @@
 import CommandSupport
 import Reporting
 
-/// What a person at `top` sees and has asked for: which view, in which order, which row. A value without I/O.
+/// The state of `top`: view, order, selected row. A value without I/O.
 struct TopModel: Sendable {
-    /// What lies over the table.
+    /// The overlay over the table.
     enum Overlay: Hashable, Sendable {
         case none
         case help
@@ -11,7 +11,7 @@ struct TopModel: Sendable {
         case detail(String)
     }
 
-    /// What the caller is to do after a key.
+    /// What the caller must do after a key.
     enum Effect: Hashable, Sendable {
         case none, redraw, quit
         /// The interval is another one.
@@ -33,7 +33,7 @@ struct TopModel: Sendable {
     /// The first line of an overlay that is shown.
     private(set) var overlayScroll = 0
     private(set) var sample: TopSample?
-    /// What the view shows, in its order. Kept, since there may be thousands, and keys come fast.
+    /// The rows of the view, in its order. Cached, since there may be thousands, and keys come fast.
     private(set) var rows: [TopRow] = []
     /// Why the daemon does not answer.
     private(set) var trouble: CommandFailure?
@@ -60,7 +60,7 @@ struct TopModel: Sendable {
         return TopRows(sample).rows(view).first { $0.id == id }
     }
 
-    // MARK: - What happens
+    // MARK: - Events
 
     mutating func received(_ new: TopSample) {
         trouble = nil

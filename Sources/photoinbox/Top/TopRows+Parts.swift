@@ -29,7 +29,7 @@ extension TopRows {
                 .init("handler min", time(spread?.min)), .init("median", time(spread?.median)),
                 .init("p99", time(spread?.p99)), .init("max", time(spread?.max)),
                 .init("running", monitor.runningSeconds.map { "for \(HumanText.age(Int64(min($0, 1e12))))" }),
-                .init("rate limit", monitor.rateLimitHits.map { "held back \(HumanText.count($0)) times" }),
+                .init("rate limit", monitor.rateLimitHits.map { "delayed \(HumanText.count($0)) times" }),
                 .init("errors", HumanText.count(monitor.errors)), .init("last error", monitor.lastError),
             ])
     }
@@ -56,7 +56,7 @@ extension TopRows {
                 .init("since", when(queue.since)), .init("waiting", HumanText.count(queue.waiting)),
                 .init(
                     "stuck",
-                    queue.stuckSeconds.map { "has not answered for \(HumanText.age(Int64(min($0, 1e12))))" }
+                    queue.stuckSeconds.map { "not answered for \(HumanText.age(Int64(min($0, 1e12))))" }
                         ?? "no, it answers"),
             ])
     }
@@ -92,12 +92,12 @@ extension TopRows {
                 .count(hook.failures, .warning, blank: true), TopCell(hook.lastResult ?? ""),
             ],
             details: [
-                .init("hook", hook.name), .init("told of", hook.on.joined(separator: ", ")),
+                .init("hook", hook.name), .init("events", hook.on.joined(separator: ", ")),
                 .init("phase", hook.phase), .init("since", when(hook.since)),
-                .init("told up to", hook.told.map { "operation \($0)" }),
+                .init("handled up to", hook.told.map { "operation \($0)" }),
                 .init("waiting", HumanText.count(hook.waiting)), .init("runs", HumanText.count(hook.runs)),
                 .init("failing", HumanText.count(hook.failures)),
-                .init("passed over", HumanText.count(hook.passedOver)), .init("last ended", when(hook.lastEnded)),
+                .init("skipped", HumanText.count(hook.passedOver)), .init("last ended", when(hook.lastEnded)),
                 .init("last result", hook.lastResult),
                 .init("last took", hook.lastSeconds.map { TopCell.microseconds($0 * 1e6).text }),
             ])

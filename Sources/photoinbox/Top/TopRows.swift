@@ -3,8 +3,8 @@ import ControlProtocol
 import FileValues
 import Reporting
 
-/// What each view shows of a sample. Pure: `now` is when the daemon took its state, in seconds since 1970, so that a view
-/// that stands still says the same for ever.
+/// The rows of each view. Pure: `now` is the time of the daemon's state, in seconds since 1970, so that a frozen view stays
+/// the same.
 struct TopRows {
     let sample: TopSample
     let now: Double

@@ -1,6 +1,6 @@
 import ControlProtocol
 
-/// One answer of the daemon, and what comes of it together with those before: how much happens in a second.
+/// One state of the daemon, with rates from the ones before.
 struct TopSample: Sendable {
     let state: DaemonState
     /// Seconds of CLOCK_MONOTONIC when it came.
@@ -65,6 +65,6 @@ struct TopHistory: Sendable {
 }
 
 extension DaemonState.Monitor {
-    /// What tells it from others in two samples.
+    /// Identifies it in two samples.
     var key: String { id.map { "\($0)" } ?? "\(kind) \(label) \(queue)" }
 }

@@ -9,7 +9,7 @@ struct TopScreen {
     let columns: Int
     let rows: Int
 
-    /// The frame for what `model` shows now, which is told how much of it fits.
+    /// The frame for `model`, which is given the number of rows that fit.
     func frame(_ model: inout TopModel) -> TopFrame {
         var lines = header(model)
         let space = max(0, rows - lines.count - 1)
@@ -23,7 +23,7 @@ struct TopScreen {
         return TopFrame(columns: columns, rows: rows, lines + [footer(model)])
     }
 
-    /// One frame for a reader that is no terminal: every row of the view.
+    /// One frame for standard output that is no terminal: every row of the view.
     func page(_ model: TopModel) -> [TopLine] {
         let all = model.rows
         let layout = TopLayout(model.view.columns, all, by: model.order, width: columns)
@@ -43,7 +43,7 @@ struct TopScreen {
     private func summary(_ model: TopModel) -> [TopLine] {
         guard let sample = model.sample else {
             let line = model.trouble.map { TopLine("photoinboxd  " + shownOnce($0.text), .bad) }
-            return [line ?? TopLine("photoinboxd  is asked …"), TopLine(), TopLine()]
+            return [line ?? TopLine("photoinboxd  connecting …"), TopLine(), TopLine()]
         }
         return [verdict(model, sample), machine(sample), stages(sample)]
     }
@@ -53,7 +53,7 @@ struct TopScreen {
         let now = Int64(TopRows.seconds(sample.state.at) ?? 0)
         var line = TopLine("photoinboxd  ")
         if let trouble = model.trouble {
-            line.add("NO ANSWER: \(shownOnce(trouble.message)); asked again. Below: as of \(clock(now))", .bad)
+            line.add("NO ANSWER: \(shownOnce(trouble.message)); retrying. Below: as of \(clock(now))", .bad)
             return line
         }
         let paint: TextStyle.Paint =
@@ -79,7 +79,7 @@ struct TopScreen {
         return "\(clock.timeOfDay(now)):\(second < 10 ? "0" : "")\(second)"
     }
 
-    /// What does not fit goes as a whole, from the end.
+    /// Parts that do not fit are left out, from the end.
     private func machine(_ sample: TopSample) -> TopLine {
         let program = sample.state.program
         var parts: [(name: String, text: String)] = [
@@ -102,7 +102,7 @@ struct TopScreen {
         return line
     }
 
-    /// Where there is no room for all of it, what is not the case goes first, so that problems are always seen.
+    /// If there is no room, zero counts are left out first, so that problems are always visible.
     private func stages(_ sample: TopSample) -> TopLine {
         let counts = Dictionary(sample.state.inHand.map { ($0.stage, 1) }, uniquingKeysWith: +)
         let shown = sample.state.problems.filter { $0.hiddenBy == nil }.count
@@ -141,7 +141,7 @@ struct TopScreen {
         return full.width <= columns ? full : line(true)
     }
 
-    // MARK: - The table, and what lies over it
+    // MARK: - The table and overlays
 
     private func table(_ model: inout TopModel, _ space: Int) -> [TopLine] {
         let all = model.rows
@@ -152,13 +152,14 @@ struct TopScreen {
         for piece in layout.heading.pieces { heading.add(piece.text, piece.paint) }
         guard !all.isEmpty else {
             let text =
-                model.sample == nil ? "" : model.filter.isEmpty ? model.view.emptiness : "nothing holds \(model.filter)"
+                model.sample == nil
+                ? "" : model.filter.isEmpty ? model.view.emptiness : "nothing matches \(model.filter)"
             return [heading, TopLine("  " + text, .faint)]
         }
         let selection = model.selection ?? all.first?.id
         let shown = all.dropFirst(model.scroll).prefix(room).map { row in
             let isSelected = row.id == selection
-            // The mark tells it where nothing is shown the other way round.
+            // The mark shows the selection without reversed video.
             var line = TopLine(isSelected ? "> " : "  ")
             for piece in layout.line(row).pieces { line.add(piece.text, piece.paint) }
             line.isReversed = isSelected
@@ -173,7 +174,7 @@ struct TopScreen {
     }
 
     private func detail(_ model: TopModel) -> [TopLine] {
-        guard let row = model.detailed else { return [TopLine(), TopLine("  it is gone", .notice)] }
+        guard let row = model.detailed else { return [TopLine(), TopLine("  no longer there", .notice)] }
         let width = (row.details.map { displayWidth($0.label) }.max() ?? 0) + 2
         return [TopLine()]
             + row.details.flatMap { detail in
@@ -190,7 +191,7 @@ struct TopScreen {
         if model.isTyping { return TopLine("find: \(model.filter)▏  Enter keep  Esc clear") }
         if model.overlay != .none { return TopLine("Esc back   ↑↓ scroll   q quit", .faint) }
         var line = TopLine()
-        if !model.filter.isEmpty { line.add("holding \(model.filter) (Esc: all)   ", .notice) }
+        if !model.filter.isEmpty { line.add("matching \(model.filter) (Esc: all)   ", .notice) }
         line.add(keys(in: columns - line.width), .faint)
         return line
     }
@@ -206,14 +207,14 @@ struct TopScreen {
         "", "  1 … 8, Tab, ← →   another view", "  ↑ ↓ j k           select a row; PgUp, PgDn, Home, End",
         "  Enter             all fields of the row; Esc goes back",
         "  s S               sort by the next column, or the one before",
-        "  r                 the other way round", "  /                 show only rows that hold a text; Esc shows all",
-        "  z                 freeze what is shown; photos are filed all the same",
-        "  + -               ask less often, or more often", "  space             ask now",
+        "  r                 reverse the order",
+        "  /                 show only rows that contain a text; Esc shows all",
+        "  z                 freeze the view; filing continues",
+        "  + -               longer or shorter interval", "  space             update now",
         "  q, Ctrl-C         quit", "  Ctrl-Z            back to the shell, until fg", "",
-        "  EVENTS/S, photos/min and cpu are taken from one answer to the next. MEDIAN,",
-        "  P99 and MAX say how long a handler took since the monitor was set up. SINCE",
-        "  says for how long a queue has been in its step; STUCK FOR, that it does not",
-        "  answer.", "",
+        "  EVENTS/S, photos/min and cpu are rates between two samples. MEDIAN, P99 and",
+        "  MAX are times of a handler since the monitor was set up. SINCE is how long a",
+        "  queue has been in its step, STUCK FOR how long it has not answered.", "",
         "  photoinbox explain FILE says why a file waits; photoinbox status what to do.",
     ]
 }

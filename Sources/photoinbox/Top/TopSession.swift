@@ -15,7 +15,7 @@ final class TopSession: Sendable {
         var model: TopModel
         var parser = KeyParser()
         var history = TopHistory()
-        /// What stands on the screen; nil where that is not known.
+        /// The content of the screen; nil if unknown.
         var shown: TopFrame?
         var isAsking = false
         /// The terminal is ours: not before the start, while stopped, or at the end.
@@ -32,7 +32,7 @@ final class TopSession: Sendable {
     private let signals: SignalMonitor
     private let keyboard: DescriptorMonitor
     private let timer: TimerMonitor
-    /// Tells an escape key from the beginning of a sequence.
+    /// Distinguishes an escape key from the beginning of a sequence.
     private let escapeTimer: TimerMonitor
     private let state: QueueBound<State>
     /// Stays open from one answer to the next; on the queue of asking.
@@ -104,7 +104,7 @@ final class TopSession: Sendable {
         reschedule()
     }
 
-    /// Takes the terminal, or takes it back after a stop.
+    /// Sets the terminal's modes, also after a stop.
     private func enter() {
         guard !state.onQueue({ $0.hasEnded }) else { return }
         // As the terminal itself does with a background job that wants to change its modes.

@@ -1,7 +1,7 @@
 import FileValues
 import Reporting
 
-/// A cell's value: what rows are sorted by, and what JSON says.
+/// A cell's value, for sorting and for JSON.
 enum TopValue: Hashable, Sendable {
     case none
     case number(Double)
@@ -29,7 +29,7 @@ enum TopValue: Hashable, Sendable {
     }
 }
 
-/// What stands in one place of a table.
+/// A cell of a table.
 struct TopCell: Hashable, Sendable {
     /// One line without control characters.
     let text: String
@@ -113,7 +113,7 @@ struct TopColumn: Hashable, Sendable {
     }
 }
 
-/// One thing of which a view tells, and all that is known of it.
+/// One row of a view, with all its fields.
 struct TopRow: Hashable, Sendable {
     struct Detail: Hashable, Sendable {
         let label: String

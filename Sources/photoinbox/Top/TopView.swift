@@ -14,21 +14,21 @@ enum TopView: String, CaseIterable, Sendable {
         return all[(place % all.count + all.count) % all.count]
     }
 
-    /// What is said where there are no rows.
+    /// The text if there are no rows.
     var emptiness: String {
         switch self {
         case .inboxes: "no inbox is configured"
-        case .files: "nothing is in hand, and nothing waits"
+        case .files: "no file is in hand or waiting"
         case .monitors: "no monitor"
         case .queues: "no queue"
         case .decoders: "thumbnails are off: [pictures] in photoinbox.toml(5)"
         case .hooks: "no hook is configured"
         case .problems: "no problem"
-        case .outcomes: "nothing has had its outcome since the start"
+        case .outcomes: "no outcome since the start"
         }
     }
 
-    /// By what it is sorted until somebody asks for something else.
+    /// The default order.
     var order: TopOrder {
         switch self {
         case .inboxes, .queues, .decoders, .hooks, .problems: TopOrder(column: 0, isDescending: false)
@@ -89,7 +89,7 @@ enum TopView: String, CaseIterable, Sendable {
             [
                 .text("severity", "SEVERITY"), .text("code", "CODE"), .number("since_seconds", "FOR"),
                 .text("what", "WHAT", flexible: true, least: 30),
-                // Half an action is none; Enter shows it.
+                // A truncated action is useless; Enter shows it.
                 .text("action", "ACTION", rank: 1, flexible: true, least: 36),
             ]
         case .outcomes:

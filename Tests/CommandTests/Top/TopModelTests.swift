@@ -73,7 +73,7 @@ struct TopModelTests {
         let lines = Self.lines(&model)
         #expect(lines.contains { $0.contains("kind  TimerMonitor") } && lines.contains { $0.contains("max  3.0 ms") })
         model.received(Samples.sample(try Samples.state(monitors: 1)))
-        #expect(Self.lines(&model).contains { $0.contains("it is gone") })
+        #expect(Self.lines(&model).contains { $0.contains("no longer there") })
         _ = model.press(.escape)
         #expect(model.overlay == .none)
         Self.press("?", &model)
@@ -88,7 +88,7 @@ struct TopModelTests {
         _ = model.press(.backspace)
         #expect(model.rows.map(\.cells[1].text).sorted() == ["timer 1", "timer 10", "timer 11"])
         _ = model.press(.enter)
-        #expect(!model.isTyping && Self.lines(&model).last?.hasPrefix("holding TIMER 1 (Esc: all)") == true)
+        #expect(!model.isTyping && Self.lines(&model).last?.hasPrefix("matching TIMER 1 (Esc: all)") == true)
         _ = model.press(.escape)
         #expect(model.rows.count == 12)
         Self.press("/", &model)
@@ -117,13 +117,13 @@ struct TopModelTests {
 
     @Test func aDaemonThatIsAway() throws {
         var model = TopModel(interval: 1)
-        #expect(Self.lines(&model)[0] == "photoinboxd  is asked …")
+        #expect(Self.lines(&model)[0] == "photoinboxd  connecting …")
         model.failed(ControlContact.down)
         #expect(Self.lines(&model)[0].hasPrefix("photoinboxd  photoinboxd is not running. Start it:"))
         var known = try Self.model()
         known.failed(ControlContact.down)
         let lines = Self.lines(&known, columns: 120)
-        let words = "photoinboxd  NO ANSWER: photoinboxd is not running; asked again. Below: as of "
+        let words = "photoinboxd  NO ANSWER: photoinboxd is not running; retrying. Below: as of "
         #expect(lines[0].hasPrefix(words) && lines[0].hasSuffix(":00"))
         #expect(lines.contains { $0.contains("timer 1") }, "what is known stays")
         known.received(Samples.sample(try Samples.state()))

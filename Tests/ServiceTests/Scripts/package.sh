@@ -26,6 +26,7 @@ check "which says that there is nothing to do" photoinboxd sh -c 'photoinbox sta
 check "the journal's catalogue knows it" photoinboxd sh -c \
     "journalctl --list-catalog $message_filed | grep -q 'photo-inbox: Photo filed'"
 check "manual pages, completions, units and documents came along" photoinboxd ls /usr/share/man/man8/photoinboxd.8.gz \
+    /usr/share/man/man1/photoinbox-status.1.gz /usr/share/doc/photoinbox/docs/install.md \
     /usr/share/bash-completion/completions/photoinbox /usr/share/zsh/vendor-completions/_photoinbox \
     /usr/share/fish/vendor_completions.d/photoinbox.fish /lib/systemd/system/photoinboxd@.service \
     /usr/lib/systemd/user/photoinboxd.service /usr/share/doc/photoinbox/copyright \

@@ -22,7 +22,7 @@ eventually "proven by a lease, not by waiting" photoinboxd sh -c \
     "journalctl --quiet --output=cat --output-fields=PHOTOINBOX_PROOF MESSAGE_ID=$message_filed | grep -q '(lease)'"
 check "nobody but the daemon speaks in its journal" photoinboxd sh -c \
     '[ -z "$(journalctl --quiet --output=cat _TRANSPORT=stdout _SYSTEMD_UNIT=photoinboxd.service _COMM=photoinboxd |
-        grep -v ": good$")" ]'
+        grep -v ": configuration OK$")" ]'
 eventually "photoinbox log has it by its name" photoinboxd sh -c 'photoinbox log card/one.jpg -- --no-pager | grep -q filed'
 eventually "and by its number" photoinboxd sh -c 'photoinbox log 1 -- --no-pager --output=cat | grep -q "filed card/one.jpg"'
 drop_photo "$one" card again.jpg

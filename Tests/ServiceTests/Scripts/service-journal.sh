@@ -15,7 +15,7 @@ drop_photo "$(photo 1)" card one.jpg
 eventually "an entry is explained" photoinboxd sh -c \
     "journalctl --sync; journalctl -x -q MESSAGE_ID=$message_filed | grep -q 'Subject: Photo filed: one.jpg'"
 journalctl -x -q "MESSAGE_ID=$message_ready" >/run/explained
-check "the one of the start, too" photoinboxd grep -q 'Subject: photo-inbox takes photos' /run/explained
+check "the one of the start, too" photoinboxd grep -q 'Subject: photo-inbox is ready' /run/explained
 check "with what to read" photoinboxd grep -q 'Documentation: man:photoinboxd(8)' /run/explained
 
 process=$(property photoinboxd MainPID)

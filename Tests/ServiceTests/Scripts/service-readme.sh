@@ -16,7 +16,7 @@ eventually "it ends in a running service" photoinboxd systemctl is-active photoi
 setpriv --reuid=nobody --regid=nogroup --init-groups cp "$(photo 1)" /srv/photos/inbox/one.jpg
 eventually "which files what a person drops" photoinboxd filed one.jpg
 eventually "and takes it out of the inbox" photoinboxd test ! -e /srv/photos/inbox/one.jpg
-check "--check is content" photoinboxd sh -c 'photoinboxd --check | grep -q "good, as _photoinbox sees it"'
+check "--check is content" photoinboxd sh -c 'photoinboxd --check | grep -q "configuration OK, checked as _photoinbox,"'
 
 install -d -m 0755 /srv/other
 printf 'library = "/srv/other"\n[inbox.a]\npath = "/srv/none"\n' >/etc/photoinbox/other.toml
@@ -28,4 +28,4 @@ sed -n 's/.*make it (sudo \(install [^)]*\)).*/\1/p' /run/said >/run/advice
 check "what is missing is proposed" photoinboxd grep -q /srv/none /run/advice
 source /run/advice
 chown _photoinbox: /srv/other
-check "and what was proposed does" photoinboxd sh -c 'photoinboxd --check --config /etc/photoinbox/other.toml | grep -q good'
+check "and what was proposed does" photoinboxd sh -c 'photoinboxd --check --config /etc/photoinbox/other.toml | grep -q "configuration OK"'

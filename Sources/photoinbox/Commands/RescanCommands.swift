@@ -2,21 +2,21 @@ import ArgumentParser
 import CommandSupport
 import ControlProtocol
 
-/// `photoinbox rescan`: compares inboxes with what is known, or looks at one file again.
+/// `photoinbox rescan`: compares inboxes with what is known, or examines one file again.
 struct RescanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rescan", abstract: "Look at inboxes, or at one file, again.",
+        commandName: "rescan", abstract: "Compare inboxes, or examine one file, again.",
         usage: "photoinbox rescan [OPTION…] [INBOX|FILE]")
 
     static let lesson = """
         EXAMPLES:
           photoinbox rescan                            all inboxes
-          photoinbox rescan card                       one; returns when it is compared
-          photoinbox rescan phones/IMG_2041.HEIC       this file as if it had just come, also if it was ignored
+          photoinbox rescan card                       one inbox; returns when it is compared
+          photoinbox rescan phones/IMG_2041.HEIC       one file, as if it had just arrived, even if it was ignored
 
         EXIT STATUS:
           0   done
-          3   not all of it can be reached
+          3   a part of it cannot be reached
           4   no such inbox or file
           69  the daemon is not running
           64, 75, 77: see photoinbox --help
@@ -26,7 +26,7 @@ struct RescanCommand: ParsableCommand {
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: ArgumentHelp("An inbox, or a file of one.", valueName: "subject"))
+    @Argument(help: ArgumentHelp("An inbox, or a file in one.", valueName: "inbox|file"))
     var subject: RawArgument?
 
     func run() throws {
@@ -36,39 +36,39 @@ struct RescanCommand: ParsableCommand {
     }
 }
 
-/// `photoinbox retry`: tries deferred files now.
+/// `photoinbox retry`: retries deferred files now.
 struct RetryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "retry", abstract: "Try now what is deferred.",
+        commandName: "retry", abstract: "Retry deferred files now.",
         usage: "photoinbox retry [OPTION…] INBOX|FILE|--all")
 
     static let lesson = """
         EXAMPLES:
-          photoinbox retry --all                       everything that waits for its next try
-          photoinbox retry phones                      that of one inbox
+          photoinbox retry --all                       every deferred file
+          photoinbox retry phones                      the deferred files of one inbox
           photoinbox retry phones/IMG_2041.HEIC        one file
 
         EXIT STATUS:
-          0   being tried
-          4   nothing of it is deferred
+          0   retrying
+          4   nothing is deferred
           69  the daemon is not running
-          77  no permission
+          77  permission denied
           64, 75, 78: see photoinbox --help
         """
 
     @OptionGroup var dryRun: DryRunOption
 
-    @Flag(help: "Of all inboxes.")
+    @Flag(help: "Retry deferred files in every inbox.")
     var all = false
 
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: ArgumentHelp("An inbox, or a file of one.", valueName: "subject"))
+    @Argument(help: ArgumentHelp("An inbox, or a file in one.", valueName: "inbox|file"))
     var subject: RawArgument?
 
     func validate() throws {
-        if all == (subject != nil) { throw ValidationError("Name an inbox or a file, or give --all.") }
+        if all == (subject != nil) { throw ValidationError("Give an inbox, a file, or --all.") }
     }
 
     func run() throws {
