@@ -162,7 +162,7 @@ BUGS = [
     Bug("half-written-stays", "what a crash left half-written in the state directory stays there",
         [("Inbox/Daemon/RuntimeFile.swift", "try? parent.unlink(entry.name) }", "_ = entry }")], (kill("lone"),)),
     Bug("look-given-up", "a name that could not be looked at is never looked at again",
-        [("WatchCore/Observer.swift", "agenda.roots[tree.root(of: directory)].names.addFailed(directory)",
+        [("WatchCore/TreeCore+Looks.swift", "roots[Int(table[directory].root)].failed.insert(directory)",
           "break")], (errno("ESTALE", "lone", "burst", faults=300) + " --once",)),
     Bug("outside", "duplicates are written beside their directory",
         [(MOVES, "let subdirectory = BytePath(inbox.spec.name)", "let subdirectory = BytePath(\"elsewhere\")"),

@@ -15,7 +15,7 @@ extension WatchEngine {
             self.queue.async {
                 self.withCore { core in
                     core.roots[place].memories = rest
-                    core.tree.memoryChanges += 1
+                    core.memoryChanges += 1
                 }
             }
         }
@@ -23,7 +23,7 @@ extension WatchEngine {
 
     func acknowledge(_ root: String, _ path: BytePath, _ identity: FileIdentity?) {
         guard let place = roots.firstIndex(where: { $0.id == root }) else { return }
-        withCore { $0.tree.acknowledge(place, path, identity) }
+        withCore { $0.acknowledge(place, path, identity) }
     }
 
     /// Roots that are not watched now stay remembered.
@@ -38,5 +38,5 @@ extension WatchEngine {
         return memory
     }
 
-    var memoryChanges: UInt64 { withCore { $0.tree.memoryChanges } }
+    var memoryChanges: UInt64 { withCore { $0.memoryChanges } }
 }

@@ -23,14 +23,14 @@ final class WatchEngine: Sendable {
         var isAging = false
         var pacer = Pacer()
         var shouldGather = false
-        /// Who receives the records of watches that are not of trees.
+        /// Who takes the records of watches that are not of trees.
         var outsiders: [Int32: @Sendable (EventRecord) -> Void] = [:]
-        /// What the roots' workers found, until the events before it have been applied.
+        /// What the roots' workers found, until the events before it have been taken.
         var results = HeldResults<(root: Int, epoch: UInt32, result: WorkResult)>()
         /// Whether the handler is being called: what it asks for comes after it, so that it is never called inside itself.
         var isDelivering = false
-        /// Whether what was seen in a turn is being applied: what is to be looked up after that waits for its turn.
-        var isApplyingSeen = false
+        /// Whether what was seen in a turn is being taken: what is to be looked at after that waits for its turn.
+        var isTakingSeen = false
         var hasEnded = false
     }
 
@@ -146,15 +146,15 @@ final class WatchEngine: Sendable {
         cookie?.end()
     }
 
-    func apply(_ events: DirectoryEvents) {
+    func take(_ events: DirectoryEvents) {
         turn("events") { state in
             var records = 0
             events.forEach {
-                state.core.apply(watch: $0.watch, mask: $0.mask, cookie: $0.cookie, name: $0.name)
+                state.core.take(watch: $0.watch, mask: $0.mask, cookie: $0.cookie, name: $0.name)
                 records += 1
             }
-            for (root, epoch, result) in state.results.advance(by: events.bytes.count) {
-                state.core.apply(result, root: root, epoch: epoch)
+            for (root, epoch, result) in state.results.took(events.bytes.count) {
+                state.core.take(result, root: root, epoch: epoch)
             }
             state.shouldGather = state.pacer.shouldGather(records: records, now: state.core.now)
         }
@@ -172,8 +172,11 @@ final class WatchEngine: Sendable {
         if hasEnded { return }
         state.onQueue { $0.limits = nil }
         let hasQueuedRecords = backend.queuedBytes > 0
-        turnCore("tick") { $0.tick(isPaced: isPaced, hasQueuedRecords: hasQueuedRecords) }
-        touchCookie()
+        turnCore("tick") {
+            $0.hasQueuedRecords = hasQueuedRecords
+            $0.tick(isPaced: isPaced)
+        }
+        askForLife()
     }
 
     /// Gives the records of a watch that somebody else made on the same instance to `handler`, on the queue, until its
@@ -181,23 +184,23 @@ final class WatchEngine: Sendable {
     func listen(to watch: Int32, _ handler: @escaping @Sendable (EventRecord) -> Void) {
         state.onQueue { state in
             state.outsiders[watch] = handler
-            state.core.setOutsider(watch, true)
+            state.core.outsiders.insert(watch)
         }
     }
 
     func stopListening(to watch: Int32) {
         let dropped = state.onQueue { state in
-            state.core.setOutsider(watch, false)
+            state.core.outsiders.remove(watch)
             return state.outsiders.removeValue(forKey: watch)
         }
         withExtendedLifetime(dropped) {}
     }
 
     /// The mount table changed: any path may lead elsewhere.
-    func apply(_ changes: MountChanges) {
+    func take(_ changes: MountChanges) {
         var points = Set((changes.added + changes.removed).map(\.mountPoint))
         for pair in changes.changed { points.formUnion([pair.before.mountPoint, pair.after.mountPoint]) }
-        turnCore("mounts") { $0.applyMounts(points) }
+        turnCore("mounts") { $0.takeMounts(points) }
     }
 
     func forget(_ root: String, _ path: BytePath) {
@@ -252,7 +255,7 @@ final class WatchEngine: Sendable {
         if let begun {
             var seen: [(root: Int, epoch: UInt32, result: WorkResult)] = []
             for (root, epoch, request) in begun.output.work {
-                if let result = lookUpNow(root, epoch, request) {
+                if let result = lookNow(root, epoch, request) {
                     seen.append((root, epoch, result))
                 } else {
                     submit(root, epoch, request)
@@ -260,15 +263,15 @@ final class WatchEngine: Sendable {
             }
             finish(begun)
             if !seen.isEmpty {
-                state.onQueue { $0.isApplyingSeen = true }
+                state.onQueue { $0.isTakingSeen = true }
                 for (root, epoch, result) in seen { receive(root, epoch, result) }
-                state.onQueue { $0.isApplyingSeen = false }
+                state.onQueue { $0.isTakingSeen = false }
             }
         }
         step.withLock { $0 = WatchStep(name: "idle", since: monotonicNanoseconds()) }
     }
 
-    /// Reports what a turn found, and what it ended.
+    /// Tells what came of a turn, and what it ended.
     private func finish(_ begun: Begun) {
         begun.handler?(begun.output.notices)
         for record in begun.output.outside {
@@ -294,19 +297,19 @@ final class WatchEngine: Sendable {
         }
     }
 
-    /// What a lookup saw, where the root's queue is this one and no findings of a survey are on their way, which would be
+    /// What a look saw, where the root's queue is this one and no findings of a survey are on their way, which would be
     /// overtaken.
-    private func lookUpNow(_ root: Int, _ epoch: UInt32, _ request: WorkRequest) -> WorkResult? {
-        guard roots[root].queue === queue, case .lookUp(let lookup) = request,
-            state.onQueue({ !$0.isApplyingSeen && $0.core.roots[root].surveys == 0 })
+    private func lookNow(_ root: Int, _ epoch: UInt32, _ request: WorkRequest) -> WorkResult? {
+        guard roots[root].queue === queue, case .look(let look) = request,
+            state.onQueue({ !$0.isTakingSeen && $0.core.roots[root].surveys == 0 })
         else { return nil }
-        return workers[root].lookUpNow(lookup, epoch: epoch)
+        return workers[root].lookNow(look, epoch: epoch)
     }
 
     private func receive(_ root: Int, _ epoch: UInt32, _ result: WorkResult) {
         let queued = backend.queuedBytes
         let due = state.onQueue { $0.results.add((root, epoch, result), queued: queued) }
-        if due != nil { turnCore("results") { $0.apply(result, root: root, epoch: epoch) } }
+        if due != nil { turnCore("results") { $0.take(result, root: root, epoch: epoch) } }
     }
 
     /// How long the second half of a rename is waited for, at least; at most twice that.

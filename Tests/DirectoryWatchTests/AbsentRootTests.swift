@@ -12,16 +12,16 @@ struct AbsentRootTests {
         var core = TreeCore(roots: ["inbox"])
         core.start(ticket: nil)
         let identity = RootIdentity(fileSystem: FileSystem(type: 0xEF53, identifier: 1), inode: 7)
-        core.apply(.adopted(identity), root: 0, epoch: 0)
+        core.take(.adopted(identity), root: 0, epoch: 0)
         core.flush()
         // It was found, and then its listing found nothing; a look at it finds it as it was.
-        core.apply(
+        core.take(
             .surveyed(id: try #require(survey(in: core)), findings: absent(), isComplete: true), root: 0, epoch: 0)
-        core.apply(.checked, root: 0, epoch: 0)
+        core.take(.checked, root: 0, epoch: 0)
         core.flush()
         #expect(core.roots[0].isLive)
         #expect(core.roots[0].hasBegun)
-        _ = core.takeOutput()
+        core.output = TreeCore.Output()
         core.flush()
         #expect(survey(in: core) == nil)
         core.tick(isPaced: false)

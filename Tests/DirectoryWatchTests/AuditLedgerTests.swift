@@ -17,9 +17,9 @@ struct AuditLedgerTests {
         ledger.suspect(key("a"))
         ledger.suspect(key("b"))
         ledger.suspect(key("a"))
-        let result1 = ledger.finish()
+        let result1 = ledger.settle()
         #expect(result1 == .init(names: 2, contents: 0))
-        let result2 = ledger.finish()
+        let result2 = ledger.settle()
         #expect(result2 == nil)
     }
 
@@ -30,7 +30,7 @@ struct AuditLedgerTests {
         ledger.suspect(key("a"))
         #expect(ledger.isListening)
         ledger.explain(key("a"))
-        let result3 = ledger.finish()
+        let result3 = ledger.settle()
         #expect(result3 == .init(names: 0, contents: 0))
     }
 
@@ -41,7 +41,7 @@ struct AuditLedgerTests {
         ledger.doubt(key("a"))
         #expect(!ledger.isListening)
         ledger.begin(at: 0)
-        let result4 = ledger.finish()
+        let result4 = ledger.settle()
         #expect(result4 == .init(names: 0, contents: 0))
     }
 
@@ -51,15 +51,15 @@ struct AuditLedgerTests {
             var ledger = AuditLedger()
             ledger.begin(at: 5)
             ledger.doubt(key(name))
-            let first = ledger.finish()
+            let first = ledger.settle()
             #expect(first == .init(names: 0, contents: 0))
             if name == "closed later" { ledger.explain(key(name)) }
             ledger.begin(at: name == "too early" ? AuditLedger.grace : AuditLedger.grace + 5)
             if name == "written on" { ledger.doubt(key(name)) }
-            let second = ledger.finish()
+            let second = ledger.settle()
             #expect(second?.contents == (name == "missed" ? 1 : 0))
             ledger.begin(at: 3 * AuditLedger.grace)
-            let third = ledger.finish()
+            let third = ledger.settle()
             #expect(third?.contents == (name == "written on" || name == "too early" ? 1 : 0))
             #expect(!ledger.isListening)
         }
@@ -70,14 +70,14 @@ struct AuditLedgerTests {
         var ledger = AuditLedger()
         ledger.begin(at: 0)
         ledger.doubt(key("a"))
-        _ = ledger.finish()
+        _ = ledger.settle()
         ledger.begin(at: 0)
         ledger.suspect(key("b"))
         ledger.void()
-        let result8 = ledger.finish()
+        let result8 = ledger.settle()
         #expect(result8 == nil)
         ledger.begin(at: 0)
-        let result9 = ledger.finish()
+        let result9 = ledger.settle()
         #expect(result9 == .init(names: 0, contents: 0))
     }
 
@@ -90,7 +90,7 @@ struct AuditLedgerTests {
         ledger.begin(at: 0)
         ledger.suspect(key("kept"))
         ledger.suspect(key("removed"))
-        let result10 = ledger.finish()
+        let result10 = ledger.settle()
         #expect(result10 == .init(names: 1, contents: 0))
     }
 
@@ -99,7 +99,7 @@ struct AuditLedgerTests {
         var ledger = AuditLedger()
         ledger.begin(at: 0)
         for number in 0..<5_000 { ledger.suspect(key(BytePath("\(number)"))) }
-        let result11 = ledger.finish()
+        let result11 = ledger.settle()
         #expect(result11?.count == AuditLedger.bound)
     }
 }

@@ -13,7 +13,7 @@ struct FreshFileTests {
     private func watching() throws -> TreeCore {
         var core = TreeCore(roots: ["inbox"])
         core.start(ticket: nil)
-        core.apply(
+        core.take(
             .adopted(RootIdentity(fileSystem: FileSystem(type: 0xEF53, identifier: 1), inode: 7)), root: 0, epoch: 0)
         core.flush()
         let survey = try #require(
@@ -24,20 +24,21 @@ struct FreshFileTests {
         Array("".utf8).withUnsafeBytes {
             findings.add(directory: $0, at: 0, parent: -1, .listed(inode: 7, watch: Self.watch))
         }
-        core.apply(.surveyed(id: survey, findings: findings, isComplete: true), root: 0, epoch: 0)
+        core.take(.surveyed(id: survey, findings: findings, isComplete: true), root: 0, epoch: 0)
         core.flush()
-        _ = core.takeOutput()
+        core.output = TreeCore.Output()
         return core
     }
 
     /// The names that are looked at after a turn with these events.
     private func looks(_ core: inout TreeCore, after events: [(InotifyMask, BytePath)] = []) -> [BytePath] {
         for (mask, name) in events {
-            core.apply(EventRecord(watch: Self.watch, mask: mask, cookie: 0, name: name))
+            core.take(EventRecord(watch: Self.watch, mask: mask, cookie: 0, name: name))
         }
         core.flush()
-        return core.takeOutput().work.flatMap { work -> [BytePath] in
-            if case .lookUp(let lookup) = work.request { lookup.items.map(lookup.name) } else { [] }
+        defer { core.output = TreeCore.Output() }
+        return core.output.work.flatMap { work -> [BytePath] in
+            if case .look(let look) = work.request { look.items.map(look.name) } else { [] }
         }
     }
 
@@ -45,9 +46,9 @@ struct FreshFileTests {
     func closed() throws {
         var core = try watching()
         #expect(looks(&core, after: [(.created, "a")]) == [])
-        #expect(core.isWaiting)
+        #expect(core.isHolding)
         #expect(looks(&core, after: [(.closedAfterWriting, "a")]) == ["a"])
-        #expect(!core.isWaiting)
+        #expect(!core.isHolding)
     }
 
     @Test("Is looked at in a moment where it stays open")
@@ -58,14 +59,14 @@ struct FreshFileTests {
         #expect(looks(&core) == [])
         core.age()
         #expect(looks(&core) == ["a"])
-        #expect(!core.isWaiting)
+        #expect(!core.isHolding)
     }
 
     @Test("Is forgotten where it is deleted at once")
     func deleted() throws {
         var core = try watching()
         #expect(looks(&core, after: [(.created, "a"), (.deleted, "a")]) == [])
-        #expect(!core.isWaiting)
+        #expect(!core.isHolding)
     }
 
     @Test("Is looked at before its directory is listed again, so that the listing cannot take it for finished")

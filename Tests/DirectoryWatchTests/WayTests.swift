@@ -49,7 +49,7 @@ struct WayTests {
             for record in InotifyRecords(UnsafeRawBufferPointer(rebasing: buffer[..<count])) {
                 result.records += 1
                 if record.mask.contains(.ignored) { ended.insert(record.watch) }
-                if !table.apply(watch: record.watch, mask: record.mask, name: record.copiedName).isEmpty {
+                if !table.take(watch: record.watch, mask: record.mask, name: record.copiedName).isEmpty {
                     result.concerned = true
                 }
             }
@@ -239,9 +239,9 @@ struct AncestorTableTests {
     @Test("A watch that several roots need is given up when none does")
     func sharing() {
         var table = table(way([1, 2]), way([1, 3]))
-        #expect(table.apply(watch: 1, mask: .movedSelf, name: "") == [0, 1])
-        #expect(table.apply(watch: 3, mask: .movedSelf, name: "") == [1])
-        #expect(table.apply(watch: 4, mask: .movedSelf, name: "").isEmpty)
+        #expect(table.take(watch: 1, mask: .movedSelf, name: "") == [0, 1])
+        #expect(table.take(watch: 3, mask: .movedSelf, name: "") == [1])
+        #expect(table.take(watch: 4, mask: .movedSelf, name: "").isEmpty)
         table.begin(0)
         #expect(table.end(0, way([5])) == (false, [2]))
         table.begin(1)
@@ -253,13 +253,13 @@ struct AncestorTableTests {
     func meanwhile() {
         var table = table(way([1]), way([1]))
         table.begin(0)
-        #expect(table.apply(watch: 7, mask: .movedSelf, name: "").isEmpty)
+        #expect(table.take(watch: 7, mask: .movedSelf, name: "").isEmpty)
         #expect(table.end(0, way([1, 7])) == (true, []))
         // With nothing under way it is forgotten.
         table.begin(1)
         #expect(table.end(1, way([1, 7])) == (false, []))
         table.begin(0)
-        _ = table.apply(watch: 9, mask: .created, name: "x")
+        _ = table.take(watch: 9, mask: .created, name: "x")
         #expect(table.end(0, way([1, 9], awaiting: (9, "x"))) == (true, []))
     }
 
@@ -268,7 +268,7 @@ struct AncestorTableTests {
         var table = table(way([1]))
         table.begin(0)
         for watch in 100...Int32(101 + AncestorTable.meanwhileLimit) {
-            _ = table.apply(watch: watch, mask: .movedSelf, name: "")
+            _ = table.take(watch: watch, mask: .movedSelf, name: "")
         }
         #expect(table.end(0, way([1])).isStale)
         table.begin(0)
@@ -278,8 +278,8 @@ struct AncestorTableTests {
     @Test("A watch that ended concerns its users once, and is not given up again")
     func ending() {
         var table = table(way([1, 2]), way([1]))
-        #expect(table.apply(watch: 1, mask: .ignored, name: "") == [0, 1])
-        #expect(table.apply(watch: 1, mask: .movedSelf, name: "").isEmpty)
+        #expect(table.take(watch: 1, mask: .ignored, name: "") == [0, 1])
+        #expect(table.take(watch: 1, mask: .movedSelf, name: "").isEmpty)
         table.begin(0)
         #expect(table.end(0, way([3])) == (false, [2]))
     }
@@ -288,14 +288,14 @@ struct AncestorTableTests {
     func narrowing() {
         var table = table(way([1], awaiting: (1, "a")), way([1], awaiting: (1, "b")))
         #expect(table.listensToNames)
-        #expect(table.apply(watch: 1, mask: .created, name: "a") == [0])
-        #expect(table.apply(watch: 1, mask: .deleted, name: "b").isEmpty)
+        #expect(table.take(watch: 1, mask: .created, name: "a") == [0])
+        #expect(table.take(watch: 1, mask: .deleted, name: "b").isEmpty)
         table.begin(0)
         #expect(table.end(0, way([1, 2])) == (false, []))
         table.begin(1)
         #expect(table.end(1, way([1, 3])) == (false, [1]))
         #expect(!table.listensToNames && table.uses(1), "its end is still awaited by both")
-        #expect(table.apply(watch: 1, mask: .ignored, name: "") == [0, 1])
+        #expect(table.take(watch: 1, mask: .ignored, name: "") == [0, 1])
     }
 
     @Test("What a try abandoned is given up, if no other way needs it")

@@ -17,9 +17,6 @@ package struct RootMemory: Hashable, Sendable {
         package let identity: FileIdentity
     }
 
-    /// How many directories are remembered that lay at one root's path, one after the other.
-    static let mostOfRoot = 4
-
     package let identity: RootIdentity
     package private(set) var bytes: [UInt8] = []
     /// How many there are, the root itself included.

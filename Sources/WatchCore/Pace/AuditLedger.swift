@@ -1,6 +1,6 @@
-import FileValues
+package import FileValues
 
-/// Tells what events missed from what they are about to report, while a live root is compared with what is known.
+/// Tells what events missed from what they are about to tell, while a live root is compared with what is known.
 ///
 /// *Missed* is a difference that a comparison found in a directory that had been watched since before it was listed, if
 /// no record that the kernel had queued by the end of the comparison names it:
@@ -12,18 +12,18 @@ import FileValues
 /// - After an overflow, or if the root went, nothing can be said: the comparison is void.
 ///
 /// A value; the core gives it what it sees.
-struct AuditLedger: Sendable {
-    struct Key: Hashable, Sendable {
-        let directory: NodeID
-        let name: BytePath
+package struct AuditLedger: Sendable {
+    package struct Key: Hashable, Sendable {
+        package let directory: NodeID
+        package let name: BytePath
     }
 
     /// More than these prove nothing new.
-    static let bound = 1_000
+    package static let bound = 1_000
 
-    private(set) var isUnderWay = false
+    package private(set) var isUnderWay = false
     /// Whether a record may explain anything; asked for every record, so that most cost no more.
-    private(set) var isListening = false
+    package private(set) var isListening = false
     private var suspects: Set<Key> = []
     /// Content that changed, and when it was found, by this comparison and by those before.
     private var doubts: [Key: UInt64] = [:]
@@ -34,10 +34,10 @@ struct AuditLedger: Sendable {
     private var isVoid = false
 
     /// Who has a file open for so many nanoseconds without writing to it has forgotten it.
-    static let grace: UInt64 = 3_600_000_000_000
+    package static let grace: UInt64 = 3_600_000_000_000
 
     /// A comparison begins; what is asked for in the middle of one goes on. `now` is any clock's nanoseconds.
-    mutating func begin(at now: UInt64) {
+    package mutating func begin(at now: UInt64) {
         guard !isUnderWay else { return }
         (isUnderWay, isVoid, began) = (true, false, now)
         suspects = []
@@ -45,14 +45,14 @@ struct AuditLedger: Sendable {
     }
 
     /// A listing shows a name that was not known, does not show one that was, or shows another file under it.
-    mutating func suspect(_ key: Key) {
+    package mutating func suspect(_ key: Key) {
         guard isUnderWay, !forgotten.contains(key), suspects.count < Self.bound else { return }
         suspects.insert(key)
         isListening = true
     }
 
     /// A listing shows a known file with other content.
-    mutating func doubt(_ key: Key) {
+    package mutating func doubt(_ key: Key) {
         guard isUnderWay, doubts.count < Self.bound else { return }
         doubtsBefore[key] = nil
         doubts[key] = began
@@ -60,7 +60,7 @@ struct AuditLedger: Sendable {
     }
 
     /// A record of the kernel names it.
-    mutating func explain(_ key: Key) {
+    package mutating func explain(_ key: Key) {
         suspects.remove(key)
         doubts[key] = nil
         doubtsBefore[key] = nil
@@ -68,7 +68,7 @@ struct AuditLedger: Sendable {
     }
 
     /// The caller has taken care of it.
-    mutating func forget(_ key: Key) {
+    package mutating func forget(_ key: Key) {
         explain(key)
         // Beyond the bound one may be counted wrongly; whoever forgets thousands of files leaves them there by intent.
         if forgotten.count < Self.bound { forgotten.insert(key) } else { isVoid = isUnderWay }
@@ -76,14 +76,14 @@ struct AuditLedger: Sendable {
     }
 
     /// Records were lost, or what was compared is not there any more.
-    mutating func void() {
+    package mutating func void() {
         isVoid = true
         doubts = [:]
         doubtsBefore = [:]
     }
 
-    /// Every record that was queued when the comparison ended has been applied: what remains was missed.
-    mutating func finish() -> Missed? {
+    /// Every record that was queued when the comparison ended has been taken: what remains was missed.
+    package mutating func settle() -> Missed? {
         guard isUnderWay else { return nil }
         isUnderWay = false
         defer {
@@ -97,12 +97,12 @@ struct AuditLedger: Sendable {
     }
 
     /// What one comparison found that no event told.
-    struct Missed: Hashable, Sendable {
+    package struct Missed: Hashable, Sendable {
         /// Names that came, went, or lead to another file.
-        var names: Int
+        package var names: Int
         /// Files whose content changed.
-        var contents: Int
+        package var contents: Int
 
-        var count: Int { names + contents }
+        package var count: Int { names + contents }
     }
 }

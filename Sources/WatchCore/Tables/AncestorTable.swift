@@ -1,4 +1,4 @@
-import FileValues
+package import FileValues
 
 /// Which watches stand on the ways to the roots, and which roots' paths may lead elsewhere when one of them tells
 /// something. A value without I/O.
@@ -6,57 +6,51 @@ import FileValues
 /// The kernel has one watch an inode, so a watch may serve several roots' ways, and be a tree's as well, where a root's
 /// path leads through another root. The table therefore says which watches no way needs any more, and leaves it to the
 /// caller to remove those that no tree has.
-struct AncestorTable {
+package struct AncestorTable {
     private var ways: [Int: RootWay] = [:]
     private var users: [Int32: Set<Int>] = [:]
-    /// Roots whose paths are being followed: what they find may be older than what happens meanwhile.
-    private var tracing: [Int: Inquiry] = [:]
-    /// How often a root's path was followed again at once.
-    private var repeats: [Int: Int] = [:]
-    /// Watches with records meanwhile.
-    private var heardMeanwhile: Set<Int32> = []
-    /// So much was heard meanwhile that it is not worth keeping.
+    /// Roots whose paths are being followed: what they find may be older than what is told meanwhile.
+    private var tracing: Set<Int> = []
+    /// Watches that told something meanwhile.
+    private var toldMeanwhile: Set<Int32> = []
+    /// So much was told meanwhile that it is not worth keeping.
     private var isUncertain = false
 
     /// Whether any path ends too early.
     private var isAwaiting = false
 
     /// More of them are not kept.
-    static let meanwhileLimit = 4096
+    package static let meanwhileLimit = 4096
 
-    /// Whether a record of this watch, about the watched inode itself, has to be applied.
-    func concerns(_ watch: Int32) -> Bool { !tracing.isEmpty || users[watch] != nil }
+    /// Whether a record of this watch, about the watched inode itself, has to be taken.
+    package func concerns(_ watch: Int32) -> Bool { !tracing.isEmpty || users[watch] != nil }
 
-    /// Whether records of names in directories have to be applied, too: seldom, as long as some path ends too early.
-    var listensToNames: Bool { !tracing.isEmpty || isAwaiting }
+    /// Whether records of names in directories have to be taken, too: seldom, as long as some path ends too early.
+    package var listensToNames: Bool { !tracing.isEmpty || isAwaiting }
 
     /// Whether a way leads through what this watch is on.
-    func uses(_ watch: Int32) -> Bool { users[watch] != nil }
+    package func uses(_ watch: Int32) -> Bool { users[watch] != nil }
 
     /// How many watches the ways have.
-    var count: Int { users.count }
+    package var count: Int { users.count }
 
     /// The way of a root, as far as it is known.
-    func way(to root: Int) -> RootWay? { ways[root] }
+    package func way(to root: Int) -> RootWay? { ways[root] }
 
-    /// More often a path that changes again and again is not followed at once; the next tick goes on.
-    private static let mostRepeats = 8
-
-    /// Whether a root's path is to be followed now; otherwise that is under way, and repeated afterwards.
-    @discardableResult
-    mutating func begin(_ root: Int) -> Bool { tracing[root, default: .idle].ask() }
+    /// A root's path is about to be followed.
+    package mutating func begin(_ root: Int) { tracing.insert(root) }
 
     /// The watches on a root's way, as they were found, take the place of those that were there. Returns whether the path
-    /// has to be followed once more, because something happened to it meanwhile, and the watches that no way needs.
-    mutating func end(_ root: Int, _ way: RootWay) -> (isStale: Bool, released: [Int32]) {
-        var isStale = tracing.removeValue(forKey: root) == .stale
+    /// has to be followed once more, because something was told of it meanwhile, and the watches that no way needs.
+    package mutating func end(_ root: Int, _ way: RootWay) -> (isStale: Bool, released: [Int32]) {
+        tracing.remove(root)
         let before = ways.updateValue(way, forKey: root)
         for watch in before?.watches ?? [] { leave(watch, root) }
         for watch in way.watches { users[watch, default: []].insert(root) }
         isAwaiting = ways.values.contains { $0.awaited != nil }
-        isStale = isStale || isUncertain || !way.watches.isDisjoint(with: heardMeanwhile)
+        let isStale = isUncertain || !way.watches.isDisjoint(with: toldMeanwhile)
         if tracing.isEmpty {
-            heardMeanwhile = []
+            toldMeanwhile = []
             isUncertain = false
         }
         var released = (before?.watches ?? []).union(way.abandoned).filter { users[$0] == nil }
@@ -65,19 +59,16 @@ struct AncestorTable {
         if let awaited = before?.awaited?.watch, users[awaited] != nil, !concernsAnyAwaited(awaited) {
             released.insert(awaited)
         }
-        let count = isStale ? repeats[root, default: 0] + 1 : 0
-        isStale = isStale && count < Self.mostRepeats
-        repeats[root] = isStale ? count : nil
         return (isStale, released.sorted())
     }
 
-    /// A record that is about the watched inode itself, or a name in it. Returns the roots whose paths may lead
+    /// Takes a record that is about the watched inode itself, or a name in it. Returns the roots whose paths may lead
     /// elsewhere now.
-    mutating func apply(watch: Int32, mask: InotifyMask, name: BytePath) -> [Int] {
+    package mutating func take(watch: Int32, mask: InotifyMask, name: BytePath) -> [Int] {
         if !tracing.isEmpty {
-            heardMeanwhile.insert(watch)
-            if heardMeanwhile.count > Self.meanwhileLimit {
-                heardMeanwhile = []
+            toldMeanwhile.insert(watch)
+            if toldMeanwhile.count > Self.meanwhileLimit {
+                toldMeanwhile = []
                 isUncertain = true
             }
         }

@@ -1,20 +1,20 @@
-import FileValues
+package import FileValues
 
 /// A directory in the table. The generation tells a reused place from the directory that had it before.
 package struct NodeID: Hashable, Sendable {
-    let index: Int32
-    let generation: UInt32
+    package let index: Int32
+    package let generation: UInt32
 
     /// Stands for a directory that was dropped.
-    static let none = NodeID(index: -1, generation: 0)
+    package static let none = NodeID(index: -1, generation: 0)
 }
 
 /// All known directories of all roots as a forest: each knows its parent and its name, none its path.
 ///
 /// 48 bytes a directory besides its name, its place in the index and its watch. A value without I/O.
-struct DirectoryTable {
+package struct DirectoryTable {
     /// How a directory is observed.
-    enum Coverage: UInt8 {
+    package enum Coverage: UInt8 {
         /// Not yet listed; a survey is under way.
         case pending
         /// Not watched, for a moment: its watch is gone and a look at it is due.
@@ -28,23 +28,23 @@ struct DirectoryTable {
     }
 
     /// Of four-byte parts alone, so that none is lost between two.
-    struct Node {
+    package struct Node {
         private var inodeHalves: (low: UInt32, high: UInt32) = (0, 0)
         /// With its inode: of which directory that is the number.
-        var born = BirthMark.unknown
-        fileprivate(set) var parent: Int32 = -1
-        fileprivate(set) var firstChild: Int32 = -1
-        fileprivate(set) var next: Int32 = -1
-        fileprivate(set) var previous: Int32 = -1
-        fileprivate(set) var generation: UInt32
-        fileprivate(set) var name: NameID
+        package var born = BirthMark.unknown
+        package fileprivate(set) var parent: Int32 = -1
+        package fileprivate(set) var firstChild: Int32 = -1
+        package fileprivate(set) var next: Int32 = -1
+        package fileprivate(set) var previous: Int32 = -1
+        package fileprivate(set) var generation: UInt32
+        package fileprivate(set) var name: NameID
         /// The watch descriptor; −1 for none.
-        var watch: Int32 = -1
+        package var watch: Int32 = -1
         /// Where the list of what is known in it begins in the ``FileTable``; −1 for none.
-        var firstFile: Int32 = -1
+        package var firstFile: Int32 = -1
         /// Which root it belongs to.
-        let root: UInt16
-        var coverage: Coverage = .pending
+        package let root: UInt16
+        package var coverage: Coverage = .pending
         private var flags: Flags = .used
 
         private struct Flags: OptionSet {
@@ -60,43 +60,39 @@ struct DirectoryTable {
         }
 
         /// 0 until it was opened for the first time.
-        var inode: UInt64 {
+        package var inode: UInt64 {
             get { UInt64(inodeHalves.high) << 32 | UInt64(inodeHalves.low) }
             set {
                 inodeHalves = (UInt32(truncatingIfNeeded: newValue), UInt32(truncatingIfNeeded: newValue >> 32))
             }
         }
 
-        /// Whether it was reported, in this life or in an earlier one.
-        var wasReported: Bool { inode != 0 || isRecalled }
-
-        /// It was reported in an earlier life, and was not seen yet in this one.
-        var isRecalled: Bool {
+        /// It was told in an earlier life, and was not seen yet in this one.
+        package var isRecalled: Bool {
             get { flags.contains(.recalled) }
             set { if newValue { flags.insert(.recalled) } else { flags.remove(.recalled) } }
         }
 
-        fileprivate(set) var isUsed: Bool {
+        package fileprivate(set) var isUsed: Bool {
             get { flags.contains(.used) }
             set { if newValue { flags.insert(.used) } else { flags.remove(.used) } }
         }
     }
 
     /// The names of directories and of all other entries.
-    var names = NameTable()
+    package var names = NameTable()
     private var nodes: [Node] = []
     private var free: [Int32] = []
     private var index = EntryIndex()
 
     /// How many directories there are.
-    var count: Int { nodes.count - free.count }
+    package var count: Int { nodes.count - free.count }
 
-    @inline(__always)
-    func isValid(_ id: NodeID) -> Bool {
+    package func isValid(_ id: NodeID) -> Bool {
         id.index >= 0 && nodes[Int(id.index)].isUsed && nodes[Int(id.index)].generation == id.generation
     }
 
-    subscript(_ id: NodeID) -> Node {
+    package subscript(_ id: NodeID) -> Node {
         _read {
             precondition(isValid(id), "a directory that was dropped")
             yield nodes[Int(id.index)]
@@ -107,21 +103,18 @@ struct DirectoryTable {
         }
     }
 
-    @inline(__always)
-    func parent(of id: NodeID) -> NodeID? { self.id(at: self[id].parent) }
+    package func parent(of id: NodeID) -> NodeID? { self.id(at: self[id].parent) }
 
-    @inline(__always)
-    func name(of id: NodeID) -> NameID { self[id].name }
+    package func name(of id: NodeID) -> NameID { self[id].name }
 
-    @inline(__always)
-    func child(of parent: NodeID, named name: NameID) -> NodeID? {
+    package func child(of parent: NodeID, named name: NameID) -> NodeID? {
         let found = index.find(hash: EntryIndex.hash(parent.index, name)) { candidate in
             nodes[Int(candidate)].parent == parent.index && nodes[Int(candidate)].name == name
         }
         return found.flatMap { id(at: $0) }
     }
 
-    func children(of id: NodeID) -> [NodeID] {
+    package func children(of id: NodeID) -> [NodeID] {
         var found: [NodeID] = []
         var next = self[id].firstChild
         while let child = self.id(at: next) {
@@ -131,11 +124,10 @@ struct DirectoryTable {
         return found
     }
 
-    @inline(__always)
-    func hasChildren(_ id: NodeID) -> Bool { self[id].firstChild >= 0 }
+    package func hasChildren(_ id: NodeID) -> Bool { self[id].firstChild >= 0 }
 
     /// The directory and all below it, each before what is in it.
-    func subtree(of top: NodeID) -> [NodeID] {
+    package func subtree(of top: NodeID) -> [NodeID] {
         var found = [top]
         var position = 0
         while position < found.count {
@@ -146,14 +138,14 @@ struct DirectoryTable {
     }
 
     /// The topmost directory above `id`: its root's top, or the top of a detached subtree.
-    func top(of id: NodeID) -> NodeID {
+    package func top(of id: NodeID) -> NodeID {
         var current = id
         while let parent = parent(of: current) { current = parent }
         return current
     }
 
     /// Whether `id` is `ancestor` or lies below it.
-    func isInside(_ id: NodeID, _ ancestor: NodeID) -> Bool {
+    package func isInside(_ id: NodeID, _ ancestor: NodeID) -> Bool {
         var current: NodeID? = id
         while let here = current {
             if here == ancestor { return true }
@@ -164,7 +156,7 @@ struct DirectoryTable {
 
     /// The path from the topmost directory above it, whose own name is left out; with the name of an entry in it, if one
     /// is given.
-    func path(of id: NodeID, _ entry: NameID? = nil) -> BytePath {
+    package func path(of id: NodeID, _ entry: NameID? = nil) -> BytePath {
         if let entry, nodes[Int(id.index)].parent < 0 { return names.name(entry) }
         var length = entry.map { names.length($0) + 1 } ?? 0
         var place = id.index
@@ -200,7 +192,7 @@ struct DirectoryTable {
     }
 
     /// A new directory; without a parent it is a top.
-    mutating func insert(root: UInt16, parent: NodeID?, name: NameID) -> NodeID {
+    package mutating func insert(root: UInt16, parent: NodeID?, name: NameID) -> NodeID {
         let place: Int32
         if let reused = free.popLast() {
             let generation = nodes[Int(reused)].generation &+ 1
@@ -216,7 +208,7 @@ struct DirectoryTable {
     }
 
     /// Takes a directory with all that is below it out of its parent.
-    mutating func detach(_ id: NodeID) {
+    package mutating func detach(_ id: NodeID) {
         let node = self[id]
         guard node.parent >= 0 else { return }
         index.remove(hash: hash(of: id), id.index)
@@ -232,14 +224,14 @@ struct DirectoryTable {
     }
 
     /// Puts a detached directory under a name that is free.
-    mutating func attach(_ id: NodeID, to parent: NodeID, name: NameID) {
+    package mutating func attach(_ id: NodeID, to parent: NodeID, name: NameID) {
         precondition(self[id].parent < 0 && !isInside(parent, id), "a directory in two places or in itself")
         nodes[Int(id.index)].name = name
         link(id, below: parent)
     }
 
     /// Frees a directory that has no children any more, and no files.
-    mutating func remove(_ id: NodeID) {
+    package mutating func remove(_ id: NodeID) {
         precondition(self[id].firstChild < 0 && self[id].firstFile < 0, "a directory with something in it")
         detach(id)
         nodes[Int(id.index)].isUsed = false
@@ -265,13 +257,12 @@ struct DirectoryTable {
     private func hash(of id: NodeID) -> Int { EntryIndex.hash(self[id].parent, self[id].name) }
 
     /// Calls `body` with the name of every directory.
-    func forEachName(_ body: (NameID) -> Void) {
+    package func forEachName(_ body: (NameID) -> Void) {
         for node in nodes where node.isUsed { body(node.name) }
     }
 
     /// The directory at a place; nil for −1.
-    @inline(__always)
-    func id(at place: Int32) -> NodeID? {
+    package func id(at place: Int32) -> NodeID? {
         place < 0 ? nil : NodeID(index: place, generation: nodes[Int(place)].generation)
     }
 }

@@ -1,28 +1,27 @@
 /// Names of one root that have to be looked at, with what is to be made of them; each once, first come first.
-struct DirtyNames {
-    struct Key: Hashable {
-        let directory: NodeID
-        let name: NameID
+package struct DirtyNames {
+    package struct Key: Hashable {
+        package let directory: NodeID
+        package let name: NameID
     }
 
-    struct Item {
-        let directory: NodeID
-        let name: NameID
-        var hints: Hints
+    package struct Item {
+        package let directory: NodeID
+        package let name: NameID
+        package var hints: Hints
     }
 
-    private(set) var items: [Item] = []
+    package private(set) var items: [Item] = []
     private var index = EntryIndex()
     /// Room that the last ones needed.
     private var usual = 0
 
-    var isEmpty: Bool { items.isEmpty }
-    var count: Int { items.count }
+    package var isEmpty: Bool { items.isEmpty }
+    package var count: Int { items.count }
 
-    @inline(__always)
-    subscript(directory: NodeID, name: NameID) -> Hints? { find(directory, name).map { items[$0].hints } }
+    package subscript(directory: NodeID, name: NameID) -> Hints? { find(directory, name).map { items[$0].hints } }
 
-    mutating func add(_ directory: NodeID, _ name: NameID, _ more: Hints) {
+    package mutating func add(_ directory: NodeID, _ name: NameID, _ more: Hints) {
         // Records of one file follow each other.
         if let last = items.last, last.name == name, last.directory == directory {
             items[items.count - 1].hints.merge(more)
@@ -36,7 +35,7 @@ struct DirtyNames {
     }
 
     /// The same for what was said before all else that is known of the name.
-    mutating func addEarlier(_ directory: NodeID, _ name: NameID, _ earlier: Hints) {
+    package mutating func addEarlier(_ directory: NodeID, _ name: NameID, _ earlier: Hints) {
         guard let place = find(directory, name) else { return add(directory, name, earlier) }
         var hints = earlier
         hints.merge(items[place].hints)
@@ -44,7 +43,7 @@ struct DirtyNames {
     }
 
     /// Gives all but what is to wait, and starts anew with that.
-    mutating func takeAll(_ isToWait: (Item) -> Bool) -> DirtyNames {
+    package mutating func takeAll(_ isToWait: (Item) -> Bool) -> DirtyNames {
         var taken = DirtyNames()
         swap(&taken, &self)
         usual = min(taken.count, Self.mostKept)
@@ -60,7 +59,7 @@ struct DirtyNames {
         return due
     }
 
-    mutating func removeAll(where isGone: (Item) -> Bool) {
+    package mutating func removeAll(where isGone: (Item) -> Bool) {
         guard items.contains(where: isGone) else { return }
         items.removeAll(where: isGone)
         rebuildIndex()
@@ -68,7 +67,6 @@ struct DirtyNames {
 
     private static let mostKept = 4096
 
-    @inline(__always)
     private func find(_ directory: NodeID, _ name: NameID) -> Int? {
         index.find(hash: EntryIndex.hash(directory.index, name)) { place in
             items[Int(place)].name == name && items[Int(place)].directory == directory

@@ -3,7 +3,7 @@
 /// The keys stay in the table. The bits of a slot that a place does not need hold some of its hash, so that hardly ever
 /// an entry is asked for that is not the one looked for, however full the index is. The hash is seeded, so that nobody
 /// who chooses names can make them collide.
-struct EntryIndex {
+package struct EntryIndex {
     private var slots: [UInt32]
     private var taken = 0
     /// How many bits of a slot are its place, from the lowest; the highest is left to ``empty`` and ``removed``, and
@@ -15,7 +15,7 @@ struct EntryIndex {
     private static let seed = UInt64.random(in: 0 ... .max)
 
     /// For so many entries, at places below `places`. There is room for some more of both.
-    init(capacity: Int = 0, places: Int = 0) {
+    package init(capacity: Int = 0, places: Int = 0) {
         var size = 16
         while size * 7 < capacity * 9 + 9 { size *= 2 }
         slots = Array(repeating: Self.empty, count: size)
@@ -26,10 +26,10 @@ struct EntryIndex {
 
     /// Whether another entry may be inserted at this place; otherwise the index must be made anew before. At four fifths
     /// it is full, removed entries counted.
-    func hasRoom(for place: Int32) -> Bool { (taken + 1) * 5 <= slots.count * 4 && place >> placeBits == 0 }
+    package func hasRoom(for place: Int32) -> Bool { (taken + 1) * 5 <= slots.count * 4 && place >> placeBits == 0 }
 
     /// The finaliser of MurmurHash3 over both numbers and the seed.
-    static func hash(_ directory: Int32, _ name: NameID) -> Int {
+    package static func hash(_ directory: Int32, _ name: NameID) -> Int {
         var bits = UInt64(UInt32(bitPattern: directory)) << 32 | UInt64(UInt32(bitPattern: name.index))
         bits ^= seed
         bits = (bits ^ bits >> 33) &* 0xFF51_AFD7_ED55_8CCD
@@ -44,7 +44,7 @@ struct EntryIndex {
 
     /// The place that `matches` says is the one, of those under this hash.
     @inline(__always)
-    func find(hash: Int, where matches: (Int32) -> Bool) -> Int32? {
+    package func find(hash: Int, where matches: (Int32) -> Bool) -> Int32? {
         let tag = tag(hash)
         let mask = (1 as UInt32) << placeBits - 1
         var slot = hash & (slots.count - 1)
@@ -59,7 +59,7 @@ struct EntryIndex {
     }
 
     /// Adds a place that there is room for.
-    mutating func insert(hash: Int, _ place: Int32) {
+    package mutating func insert(hash: Int, _ place: Int32) {
         precondition(place >= 0 && place >> placeBits == 0, "a place beyond the index")
         var slot = hash & (slots.count - 1)
         while slots[slot] < Self.removed { slot = (slot + 1) & (slots.count - 1) }
@@ -68,15 +68,15 @@ struct EntryIndex {
     }
 
     /// Takes all places out and keeps the room.
-    mutating func removeAll() {
+    package mutating func removeAll() {
         for slot in slots.indices { slots[slot] = Self.empty }
         taken = 0
     }
 
     /// How many slots there are.
-    var size: Int { slots.count }
+    package var size: Int { slots.count }
 
-    mutating func remove(hash: Int, _ place: Int32) {
+    package mutating func remove(hash: Int, _ place: Int32) {
         let wanted = self.slot(hash, place)
         var slot = hash & (slots.count - 1)
         while slots[slot] != Self.empty {

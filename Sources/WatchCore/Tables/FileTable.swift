@@ -3,7 +3,7 @@ import FileValues
 /// All known files of all roots, each by its directory and name: 64 bytes a file besides its name.
 ///
 /// The files of one directory form a list whose head is in the ``DirectoryTable``. A value without I/O.
-struct FileTable {
+package struct FileTable {
     private struct Entry {
         var file: KnownFile
         /// −1 as long as the place is free.
@@ -17,12 +17,12 @@ struct FileTable {
     private var free: [Int32] = []
     private var index = EntryIndex()
 
-    subscript(_ directory: NodeID, _ name: NameID) -> KnownFile? {
+    package subscript(_ directory: NodeID, _ name: NameID) -> KnownFile? {
         find(directory.index, name).map { entries[Int($0)].file }
     }
 
     /// Notes a file; returns what was known under the name before. `head` is its directory's.
-    mutating func set(_ file: KnownFile, _ directory: NodeID, _ name: NameID, head: inout Int32) -> KnownFile? {
+    package mutating func set(_ file: KnownFile, _ directory: NodeID, _ name: NameID, head: inout Int32) -> KnownFile? {
         if let place = find(directory.index, name) {
             defer { entries[Int(place)].file = file }
             return entries[Int(place)].file
@@ -32,7 +32,7 @@ struct FileTable {
     }
 
     /// Notes a file under a name of which nothing is known.
-    mutating func insert(_ file: KnownFile, _ directory: NodeID, _ name: NameID, head: inout Int32) {
+    package mutating func insert(_ file: KnownFile, _ directory: NodeID, _ name: NameID, head: inout Int32) {
         let entry = Entry(file: file, directory: directory.index, name: name, next: head, previous: -1)
         let place: Int32
         if let reused = free.popLast() {
@@ -52,7 +52,7 @@ struct FileTable {
     }
 
     /// Forgets a file; returns what was known.
-    mutating func remove(_ directory: NodeID, _ name: NameID, head: inout Int32) -> KnownFile? {
+    package mutating func remove(_ directory: NodeID, _ name: NameID, head: inout Int32) -> KnownFile? {
         guard let place = find(directory.index, name) else { return nil }
         let entry = entries[Int(place)]
         index.remove(hash: EntryIndex.hash(directory.index, name), place)
@@ -64,7 +64,7 @@ struct FileTable {
     }
 
     /// The files of the directory with this head, the last that came first.
-    func files(from head: Int32) -> [(name: NameID, file: KnownFile)] {
+    package func files(from head: Int32) -> [(name: NameID, file: KnownFile)] {
         var found: [(name: NameID, file: KnownFile)] = []
         var place = head
         while place >= 0 {
@@ -76,7 +76,7 @@ struct FileTable {
     }
 
     /// Calls `body` with the name of every file.
-    func forEachName(_ body: (NameID) -> Void) {
+    package func forEachName(_ body: (NameID) -> Void) {
         for entry in entries where entry.directory >= 0 { body(entry.name) }
     }
 

@@ -1,24 +1,24 @@
-import FileValues
+package import FileValues
 
-/// Files that were made a moment ago, of which nothing is known. They are looked up in a moment: most are closed before, and
-/// one lookup does for both events.
-struct FreshNames {
+/// Files that were made a moment ago, of which nothing is known. They are looked at in a moment: most are closed before, and
+/// one look does for both events.
+package struct FreshNames {
     /// The one that was made last, whose close is the next event as a rule: so a burst needs no table.
     private var latest: (key: DirtyNames.Key, mask: InotifyMask)?
     private var others: [DirtyNames.Key: (mask: InotifyMask, isOld: Bool)] = [:]
 
-    var isEmpty: Bool { latest == nil && others.isEmpty }
+    package var isEmpty: Bool { latest == nil && others.isEmpty }
 
-    var keys: [DirtyNames.Key] { others.keys + (latest.map { [$0.key] } ?? []) }
+    package var keys: [DirtyNames.Key] { others.keys + (latest.map { [$0.key] } ?? []) }
 
-    mutating func add(_ key: DirtyNames.Key, _ mask: InotifyMask) {
+    package mutating func add(_ key: DirtyNames.Key, _ mask: InotifyMask) {
         if let latest, latest.key != key { others[latest.key] = (latest.mask, false) }
         if !others.isEmpty { others[key] = nil }
         latest = (key, mask)
     }
 
     /// The events of one, which is none any more; nil if it was none.
-    mutating func remove(_ key: DirtyNames.Key) -> InotifyMask? {
+    package mutating func take(_ key: DirtyNames.Key) -> InotifyMask? {
         if let latest, latest.key == key {
             self.latest = nil
             return latest.mask
@@ -27,7 +27,7 @@ struct FreshNames {
     }
 
     /// Those that were there at the call before.
-    mutating func age() -> [DirtyNames.Key] {
+    package mutating func age() -> [DirtyNames.Key] {
         let due = others.filter(\.value.isOld).map(\.key)
         for key in others.keys { others[key]?.isOld = true }
         if let latest { others[latest.key] = (latest.mask, true) }

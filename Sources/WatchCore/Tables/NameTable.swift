@@ -1,8 +1,8 @@
-import FileValues
+package import FileValues
 
 /// A name that an entry has or had, as a number: equal names have equal numbers.
-struct NameID: Hashable, Sendable {
-    let index: Int32
+package struct NameID: Hashable, Sendable {
+    package let index: Int32
 }
 
 /// The bytes of all names in use, each name once, whatever number of directories it occurs in.
@@ -10,7 +10,7 @@ struct NameID: Hashable, Sendable {
 /// Inside the core a name is a number, so that tables, hints and requests hold no memory of their own for it, and its
 /// bytes are hashed once, when it comes in: 5 bytes besides its own and its place in the index. Names that nobody uses any
 /// more are swept from time to time. A value without I/O.
-struct NameTable {
+package struct NameTable {
     /// Where in ``bytes`` each begins, with its length; −1 as long as the number is free.
     private var starts: [Int32] = []
     private var free: [Int32] = []
@@ -23,13 +23,13 @@ struct NameTable {
     private let seed = (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
 
     /// How many names there are.
-    var count: Int { starts.count - free.count }
+    package var count: Int { starts.count - free.count }
 
     /// Whether so many names came since the last sweep that most may be out of use.
-    var isWasteful: Bool { count > 4096 && count > 2 * survivors }
+    package var isWasteful: Bool { count > 4096 && count > 2 * survivors }
 
     /// The number of a name, which gets one if it has none yet.
-    mutating func intern(_ name: UnsafeRawBufferPointer) -> NameID {
+    package mutating func intern(_ name: UnsafeRawBufferPointer) -> NameID {
         if latest < starts.count, starts[latest] >= 0, isEqual(latest, name) {
             return NameID(index: Int32(latest))
         }
@@ -55,26 +55,26 @@ struct NameTable {
     }
 
     /// The number of a name given as a value.
-    mutating func intern(_ name: BytePath) -> NameID { name.bytes.withUnsafeBytes { intern($0) } }
+    package mutating func intern(_ name: BytePath) -> NameID { name.bytes.withUnsafeBytes { intern($0) } }
 
     /// The number of a name, if it has one.
-    func find(_ name: BytePath) -> NameID? { name.bytes.withUnsafeBytes { find($0, hash: hash($0)) } }
+    package func find(_ name: BytePath) -> NameID? { name.bytes.withUnsafeBytes { find($0, hash: hash($0)) } }
 
     private func find(_ name: UnsafeRawBufferPointer, hash: Int) -> NameID? {
         index.find(hash: hash) { isEqual(Int($0), name) }.map { NameID(index: $0) }
     }
 
     /// A name as a value.
-    func name(_ id: NameID) -> BytePath { BytePath(withoutNUL: Array(self[id])) }
+    package func name(_ id: NameID) -> BytePath { BytePath(withoutNUL: Array(self[id])) }
 
     /// A name's bytes.
-    subscript(_ id: NameID) -> ArraySlice<UInt8> { bytes[range(Int(id.index))] }
+    package subscript(_ id: NameID) -> ArraySlice<UInt8> { bytes[range(Int(id.index))] }
 
     /// A name's length in bytes.
-    func length(_ id: NameID) -> Int { range(Int(id.index)).count }
+    package func length(_ id: NameID) -> Int { range(Int(id.index)).count }
 
     /// Frees all names but those that `mark` tells of.
-    mutating func sweep(_ mark: ((NameID) -> Void) -> Void) {
+    package mutating func sweep(_ mark: ((NameID) -> Void) -> Void) {
         var isLive = [Bool](repeating: false, count: starts.count)
         mark { isLive[Int($0.index)] = true }
         let old = bytes

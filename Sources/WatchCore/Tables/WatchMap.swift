@@ -2,7 +2,7 @@
 ///
 /// The kernel counts descriptors up from 1 and starts again when they have run out (idr_alloc_cyclic), so those in use
 /// lie close together but for what was made long ago. Pages without a watch are given back.
-struct WatchMap {
+package struct WatchMap {
     private struct Page {
         var places: [Int32] = []
         var count = 0
@@ -12,10 +12,10 @@ struct WatchMap {
 
     private var pages: [Page] = []
     /// Watches in use.
-    private(set) var count = 0
+    package private(set) var count = 0
 
     /// The place for a descriptor; −1 for none. Setting −1 removes it.
-    subscript(_ watch: Int32) -> Int32 {
+    package subscript(_ watch: Int32) -> Int32 {
         get {
             let page = Int(watch) / Self.size
             guard watch >= 0, page < pages.count, pages[page].count > 0 else { return -1 }

@@ -1,47 +1,25 @@
 package import FileValues
 
-/// What is known of an entry that is no directory: what was reported of it last.
-struct KnownFile: Hashable, Sendable {
-    enum State: Hashable, Sendable {
-        /// Reported as finished with this identity.
+/// What is known of an entry that is no directory: what was told of it last.
+package struct KnownFile: Hashable, Sendable {
+    package enum State: Hashable, Sendable {
+        /// Told as finished with this identity.
         case reported
-        /// Reported as created; its end is still to come.
+        /// Told as created; its end is still to come.
         case writing
         /// The same, and a tick saw it with this identity: unchanged at the next one, it counts as found.
         case resting
-        /// Reported as something else than a regular file.
+        /// Told as something else than a regular file.
         case special(FileKind)
     }
 
-    var identity: FileIdentity
-    var state: State
-    /// Its next close is reported only if it has changed by then. No program had it open for writing when it was, so that
+    package var identity: FileIdentity
+    package var state: State
+    /// Its next close is told only if it has changed by then. No program had it open for writing when it was told, so that
     /// nothing can have been written since without a trace; or nobody knows, and most likely that close was the writer's.
-    var mustDiffer = false
-    /// The receiver has taken care of it as it is: it need not be reported again in another life.
-    var isAcknowledged = false
-
-    /// Whether its end is still to come.
-    var isUnfinished: Bool { state == .writing || state == .resting }
-
-    /// The same, to be acknowledged anew.
-    var unacknowledged: KnownFile { KnownFile(identity: identity, state: state) }
-
-    var kind: FileKind { if case .special(let kind) = state { kind } else { .regular } }
-
-    /// Whether a listing shows the file that was reported.
-    func isSame(as seen: Observation?, _ rule: IdentityRule) -> Bool {
-        switch (seen, state) {
-        case (.failed, _): true
-        case (.file(let kind, let seen, _), .special(let reported)):
-            kind == reported && rule.isSameInode(identity, seen)
-        case (_, .special): false
-        case (.file(.regular, let seen, _), _), (.unwritten(let seen, _), _), (.writing(let seen), _):
-            // A number alone may be another file's by now.
-            state == .reported ? rule.hasSameContent(identity, seen) : rule.isSameInode(identity, seen)
-        default: false
-        }
-    }
+    package var mustDiffer = false
+    /// The receiver has taken care of it as it is: it need not be told again in another life.
+    package var isAcknowledged = false
 }
 
 /// When a directory was made, as a number that another directory with its inode number hardly has.
@@ -63,10 +41,10 @@ package struct BirthMark: Hashable, Sendable {
     }
 
     /// Whether both are known and differ.
-    func differs(from other: BirthMark) -> Bool { self != .unknown && other != .unknown && self != other }
+    package func differs(from other: BirthMark) -> Bool { self != .unknown && other != .unknown && self != other }
 }
 
-/// What a lookup of a name saw. Holds no memory of its own, so that many are cheap.
+/// What a look at a name saw. Holds no memory of its own, so that many are cheap.
 package enum Observation: Hashable, Sendable {
     case absent
     /// There, and left out by the root's rule.
@@ -77,52 +55,55 @@ package enum Observation: Hashable, Sendable {
     case file(FileKind, FileIdentity, links: UInt64)
     /// A regular file that no program has open for writing, as a lease has shown.
     case unwritten(FileIdentity, links: UInt64)
-    /// A regular file that some program has open for writing: its close will be reported.
+    /// A regular file that some program has open for writing: its close will be told.
     case writing(FileIdentity)
-    /// It could not be looked up.
+    /// It could not be looked at.
     case failed
     /// The directory that it should be in was not found under its path.
     case unreached
 
-    var isUnreached: Bool { if case .unreached = self { true } else { false } }
+    package var isUnreached: Bool { if case .unreached = self { true } else { false } }
 }
 
 /// Where a renamed entry was: in which directory, under which name, and as which directory if it was one.
-struct MoveSource: Hashable, Sendable {
-    let directory: NodeID
-    let name: NameID
-    let child: NodeID?
+package struct MoveSource: Hashable, Sendable {
+    package let directory: NodeID
+    package let name: NameID
+    package let child: NodeID?
 }
 
-/// What events said about a name since it was last looked up.
-struct Hints: Hashable, Sendable {
-    struct Signs: OptionSet, Hashable, Sendable {
-        let rawValue: UInt16
-        static let created = Signs(rawValue: 1)
-        static let modified = Signs(rawValue: 2)
-        static let closed = Signs(rawValue: 4)
-        static let movedIn = Signs(rawValue: 8)
+/// What events said about a name since it was last looked at.
+package struct Hints: Hashable, Sendable {
+    package struct Signs: OptionSet, Hashable, Sendable {
+        package let rawValue: UInt16
+
+        package init(rawValue: UInt16) { self.rawValue = rawValue }
+
+        package static let created = Signs(rawValue: 1)
+        package static let modified = Signs(rawValue: 2)
+        package static let closed = Signs(rawValue: 4)
+        package static let movedIn = Signs(rawValue: 8)
         /// Deleted or moved out, by an event.
-        static let left = Signs(rawValue: 16)
+        package static let left = Signs(rawValue: 16)
         /// A listing did not tell it, or it came as an entry of one.
-        static let surveyed = Signs(rawValue: 32)
+        package static let surveyed = Signs(rawValue: 32)
         /// A tick asks whether it came to rest.
-        static let restCheck = Signs(rawValue: 64)
-        /// Events told more of it while it was looked up, again and again.
-        static let unsure = Signs(rawValue: 128)
+        package static let settle = Signs(rawValue: 64)
+        /// Events told more of it while it was looked at, again and again.
+        package static let unsure = Signs(rawValue: 128)
     }
 
-    var signs: Signs
-    var mask: InotifyMask = []
+    package var signs: Signs
+    package var mask: InotifyMask = []
     /// Where it may have been before, the likeliest first.
-    var sources: [MoveSource] = []
-    /// How often its directory was not where it was expected.
-    var tries = 0
-    /// How often more was heard of it while it was looked up.
-    var rounds = 0
+    package var sources: [MoveSource] = []
+    /// How often its directory was not where it was looked for.
+    package var tries = 0
+    /// How often more was heard of it while it was looked at.
+    package var rounds = 0
 
     /// Adds what came later.
-    mutating func merge(_ later: Hints) {
+    package mutating func merge(_ later: Hints) {
         if !later.signs.isDisjoint(with: [.created, .movedIn, .left]) {
             // Something else has the name now: what was said before was of that.
             signs.subtract([.created, .modified, .closed, .movedIn])

@@ -11,8 +11,8 @@ package enum WorkRequest: Sendable {
     case check
     /// Watch and list a directory, and those below it if asked.
     case survey(SurveyRequest)
-    /// Look names up.
-    case lookUp(LookupRequest)
+    /// Look at names.
+    case look(LookRequest)
     /// Remove watches.
     case unwatch([Int32])
 }
@@ -27,7 +27,7 @@ package struct SurveyRequest: Hashable, Sendable {
 }
 
 /// Names in directories, flat: one request holds any number of them.
-package struct LookupRequest: Sendable {
+package struct LookRequest: Sendable {
     package struct Directory: Hashable, Sendable {
         package let node: NodeID
         package let path: BytePath
@@ -51,12 +51,9 @@ package struct LookupRequest: Sendable {
     /// Whether directories may have moved since the last request, so that none may be kept open from before.
     package var mayHaveMoved = false
 
-    init(directories: [Directory] = [], mayHaveMoved: Bool = false) {
-        self.directories = directories
-        self.mayHaveMoved = mayHaveMoved
-    }
+    package init() {}
 
-    mutating func add(_ name: ArraySlice<UInt8>, in directory: Int32, asksForWriter: Bool = false) {
+    package mutating func add(_ name: ArraySlice<UInt8>, in directory: Int32, asksForWriter: Bool = false) {
         let start = Int32(names.count)
         names.append(contentsOf: name)
         items.append(Item(directory: directory, name: start..<Int32(names.count), asksForWriter: asksForWriter))
@@ -79,7 +76,7 @@ package enum WorkResult: Sendable {
     case lost(WatchNotice.Loss)
     case surveyed(id: UInt32, findings: Findings, isComplete: Bool)
     /// In the order of the items.
-    case lookedUp([Observation])
+    case looked([Observation])
     case unwatched([Int32])
 }
 
@@ -152,45 +149,5 @@ package struct Findings: Sendable {
         let start = Int32(names.count)
         names.append(contentsOf: name)
         return start..<Int32(names.count)
-    }
-}
-
-extension LookupRequest {
-    /// A request for names that are known in a tree.
-    init(_ items: [DirtyNames.Item], in tree: Tree, mayHaveMoved: Bool) {
-        self.init(mayHaveMoved: mayHaveMoved)
-        self.items.reserveCapacity(items.count)
-        names.reserveCapacity(items.reduce(0) { $0 + tree.directories.names.length($1.name) + 1 })
-        var positions = EntryIndex()
-        var last: (node: NodeID, position: Int32) = (.none, -1)
-        for item in items {
-            if item.directory != last.node {
-                last = (item.directory, position(of: item.directory, in: tree, &positions))
-            }
-            // Whether it may have a writer by then: nothing says that it was closed, or the next program may write it
-            // already.
-            let mayBeOpen =
-                item.hints.signs.isDisjoint(with: [.closed, .movedIn]) || item.hints.rounds > 0
-                || tree[item.directory, item.name] != nil
-            add(tree.directories.names[item.name], in: last.position, asksForWriter: mayBeOpen)
-        }
-    }
-
-    /// The position of a directory in the request, in which it stands once.
-    private mutating func position(of node: NodeID, in tree: Tree, _ positions: inout EntryIndex) -> Int32 {
-        let hash = EntryIndex.hash(node.index, tree[node].name)
-        if let known = positions.find(hash: hash, where: { directories[Int($0)].node == node }) { return known }
-        let position = Int32(directories.count)
-        directories.append(Directory(node: node, path: tree.directories.path(of: node), inode: tree[node].inode))
-        if positions.hasRoom(for: position) {
-            positions.insert(hash: hash, position)
-        } else {
-            positions = EntryIndex(capacity: 2 * directories.count, places: 2 * directories.count)
-            for (position, directory) in directories.enumerated() {
-                positions.insert(
-                    hash: EntryIndex.hash(directory.node.index, tree[directory.node].name), Int32(position))
-            }
-        }
-        return position
     }
 }
