@@ -1,5 +1,4 @@
 import LinuxKernel
-import QueueActors
 import SystemMonitor
 
 /// Begins `body`; what comes back waits for it, but no longer than `limit`: what hangs on a disk that does not answer keeps

@@ -214,7 +214,7 @@ struct PhotoInboxDaemon: ParsableCommand {
         }
         if answer {
             do { try OfflineDesk.serve(daemonOptions()) } catch {
-                Self.tell("photoinboxd: \(error)")
+                Self.printError("photoinboxd: \(error)")
                 Self.end(EX_OSERR)
             }
             Self.end(EX_OK)

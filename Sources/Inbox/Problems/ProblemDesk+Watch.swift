@@ -1,6 +1,7 @@
 import DirectoryWatch
 import FileValues
 import LinuxKernel
+import QueueActors
 import Reporting
 import SystemMonitor
 

@@ -77,7 +77,7 @@ struct Places {
             throw CommandFailure(.failed, "\(catalogue): the catalogue's path must be UTF-8")
         }
         // A missing one is not created here: a wrong --state would look like an empty library.
-        let reading: Catalogue
+        let reading: CatalogueFile
         do throws(CatalogueError) { reading = try CatalogueFile.openForReading(text) } catch {
             throw CommandFailure(error, path: catalogue.escaped)
         }
