@@ -172,7 +172,7 @@ final class NoticeSource: EventSource {
         switch notice.kind {
         case .unreadable(let error):
             return ("cannot list \(path) (\(error.code)); its files are not reported", true)
-        case .rootGone: return ("\(path) is gone; it is watched again when it is back", false)
+        case .rootGone: return ("\(path) is gone; it is watched again once it is back", false)
         case .rootBack: return ("\(path) is back; differences are reported", false)
         case .treeGone: return ("\(path) was unmounted or covered; nothing in it counts as deleted", false)
         case .treeBack: return ("\(path) is back; differences are reported", false)
