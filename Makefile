@@ -45,8 +45,8 @@ release: deps ## build for use, with Swift's runtime linked in
 	swift build -c release --static-swift-stdlib --product photoinbox-decoder
 	swift build -c release --static-swift-stdlib --product photoinbox-fetch
 
-# Each a run of its own, in this order: see Tests/TestSupport/Phases.swift. Those of a booted systemd come last.
-PHASES := heavy campaign alone lives
+# Each a run of its own, in this order: see Tests/TestSupport/Phases.swift.
+phases = $(shell scripts/run-tests --phases)
 
 TSAN := --sanitize=thread --scratch-path .build-tsan
 
@@ -60,7 +60,7 @@ test: lint build-tests ## before a commit: lint, and the tests of the phase main
 	scripts/run-tests --phase main --skip-build
 
 test-all: test ## what CI runs: all phases, and the lifecycle rules in a release build
-	for phase in $(PHASES) booted; do scripts/run-tests --phase $$phase --skip-build || exit; done
+	for phase in $(phases); do scripts/run-tests --phase $$phase --skip-build || exit; done
 	$(MAKE) test-release
 
 # The library's targets and the examples. Compiled module by module, not file by file, which takes two thirds of the time;
@@ -94,7 +94,7 @@ tsan: test-deps ## run the tests under Thread Sanitizer, without suppressions (a
 	cp $(addprefix .build/debug/,$(CONFINED)) .build-tsan/debug/
 	rm -rf .build-tsan/reports
 	mkdir -m 1777 .build-tsan/reports
-	for phase in main $(PHASES); do scripts/run-tests --phase $$phase --skip-build $(TSAN) || exit; done
+	for phase in main $(filter-out booted,$(phases)); do scripts/run-tests --phase $$phase --skip-build $(TSAN) || exit; done
 	@! cat .build-tsan/reports/* 2> /dev/null
 
 lint: ## check the formatting, and the units
