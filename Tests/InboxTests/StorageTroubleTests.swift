@@ -63,7 +63,9 @@ private struct TroubledHouse {
 
     /// Ticks as the watchdog does until this is logged.
     func tick(until line: String) async throws {
-        _ = try await poll({ pipeline.tick(failing: desk.failing); return log.lines }) { lines in
+        _ = try await poll({
+            pipeline.tick(failing: desk.failing); return log.lines
+        }) { lines in
             lines.contains { $0.contains(line) }
         }
     }

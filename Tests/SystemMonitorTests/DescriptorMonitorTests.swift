@@ -1,5 +1,5 @@
-import Glibc
 import FileValues
+import Glibc
 import LinuxKernel
 import SystemPackage
 import TestSupport
