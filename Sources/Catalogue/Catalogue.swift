@@ -93,7 +93,8 @@ package actor Catalogue {
     }
 
     /// Closes intents whose filing is complete or was undone, without waiting for it; one that is still open after a crash
-    /// does no harm. `failed` is called on this queue where that fails. From any thread, in order.
+    /// does no harm. `failed` is called on this queue where that fails, and it is tried again with the next change. From any
+    /// thread, in order.
     package nonisolated func closeSoon(_ intents: [Int64], failed: @escaping @Sendable (CatalogueError) -> Void) {
         subsystem.queue.async {
             self.assumeIsolated { catalogue in
@@ -149,6 +150,8 @@ package actor Catalogue {
         }
         subsystem.idle()
         if !closed.isEmpty, case .failure(let error) = results.removeFirst() {
+            // Whose inbox is away can do nothing about it, and as long another may not file the same content.
+            self.closing = closing + self.closing
             for one in closing { one.failed(error) }
         }
         for (request, result) in zip(requests, results) { request.answer.resume(returning: result) }

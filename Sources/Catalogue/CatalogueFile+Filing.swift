@@ -166,11 +166,11 @@ extension CatalogueFile {
             sha256: photo.sha256, photoID: id, destination: photo.libraryPath)
         let operation = try insert(outcome.columns, into: "outcome", db)
         try db.execute(
-            sql: "UPDATE intent SET step = ?, photo_id = ?, library_path = ? WHERE id = ?",
+            sql: "UPDATE intent SET step = ?, photo_id = ?, library_path = ? WHERE id = ? AND step = 'begun'",
             arguments: [StoredIntent.Step.recorded.rawValue, id, photo.libraryPath.data, filing.intent])
         guard db.changesCount == 1 else {
             throw CatalogueError(
-                .noSuchIntent(filing.intent), "recording a filing", "there is no intent \(filing.intent)")
+                .noSuchIntent(filing.intent), "recording a filing", "there is no begun intent \(filing.intent)")
         }
         return FiledIDs(photo: id, outcome: operation)
     }

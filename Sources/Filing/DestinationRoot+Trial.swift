@@ -2,8 +2,8 @@ import FileValues
 import LinuxKernel
 
 extension DestinationRoot {
-    /// Writes what a small photo needs into a file without a name, syncs it and lets it go: throws what a photo would run
-    /// into. Waits for the disk.
+    /// Writes 64 KiB into a file without a name, syncs it and removes it: throws what a photo would run into. Waits for the
+    /// disk.
     package func tryWriting() throws(FilingError) {
         let file = try filing(.makeTemporary, .destination, path) { () throws(SystemCallError) in
             try makeUnnamedFile()
@@ -24,10 +24,10 @@ extension DestinationRoot {
         return file
     }
 
-    /// A megabyte that no file system makes smaller.
+    /// What no file system makes smaller.
     private static func trial() -> [UInt8] {
         var state: UInt64 = 1
-        let words = (0..<131_072).map { _ in
+        let words = (0..<8_192).map { _ in
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             return state
         }

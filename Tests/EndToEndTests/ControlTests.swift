@@ -20,7 +20,7 @@ extension EndToEnd {
             var state = try await counted(3, daemon, house)
             let pause = try #require(state.inboxes.first?.paused)
             #expect(!pause.by.isEmpty && pause.since.hasSuffix("Z"))
-            #expect(state.problems.contains { $0.code == "PI-210" && $0.what.contains("card is paused") })
+            #expect(state.problems.contains { $0.code == "PI-210" && $0.what.contains("inbox card was paused by") })
             #expect(state.program.status.contains("card paused"))
             let status = try await house.ask("status")
             #expect(

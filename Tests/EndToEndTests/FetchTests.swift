@@ -135,7 +135,7 @@ extension EndToEnd {
                 ("empty", "sent nothing", 3), ("reset", "receiving data", 3), ("broken", "status 500", 3),
                 ("gone", "status 404", 1),
                 ("page", "sent a page (text/html)", 1), ("elsewhere", "127.0.0.2 is this machine", 1),
-                ("inward", "0:0:0:0:0:0:0:1 is this machine", 1), ("file", "redirected to something", 1),
+                ("inward", "0:0:0:0:0:0:0:1 is this machine", 1), ("file", "redirected to an unsupported address", 1),
                 ("loop", "more than 5 redirects", 1), ("garbage", "response is not HTTP", 3),
                 ("heads", "response head is too large", 1),
                 ("flaky/9", "status 503", 3),

@@ -149,7 +149,7 @@ extension EndToEnd {
             let house = try House()
             let daemon = try await house.start(
                 configuration: House.oneCard + "\n[metrics]\ntextfile = \"@later/p.prom\"\nevery = \"1s\"\n",
-                telling: ["its directory is not there", "metrics cannot be written to "])
+                telling: ["its directory does not exist", "metrics cannot be written to "])
             try house.drop(try Photos.unique(1), as: "a.jpg")
             try await daemon.line(holding: "filed card/a.jpg")
             #expect(try await house.state(of: daemon).problems.map(\.code) == ["PI-112"])

@@ -178,13 +178,16 @@ extension EndToEnd {
         }
 
         /// The same once so many files have been seen, and no more are after another comparison.
-        private func settled(_ daemon: RunningProgram, _ house: House, seen: Int) async throws -> DaemonState.Inbox {
+        private func settled(
+            _ daemon: RunningProgram, _ house: House, seen: Int, sourceLocation: SourceLocation = #_sourceLocation
+        ) async throws -> DaemonState.Inbox {
             _ = try await poll({ try await reconciled(daemon, house) }, until: { $0.counts.seen >= seen })
             let before = try await reconciled(daemon, house).lastReconciliation
             daemon.signal(SIGUSR2)
             let inbox = try await poll(
                 { try await reconciled(daemon, house) }, until: { $0.lastReconciliation != before })
-            #expect(inbox.counts.seen == seen && inbox.counts.balances)
+            #expect(inbox.counts.seen == seen, "\(daemon.lines)", sourceLocation: sourceLocation)
+            #expect(inbox.counts.balances, sourceLocation: sourceLocation)
             return inbox
         }
 

@@ -168,7 +168,7 @@ extension EndToEnd {
             #expect(state.inboxes.first?.reason?.contains("No such file or directory") ?? false)
             let problem = try #require(state.problems.first)
             #expect(problem.code == "PI-203" && problem.effect.contains("other inboxes continue"))
-            #expect(problem.action.contains("found by itself"))
+            #expect(problem.action.contains("detected automatically"))
             try house.drop(try Photos.unique(1), as: "a.jpg", into: house.path("away/DCIM"))
             try move(house.path("away"), to: house.path("card"))
             try await daemon.lines(holding: ["filed card/a.jpg", "PI-203 is over for card"])

@@ -183,7 +183,7 @@ extension EndToEnd {
 
             let thief = try Thief(from: daemon.pid)
             defer { thief.stop() }
-            try await daemon.line(holding: "PI-107 no event has come")
+            try await daemon.line(holding: "PI-107 no event has arrived")
             thief.stop()
             _ = receiver.pings()
             // Several ticks, which are a second apart.

@@ -22,12 +22,11 @@ struct FilingTransaction {
     private let work: FileWork
 
     nonisolated(nonsending) func run() async throws -> Outcomes {
-        guard let directory = members.first?.plan.directory else { return [:] }
-        try inbox.directories.checkMounts(toward: directory, in: library)
+        if members.isEmpty { return [:] }
         // What is about to happen is recorded, before the first byte is copied. Refused if the library has one of them.
-        let intents = try await inbox.catalogue.begin(newIntents())
+        let intents = try await begin()
         // Copies are written, synced and read again; each gets its name; directories are synced.
-        let placed = try placeCopies()
+        let placed = try placeCopies(intents)
         // The commit. From here on they are filed, whatever becomes of their sources.
         let recorded = try await record(placed, intents)
         // Each source is examined again, and removed; directories are synced.
@@ -76,20 +75,27 @@ struct FilingTransaction {
     /// By which the files of this transaction are known to recovery.
     var tokens: [String] { members.map(\.plan.token) }
 
-    private func newIntents() -> [NewIntent] {
+    nonisolated(nonsending) private func begin() async throws(CatalogueError) -> [Int64] {
         let now = Moment.now.wall
-        return members.map { member in
+        let intents = members.map { member in
             NewIntent(
                 token: member.plan.token,
                 temporary: member.plan.directory.appending(FileNames.temporary(member.plan.token)),
                 photo: record(of: member), since: now, supersedes: member.hashed.replacing?.id,
                 setToken: members.count > 1 ? tokens.first : nil, joins: anchor, numberAfter: member.plan.numberAfter)
         }
+        do throws(CatalogueError) { return try await inbox.catalogue.begin(intents) } catch {
+            throw inbox.recordingFailed(error)
+        }
     }
 
     // MARK: - Copies
 
-    private func placeCopies() throws -> [PlacedFile] {
+    private func placeCopies(_ intents: [Int64]) throws -> [PlacedFile] {
+        do { try inbox.directories.checkMounts(toward: members[0].plan.directory, in: library) } catch {
+            inbox.closeSoon(intents)
+            throw error
+        }
         do throws(FilingError) {
             if members.count == 1, let only = members.first {
                 return [try place(only.hashed.member.source, by: only.plan, in: library, work: work)]

@@ -38,6 +38,12 @@ final class InboxContext {
         recovery.withLock { $0.require(refusedBy: storage, because: "\(error)") }
     }
 
+    /// The catalogue failed to record what was about to happen. It may be recorded for all that, and is then to be undone.
+    func recordingFailed(_ error: CatalogueError) -> CatalogueError {
+        if !error.leavesNothing { requireRecovery(after: error) }
+        return error
+    }
+
     /// Closes intents whose filing is complete or was undone, without waiting for it. Where that fails, recovery does it.
     func closeSoon(_ intents: [Int64]) {
         catalogue.closeSoon(intents) { [recovery] error in

@@ -79,7 +79,10 @@ final class Mover {
                 sha256: hash.bytes, photoID: photo, identity: source.identity)
             inbox.underWay[token] = record
             defer { inbox.underWay[token] = nil }
-            let begun = try await inbox.catalogue.perform("recording a move") { try $0.beginMove(record) }
+            let begun: StoredMove
+            do throws(CatalogueError) {
+                begun = try await inbox.catalogue.perform("recording a move") { try $0.beginMove(record) }
+            } catch { throw inbox.recordingFailed(error) }
             var kept: FileIdentity?
             do throws(FilingError) {
                 switch try source.move(

@@ -89,7 +89,10 @@ struct RequestRunner {
         inbox.underWay.updateValue(nil, forKey: move.token)
         defer { inbox.underWay[move.token] = nil }
         let photo = request.what.kind == .undo ? facts.photo : nil
-        let id = try await inbox.catalogue.beginRequest(record(request, facts, move), returning: photo)
+        let id: Int64
+        do throws(CatalogueError) {
+            id = try await inbox.catalogue.beginRequest(record(request, facts, move), returning: photo)
+        } catch { throw inbox.recordingFailed(error) }
         do {
             let destination = try inbox.directories.destination(way.destinationRoot)
             switch try source.move(
