@@ -82,10 +82,10 @@ BUGS = [
          ("Catalogue/CatalogueFile.swift", "== 2 else", "== 0 else")], (POWER,), True),
     # Between copy and row it would do no harm: the intent says where the copy is, and the copy is synced.
     Bug("early-unlink", "the source is removed before there is a copy",
-        [(FILING, "        let placed = try placeCopies()\n",
+        [(FILING, "        let placed = try placeCopies(intents)\n",
           "        for member in members {\n            let source = member.hashed.member.source\n"
           "            _ = try? source.remove(token: member.plan.token, by: DiscardOrder(request: 0), probe: inbox.probe)\n"
-          "        }\n        let placed = try placeCopies()\n")], (kill("lone"),)),
+          "        }\n        let placed = try placeCopies(intents)\n")], (kill("lone"),)),
     Bug("replacing-rename", "a rename replaces what has the name",
         [("CLinux/files.c", "new_name, RENAME_NOREPLACE)", "new_name, 0)")], (life("names"),)),
     Bug("unequal-adopted", "a name that is taken counts as the same photo",
