@@ -161,10 +161,12 @@ final class Watched: Sendable {
     func path(_ name: String) -> String { scratch.appending("inbox/\(name)") }
 
     func write(_ name: String, _ text: String) throws {
-        let file = open(scratch.appending(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-        guard file >= 0 else { throw Failed(call: "open \(name)", code: errno) }
-        _ = text.withCString { Glibc.write(file, $0, strlen($0)) }
-        close(file)
+        try openDescriptors.withLock { _ in
+            let file = open(scratch.appending(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+            guard file >= 0 else { throw Failed(call: "open \(name)", code: errno) }
+            _ = text.withCString { Glibc.write(file, $0, strlen($0)) }
+            close(file)
+        }
     }
 }
 

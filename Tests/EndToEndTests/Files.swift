@@ -10,9 +10,11 @@ import TestSupport
 func makeDirectory(_ path: String) throws { try systemCall("mkdir") { mkdir(path, 0o755) } }
 
 func write(_ data: Data, to path: String) throws {
-    let file = try SlowWriter(path)
-    try file.write(data)
-    file.close()
+    try openDescriptors.withLock { _ in
+        let file = try SlowWriter(path)
+        try file.write(data)
+        file.close()
+    }
 }
 
 func move(_ source: String, to destination: String) throws { try systemCall("rename") { rename(source, destination) } }

@@ -1,5 +1,10 @@
 public import Glibc
+package import LinuxKernel
 import SystemPackage
+
+/// Held while a child is started, and while a file is written whose close is to be seen at once: until it executes its
+/// program, a child has all descriptors too, and a file counts as closed when the last one is.
+package let openDescriptors = Locked(())
 
 /// Starts `arguments[0]` with no signal blocked or ignored: threads of libdispatch block nearly every one, and a child
 /// inherits that. `prepare` says what it has open.
@@ -27,7 +32,9 @@ public func spawn(
     var envp: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
     defer { for pointer in argv + envp { free(pointer) } }
     var child: pid_t = 0
-    let result = posix_spawn(&child, arguments[0], &actions, &attributes, &argv, &envp)
+    let result = openDescriptors.withLock { _ in
+        posix_spawn(&child, arguments[0], &actions, &attributes, &argv, &envp)
+    }
     guard result == 0 else { throw Errno(rawValue: result) }
     return child
 }
