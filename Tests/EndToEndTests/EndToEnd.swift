@@ -4,7 +4,7 @@ import Testing
 
 /// Real photos, the real daemon. Most tests wait for most of their time, for ticks and deadlines of the daemon; all at once
 /// would be more processes than a small machine has room for.
-@Suite("End to end", .atMost(8))
+@Suite("End to end", .atMost(4))
 struct EndToEnd {
     static let isRoot = geteuid() == 0
     /// Whether file systems can be mounted where only one daemon sees them.

@@ -57,7 +57,9 @@ extension EndToEnd {
             #expect(reasons == ["65500 x 65500 pixels\n"])
 
             let told = try #require(try await house.state(of: daemon).pictures)
-            #expect(told.made == 2 && told.failed == 1 && told.decodersLost == 0 && told.decodersStarted == 1)
+            #expect(told.made == 2 && told.failed == 1 && told.decodersLost == 0)
+            // More than one only where it was idle for long in between.
+            #expect(told.decodersStarted >= 1)
             #expect(told.unconfined == nil && told.trouble == nil)
             let status = try await ask(house, "status")
             #expect(status.lines.contains { $0.contains("thumbnails") && $0.contains("2 made, 1 failed") })
