@@ -40,6 +40,28 @@ struct GroupCommitTests {
         withExtendedLifetime(scratch) {}
     }
 
+    @Test("An intent whose close fails is closed with the next change, before the same content is begun")
+    func failedClose() async throws {
+        let place = try Place()
+        let file = try place.open()
+        let catalogue = Catalogue(
+            file,
+            subsystem: Subsystem(name: "catalogue", queue: MonitorQueue(label: "test.catalogue"), isVital: false))
+        let first = try await catalogue.begin([intent(1)])
+        // As when somebody moves the file away, and back.
+        #expect(rename(place.path, place.path + ".away") == 0)
+        let failures = Locked<[CatalogueError.Code]>([])
+        catalogue.closeSoon(first) { error in failures.withLock { $0.append(error.code) } }
+        await catalogue.flush()
+        #expect(failures.withLock { $0 }.first == .replaced)
+        #expect(rename(place.path + ".away", place.path) == 0)
+        var second = intent(1)
+        second.token = "of another inbox"
+        let ids = try await catalogue.begin([second])
+        #expect(try file.pendingIntents().map(\.id) == ids)
+        withExtendedLifetime(place) {}
+    }
+
     @Test("Whoever hears of outcomes is called with the same stack after a thousand of them")
     func evenStack() async throws {
         let scratch = try ScratchDirectory()

@@ -342,6 +342,19 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
+        @Test("Without a daemon and without its program, a command says which file is missing, and changes nothing")
+        func withoutTheProgram() async throws {
+            let house = try House()
+            try await house.start(configuration: House.oneCard).stop()
+            let alone = house.path("photoinbox")
+            try copy(BuiltPrograms.path("photoinbox"), to: alone)
+            let program = try RunningProgram([alone, "pause", "card", "--config", house.path("photoinbox.toml")])
+            #expect(try await program.ending() == .status(69))
+            #expect(
+                program.lines.first?.contains("cannot be started for this: there is no ") == true, "\(program.lines)")
+            #expect(try await house.ask("resume", "card").text.contains("card is not paused"))
+        }
+
         @Test("explain says who is still writing a file, and of an inbox that it is one")
         func explained() async throws {
             let house = try House()

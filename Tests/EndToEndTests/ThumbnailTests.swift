@@ -35,6 +35,7 @@ extension EndToEnd {
         func arrivals() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: Self.configuration("enabled = \"yes\""))
+            let began = ContinuousClock.now
             try house.drop(try Photos.unique(1, of: "rocket.jpg"), as: "rocket.jpg")
             try await daemon.lines(holding: ["filed inbox/rocket.jpg", "rocket.jpg made"])
             var made = pictures(of: house).filter { $0.key.hasSuffix(".jpg") }
@@ -58,8 +59,9 @@ extension EndToEnd {
 
             let told = try #require(try await house.state(of: daemon).pictures)
             #expect(told.made == 2 && told.failed == 1 && told.decodersLost == 0)
-            // More than one only where it was idle for long in between.
-            #expect(told.decodersStarted >= 1)
+            // One, unless it was idle for its 30 seconds in between, on a machine as busy as that.
+            #expect(
+                told.decodersStarted == 1 || told.decodersStarted == 2 && ContinuousClock.now - began > .seconds(22))
             #expect(told.unconfined == nil && told.trouble == nil)
             let status = try await ask(house, "status")
             #expect(status.lines.contains { $0.contains("thumbnails") && $0.contains("2 made, 1 failed") })

@@ -31,13 +31,20 @@ struct ControlContact {
     /// Has photoinboxd carry it out in a process that ends with that, while none runs; `configuration` is the file that
     /// was named. It reads the same configuration as this process, and goes on if this one is interrupted.
     static func askAlone(_ request: ControlRequest, configuration: BytePath?) throws(CommandFailure) -> ControlAnswer {
+        let program = programBeside("photoinboxd")
+        guard (try? FileStatus(at: program, followingLinks: true)) != nil else {
+            throw CommandFailure(
+                .unavailable,
+                "photoinboxd is not running, and cannot be started for this: there is no \(program.escaped)",
+                action: "Install photoinboxd with photoinbox.")
+        }
         let bytes: [UInt8]
         do throws(SystemCallError) {
             let (near, far) = try connectedPair(patience: .seconds(1))
             let socket = OwnedDescriptor(taking: near)
             let other = OwnedDescriptor(taking: far)
             let child = try ChildProcess.spawn(
-                programBeside("photoinboxd"), (configuration.map { ["--config", $0] } ?? []) + ["--answer"],
+                program, (configuration.map { ["--config", $0] } ?? []) + ["--answer"],
                 environment: ProcessInfo.processInfo.environment, input: .descriptor(other.raw))
             // The child's end would keep the connection open without the child.
             _ = consume other
