@@ -3,11 +3,11 @@ import LinuxKernel
 package import QueueActors
 import SystemMonitor
 
-/// The catalogue as a daemon uses it: on a queue of its own, so that nobody else waits for its disk. Changes that come
-/// together are made in one transaction, since each transaction waits for the disk once.
+/// The daemon's catalogue, on a queue of its own so that no other queue waits for its disk. Changes that arrive
+/// together share one transaction, since each transaction waits for the disk once.
 package actor Catalogue {
     package nonisolated let subsystem: Subsystem
-    /// What it is stored in. Any thread may ask it directly, and waits for the disk then.
+    /// The database. Any thread may call it directly, and then waits for the disk.
     package nonisolated let file: CatalogueFile
     private nonisolated let executor: QueueExecutor
 
@@ -22,10 +22,10 @@ package actor Catalogue {
         let failed: @Sendable (CatalogueError) -> Void
     }
 
-    /// Closed with the next transaction.
+    /// Intents to close with the next transaction.
     private var closing: [Closing] = []
     private var isScheduled = false
-    /// How many transactions changes have needed so far.
+    /// The number of transactions that changes have needed so far.
     package private(set) var transactions = 0
     /// Contents that are being returned from the library.
     private var returning: Set<[UInt8]> = []
@@ -39,7 +39,7 @@ package actor Catalogue {
         executor = TaskQueue.executor(on: subsystem.queue)
     }
 
-    /// Calls `handler` on this queue whenever outcomes were recorded; it must not wait. From any thread.
+    /// Calls `handler` on this queue whenever outcomes were recorded. It must not block. Any thread.
     package nonisolated func whenOutcomesAreRecorded(_ handler: @escaping @Sendable () -> Void) {
         subsystem.queue.async { self.assumeIsolated { $0.outcomesRecorded = handler } }
     }
@@ -53,8 +53,9 @@ package actor Catalogue {
         do { return try body(file) } catch { throw CatalogueError(error, step) }
     }
 
-    /// The photos with these contents, nil for each that has none, and what was filed last of a set. Throws
-    /// ``CatalogueError/beingReturned`` for a photo that is being returned from the library: it is neither there nor gone.
+    /// Returns the photo with each of these contents, or nil, and the set that was filed last. Throws
+    /// ``CatalogueError/beingReturned`` for a photo that is being returned from the library: it is neither there nor
+    /// gone.
     package func lookUp(
         _ contents: [[UInt8]], _ set: SetQuery? = nil
     ) throws(CatalogueError) -> (photos: [StoredPhoto?], set: [StoredPhoto]) {
@@ -64,8 +65,8 @@ package actor Catalogue {
         }
     }
 
-    /// Records which directory a library is, without waiting for it; from any thread. What cannot be recorded is found out
-    /// again at the next start.
+    /// Records a library's directory without waiting. Any thread. A failure is ignored: the next start finds it out
+    /// again.
     package nonisolated func rememberSoon(_ found: KnownLibrary?) {
         guard let found else { return }
         TaskQueue.start {
@@ -75,26 +76,25 @@ package actor Catalogue {
 
     // MARK: - Changes that share a transaction
 
-    /// Records filings that are about to begin, see ``CatalogueFile/beginIntents(_:)``.
+    /// See ``CatalogueFile/beginIntents(_:)``.
     package func begin(_ intents: [NewIntent]) async throws(CatalogueError) -> [Int64] {
         guard case .begun(let ids) = try await submit(.begin(intents)) else { return [] }
         return ids
     }
 
-    /// Commits filings, see ``CatalogueFile/commitFilings(_:set:)``.
+    /// See ``CatalogueFile/commitFilings(_:set:)``.
     package func commit(_ filings: [FilingCommit], set: SetPlace?) async throws(CatalogueError) -> [FiledIDs] {
         guard case .committed(let ids) = try await submit(.commit(filings, set: set)) else { return [] }
         return ids
     }
 
-    /// Closes intents, see ``CatalogueFile/closeIntents(_:kept:)``.
+    /// See ``CatalogueFile/closeIntents(_:kept:)``.
     package func close(_ intents: [Int64], kept: [KeptSource] = []) async throws(CatalogueError) {
         _ = try await submit(.close(intents, kept: kept))
     }
 
-    /// Closes intents whose filing is complete or was undone, without waiting for it; one that is still open after a crash
-    /// does no harm. `failed` is called on this queue where that fails, and it is tried again with the next change. From any
-    /// thread, in order.
+    /// Closes intents of completed or reversed filings in order, without waiting; one still open after a crash is
+    /// harmless. On failure `failed` is called on this queue, and the next change retries. Any thread.
     package nonisolated func closeSoon(_ intents: [Int64], failed: @escaping @Sendable (CatalogueError) -> Void) {
         subsystem.queue.async {
             self.assumeIsolated { catalogue in
@@ -104,10 +104,10 @@ package actor Catalogue {
         }
     }
 
-    /// Returns when what was to be closed soon is closed, or has failed to be.
+    /// Waits until the intents of ``closeSoon(_:failed:)`` are closed or have failed to close.
     package func flush() async { if !closing.isEmpty { try? await close([]) } }
 
-    /// Records an outcome other than filed; its number.
+    /// Records an outcome other than filed. Returns its number.
     package func record(_ outcome: OutcomeRecord, kept: KeptSource?) async throws(CatalogueError) -> Int64 {
         guard case .recorded(let ids) = try await submit(.record([outcome], kept: kept.map { [$0] } ?? [])) else {
             return 0
@@ -115,7 +115,7 @@ package actor Catalogue {
         return ids.first ?? 0
     }
 
-    /// Records that a hook was told everything up to an outcome.
+    /// Records the last outcome that a hook was notified of.
     package func hook(_ name: String, toldThrough outcome: Int64) async throws(CatalogueError) {
         _ = try await submit(.hook(name, told: outcome))
     }
@@ -128,7 +128,7 @@ package actor Catalogue {
         return try result.get()
     }
 
-    /// Behind what the queue holds by now, so that what comes meanwhile shares the transaction.
+    /// Enqueues one transaction behind the queue's present work, so that changes arriving meanwhile share it.
     private func scheduleChanges() {
         if isScheduled { return }
         isScheduled = true
@@ -138,7 +138,7 @@ package actor Catalogue {
     private func makeChanges() {
         let (requests, closing) = (waiting, closing)
         (waiting, self.closing, isScheduled) = ([], [], false)
-        // First: until they are closed, their contents cannot be filed.
+        // First, because the same contents cannot be filed until these intents are closed.
         let closed = closing.flatMap(\.intents)
         let changes = (closed.isEmpty ? [] : [.close(closed, kept: [])]) + requests.map(\.change)
         if changes.isEmpty { return }
@@ -150,7 +150,7 @@ package actor Catalogue {
         }
         subsystem.idle()
         if !closed.isEmpty, case .failure(let error) = results.removeFirst() {
-            // Whose inbox is away can do nothing about it, and as long another may not file the same content.
+            // Kept here: an inbox that is unmounted cannot retry, and until then no other may file the same content.
             self.closing = closing + self.closing
             for one in closing { one.failed(error) }
         }
@@ -160,7 +160,7 @@ package actor Catalogue {
 
     // MARK: - Moves and requests
 
-    /// Ends a move out of an inbox, see ``CatalogueFile/finishMove(_:outcome:kept:)``.
+    /// See ``CatalogueFile/finishMove(_:outcome:kept:)``.
     package func finishMove(
         _ id: Int64, outcome: OutcomeRecord?, kept: KeptSource?
     ) throws(CatalogueError) -> Int64? {
@@ -168,15 +168,15 @@ package actor Catalogue {
         return try perform("recording a move's end") { try $0.finishMove(id, outcome: outcome, kept: kept) }
     }
 
-    /// Records a request before its file is moved. Until ``endRequest(_:at:move:note:returning:)``, the library is not
-    /// said to have the photo that it returns.
+    /// Records a request before its file is moved. Until ``endRequest(_:at:move:note:returning:)``, ``lookUp(_:_:)``
+    /// throws for the photo that it returns.
     package func beginRequest(_ request: RequestRecord, returning photo: StoredPhoto?) throws(CatalogueError) -> Int64 {
         let id = try perform("recording a request") { try $0.recordRequest(request, step: .begun) }
         if let photo { returning.insert(photo.photo.sha256) }
         return id
     }
 
-    /// Ends a request: its file lies under `move` now, or, with nil, where it lay.
+    /// Ends a request. `move` is where its file is now; nil if it was not moved.
     package func endRequest(
         _ id: Int64, at now: FileTime, move: RequestedMove?, note: String? = nil, returning photo: StoredPhoto? = nil
     ) throws(CatalogueError) {
@@ -186,7 +186,7 @@ package actor Catalogue {
 }
 
 extension CatalogueChange {
-    /// Whether files get their outcomes by it.
+    /// Whether the change records outcomes.
     fileprivate var makesOutcomes: Bool {
         switch self {
         case .commit, .record: true

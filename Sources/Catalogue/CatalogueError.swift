@@ -1,46 +1,45 @@
 import GRDB
 
-/// Why the catalogue could not do something. Each operation is one transaction; where ``leavesNothing`` says so, nothing
-/// of it was kept.
+/// A failure of one catalogue operation. Each operation is one transaction; ``leavesNothing`` is true if certainly
+/// nothing of it was kept.
 package struct CatalogueError: Error, Hashable, Sendable {
-    /// What kind of failure; each wants its own words from the problem table.
+    /// The kind of failure, which selects a row of the problem table.
     package enum Code: Hashable, Sendable {
-        /// There is no catalogue file, and none is to be made (readers).
+        /// There is no catalogue file, and readers do not create one.
         case missing
-        /// It was written by a newer version of this program; nothing was touched.
+        /// The file was written by a newer version of this program. It was not changed.
         case newerSchema
-        /// It was written by an older version and opened by a reader, which never changes it.
+        /// The file was written by an older version, and readers do not migrate it.
         case olderSchema
         case diskFull
-        /// The file is not a database any more, or contradicts itself.
+        /// The file is no longer a valid database.
         case corrupt
-        /// The open file was removed from its path, or another lies there: what was recorded last may not be kept.
+        /// The open file was removed from its path or replaced, so the latest records may be lost.
         case replaced
         case readOnly
         case permission
         /// Another process kept it locked for longer than the timeout.
         case busy
         case inputOutput
-        /// This content is recorded already, as the photo with this identifier.
+        /// This content is already recorded as this photo.
         case alreadyRecorded(photo: Int64)
-        /// The path in the library belongs to the photo with this identifier. Since filing never replaces a file, that
-        /// photo's copy must be missing: committing again with ``FilingCommit/supersedes`` says so.
+        /// The path in the library belongs to this photo. Since filing never replaces a file, that photo's copy must be
+        /// missing: commit again with ``FilingCommit/supersedes``.
         case pathTaken(photo: Int64)
-        /// The same content is being filed just now, by this intent: to be tried again when that is closed.
+        /// This intent is filing the same content now; retry when it is closed.
         case beingFiled(intent: Int64)
         /// There is no such intent.
         case noSuchIntent(Int64)
-        /// Anything else: a bug of ours, most likely.
+        /// Anything else; most likely a bug.
         case other
     }
 
-    /// The kind of failure.
     package let code: Code
-    /// What was being done, as a clause: `recording a filing`.
+    /// The operation that failed, as in `recording a filing`.
     package let operation: String
-    /// SQLite's extended result code; 0 where SQLite was not the one to complain. See sqlite.org/rescode.html.
+    /// SQLite's extended result code, or 0 if SQLite did not fail. See sqlite.org/rescode.html.
     package let resultCode: Int32
-    /// SQLite's own message, or ours.
+    /// The message of SQLite or of this module.
     package let message: String
 
     init(_ code: Code, _ operation: String, resultCode: Int32 = 0, _ message: String) {
@@ -50,7 +49,7 @@ package struct CatalogueError: Error, Hashable, Sendable {
         self.message = message
     }
 
-    /// Thrown for a photo that is being returned from the library: ask again.
+    /// The photo is being returned from the library; retry.
     package static let beingReturned = CatalogueError(
         .busy, "looking up a hash", "this photo is being returned from the library")
 
@@ -65,8 +64,8 @@ package struct CatalogueError: Error, Hashable, Sendable {
         }
     }
 
-    /// Whether certainly nothing was kept. An error of the disk in the middle of a commit leaves that open: what was
-    /// written may stand in the log, and count, when the database is opened again.
+    /// Whether certainly nothing was kept. After a disk error during a commit it is unknown: the log may contain the
+    /// transaction, which then counts when the database is next opened.
     package var leavesNothing: Bool {
         switch code {
         case .alreadyRecorded, .pathTaken, .beingFiled, .noSuchIntent, .busy: true
@@ -76,7 +75,7 @@ package struct CatalogueError: Error, Hashable, Sendable {
         }
     }
 
-    /// Whether the same operation may succeed later without anybody touching the catalogue itself.
+    /// Whether a retry may succeed without a repair of the catalogue.
     package var isTransient: Bool {
         switch code {
         case .diskFull, .replaced, .readOnly, .permission, .busy, .inputOutput, .beingFiled: true
@@ -101,7 +100,7 @@ extension CatalogueError.Code {
 }
 
 extension CatalogueError: CustomStringConvertible {
-    /// One line: what was being done, and why it failed.
+    /// One line: the operation and the reason.
     package var description: String {
         resultCode == 0 ? "\(operation): \(message)" : "\(operation): \(message) (SQLite \(resultCode))"
     }

@@ -2,28 +2,28 @@ package import FileValues
 import Foundation
 import GRDB
 
-/// What became of one photo that was found in the library and offered to the catalogue.
+/// The result of adopting one photo that is already in the library.
 package enum Adoption: Hashable, Sendable {
-    /// It has a row now.
+    /// A row was added.
     case adopted(Int64)
-    /// It had one.
+    /// It already had this row.
     case known(Int64)
-    /// The row of this path has other content: that is damage, or somebody's edit, and for a person to say.
+    /// This row has the same path and other content: damage or an edit, which a person must decide.
     case differs(Int64)
-    /// The photo of this row was missing under its own path, and is this file: the row leads here now.
+    /// The file of this row was missing and is this one, so the row now has its path.
     case moved(Int64, from: BytePath)
-    /// The same content is a photo of its own already; one content has one row.
+    /// This row already has the same content; each content has one row.
     case sameContent(as: Int64, path: BytePath)
-    /// It is being filed just now.
+    /// It is being filed now.
     case beingFiled
 }
 
 extension CatalogueFile {
-    /// What stands in a row's inbox where a photo came by no inbox.
+    /// The inbox recorded for a photo that came through no inbox.
     package static let adoptedInbox = "(adopted)"
 
-    /// Takes photos that stand in the library into the catalogue, in one transaction; what became of each, in order.
-    /// `missing` are photos whose files were found to be missing: their rows may move.
+    /// Adopts photos of the library in one transaction. Returns the result of each, in order. Rows of `missing`, whose
+    /// files were not found, may get the path of a file with the same content.
     package func adopt(
         _ photos: [PhotoRecord], missing: Set<Int64> = [], at time: FileTime
     ) throws(CatalogueError) -> [Adoption] {
@@ -67,7 +67,7 @@ extension CatalogueFile {
                 arguments: [photo.library.data, photo.libraryPath.data, id])
             return .moved(id, from: path)
         }
-        // Struck when its file was gone: with the file its record is back, with all that it says.
+        // The record was struck when its file was missing. Now that the file is back, so is the record.
         if let id = try Int64.fetchOne(
             db,
             sql: """
@@ -90,7 +90,7 @@ extension CatalogueFile {
         return .adopted(id)
     }
 
-    /// What lies in one directory of the library under one stem was filed as one, if it is not all of one kind.
+    /// Joins the files of one directory and stem to a set, unless they all have the same role.
     private func bindAdopted(_ id: Int64, _ photo: PhotoRecord, _ db: Database) throws {
         guard let key = photo.part.key else { return }
         let rows = try Row.fetchAll(
@@ -108,7 +108,8 @@ extension CatalogueFile {
         }
     }
 
-    /// Photos with identifiers above `id`, in their order: a walk through all that misses none that stays.
+    /// Returns photos with identifiers above `id`, in order. Paging this way misses no photo that stays in the
+    /// catalogue.
     package func photos(after id: Int64, limit: Int) throws(CatalogueError) -> [StoredPhoto] {
         try read("reading photos") { db in
             try Row.fetchAll(
@@ -120,8 +121,8 @@ extension CatalogueFile {
         }
     }
 
-    /// How many photos have identifiers above `id`, and their bytes.
-    package func totals(after id: Int64) throws(CatalogueError) -> (photos: Int, bytes: UInt64) {
+    /// Counts the photos with identifiers above `id`, and their bytes.
+    package func totals(after id: Int64 = 0) throws(CatalogueError) -> (photos: Int, bytes: UInt64) {
         try read("counting photos") { db in
             let row = try Row.fetchOne(
                 db,
@@ -132,7 +133,7 @@ extension CatalogueFile {
         }
     }
 
-    /// Every library that a photo is recorded in.
+    /// Returns every library that has a recorded photo.
     package func libraries() throws(CatalogueError) -> [BytePath] {
         try read("reading which libraries there are") { db in
             try Row.fetchAll(db, sql: "SELECT DISTINCT library FROM photo WHERE superseded_at IS NULL ORDER BY 1")
@@ -140,8 +141,8 @@ extension CatalogueFile {
         }
     }
 
-    /// Takes photos whose files are gone off the list of what the library holds. Their rows stay, as history, and
-    /// ``adopt(_:missing:at:)`` brings a row back with its file; the same content is filed anew when it comes again.
+    /// Strikes the records of photos whose files are missing, so that the same content may be filed again. Their rows
+    /// stay as history; ``adopt(_:missing:at:)`` restores a row when its file is back.
     package func strike(_ photos: some Sequence<Int64>, at time: FileTime) throws(CatalogueError) {
         try write("striking photos that are missing") { db in
             for id in photos {
@@ -152,16 +153,17 @@ extension CatalogueFile {
         }
     }
 
-    /// Copies from another catalogue, which is closed, what cannot be read from the library: titles, keywords, ratings and
-    /// places of photos, and which directories its places are. What this one has stays. Returns for how many photos.
-    package func takeOver(from other: BytePath) throws(CatalogueError) -> Int {
+    /// Copies from another, closed catalogue what the library cannot supply: titles, keywords, ratings and places of
+    /// photos, and the identities of its directories. Existing rows win. Returns the number of photos.
+    package func copyDescriptions(from other: BytePath) throws(CatalogueError) -> Int {
         let operation = "taking titles and keywords over"
         do {
             return try writeWithoutTransaction { db in
                 try db.execute(
                     sql: "ATTACH DATABASE ? AS old", arguments: [String(decoding: other.bytes, as: UTF8.self)])
                 defer { try? db.execute(sql: "DETACH DATABASE old") }
-                // Catalogues of older versions have no such table. Their photos had other numbers.
+                // Catalogues of older versions have no such table. `accepted_after` is not copied, since it is a
+                // photo's number in the other catalogue.
                 try? db.execute(
                     sql: """
                         INSERT OR IGNORE INTO library (path, file_system_type, file_system, inode, since)
@@ -178,9 +180,9 @@ extension CatalogueFile {
         } catch { throw CatalogueError(error, operation) }
     }
 
-    // MARK: - What must be finished before anything is filed
+    // MARK: - Tasks to finish before anything is filed
 
-    /// Remembers that the library's photos have to be taken into this catalogue, since the one before it was lost.
+    /// Records that the library's photos must be adopted, because the previous catalogue was lost.
     package func beginRebuilding(at time: FileTime) throws(CatalogueError) {
         try write("recording that the catalogue is made anew") { db in
             try db.execute(
@@ -189,21 +191,21 @@ extension CatalogueFile {
         }
     }
 
-    /// Whether that has begun and not ended.
+    /// Whether ``beginRebuilding(at:)`` was called without ``endRebuilding()``.
     package func isRebuilding() throws(CatalogueError) -> Bool {
         try read("reading what is to be finished") { db in
             try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM pending_task WHERE name = 'rebuild')") ?? false
         }
     }
 
-    /// Whether photos were found in the library when none was recorded, and not all of them may be recorded yet.
+    /// Whether the library had photos when none was recorded, so that some may still be unrecorded.
     package func isIncomplete() throws(CatalogueError) -> Bool {
         try read("reading what is to be finished") { db in
             try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM pending_task WHERE name = 'adopt')") ?? false
         }
     }
 
-    /// Remembers that.
+    /// Sets ``isIncomplete()``.
     package func setIncomplete(_ isIncomplete: Bool, at time: FileTime) throws(CatalogueError) {
         try write("recording whether the catalogue has the library's photos") { db in
             try db.execute(
@@ -214,7 +216,7 @@ extension CatalogueFile {
         }
     }
 
-    /// All of the library's photos are in the catalogue.
+    /// Records that all of the library's photos are in the catalogue.
     package func endRebuilding() throws(CatalogueError) {
         try write("recording that the catalogue is whole") { db in
             try db.execute(sql: "DELETE FROM pending_task WHERE name IN ('rebuild', 'adopt')")

@@ -1,20 +1,19 @@
 import GRDB
 
-/// One thing to be written down, all or nothing.
+/// One atomic change to the catalogue.
 package enum CatalogueChange: Sendable {
     case begin([NewIntent])
     case commit([FilingCommit], set: SetPlace?)
     case close([Int64], kept: [KeptSource])
     case record([OutcomeRecord], kept: [KeptSource])
-    /// A hook was told all up to an outcome.
+    /// A hook was notified of everything up to this outcome.
     case hook(String, told: Int64)
 }
 
-/// What came of a change.
+/// The result of a change.
 package enum CatalogueAnswer: Sendable {
     /// The intents' identifiers, in order.
     case begun([Int64])
-    /// In order.
     case committed([FiledIDs])
     case closed
     /// The operations' identifiers, in order.
@@ -22,9 +21,9 @@ package enum CatalogueAnswer: Sendable {
 }
 
 extension CatalogueFile {
-    /// Makes several changes in one transaction, and so with one wait for the disk. A change that is refused (the content
-    /// is recorded already, the path is taken, …) leaves the others alone; where the database itself fails, nothing of
-    /// any is kept, and that is thrown.
+    /// Makes several changes in one transaction, hence with one wait for the disk. A refused change (its content is
+    /// already recorded, its path is taken, …) does not affect the others. If the database itself fails, this throws
+    /// and nothing is kept.
     package func perform(
         _ changes: [CatalogueChange]
     ) throws(CatalogueError) -> [Result<CatalogueAnswer, CatalogueError>] {
@@ -77,7 +76,7 @@ extension CatalogueChange {
 }
 
 extension CatalogueError {
-    /// Whether the catalogue is well and said no.
+    /// Whether the catalogue rejected the change, rather than failed.
     fileprivate var isRefusal: Bool {
         switch code {
         case .alreadyRecorded, .pathTaken, .beingFiled, .noSuchIntent: true

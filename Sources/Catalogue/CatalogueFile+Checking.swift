@@ -2,23 +2,23 @@ import FileValues
 import GRDB
 import LinuxKernel
 
-/// Whether the file is as SQLite left it: `PRAGMA quick_check`, which reads all of it. A small one is checked when it is
-/// opened. A large one would keep its daemon from starting for a minute, and is checked while that works.
+/// Integrity checks by `PRAGMA quick_check`, which reads the whole file. A small file is checked when it is opened. A
+/// large one would delay the daemon's start by a minute, so it is checked later, beside the daemon's work.
 extension CatalogueFile {
-    /// How large a file is checked when it is opened, in bytes.
+    /// The largest file, in bytes, that is checked when it is opened.
     static let checkedAtOnce: UInt64 = 64 << 20
 
-    /// Beside a catalogue that was found damaged while it was in use: it is checked when it is opened next, however large.
-    static func doubt(of path: String) -> BytePath { BytePath("\(path).damage-found") }
+    /// The file that marks a catalogue found damaged in use: the next opening checks it, whatever its size.
+    static func damageMark(of path: String) -> BytePath { BytePath("\(path).damage-found") }
 
-    static func forgetDoubt(of path: String) {
-        let mark = doubt(of: path)
+    static func removeDamageMark(of path: String) {
+        let mark = damageMark(of: path)
         try? openDirectory(mark.parent.isEmpty ? "." : mark.parent).unlink(mark.name)
     }
 
     static func isCheckedAtOnce(_ path: String) -> Bool {
         let size = (try? FileStatus(at: BytePath(path), followingLinks: true))?.identity.size ?? 0
-        return size <= checkedAtOnce || (try? FileStatus(at: doubt(of: path))) != nil
+        return size <= checkedAtOnce || (try? FileStatus(at: damageMark(of: path))) != nil
     }
 
     static func check(_ database: DatabaseQueue, _ operation: String) throws {
@@ -28,8 +28,9 @@ extension CatalogueFile {
         }
     }
 
-    /// Checks the file by a connection of its own, beside whatever is done meanwhile; any thread. Throws ``CatalogueError``
-    /// with the code `corrupt` if it is damaged: the next opening sets it aside if ``isMarkedDamaged``. May take minutes; see ``stopChecking()``.
+    /// Checks the file by a second connection, concurrently with other work. Any thread; may take minutes, see
+    /// ``stopChecking()``. Throws the code `corrupt` if it is damaged; if ``isMarkedDamaged``, the next opening sets it
+    /// aside.
     package func check() throws(CatalogueError) {
         let operation = "checking the catalogue \(path)"
         do {
@@ -44,7 +45,7 @@ extension CatalogueFile {
             if isClosing.withLock({ $0 }) { return }
             let failure = CatalogueError(error, operation)
             if failure.code == .corrupt {
-                let mark = Self.doubt(of: path)
+                let mark = Self.damageMark(of: path)
                 try? openDirectory(mark.parent.isEmpty ? "." : mark.parent).openBeneath(
                     mark.name, [.write, .createNew], mode: 0o640
                 ).sync()
@@ -53,10 +54,10 @@ extension CatalogueFile {
         }
     }
 
-    /// Whether the next opening checks the file first, however large it is.
-    package var isMarkedDamaged: Bool { (try? FileStatus(at: Self.doubt(of: path))) != nil }
+    /// Whether the next opening checks the file first, whatever its size.
+    package var isMarkedDamaged: Bool { (try? FileStatus(at: Self.damageMark(of: path))) != nil }
 
-    /// Has ``check()`` return at once, and every later one.
+    /// Makes this and every later ``check()`` return at once.
     package func stopChecking() {
         isClosing.withLock { $0 = true }
         checking.withLock { $0 }?.interrupt()

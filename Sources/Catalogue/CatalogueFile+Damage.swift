@@ -1,21 +1,21 @@
 package import FileValues
 import GRDB
 
-/// A photo whose file in the library is missing, or is not what was filed.
+/// A photo whose file in the library is missing or altered.
 package struct DamagedPhoto: Hashable, Sendable {
     package let stored: StoredPhoto
-    /// When that was first found.
+    /// When the damage was first found.
     package let since: FileTime
     package let reason: String
 }
 
-/// How far the daemon's own reading of a library has come.
+/// The progress of the daemon's verification of a library.
 package struct VerificationState: Hashable, Sendable {
-    /// Photos with identifiers below this one are read next; nil begins at the newest.
+    /// Photos with identifiers below this one are next; nil begins at the newest.
     package var cursor: Int64?
-    /// When a part was last read.
+    /// When a part was last verified.
     package var at: FileTime
-    /// When the whole library had been read once; nil if it never was.
+    /// When the last whole pass ended; nil if none did.
     package var wholeAt: FileTime?
 
     package init(cursor: Int64?, at: FileTime, wholeAt: FileTime?) {
@@ -26,13 +26,12 @@ package struct VerificationState: Hashable, Sendable {
 }
 
 extension CatalogueFile {
-    /// From few rows to their photos: without CROSS, which SQLite does not reorder, it goes through all of a library's photos.
+    /// CROSS JOIN, which SQLite does not reorder, begins at the few damage rows instead of all photos of the library.
     static let isDamaged = """
         FROM damage CROSS JOIN photo ON id = photo_id WHERE library = ? AND superseded_at IS NULL
         """
 
-    /// Records why a photo is damaged, or that it is whole (nil), by its identifier. Returns those that were not known to
-    /// be damaged before.
+    /// Records by identifier why a photo is damaged, or nil for intact. Returns those not known to be damaged before.
     @discardableResult
     package func record(damage: [Int64: String?], at time: FileTime) throws(CatalogueError) -> Set<Int64> {
         if damage.isEmpty { return [] }
@@ -56,14 +55,14 @@ extension CatalogueFile {
         }
     }
 
-    /// How many photos of this library are known to be damaged.
+    /// Counts the photos of this library that are known to be damaged.
     package func damagedCount(in library: BytePath) throws(CatalogueError) -> Int {
         try read("counting damaged photos") { db in
             try Int.fetchOne(db, sql: "SELECT count(*) \(Self.isDamaged)", arguments: [library.data]) ?? 0
         }
     }
 
-    /// The photos of this library that are known to be damaged, with identifiers above `id`, in their order.
+    /// Returns the known damaged photos of this library with identifiers above `id`, in order.
     package func damagedPhotos(
         in library: BytePath, after id: Int64 = 0, limit: Int
     ) throws(CatalogueError) -> [DamagedPhoto] {
@@ -77,7 +76,7 @@ extension CatalogueFile {
         }
     }
 
-    /// Why a photo is damaged, and since when that is known; nil if nothing is known of it.
+    /// Returns why a photo is damaged and when that was found; nil if no damage is known.
     package func damage(ofPhoto id: Int64) throws(CatalogueError) -> (since: FileTime, reason: String)? {
         try read("reading whether a photo is damaged") { db in
             try Row.fetchOne(db, sql: "SELECT since, reason FROM damage WHERE photo_id = ?", arguments: [id]).map {
@@ -86,7 +85,7 @@ extension CatalogueFile {
         }
     }
 
-    /// How far the daemon has read this library again; nil if it never has.
+    /// Returns the progress of the daemon's verification of this library; nil if it never began.
     package func verification(of library: BytePath) throws(CatalogueError) -> VerificationState? {
         try read("reading how far the library was verified") { db in
             try Row.fetchOne(
@@ -100,13 +99,12 @@ extension CatalogueFile {
         }
     }
 
-    /// Remembers that all photos of the library were read again by somebody else.
+    /// Records that another program has verified the whole library.
     package func noteVerified(_ library: BytePath, at time: FileTime) throws(CatalogueError) {
         let cursor = try verification(of: library)?.cursor
         try setVerification(VerificationState(cursor: cursor, at: time, wholeAt: time), of: library)
     }
 
-    /// Remembers it.
     package func setVerification(_ state: VerificationState, of library: BytePath) throws(CatalogueError) {
         try write("recording how far the library was verified") { db in
             try db.execute(

@@ -4,7 +4,7 @@ import GRDB
 import GRDBSQLite
 
 extension CatalogueFile {
-    /// Where a table was left, if it was and has not changed since.
+    /// Returns where the import of a table stopped, if it did and the table has not changed since.
     package func placeOfImport(_ path: BytePath, _ identity: FileIdentity) throws(CatalogueError) -> ImportPlace? {
         try read("looking where an import stopped") { db in
             let row = try Row.fetchOne(
@@ -25,11 +25,11 @@ extension CatalogueFile {
         }
     }
 
-    /// Takes in a batch, whole or not at all, with the place that the table is left at then. What a row says replaces what
-    /// is there; what it leaves out stays.
+    /// Imports a batch and the table's new position in one transaction. The values of a row replace recorded ones;
+    /// values that it omits stay.
     ///
-    /// `settle` is called with the rows whose paths no photo has, before anything is kept, and says where that leaves it;
-    /// what it throws rolls everything back.
+    /// `settle` is called before the commit with the rows whose paths no photo has, and returns the new position. An
+    /// error of it rolls everything back.
     package func describe(
         _ batch: DescriptionBatch, from path: BytePath, _ identity: FileIdentity,
         settle: (_ unknown: [Int]) throws -> ImportPlace
@@ -63,7 +63,7 @@ extension CatalogueFile {
         }
     }
 
-    /// Which rows of a batch have paths that no photo has; changes nothing.
+    /// Returns the rows of a batch whose paths no photo has. Changes nothing.
     package func unknown(in batch: DescriptionBatch) throws(CatalogueError) -> [Int] {
         try read("looking for photos") { db in
             var unknown: [Int] = []
@@ -75,7 +75,8 @@ extension CatalogueFile {
         }
     }
 
-    /// The table was taken in to its end: should it come again, it is taken in again.
+    /// Deletes the position of a table that was imported to its end, so that another import of it starts at the
+    /// beginning.
     package func finishImport(_ path: BytePath) throws(CatalogueError) {
         try write("ending an import") { db in
             try db.execute(sql: "DELETE FROM description_import WHERE path = ?", arguments: [path.data])
@@ -93,7 +94,7 @@ extension CatalogueFile {
             IS NOT (title, keywords, rating, taken, place)
         """
 
-    /// The libraries that photos lie in, by a look at the index for each: DISTINCT would go through all of it.
+    /// Returns the libraries that have photos, by one index lookup each. DISTINCT would scan the whole index.
     private static func libraries(_ db: Database) throws -> [Data] {
         try Data.fetchAll(
             db,
@@ -107,7 +108,8 @@ extension CatalogueFile {
                 """)
     }
 
-    /// A path with its library or without; else the last photo that came under it, or under it as INBOX/PATH.
+    /// Returns the hash of the photo at a library path, absolute or relative; else of the last photo that arrived at
+    /// the path, or at it as INBOX/PATH.
     private static func hash(at path: BytePath, in libraries: [Data], _ db: Database) throws -> [UInt8]? {
         let known = try db.cachedStatement(
             sql: "SELECT sha256 FROM photo WHERE library = ? AND library_path = ? AND superseded_at IS NULL")
@@ -138,7 +140,7 @@ extension CatalogueFile {
     }
 }
 
-/// Puts one row in. Its texts are read where they are.
+/// Inserts one row, without copying its texts.
 private func insert(
     _ row: DescriptionBatch.Row, _ key: UnsafeRawBufferPointer, _ bytes: UnsafeRawBufferPointer,
     _ statement: OpaquePointer
@@ -160,7 +162,7 @@ private func insert(
     let code = sqlite3_step(statement)
     let message = code == SQLITE_DONE ? nil : String(cString: sqlite3_errmsg(sqlite3_db_handle(statement)))
     sqlite3_reset(statement)
-    // What was bound lies in memory that is not ours for longer.
+    // The bound memory is valid only during this call.
     sqlite3_clear_bindings(statement)
     if let message { throw DatabaseError(resultCode: ResultCode(rawValue: code), message: message) }
 }

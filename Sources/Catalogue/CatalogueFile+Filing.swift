@@ -2,18 +2,20 @@ package import FileValues
 import Foundation
 import GRDB
 
-/// One filing to be committed.
+/// A filing to commit.
 package struct FilingCommit: Hashable, Sendable {
-    /// The intent it fulfils.
+    /// The intent it completes.
     package var intent: Int64
-    /// The row, with the path that the photo really got.
+    /// The row, with the photo's actual path.
     package var photo: PhotoRecord
     package var filedAt: FileTime
-    /// Why it was filed so, for the outcome.
+    /// The outcome's reason.
     package var reason: String
-    /// Whether the source stays, by policy; one that turns out not to be removable is told by ``Catalogue/closeIntents``.
+    /// Whether the source stays by policy. One that cannot be removed is recorded by
+    /// ``CatalogueFile/closeIntents(_:kept:)``.
     package var keepsSource: Bool
-    /// The photos whose missing or damaged copies this one replaces: that of its content first, that at its path after it.
+    /// The photos whose missing or damaged copies this one replaces: first the one with its content, then the one at
+    /// its path.
     package var supersedes: [Int64]
 
     package init(
@@ -29,7 +31,7 @@ package struct FilingCommit: Hashable, Sendable {
     }
 }
 
-/// What a committed filing is called from now on.
+/// The identifiers of a committed filing.
 package struct FiledIDs: Hashable, Sendable {
     package let photo: Int64
     /// The operation.
@@ -37,7 +39,7 @@ package struct FiledIDs: Hashable, Sendable {
 }
 
 extension CatalogueFile {
-    /// Writes down what is about to be filed, before the first byte is copied; the intent's identifier.
+    /// Records an intent before the first byte is copied. Returns its identifier.
     package func beginIntent(
         token: String, temporary: BytePath, photo: PhotoRecord, since: FileTime, supersedes: Int64? = nil
     ) throws(CatalogueError) -> Int64 {
@@ -46,17 +48,17 @@ extension CatalogueFile {
         ])[0]
     }
 
-    /// The same for several, in one transaction; their identifiers in the same order.
+    /// Records intents in one transaction. Returns their identifiers in the same order.
     ///
-    /// Throws ``CatalogueError/Code/alreadyRecorded(photo:)`` or ``CatalogueError/Code/beingFiled(intent:)`` where the
-    /// content was filed, or began to be, since the caller looked: two inboxes never file one content twice.
+    /// Throws ``CatalogueError/Code/alreadyRecorded(photo:)`` or ``CatalogueError/Code/beingFiled(intent:)`` if another
+    /// filing of the content ended or began since the caller checked, so that two inboxes never file one content twice.
     package func beginIntents(_ intents: [NewIntent]) throws(CatalogueError) -> [Int64] {
         try write("recording what is about to be filed") { db in try begin(intents, db) }
     }
 
     func begin(_ intents: [NewIntent], _ db: Database) throws -> [Int64] {
         try intents.map { intent in
-            try refuseSecond(intent, db)
+            try requireUnrecorded(intent, db)
             var columns = intent.photo.columns
             columns["token"] = intent.token
             columns["since"] = intent.since.nanosecondsSince1970
@@ -69,13 +71,11 @@ extension CatalogueFile {
         }
     }
 
-    /// Commits filings whose copies are durable under their final names: photo and outcome rows, and the intents'
-    /// step, all in one transaction. Only after this may sources go.
+    /// Commits filings whose copies are durable under their final names: photos, outcomes and the intents' step, in one
+    /// transaction. Sources may be removed only after this.
     ///
     /// Throws ``CatalogueError/Code/alreadyRecorded(photo:)`` or ``CatalogueError/Code/pathTaken(photo:)``, with
-    /// nothing recorded, if one of them is there already.
-    ///
-    /// With a `set` they are one, or join one; without, each is alone.
+    /// nothing recorded, if a photo with the content or the path exists. Without `set`, each photo is alone.
     package func commitFilings(
         _ filings: [FilingCommit], set: SetPlace? = nil
     ) throws(CatalogueError) -> [FiledIDs] {
@@ -84,11 +84,11 @@ extension CatalogueFile {
 
     func commit(_ filings: [FilingCommit], _ set: SetPlace?, _ db: Database) throws -> [FiledIDs] {
         let ids = try filings.map { try commit($0, db) }
-        try bind(ids.map(\.photo), set, db)
+        try assign(ids.map(\.photo), to: set, db)
         return ids
     }
 
-    private func bind(_ photos: [Int64], _ set: SetPlace?, _ db: Database) throws {
+    private func assign(_ photos: [Int64], to set: SetPlace?, _ db: Database) throws {
         let number: Int64
         switch set {
         case nil: return
@@ -107,20 +107,19 @@ extension CatalogueFile {
         }
     }
 
-    /// The same for one.
     package func commitFiling(_ filing: FilingCommit) throws(CatalogueError) -> FiledIDs {
         try commitFilings([filing])[0]
     }
 
-    /// Every filing that was begun and not closed, oldest first.
+    /// Returns the open intents, oldest first.
     package func pendingIntents() throws(CatalogueError) -> [StoredIntent] {
         try read("reading filings under way") { db in
             try Row.fetchAll(db, sql: "SELECT * FROM intent ORDER BY id").map { try StoredIntent($0) }
         }
     }
 
-    /// Forgets intents whose filings are finished or undone, and remembers what sources stayed. May be late: recovery
-    /// looks at what an intent says before it acts, so one that is closed after a crash does no harm.
+    /// Deletes intents whose filings are completed or reversed, and records the sources that stayed. May be late:
+    /// recovery checks the files of an intent before it acts, so one still open after a crash is harmless.
     package func closeIntents(_ ids: [Int64], kept: [KeptSource] = []) throws(CatalogueError) {
         try write("closing a filing") { db in try close(ids, kept, db) }
     }
@@ -137,7 +136,6 @@ extension CatalogueFile {
         for id in ids { try db.execute(sql: "DELETE FROM intent WHERE id = ?", arguments: [id]) }
     }
 
-    /// The same for one whose source is gone.
     package func closeIntent(_ id: Int64) throws(CatalogueError) { try closeIntents([id]) }
 
     private func commit(_ filing: FilingCommit, _ db: Database) throws -> FiledIDs {
@@ -147,13 +145,13 @@ extension CatalogueFile {
                 sql: "UPDATE photo SET superseded_at = ? WHERE id = ? AND superseded_at IS NULL",
                 arguments: [filing.filedAt.nanosecondsSince1970, old])
         }
-        try refuseSecond(photo, db)
+        try requireUnrecorded(photo, db)
         var columns = photo.columns
         columns["filed_at"] = filing.filedAt.nanosecondsSince1970
         columns["source_kept"] = filing.keepsSource
         let id = try insert(columns, into: "photo", db)
         if let old = filing.supersedes.first {
-            // It takes the old one's place in its set, too.
+            // It replaces the old one in its set, too.
             try db.execute(
                 sql: "UPDATE photo SET set_id = (SELECT set_id FROM photo WHERE id = ?) WHERE id = ?",
                 arguments: [old, id])
@@ -175,8 +173,8 @@ extension CatalogueFile {
         return FiledIDs(photo: id, outcome: operation)
     }
 
-    private func refuseSecond(_ intent: NewIntent, _ db: Database) throws {
-        // Any number of photos may have a sidecar of the same few bytes.
+    private func requireUnrecorded(_ intent: NewIntent, _ db: Database) throws {
+        // Sidecars of different photos may have the same bytes.
         if intent.photo.part.isSidecar { return }
         let operation = "recording what is about to be filed"
         let hash = Data(intent.photo.sha256)
@@ -197,7 +195,7 @@ extension CatalogueFile {
             arguments: [hash])
     }
 
-    private func refuseSecond(_ photo: PhotoRecord, _ db: Database) throws {
+    private func requireUnrecorded(_ photo: PhotoRecord, _ db: Database) throws {
         let operation = "recording a filing"
         if !photo.part.isSidecar, let id = try recorded(Data(photo.sha256), db) {
             throw CatalogueError(.alreadyRecorded(photo: id), operation, "this content is photo \(id) already")
@@ -211,15 +209,15 @@ extension CatalogueFile {
     }
 }
 
-/// A filing that is about to begin.
+/// An intent to record.
 package struct NewIntent: Hashable, Sendable {
     package var token: String
-    /// The temporary's path relative to the library, if it should need a name.
+    /// The temporary's path relative to the library, in case it needs a name.
     package var temporary: BytePath
-    /// The row to be, with the planned path.
+    /// The planned row.
     package var photo: PhotoRecord
     package var since: FileTime
-    /// The photo whose missing or damaged copy is filed again.
+    /// The photo whose missing or damaged copy this filing replaces.
     package var supersedes: Int64?
     /// See ``StoredIntent``.
     package var setToken: String?
@@ -241,7 +239,7 @@ package struct NewIntent: Hashable, Sendable {
     }
 }
 
-/// Inserts a row; its identifier. `table` and the columns' names are ours, never input.
+/// Inserts a row and returns its identifier. `table` and the column names are not escaped: constants only.
 func insert(_ columns: Columns, into table: String, _ db: Database) throws -> Int64 {
     let names = columns.keys.sorted()
     let marks = names.map { ":\($0)" }.joined(separator: ", ")

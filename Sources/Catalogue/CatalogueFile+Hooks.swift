@@ -1,17 +1,16 @@
 package import FileValues
 import GRDB
 
-/// What a hook may be told of. Raw values are part of the configuration and of what hooks read.
+/// The kind of an event. Raw values are part of the configuration and of the input of hooks.
 package enum HookEventKind: String, Hashable, Sendable, CaseIterable {
-    /// A file was filed: a photo, or what belongs to one.
+    /// A file was filed: a photo or another file of its set.
     case filed
-    /// A file was set aside for a person.
     case quarantined
-    /// All files of a set that are known by now are filed; told again when another joins it.
+    /// All known files of a set are filed. Repeated when another file joins the set.
     case setComplete = "set-complete"
 }
 
-/// Of what a hook wants to be told.
+/// The events that a hook subscribes to.
 package struct HookInterest: Hashable, Sendable {
     package var kinds: Set<HookEventKind>
     /// Nil for all.
@@ -23,34 +22,34 @@ package struct HookInterest: Hashable, Sendable {
     }
 }
 
-/// Something that a hook is told.
+/// An event reported to a hook.
 package struct HookEvent: Hashable, Sendable {
     package let kind: HookEventKind
-    /// With a set, that of the file that came last.
+    /// For a set, the outcome of its last file.
     package let outcome: StoredOutcome
-    /// What was filed.
+    /// The filed photo.
     package let photo: StoredPhoto?
-    /// All of the set by then, first filed first; of ``HookEventKind/setComplete`` alone.
+    /// For ``HookEventKind/setComplete`` only: the set at that time, first filed first.
     package let set: [StoredPhoto]
 }
 
-/// What comes next for a hook.
+/// The next events for a hook.
 package struct HookBatch: Hashable, Sendable {
     package let events: [HookEvent]
-    /// The outcome up to which this is all.
+    /// The last outcome that the batch covers.
     package let through: Int64
-    /// Whether nothing comes after it so far.
+    /// Whether no further events exist yet.
     package let isLast: Bool
-    /// How many outcomes of these kinds wait, those of the batch among them.
+    /// The number of waiting outcomes of these kinds, including those of the batch.
     package let waiting: Int
 }
 
-/// How far a hook was told.
+/// The position of a hook in the outcomes.
 package struct HookCursor: Hashable, Sendable {
     package let name: String
-    /// The last outcome that it was told of, or that is none of its business: later ones wait for it.
+    /// The last outcome that it was notified of or did not subscribe to.
     package let told: Int64
-    /// When it was recorded first. It was never told of what is older.
+    /// When it was first recorded; it was notified of nothing older.
     package let since: FileTime
 
     package init(name: String, told: Int64, since: FileTime) {
@@ -61,7 +60,7 @@ package struct HookCursor: Hashable, Sendable {
 }
 
 extension CatalogueFile {
-    /// How far each hook was told, by name.
+    /// Returns the position of each hook, ordered by name.
     package func hookCursors() throws(CatalogueError) -> [HookCursor] {
         try read("reading what hooks were told") { db in
             try Row.fetchAll(db, sql: "SELECT * FROM hook ORDER BY name").map { row in
@@ -70,7 +69,7 @@ extension CatalogueFile {
         }
     }
 
-    /// What a hook is told because of one outcome, if anything.
+    /// Returns the events of one outcome that a hook subscribes to.
     package func hookEvents(of outcome: Int64, _ interest: HookInterest) throws(CatalogueError) -> [HookEvent] {
         try read("reading what a hook is to be told") { db in
             let (condition, arguments) = Self.condition(after: outcome - 1, interest)
@@ -80,7 +79,7 @@ extension CatalogueFile {
         }
     }
 
-    /// Up to which outcome a hook was told; a new one begins now.
+    /// Returns the last outcome that a hook was notified of. A new hook begins at the newest outcome.
     package func placeOfHook(_ name: String, at time: FileTime) throws(CatalogueError) -> Int64 {
         try write("recording what a hook was told") { db in
             let newest = try Self.newestOutcome(db)
@@ -91,15 +90,15 @@ extension CatalogueFile {
         }
     }
 
-    /// Forgets what all hooks but these were told: should one come back, it begins anew.
+    /// Deletes the positions of all hooks but these. A hook that is configured again begins as a new one.
     package func forgetHooks(except names: [String]) throws(CatalogueError) {
         let known = try read("reading which hooks there are") { db in
             try String.fetchAll(db, sql: "SELECT name FROM hook")
         }
-        let gone = known.filter { !names.contains($0) }
-        if gone.isEmpty { return }
+        let removed = known.filter { !names.contains($0) }
+        if removed.isEmpty { return }
         try write("forgetting hooks") { db in
-            for name in gone { try db.execute(sql: "DELETE FROM hook WHERE name = ?", arguments: [name]) }
+            for name in removed { try db.execute(sql: "DELETE FROM hook WHERE name = ?", arguments: [name]) }
         }
     }
 
@@ -107,7 +106,7 @@ extension CatalogueFile {
         try db.execute(sql: "UPDATE hook SET told = ? WHERE name = ?", arguments: [outcome, name])
     }
 
-    /// What happened after `outcome`, oldest first: at most `limit` files are looked at.
+    /// Returns the events after `outcome`, oldest first, from at most `limit` outcomes.
     package func hookBatch(
         after outcome: Int64, _ interest: HookInterest, limit: Int
     ) throws(CatalogueError) -> HookBatch {
@@ -163,7 +162,7 @@ extension CatalogueFile {
         if interest.kinds.contains(.setComplete), let photo, let set = photo.setID,
             try Self.isLast(outcome.id, of: set, db)
         {
-            // A photo that another joined later was alone when it was filed.
+            // A photo that is joined later was alone when it was filed.
             let members = try Row.fetchAll(
                 db, sql: "SELECT * FROM photo WHERE set_id = ? AND id <= ? AND superseded_at IS NULL ORDER BY id",
                 arguments: [set, photo.id]
@@ -179,7 +178,7 @@ extension CatalogueFile {
         try Row.fetchOne(db, sql: "SELECT * FROM photo WHERE id = ?", arguments: [id]).map { try StoredPhoto($0) }
     }
 
-    /// What is filed as one has outcomes in a row, since it is recorded in one transaction.
+    /// The outcomes of a set that is filed at once are consecutive, since one transaction records them.
     private static func isLast(_ outcome: Int64, of set: Int64, _ db: Database) throws -> Bool {
         let next = try Int64.fetchOne(
             db,

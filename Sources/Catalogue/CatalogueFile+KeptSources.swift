@@ -3,18 +3,13 @@ import Foundation
 import GRDB
 
 extension CatalogueFile {
-    /// Remembers a file that stays in its inbox; takes the place of what was remembered for its path.
-    package func rememberKept(_ source: KeptSource) throws(CatalogueError) {
-        try write("remembering a kept source") { db in try remember(source, db) }
-    }
-
-    /// Whether this very state of a file is one that stays.
+    /// Whether a file in exactly this state is a kept source.
     package func isKept(_ identity: FileIdentity, inbox: String) throws(CatalogueError) -> Bool {
         try keptSource(like: identity, inbox: inbox)?.identity == identity
     }
 
-    /// The kept source with this inode, size and time of last write, whatever its name and attributes are now. If its
-    /// identity differs from `identity` in the change time, comparing hashes tells whether the content is the same.
+    /// Returns the kept source with this inode, size and modification time, whatever its name and attributes are now.
+    /// If its change time differs from that of `identity`, compare hashes to know whether the content is the same.
     package func keptSource(like identity: FileIdentity, inbox: String) throws(CatalogueError) -> KeptSource? {
         try read("reading kept sources") { db in
             try Row.fetchOne(
@@ -32,7 +27,6 @@ extension CatalogueFile {
         }
     }
 
-    /// All of an inbox, for the comparison with what lies there.
     package func keptSources(inbox: String) throws(CatalogueError) -> [KeptSource] {
         try read("reading kept sources") { db in
             try Row.fetchAll(db, sql: "SELECT * FROM kept_source WHERE inbox = ? ORDER BY path", arguments: [inbox])
@@ -40,7 +34,7 @@ extension CatalogueFile {
         }
     }
 
-    /// Forgets the kept source of a path: it is gone, or was asked to be tried again.
+    /// Deletes the kept source of a path, because the file is gone or is to be retried.
     package func forgetKept(inbox: String, path: BytePath) throws(CatalogueError) {
         try write("forgetting a kept source") { db in
             try db.execute(
@@ -48,13 +42,14 @@ extension CatalogueFile {
         }
     }
 
-    /// A file that was left in its inbox is to be examined again as if it had just come, if it was not filed.
+    /// Has an ignored or quarantined file that was left in its inbox examined again like a new arrival.
     package func forgetIgnored(inbox: String, path: BytePath) throws(CatalogueError) {
         let last = try outcomes(forPath: path, inbox: inbox).first?.outcome.outcome
         guard last == .ignored || last == .quarantined else { return }
         try forgetKept(inbox: inbox, path: path)
     }
 
+    /// Records a kept source in place of the one of its path.
     func remember(_ source: KeptSource, _ db: Database) throws {
         try db.execute(
             sql: "DELETE FROM kept_source WHERE inbox = ? AND path = ?", arguments: [source.inbox, source.path.data])

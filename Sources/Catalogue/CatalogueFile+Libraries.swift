@@ -2,13 +2,13 @@ package import FileValues
 import Foundation
 import GRDB
 
-/// The directory that a library, or a place beside it, was when something was last put into it.
+/// The identity of a library, or of a place beside it, when something was last put into it.
 package struct KnownLibrary: Hashable, Sendable {
     /// As configured.
     package let path: BytePath
     /// `f_type` of its file system; see statfs(2).
     package let fileSystemType: Int64
-    /// What its file system is called wherever it is mounted, from its UUID; 0 where it has none.
+    /// The file system's identity independent of its mount, from its UUID; 0 if it has none.
     package let fileSystem: UInt64
     /// The directory's inode.
     package let inode: UInt64
@@ -22,7 +22,7 @@ package struct KnownLibrary: Hashable, Sendable {
 }
 
 extension CatalogueFile {
-    /// Which directory the library at `path` was; nil before anything was filed into it.
+    /// Returns the recorded identity of the library at `path`; nil before anything was filed into it.
     package func library(at path: BytePath) throws(CatalogueError) -> KnownLibrary? {
         try read("reading what the library is") { db in
             try Row.fetchOne(db, sql: "SELECT * FROM library WHERE path = ?", arguments: [path.data]).map { row in
@@ -33,15 +33,15 @@ extension CatalogueFile {
         }
     }
 
-    /// The paths of all libraries, and places beside or within them, of which something is remembered.
+    /// Returns the paths of all libraries, and of places beside or within them, whose identity is recorded.
     package func knownPlaces() throws(CatalogueError) -> [BytePath] {
         try read("reading what places are") { db in
             try Row.fetchAll(db, sql: "SELECT path FROM library").map { try $0.path("path") }
         }
     }
 
-    /// Remembers which directory a library is, in place of what it was. Where somebody said so although the photos that are
-    /// recorded are not in it (`isAccepted`), it is not known by these from now on.
+    /// Records the identity of a library, replacing the earlier one. With `isAccepted`, a person accepted a directory
+    /// that lacks the recorded photos, so these no longer identify the library.
     package func remember(
         _ library: KnownLibrary, at time: FileTime, isAccepted: Bool = false
     ) throws(CatalogueError) {
@@ -63,7 +63,7 @@ extension CatalogueFile {
         }
     }
 
-    /// Whether somebody said that a directory without its photos is the library at `path`.
+    /// Whether a person accepted a directory without the recorded photos as the library at `path`.
     package func wasAccepted(at path: BytePath) throws(CatalogueError) -> Bool {
         try read("reading what the library is") { db in
             try Bool.fetchOne(
@@ -71,7 +71,7 @@ extension CatalogueFile {
         }
     }
 
-    /// How many photos are recorded in each library.
+    /// Counts the photos recorded in each library.
     package func photosByLibrary() throws(CatalogueError) -> [BytePath: Int] {
         try read("counting the photos of each library") { db in
             let rows = try Row.fetchAll(
@@ -80,14 +80,14 @@ extension CatalogueFile {
         }
     }
 
-    /// Forgets which directory lay at `path`.
+    /// Deletes the recorded identity of the directory at `path`.
     package func forgetLibrary(at path: BytePath) throws(CatalogueError) {
         try write("forgetting what a place is") { db in
             try db.execute(sql: "DELETE FROM library WHERE path = ?", arguments: [path.data])
         }
     }
 
-    /// The photos that were filed last into the library at `path` since it was accepted, newest first.
+    /// Returns the photos last filed into the library at `path` since it was accepted, newest first.
     package func lastFiled(into path: BytePath, limit: Int) throws(CatalogueError) -> [StoredPhoto] {
         try read("reading photos") { db in
             try Row.fetchAll(

@@ -2,23 +2,23 @@ package import FileValues
 import Foundation
 import GRDB
 
-/// A file that is about to leave its inbox without being filed: to quarantine or duplicates.
+/// A file's move from its inbox to quarantine or duplicates.
 package struct MoveRecord: Hashable, Sendable {
     /// Names its temporaries.
     package var token: String
     package var since: FileTime
-    /// Relative to the inbox, by its configured name.
+    /// The inbox's configured name, and the path relative to it.
     package var inbox: String
     package var path: BytePath
-    /// The root that it goes to, as configured, and the very path in it.
+    /// The destination's root as configured, and the exact path in it.
     package var root: BytePath
     package var destination: BytePath
-    /// The outcome to be.
+    /// The outcome once the move is complete.
     package var outcome: OutcomeKind
     package var reason: String
     /// 32 bytes.
     package var sha256: [UInt8]
-    /// What it is a duplicate of.
+    /// The photo it is a duplicate of.
     package var photoID: Int64?
     /// The source as it was examined.
     package var identity: FileIdentity
@@ -41,22 +41,22 @@ package struct MoveRecord: Hashable, Sendable {
     }
 }
 
-/// A move of the catalogue that is under way.
+/// The row of a move that is under way.
 package struct StoredMove: Hashable, Sendable {
     package let id: Int64
     package let move: MoveRecord
 }
 
 extension CatalogueFile {
-    /// Writes down what is about to be moved, before it is.
+    /// Records a move before the file is moved.
     package func beginMove(_ move: MoveRecord) throws(CatalogueError) -> StoredMove {
         try write("recording what is about to be moved") { db in
             StoredMove(id: try insert(move.columns, into: "move", db), move: move)
         }
     }
 
-    /// Forgets a move and records what came of it, in one transaction; the operation's identifier. No outcome if the
-    /// file is where it was, or if the move was finished before. `kept` is a source that stays.
+    /// Deletes a move and records its outcome and its kept source, in one transaction. Returns the operation's
+    /// identifier; nil without an outcome (the file was not moved), or if the move had ended before.
     package func finishMove(
         _ id: Int64, outcome: OutcomeRecord?, kept: KeptSource? = nil
     ) throws(CatalogueError) -> Int64? {
@@ -72,7 +72,7 @@ extension CatalogueFile {
         }
     }
 
-    /// Every move of an inbox that was begun and not finished, oldest first.
+    /// Returns the unfinished moves of an inbox, oldest first.
     package func pendingMoves(inbox: String) throws(CatalogueError) -> [StoredMove] {
         try read("reading moves under way") { db in
             try Row.fetchAll(db, sql: "SELECT * FROM move WHERE inbox = ? ORDER BY id", arguments: [inbox])

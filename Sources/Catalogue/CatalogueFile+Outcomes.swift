@@ -2,7 +2,7 @@ package import FileValues
 import Foundation
 import GRDB
 
-/// How many files had one outcome in one inbox.
+/// The number of files with one outcome in one inbox.
 package struct OutcomeCount: Hashable, Sendable {
     package let inbox: String
     package let outcome: OutcomeKind
@@ -16,8 +16,8 @@ package struct OutcomeCount: Hashable, Sendable {
 }
 
 extension CatalogueFile {
-    /// Records outcomes other than filed, and what sources stay where they are, in one transaction; the operations'
-    /// identifiers. A kept source is tied to the outcome of the same inbox and path.
+    /// Records outcomes other than filed, with the sources that stay, in one transaction. Returns the operations'
+    /// identifiers. A kept source gets the outcome of the same inbox and path.
     @discardableResult
     package func recordOutcomes(
         _ outcomes: [OutcomeRecord], kept: [KeptSource] = []
@@ -39,38 +39,36 @@ extension CatalogueFile {
         return ids
     }
 
-    /// The same for one.
     @discardableResult
     package func recordOutcome(_ outcome: OutcomeRecord, kept: KeptSource? = nil) throws(CatalogueError) -> Int64 {
         try recordOutcomes([outcome], kept: kept.map { [$0] } ?? [])[0]
     }
 
-    /// The last `limit` outcomes, newest first.
+    /// Returns the last `limit` outcomes, newest first.
     package func recentOutcomes(limit: Int) throws(CatalogueError) -> [StoredOutcome] {
         try outcomes("ORDER BY id DESC LIMIT ?", [limit])
     }
 
-    /// The first `limit` outcomes with a greater identifier than `id`, oldest first.
+    /// Returns the first `limit` outcomes with identifiers above `id`, oldest first.
     package func outcomes(after id: Int64, limit: Int) throws(CatalogueError) -> [StoredOutcome] {
         try outcomes("WHERE id > ? ORDER BY id LIMIT ?", [id, limit])
     }
 
-    /// What became of the files that lay under `path` of `inbox`, or of any inbox; newest first.
+    /// Returns the outcomes of files at `path` of `inbox`, or of any inbox, newest first.
     package func outcomes(forPath path: BytePath, inbox: String? = nil) throws(CatalogueError) -> [StoredOutcome] {
         try outcomes("WHERE path = ? AND (?2 IS NULL OR inbox = ?2) ORDER BY id DESC", [path.data, inbox])
     }
 
-    /// What became of the arrivals with this content; newest first.
+    /// Returns the outcomes that refer to a photo, newest first.
     package func outcomes(ofPhoto id: Int64) throws(CatalogueError) -> [StoredOutcome] {
         try outcomes("WHERE photo_id = ? ORDER BY id DESC", [id])
     }
 
-    /// One outcome by its identifier.
     package func outcome(id: Int64) throws(CatalogueError) -> StoredOutcome? {
         try outcomes("WHERE id = ?", [id]).first
     }
 
-    /// How many files had each outcome since `time`, by inbox; those without any are left out.
+    /// Counts the files with each outcome since `time`, by inbox; zeros are left out.
     package func countsSince(_ time: FileTime) throws(CatalogueError) -> [OutcomeCount] {
         try read("counting outcomes") { db in
             try Row.fetchAll(

@@ -2,12 +2,12 @@ package import FileValues
 import Foundation
 import GRDB
 
-/// Which photos are asked for; all conditions hold together.
+/// Conditions on photos; all must hold.
 package struct PhotoFilter: Hashable, Sendable {
     package var inbox: String?
     /// The format's stable name.
     package var format: String?
-    /// Taken at this local time or later, as ``CaptureDate/local`` has it; a prefix such as `2026-11` will do.
+    /// Taken at this local time or later, in the form of ``CaptureDate/local`` or a prefix of it such as `2026-11`.
     package var capturedFrom: String?
     /// Taken before this local time.
     package var capturedBefore: String?
@@ -15,21 +15,21 @@ package struct PhotoFilter: Hashable, Sendable {
     package var nameContains: BytePath?
     /// Identifiers below this one: the next page of a listing.
     package var before: Int64?
-    /// Also those whose place another row has taken.
+    /// Whether to include superseded rows.
     package var includesSuperseded = false
 
     package init() {}
 }
 
 extension CatalogueFile {
-    /// The photo with this content, if it is filed; a sidecar only if no photo has it.
+    /// Returns the filed photo with this content; a sidecar only if no photo has it.
     package func photo(withHash sha256: [UInt8]) throws(CatalogueError) -> StoredPhoto? {
         try photos(
             "WHERE sha256 = ? AND superseded_at IS NULL ORDER BY role IS 'sidecar', id LIMIT 1", [Data(sha256)]
         ).first
     }
 
-    /// At most two photos whose SHA-256 begins with these hexadecimal digits.
+    /// Returns at most two photos whose SHA-256 begins with these hexadecimal digits.
     package func photos(withHashPrefix digits: String) throws(CatalogueError) -> [StoredPhoto] {
         func bound(_ digit: String) -> Data? {
             let all = digits + String(repeating: digit, count: max(0, 64 - digits.utf8.count))
@@ -40,19 +40,18 @@ extension CatalogueFile {
             "WHERE sha256 BETWEEN ? AND ? AND superseded_at IS NULL AND role IS NOT 'sidecar' LIMIT 2", [first, last])
     }
 
-    /// The photo at this place of the library.
+    /// Returns the photo at this path of the library.
     package func photo(library: BytePath, path: BytePath) throws(CatalogueError) -> StoredPhoto? {
         try photos(
             "WHERE library = ? AND library_path = ? AND superseded_at IS NULL", [library.data, path.data]
         ).first
     }
 
-    /// One photo by its identifier.
     package func photo(id: Int64) throws(CatalogueError) -> StoredPhoto? {
         try photos("WHERE id = ?", [id]).first
     }
 
-    /// At most `limit` photos, last filed first.
+    /// Returns at most `limit` photos, last filed first.
     package func photos(matching filter: PhotoFilter, limit: Int) throws(CatalogueError) -> [StoredPhoto] {
         var conditions: [String] = []
         var arguments: [(any DatabaseValueConvertible)?] = []
@@ -71,16 +70,6 @@ extension CatalogueFile {
         let clause = conditions.isEmpty ? "" : "WHERE \(conditions.joined(separator: " AND "))"
         arguments.append(limit)
         return try photos("\(clause) ORDER BY id DESC LIMIT ?", StatementArguments(arguments))
-    }
-
-    /// How many photos are filed, and their bytes.
-    package func totals() throws(CatalogueError) -> (photos: Int, bytes: UInt64) {
-        try read("counting photos") { db in
-            let row = try Row.fetchOne(
-                db, sql: "SELECT count(*) AS n, total(size) AS bytes FROM photo WHERE superseded_at IS NULL")
-            let bytes: Double = try row?.value("bytes") ?? 0
-            return (try row?.value("n") ?? 0, UInt64(max(0, bytes)))
-        }
     }
 
     func photos(_ clause: String, _ arguments: StatementArguments) throws(CatalogueError) -> [StoredPhoto] {

@@ -1,15 +1,15 @@
 package import FileValues
 import GRDB
 
-/// What became of one rendition of a photo, where no file tells.
+/// The result of one rendition of a photo, where no file shows it.
 package struct RenditionRecord: Hashable, Sendable {
     package var photoID: Int64
     /// The kind's stable name.
     package var kind: String
     package var at: FileTime
-    /// Why it cannot be made; nil where it is made.
+    /// Why it cannot be made; nil if it was made.
     package var reason: String?
-    /// What the photo looks like, for the kind that tells it: photos that look alike differ in few bits.
+    /// The perceptual hash, for the kind `hash`: similar photos differ in few bits.
     package var likeness: UInt64?
 
     package init(photoID: Int64, kind: String, at: FileTime, reason: String? = nil, likeness: UInt64? = nil) {
@@ -21,7 +21,7 @@ package struct RenditionRecord: Hashable, Sendable {
     }
 }
 
-/// What one photo looks like.
+/// The perceptual hash of one photo.
 package struct PhotoLikeness: Hashable, Sendable {
     package let photoID: Int64
     package let likeness: UInt64
@@ -33,7 +33,7 @@ package struct PhotoLikeness: Hashable, Sendable {
 }
 
 extension CatalogueFile {
-    /// Records what was made, or why not, each in place of what was recorded before; photos that are gone are passed over.
+    /// Records renditions, replacing earlier rows. Photos without a row are skipped.
     package func record(_ renditions: [RenditionRecord]) throws(CatalogueError) {
         try write("recording renditions") { db in
             let statement = try db.cachedStatement(
@@ -50,7 +50,7 @@ extension CatalogueFile {
         }
     }
 
-    /// What is recorded of one photo's renditions.
+    /// Returns the recorded renditions of one photo.
     package func renditions(ofPhoto id: Int64) throws(CatalogueError) -> [RenditionRecord] {
         try read("reading renditions") { db in
             try Row.fetchAll(db, sql: "SELECT * FROM rendition WHERE photo_id = ?", arguments: [id]).map { row in
@@ -62,7 +62,7 @@ extension CatalogueFile {
         }
     }
 
-    /// What every photo in the library looks like, first filed first, as far as it is known; of one inbox, or of all.
+    /// Returns the known perceptual hashes of the library's photos, first filed first, of one inbox or of all.
     package func likenesses(inbox: String? = nil) throws(CatalogueError) -> [PhotoLikeness] {
         try read("reading what photos look like") { db in
             let rows = try Row.fetchCursor(

@@ -4,8 +4,8 @@ import GRDB
 package import LinuxKernel
 
 extension CatalogueFile {
-    /// Writes down what somebody asked for: before a file is moved for it, or, as `done`, afterwards where none is. Its
-    /// identifier.
+    /// Records a request and returns its identifier: before its file is moved, or, as `done`, after one that moves
+    /// none.
     package func recordRequest(
         _ request: RequestRecord, step: StoredRequest.Step, note: String? = nil
     ) throws(CatalogueError) -> Int64 {
@@ -18,8 +18,8 @@ extension CatalogueFile {
         }
     }
 
-    /// Ends a request that was begun: its file lies under `move` now, or, with nil, where it lay. A photo that was taken
-    /// back counts as filed no longer, in the same transaction.
+    /// Ends a begun request. `move` is where its file is now; nil if it was not moved. In the same transaction a photo
+    /// that was undone stops counting as filed.
     package func endRequest(
         _ id: Int64, at: FileTime, move: RequestedMove?, note: String? = nil
     ) throws(CatalogueError) {
@@ -55,7 +55,7 @@ extension CatalogueFile {
         }
     }
 
-    /// What had been put into the trash by these requests is deleted.
+    /// Records that the files which these requests put into the trash are deleted.
     package func expireRequests(_ ids: [Int64], note: String? = nil) throws(CatalogueError) {
         try write("expiring discarded files") { db in
             for id in ids {
@@ -66,29 +66,28 @@ extension CatalogueFile {
         }
     }
 
-    /// Requests of an inbox that were begun and not ended, oldest first.
+    /// Returns the requests of an inbox that are under way, oldest first.
     package func pendingRequests(inbox: String) throws(CatalogueError) -> [StoredRequest] {
         try requests("WHERE step = 'begun' AND inbox = ? ORDER BY id", [inbox])
     }
 
-    /// What was asked for about an outcome, or, with it, about the photo that it filed; newest first.
+    /// Returns the requests about an outcome, newest first.
     package func requests(ofOutcome id: Int64) throws(CatalogueError) -> [StoredRequest] {
         try requests("WHERE outcome_id = ? ORDER BY id DESC", [id])
     }
 
-    /// What was asked for about a photo; newest first.
+    /// Returns the requests about a photo, newest first.
     package func requests(ofPhoto id: Int64) throws(CatalogueError) -> [StoredRequest] {
         try requests("WHERE photo_id = ? ORDER BY id DESC", [id])
     }
 
-    /// One by its identifier.
     package func request(id: Int64) throws(CatalogueError) -> StoredRequest? {
         try requests("WHERE id = ?", [id]).first
     }
 
-    /// The last one that put a file at `path`, which is absolute.
+    /// Returns the last request that moved a file to `path`, which is absolute.
     package func request(movedTo path: BytePath) throws(CatalogueError) -> StoredRequest? {
-        // Stored in two parts, whose border is not known here.
+        // The path is stored as root and rest, and where it divides is unknown here.
         try requests(
             """
             WHERE step IN ('done', 'expired') AND destination_root IS NOT NULL
@@ -97,18 +96,18 @@ extension CatalogueFile {
         ).first
     }
 
-    /// The last `limit`, newest first.
+    /// Returns the last `limit` requests, newest first.
     package func recentRequests(limit: Int) throws(CatalogueError) -> [StoredRequest] {
         try requests("ORDER BY id DESC LIMIT ?", [limit])
     }
 
-    /// What an inbox's requests put into the trash and is still there, oldest first.
+    /// Returns the requests of an inbox whose files are in the trash, oldest first.
     package func discarded(inbox: String) throws(CatalogueError) -> [StoredRequest] {
         try requests("WHERE step = 'done' AND what = 'discard' AND inbox = ? ORDER BY ended_at", [inbox])
     }
 
-    /// The same, and for how many nanoseconds each was seen to lie there until `now`: counted from the first call after it
-    /// was put there, and as ``ClockReading/elapsed(since:)`` has it.
+    /// Returns the requests of ``discarded(inbox:)`` with the nanoseconds that each file has been in the trash, counted
+    /// from the first call after it was put there by ``ClockReading/elapsed(since:)``.
     package func trash(
         of inbox: String, at now: ClockReading
     ) throws(CatalogueError) -> [(request: StoredRequest, age: Int64)] {
@@ -124,27 +123,27 @@ extension CatalogueFile {
             try db.execute(
                 sql: "INSERT OR REPLACE INTO trash_clock (id, counted, boot, boottime, wall) VALUES (1, ?, ?, ?, ?)",
                 arguments: [counted, now.boot, now.boottime, now.wall])
-            let those = "step = 'done' AND what = 'discard' AND inbox = ?"
+            let isInTrash = "step = 'done' AND what = 'discard' AND inbox = ?"
             try db.execute(
-                sql: "UPDATE request SET trash_from = ? WHERE trash_from IS NULL AND \(those)",
+                sql: "UPDATE request SET trash_from = ? WHERE trash_from IS NULL AND \(isInTrash)",
                 arguments: [counted, inbox])
             return try Row.fetchAll(
-                db, sql: "SELECT * FROM request WHERE \(those) ORDER BY id", arguments: [inbox]
+                db, sql: "SELECT * FROM request WHERE \(isInTrash) ORDER BY id", arguments: [inbox]
             ).map { (try StoredRequest($0), counted - (try $0.value("trash_from"))) }
         }
     }
 
-    /// Whether some file of this size was released as it is, so that its hash is worth asking for.
+    /// Whether a file of this size was released as it is, so that a hash is worth computing.
     package func hasReleaseAsIs(inbox: String, size: UInt64) throws(CatalogueError) -> Bool {
         try !releases(inbox, size).isEmpty
     }
 
-    /// The request that released this content as it is, if one did.
+    /// Returns the request that released this content as it is.
     package func releaseAsIs(inbox: String, size: UInt64, sha256: [UInt8]) throws(CatalogueError) -> StoredRequest? {
         try releases(inbox, size).first { $0.request.move?.sha256 == sha256 }
     }
 
-    /// Also one that is still under way: its file is in the inbox before it has ended.
+    /// Includes requests under way, whose files are in the inbox before they end.
     private func releases(_ inbox: String, _ size: UInt64) throws(CatalogueError) -> [StoredRequest] {
         try requests(
             """
@@ -193,7 +192,7 @@ extension RequestedMove {
         ]
     }
 
-    /// nil where no file was moved.
+    /// Nil if no file was moved.
     fileprivate init?(_ row: Row) throws {
         guard let token: String = try row.optional("token") else { return nil }
         self.init(

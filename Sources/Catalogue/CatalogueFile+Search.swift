@@ -2,29 +2,29 @@ import FileValues
 import Foundation
 import GRDB
 
-/// What is looked for; all conditions hold together.
+/// Conditions of a search; all must hold.
 package struct SearchQuery: Hashable, Sendable {
-    /// Words, or beginnings of words, of title, keywords or place.
+    /// Words, or prefixes of words, of title, keywords or place.
     package var words: [String] = []
     package var keywords: [String] = []
     package var place: String?
     package var title: String?
-    /// Part of the camera's name, and of the name that the file came with; the case of ASCII letters does not count.
+    /// Parts of the camera's name and of the file's original name, ignoring the case of ASCII letters.
     package var camera: String?
     package var name: String?
-    /// At least so many stars.
+    /// At least this many stars.
     package var rating: Int?
-    /// Local times, or the beginnings of such: from the first on, up to all that begins with the second.
+    /// Local times or prefixes of them; the range includes every time that begins with the second.
     package var takenFrom: String?
     package var takenUntil: String?
     package var inbox: String?
-    /// What became of files that came, instead of photos that are filed.
+    /// Search arrivals with this outcome instead of filed photos.
     package var outcome: OutcomeKind?
     package var limit = 50
 
     package init() {}
 
-    /// The conditions on texts, as an FTS5 query: see sqlite.org/fts5.html, "Full-text Query Syntax". Nil for none.
+    /// The conditions on texts as an FTS5 query, nil for none. See sqlite.org/fts5.html, "Full-text Query Syntax".
     var match: String? {
         func quoted(_ text: String) -> String { "\"\(text.replacing("\"", with: "\"\""))\"" }
         let parts =
@@ -34,16 +34,16 @@ package struct SearchQuery: Hashable, Sendable {
     }
 }
 
-/// What a search found: a photo with what is said of it, or a file's outcome.
+/// A search result: a photo with its description, or an outcome.
 package struct SearchHit: Hashable, Sendable {
     package let photo: StoredPhoto?
     package let description: PhotoDescription?
-    /// Where outcomes were asked for.
+    /// Set if outcomes were searched.
     package let outcome: StoredOutcome?
 }
 
 extension CatalogueFile {
-    /// What matches, newest first, as of one moment.
+    /// Returns the matches, newest first, as of one moment.
     package func search(_ query: SearchQuery) throws(CatalogueError) -> [SearchHit] {
         try read("searching") { db in
             let (sql, arguments) = Self.statement(query)
@@ -62,7 +62,7 @@ extension CatalogueFile {
         }
     }
 
-    /// What is said of a photo, if anything is.
+    /// Returns the description of a photo.
     package func description(ofHash sha256: [UInt8]) throws(CatalogueError) -> PhotoDescription? {
         try read("reading a description") { db in
             try Row.fetchOne(db, sql: "SELECT * FROM description WHERE sha256 = ?", arguments: [Data(sha256)])
@@ -70,7 +70,8 @@ extension CatalogueFile {
         }
     }
 
-    /// Every filed photo with what is said of it, oldest first, as of one moment; in memory for one of them.
+    /// Calls `body` with every filed photo and its description, oldest first, as of one moment. Holds one photo in
+    /// memory.
     package func eachPhoto(
         _ body: (StoredPhoto, PhotoDescription?) throws -> Void
     ) throws(CatalogueError) {
@@ -80,10 +81,10 @@ extension CatalogueFile {
                 sql: """
                     SELECT \(StoredPhoto.columns) FROM photo WHERE superseded_at IS NULL AND role IS NOT 'sidecar' ORDER BY id
                     """)
-            let said = try db.makeStatement(sql: "SELECT * FROM description WHERE sha256 = ?")
+            let descriptions = try db.makeStatement(sql: "SELECT * FROM description WHERE sha256 = ?")
             while let row = try photos.next() {
                 let photo = try StoredPhoto(row)
-                let description = try Row.fetchOne(said, arguments: [Data(photo.photo.sha256)])
+                let description = try Row.fetchOne(descriptions, arguments: [Data(photo.photo.sha256)])
                 try body(photo, try description.map { try PhotoDescription($0) })
             }
         }
@@ -103,7 +104,7 @@ extension CatalogueFile {
         require("instr(lower(CAST(\(name) AS TEXT)), lower(?)) > 0", query.name)
         require("d.rating >= ?", query.rating)
         require("coalesce(p.captured, d.taken) >= ?", query.takenFrom)
-        // Whatever begins with it sorts before this.
+        // Everything that begins with the value sorts before this.
         require("coalesce(p.captured, d.taken) < ?", query.takenUntil.map { $0 + "\u{7F}" })
         require("\(query.outcome == nil ? "p" : "o").inbox = ?", query.inbox)
         require("o.outcome = ?", query.outcome?.rawValue)

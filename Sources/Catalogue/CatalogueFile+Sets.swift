@@ -2,13 +2,13 @@ package import FileValues
 import Foundation
 import GRDB
 
-/// By what a set is looked for that was filed from an inbox.
+/// The criteria by which a filed set of an inbox is found.
 package struct SetQuery: Hashable, Sendable {
     package var inbox: String
     /// ``SetPart/key`` or ``SetPart/shortKey``.
     package var keys: [[UInt8]]
     package var contentIdentifier: String?
-    /// Paths in the inbox under which photos lay that were filed before keys were kept.
+    /// Paths in the inbox, to find photos that were filed before keys were recorded.
     package var paths: [BytePath]
 
     package init(inbox: String, keys: [[UInt8]], contentIdentifier: String? = nil, paths: [BytePath] = []) {
@@ -20,14 +20,14 @@ package struct SetQuery: Hashable, Sendable {
 }
 
 extension CatalogueFile {
-    /// All of the set that was filed last of those that fit, first filed first; a photo that is alone is one too. Empty
-    /// if there is none.
+    /// Returns the photos of the last filed set that matches, first filed first, or an empty array. One photo is a set,
+    /// too.
     package func filedSet(_ query: SetQuery) throws(CatalogueError) -> [StoredPhoto] {
         guard let newest = try newestPhoto(query) else { return [] }
         return try photos(inSetOf: newest)
     }
 
-    /// Whether there is a set that fits by one of the keys. Asked for every photo, so it is one look into an index each.
+    /// Whether a filed set has one of the keys. Called for every photo, hence only index lookups.
     package func hasFiledSet(inbox: String, keys: [[UInt8]]) throws(CatalogueError) -> Bool {
         try read("looking for a set") { db in
             let statement = try db.cachedStatement(
@@ -42,13 +42,13 @@ extension CatalogueFile {
         }
     }
 
-    /// `photo` and all that belong to its set, first filed first.
+    /// Returns `photo` with all others of its set, first filed first.
     package func photos(inSetOf photo: StoredPhoto) throws(CatalogueError) -> [StoredPhoto] {
         guard let set = photo.setID else { return [photo] }
         return try photos("WHERE set_id = ? AND superseded_at IS NULL ORDER BY id", [set])
     }
 
-    /// The roles of the last `limit` files that were filed from `inbox`, newest first, each with its set's number.
+    /// Returns the roles and set numbers of the last `limit` files filed from `inbox`, newest first.
     package func recentRoles(inbox: String, limit: Int) throws(CatalogueError) -> [(role: String, set: Int64)] {
         try read("reading what was filed together") { db in
             try Row.fetchAll(
@@ -63,16 +63,16 @@ extension CatalogueFile {
     }
 
     private func newestPhoto(_ query: SetQuery) throws(CatalogueError) -> StoredPhoto? {
-        // A sidecar leads to no set: one that was put to a wrong photo would draw others after it.
+        // Sidecars do not match: one joined to the wrong photo would draw others after it.
         let own = "inbox = ? AND superseded_at IS NULL AND role IS NOT 'sidecar'"
         var found: [StoredPhoto] = []
-        func look(_ condition: String, _ value: any DatabaseValueConvertible) throws(CatalogueError) {
+        func addNewest(_ condition: String, _ value: any DatabaseValueConvertible) throws(CatalogueError) {
             found += try photos("WHERE \(own) AND \(condition) ORDER BY id DESC LIMIT 1", [query.inbox, value])
         }
-        if let identifier = query.contentIdentifier { try look("content_id = ?", identifier) }
+        if let identifier = query.contentIdentifier { try addNewest("content_id = ?", identifier) }
         for key in query.keys where found.isEmpty {
-            try look("set_key = ?", Data(key))
-            try look("short_key = ?", Data(key))
+            try addNewest("set_key = ?", Data(key))
+            try addNewest("short_key = ?", Data(key))
         }
         if found.isEmpty, !query.paths.isEmpty {
             let marks = Array(repeating: "?", count: query.paths.count).joined(separator: ", ")

@@ -3,7 +3,7 @@ import LinuxKernel
 import SystemPackage
 
 extension CatalogueFile {
-    /// Renames a catalogue with its log files to `PATH.WHY-SECONDS`, over nothing, durably; the new path.
+    /// Renames a catalogue and its log files durably to `PATH.WHY-SECONDS`, replacing nothing. Returns the new path.
     static func moveAside(_ path: String, as why: String, now: FileTime) throws(CatalogueError) -> String {
         let operation = "setting aside the catalogue \(path)"
         do throws(SystemCallError) {
@@ -11,15 +11,15 @@ extension CatalogueFile {
             let directory = try openDirectory(whole.parent.isEmpty ? "." : whole.parent)
             for attempt in 0..<100 {
                 let ending = ".\(why)-\(now.seconds)" + (attempt == 0 ? "" : "-\(attempt + 1)")
-                // The file itself first: a crash in between leaves its log alone, which SQLite removes with the new
-                // file. The other way round the damaged file could open as an older, whole one.
+                // The file itself first: a crash after it leaves the log alone, which SQLite removes with the new file.
+                // In the other order the damaged file could open as an older, intact one.
                 do { try directory.rename(whole.name, to: directory, as: whole.name.addingSuffix(ending)) } catch {
                     if error.code == .fileExists { continue }
-                    // Its logs alone.
+                    // Only its logs exist.
                     if error.code != .noSuchFileOrDirectory { throw error }
                 }
                 for suffix in ["-wal", "-shm"] {
-                    // NAME.damaged-1-wal: so the log is found together with the set-aside file.
+                    // NAME.damaged-1-wal, so that SQLite finds the log with the renamed file.
                     do {
                         try directory.rename(
                             whole.name.addingSuffix(suffix), to: directory,

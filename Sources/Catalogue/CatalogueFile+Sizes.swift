@@ -1,8 +1,8 @@
 import GRDB
 
 extension CatalogueFile {
-    /// Calls `body` with the size in bytes of each filed photo, in no order: for whoever asks of many files whether one of
-    /// them may be filed already, without reading it.
+    /// Calls `body` with the size in bytes of each filed photo, in no order, so that a caller can rule out duplicates
+    /// without reading files.
     package func eachPhotoSize(_ body: (UInt64) -> Void) throws(CatalogueError) {
         try read("reading the sizes of photos") { db in
             let sizes = try Int64.fetchCursor(db, sql: "SELECT size FROM photo WHERE superseded_at IS NULL")

@@ -1,18 +1,18 @@
 package import FileValues
 import GRDB
 
-/// What became of the files that came to one inbox on one day.
+/// The outcomes of one inbox on one day.
 package struct DayCounts: Hashable, Sendable {
     /// `2026-11-21`, of local time.
     package let day: String
     package let inbox: String
     package let files: [OutcomeKind: Int]
-    /// Bytes of the photos that were filed.
+    /// Bytes of the filed photos.
     package let filedBytes: UInt64
 }
 
 extension CatalogueFile {
-    /// How many files had each outcome since `time`, by day of this process's local time and by inbox; newest day first.
+    /// Counts the files with each outcome since `time`, by local day and inbox, newest day first.
     package func countsByDay(since time: FileTime, inbox: String?) throws(CatalogueError) -> [DayCounts] {
         try read("counting outcomes") { db in
             let rows = try Row.fetchCursor(

@@ -3,11 +3,11 @@ import GRDB
 import LinuxKernel
 
 extension CatalogueFile {
-    /// Bytes that must be free where the catalogue lies, for its log to grow by what some photos need: what is written
-    /// over a part of the log that is done with shows nothing.
+    /// Free bytes that the catalogue's file system must have, so that the log can grow for some photos. The trial write
+    /// alone does not prove it, since it may reuse a checkpointed part of the log.
     private static let room: UInt64 = 1 << 20
 
-    /// Writes something, durably, that leaves nothing: throws what recording a photo would run into.
+    /// Makes a durable trial write that leaves no row. Throws the error that recording a photo would meet.
     package func tryWriting(at time: FileTime) throws(CatalogueError) {
         let operation = "trying whether it can be written to"
         let free: UInt64

@@ -5,53 +5,50 @@ import GRDBSQLite
 import LinuxKernel
 import SystemPackage
 
-/// The database of what was filed, from where, when, and why so: SQLite in one file, in WAL mode with synchronous=FULL,
-/// so that what a method recorded survives a power cut once it has returned.
+/// The database of filed photos and outcomes: one SQLite file in WAL mode with synchronous=FULL, so that the records of
+/// a method survive a power cut once it has returned.
 ///
-/// Every method is synchronous, is one transaction, and may wait for the disk or, up to ``busyTimeout``, for another
-/// process; safe on any thread, one at a time. One process writes; others read meanwhile without blocking it.
+/// Every method is synchronous and one transaction. It may wait for the disk or, up to ``busyTimeout``, for another
+/// process. Any thread; calls are serialized. One process writes; others read meanwhile without blocking it.
 package final class CatalogueFile: Sendable {
     /// Seconds that an operation waits for another process before it throws ``CatalogueError/Code/busy``.
     package static let busyTimeout = 5.0
 
-    /// The file.
     package let path: String
-    /// A damaged file that opening found and set aside, with what was wrong with it; its -wal and -shm lie beside it.
+    /// The damaged file that opening set aside, with its -wal and -shm beside it.
     package let setAside: SetAside?
 
     private let isWriter: Bool
-    /// The connection; nil after it was given up.
+    /// The connection; nil while none is open.
     let connection: Locked<DatabaseQueue?>
     private let isClosed = Locked(false)
-    /// The file that is open.
-    let standing = Locked<Standing?>(nil)
-    /// Whether it was too large to be checked when it was opened, and is to be with ``check()``.
+    let openFile = Locked<OpenFile?>(nil)
+    /// Whether it was too large to be checked on opening, so that ``check()`` is to be called.
     package let isUnchecked: Bool
-    /// The connection by which it is checked, and whether that is to end.
+    /// The connection of a running ``check()``, and whether it is to stop.
     let checking = Locked<DatabaseQueue?>(nil)
     let isClosing = Locked(false)
 
-    /// A damaged catalogue file, moved out of the way.
+    /// A damaged catalogue file that was renamed.
     package struct SetAside: Hashable, Sendable {
-        /// Where it lies now.
+        /// Its new path.
         package let path: String
-        /// What SQLite said of it.
+        /// SQLite's message.
         package let reason: String
     }
 
-    /// Opens the catalogue at `path` for the daemon, makes it if it is missing, checks it unless it is large
-    /// (``isUnchecked``), and brings its schema up to date.
+    /// Opens the catalogue at `path` for the daemon: creates it if missing, checks it unless it is large
+    /// (``isUnchecked``), and migrates its schema.
     ///
-    /// A damaged file is set aside and a new one begun, which is to be made whole from the library
-    /// (``isRebuilding()``); the caller sees to that and reports it. A file of a newer version is refused and left
-    /// alone; of one of an older version a copy is kept beside it, `NAME.before-N`. A missing one is to be made whole
-    /// from the library, too, if there was one: `isLost` says so.
+    /// A damaged file is set aside and a new one created, which the caller reports and rebuilds from the library
+    /// (``isRebuilding()``). A missing one is rebuilt, too, if there was one before (`isLost`). A file of a newer
+    /// version is refused and not changed; of one of an older version a copy is kept beside it, `NAME.before-N`.
     package static func openForWriting(
         _ path: String, now: FileTime, isLost: Bool = false
     ) throws(CatalogueError) -> CatalogueFile {
-        // Its logs, and all that is made beside it, are where the file is, not where a link to it is.
+        // The logs and all other files beside it belong where the file is, not where a link to it is.
         let path = String(decoding: linkedPath(BytePath(path)).bytes, as: UTF8.self)
-        // An empty file is no more of a catalogue than none.
+        // An empty file counts as missing.
         let isThere =
             try finishRestoring(path) && (try? FileStatus(at: BytePath(path), followingLinks: true))?.identity.size != 0
         do {
@@ -60,32 +57,32 @@ package final class CatalogueFile: Sendable {
             return catalogue
         } catch  where error.code == .corrupt {
             let aside = try moveAside(path, as: "damaged", now: now)
-            forgetDoubt(of: path)
+            removeDamageMark(of: path)
             let catalogue = try CatalogueFile(writing: path, setAside: SetAside(path: aside, reason: error.message))
             try catalogue.beginRebuilding(at: now)
             return catalogue
         }
     }
 
-    /// Opens the catalogue at `path` for a person's repairs, beside a daemon that writes or not. A damaged one is an error.
+    /// Opens the catalogue at `path` for manual repairs, whether or not a daemon is running. A damaged file is an
+    /// error.
     package static func openForRepair(_ path: String) throws(CatalogueError) -> CatalogueFile {
         try CatalogueFile(writing: path, setAside: nil)
     }
 
-    /// Opens it for reading, while the daemon writes or not. Nothing is changed or made.
+    /// Opens the catalogue for reading, whether or not a daemon is running. Changes and creates nothing.
     package static func openForReading(_ path: String) throws(CatalogueError) -> CatalogueFile {
         try CatalogueFile(reading: path)
     }
 
-    /// Closes the file, when whoever reads it now has ended; whatever is asked after that is refused. Without it the file
-    /// is closed when the object goes.
+    /// Closes the file once operations that have begun end; later ones fail. Otherwise `deinit` closes it.
     package func close() {
         isClosed.withLock { $0 = true }
-        // Whoever uses it holds it: GRDB does not survive a connection that is closed before it is used.
+        // Only the reference is dropped, since GRDB cannot handle a connection that is closed before its use.
         connection.withLock { $0 = nil }
     }
 
-    /// Closes the file with all that was committed in it, and nothing beside it: for one that is to be moved.
+    /// Closes the file with every commit checkpointed and no log beside it, so that it can be moved.
     package func closeWhole() throws(CatalogueError) {
         let operation = "closing the catalogue"
         do {
@@ -111,14 +108,14 @@ package final class CatalogueFile: Sendable {
         do {
             let database = try Self.connect(path, operation)
             connection = Locked(database)
-            try database.read { db in try Self.refuseNewer(db, operation) }
+            try database.read { db in try Self.requireKnownVersion(db, operation) }
             if !isUnchecked {
                 try Self.check(database, operation)
-                Self.forgetDoubt(of: path)
+                Self.removeDamageMark(of: path)
             }
             try Self.keepBackup(of: database, at: path)
             try Schema.migrator.migrate(database)
-            noteStanding()
+            noteOpenFile()
         } catch {
             throw CatalogueError(error, operation)
         }
@@ -141,7 +138,7 @@ package final class CatalogueFile: Sendable {
             let database = try DatabaseQueue(path: path, configuration: configuration)
             connection = Locked(database)
             try database.read { db in
-                try Self.refuseNewer(db, operation)
+                try Self.requireKnownVersion(db, operation)
                 guard try Schema.migrator.hasCompletedMigrations(db) else {
                     throw CatalogueError(.olderSchema, operation, "it was written by an older photoinboxd")
                 }
@@ -151,7 +148,7 @@ package final class CatalogueFile: Sendable {
         }
     }
 
-    /// A copy of the catalogue as it was before a migration, whole and durable before anything is changed.
+    /// Makes a durable copy of the catalogue before a migration changes it.
     private static func keepBackup(of database: DatabaseQueue, at path: String) throws {
         let before = try database.read { db in
             try Schema.migrator.hasCompletedMigrations(db) ? nil : Schema.migrator.appliedIdentifiers(db).count
@@ -159,7 +156,7 @@ package final class CatalogueFile: Sendable {
         guard let before, before > 0 else { return }
         let backup = BytePath("\(path).before-\(before + 1)")
         let directory = try openDirectory(backup.parent.isEmpty ? "." : backup.parent)
-        // One that is there is of an attempt that failed half-way, or of a version that was gone back to.
+        // An existing one is from a failed attempt, or from before a downgrade.
         try? directory.unlink(backup.name)
         try database.writeWithoutTransaction { db in
             try db.execute(sql: "VACUUM INTO ?", arguments: [String(decoding: backup.bytes, as: UTF8.self)])
@@ -168,7 +165,7 @@ package final class CatalogueFile: Sendable {
         try directory.sync()
     }
 
-    /// A connection that writes, durably.
+    /// Opens a connection whose commits are durable.
     static func connect(_ path: String, _ operation: String) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.label = "photo-inbox.catalogue"
@@ -177,7 +174,7 @@ package final class CatalogueFile: Sendable {
         configuration.prepareDatabase { db in try keepLogFile(db) }
         let database = try DatabaseQueue(path: path, configuration: configuration)
         try database.writeWithoutTransaction { db in
-            // GRDB sets NORMAL with WAL, which may lose the last commits in a power cut.
+            // With WAL, GRDB sets NORMAL, which may lose the last commits in a power cut.
             try db.execute(sql: "PRAGMA synchronous = FULL")
             guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2 else {
                 throw CatalogueError(.other, operation, "synchronous=FULL was not accepted")
@@ -186,8 +183,8 @@ package final class CatalogueFile: Sendable {
         return database
     }
 
-    /// What findings of `PRAGMA quick_check` say. A page that could not be read just now is told as one of them, and is
-    /// no reason to part with a catalogue.
+    /// Returns the error code for findings of `PRAGMA quick_check`. They may include a page that is unreadable only
+    /// now, which is no reason to replace a catalogue.
     package static func code(of findings: [String]) -> CatalogueError.Code {
         let beginning = "unable to get the page. error code="
         let codes = findings.flatMap { $0.split(separator: "\n") }.compactMap { line -> CatalogueError.Code? in
@@ -199,20 +196,20 @@ package final class CatalogueFile: Sendable {
         return codes.contains(.inputOutput) || codes.contains(.other) ? .inputOutput : .corrupt
     }
 
-    private static func refuseNewer(_ db: Database, _ operation: String) throws {
+    private static func requireKnownVersion(_ db: Database, _ operation: String) throws {
         if try Schema.migrator.hasBeenSuperseded(db) {
             throw CatalogueError(.newerSchema, operation, "it was written by a newer photoinboxd")
         }
     }
 
-    /// The connection, made anew where the last one was given up.
+    /// Returns the connection, opening one if there is none.
     private func database(_ operation: String) throws -> DatabaseQueue {
         try connection.withLock { connection in
             if let connection { return connection }
             if isClosed.withLock({ $0 }) { throw CatalogueError(.other, operation, "it is closed") }
             let another = try Self.connect(path, operation)
             connection = another
-            noteStanding()
+            noteOpenFile()
             return another
         }
     }
@@ -222,7 +219,7 @@ package final class CatalogueFile: Sendable {
         do { return try database(operation).read(body) } catch { throw CatalogueError(error, operation) }
     }
 
-    /// Runs `body`, whose statements are transactions of their own.
+    /// Runs `body`, each statement of which is its own transaction.
     func writeWithoutTransaction<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try database("writing to the catalogue").writeWithoutTransaction(body)
     }
@@ -230,15 +227,15 @@ package final class CatalogueFile: Sendable {
     /// Runs `body` in one write transaction, rolled back if it throws.
     func write<Value>(_ operation: String, _ body: (Database) throws -> Value) throws(CatalogueError) -> Value {
         let failure: CatalogueError
-        try requireStanding(operation)
+        try requireInPlace(operation)
         do {
             let value = try database(operation).write(body)
-            // Recorded in a file that is not there any more is not recorded.
-            try requireStanding(operation)
+            // A commit into a file that was removed meanwhile is lost.
+            try requireInPlace(operation)
             return value
         } catch { failure = CatalogueError(error, operation) }
-        // Where SQLite may not open one of its files for writing at that moment, it opens it for reading and says so
-        // for ever after. Only another connection asks again, and only when the last one is closed.
+        // If SQLite cannot open one of its files for writing, it opens it for reading and stays read-only. Only a new
+        // connection tries again, and only after the old one is closed.
         guard isWriter, failure.code == .readOnly else { throw failure }
         do {
             connection.withLock { $0 = nil }
@@ -247,8 +244,8 @@ package final class CatalogueFile: Sendable {
     }
 }
 
-/// Keeps the -wal and -shm files when the daemon closes: a reader that may not write to the directory could otherwise
-/// not open the database. See sqlite.org/c3ref/c_fcntl_begin_atomic_write.html, SQLITE_FCNTL_PERSIST_WAL.
+/// Keeps the -wal and -shm files when the daemon closes: without them, a reader that may not write to the directory
+/// cannot open the database. See sqlite.org/c3ref/c_fcntl_begin_atomic_write.html, SQLITE_FCNTL_PERSIST_WAL.
 private func keepLogFile(_ db: Database) throws {
     var flag: CInt = 1
     let code = sqlite3_file_control(db.sqliteConnection, nil, SQLITE_FCNTL_PERSIST_WAL, &flag)

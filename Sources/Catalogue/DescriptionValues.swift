@@ -1,4 +1,4 @@
-/// What somebody says of a photo. What is nil is not said.
+/// A person's description of a photo. Nil values are unknown.
 package struct PhotoDescription: Hashable, Sendable {
     package var title: String?
     package var keywords: [String]
@@ -15,16 +15,16 @@ package struct PhotoDescription: Hashable, Sendable {
     }
 }
 
-/// Rows of a table on their way into the catalogue: their texts one after the other, so that many cost few allocations.
+/// Rows of a table to import into the catalogue. Their texts share one buffer, so that many cost few allocations.
 package struct DescriptionBatch: Sendable {
-    /// Which photo a row is about.
+    /// How a row names its photo.
     package enum Subject: Sendable {
         case content
-        /// By the path that it has in the library, or had in its inbox.
+        /// By its path in the library, or its former path in an inbox.
         case path
     }
 
-    /// Places in ``bytes``; empty ones say nothing.
+    /// Ranges of ``bytes``; empty ones are absent values.
     struct Row: Sendable {
         let subject: Subject
         let key: Range<Int>
@@ -34,22 +34,22 @@ package struct DescriptionBatch: Sendable {
 
     private(set) var bytes: [UInt8] = []
     private(set) var rows: [Row] = []
-    private var marked = 0
+    private var rowStart = 0
 
     package init() {}
 
     package var count: Int { rows.count }
-    /// How many bytes its texts have.
+    /// Bytes of its texts.
     package var size: Int { bytes.count }
 
-    /// Adds a text to the row that is being made.
+    /// Appends a text of the current row.
     package mutating func add(_ text: some Collection<UInt8>) -> Range<Int> {
         let begin = bytes.count
         bytes.append(contentsOf: text)
         return begin..<bytes.count
     }
 
-    /// Ends the row. `key` is a SHA-256 of 32 bytes, or a path.
+    /// Ends the current row. `key` is a SHA-256 of 32 bytes, or a path.
     package mutating func end(
         _ subject: Subject, key: Range<Int>, title: Range<Int>, keywords: Range<Int>, rating: Int?, taken: Range<Int>,
         place: Range<Int>
@@ -58,28 +58,28 @@ package struct DescriptionBatch: Sendable {
             Row(
                 subject: subject, key: key, title: title, keywords: keywords, taken: taken, place: place,
                 rating: rating))
-        marked = bytes.count
+        rowStart = bytes.count
     }
 
-    /// Forgets the texts of a row that is not to be.
-    package mutating func drop() { bytes.removeSubrange(marked...) }
+    /// Removes the texts of the current row.
+    package mutating func drop() { bytes.removeSubrange(rowStart...) }
 
     package mutating func clear() {
         bytes.removeAll(keepingCapacity: true)
         rows.removeAll(keepingCapacity: true)
-        marked = 0
+        rowStart = 0
     }
 }
 
-/// How far a table was taken in.
+/// The position of an import in its table.
 package struct ImportPlace: Hashable, Sendable {
-    /// Bytes up to the next row, and its line, from 1.
+    /// The next row's offset in bytes, and its line, from 1.
     package var offset: UInt64
     package var line: Int
-    /// Rows so far, and how many of them were rejected.
+    /// Rows so far, and the number of rejected ones among them.
     package var rows: Int
     package var rejected: Int
-    /// How long the file of the rejected ones was.
+    /// The length of the file of rejected rows, in bytes.
     package var rejectsLength: UInt64
 
     package init(offset: UInt64 = 0, line: Int = 1, rows: Int = 0, rejected: Int = 0, rejectsLength: UInt64 = 0) {

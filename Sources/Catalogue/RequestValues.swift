@@ -1,22 +1,22 @@
 package import FileValues
 
-/// What people ask for. Raw values are stored and never change.
+/// The kind of a request. Raw values are stored and never change.
 package enum RequestKind: String, Hashable, Sendable, CaseIterable {
     case pause, resume, rescan, retry, release, discard, undo
 }
 
-/// The move of a file that a request wants. Roots are absolute, paths relative to them.
+/// The move of a file for a request. Roots are absolute, paths relative to them.
 package struct RequestedMove: Hashable, Sendable {
     /// Names its temporaries.
     package var token: String
     package var sourceRoot: BytePath
     package var sourcePath: BytePath
     package var destinationRoot: BytePath
-    /// The wanted path; the real one once it is done.
+    /// The planned path; the actual one once the move is done.
     package var destinationPath: BytePath
-    /// 32 bytes; of the file as it was found.
+    /// The file's hash before the move, 32 bytes.
     package var sha256: [UInt8]
-    /// Of the file where it lies: before the move, and once it is done after it.
+    /// The file's identity before the move; after it once the move is done.
     package var identity: FileIdentity
 
     package init(
@@ -33,11 +33,11 @@ package struct RequestedMove: Hashable, Sendable {
     }
 }
 
-/// What somebody asked for.
+/// A person's request.
 package struct RequestRecord: Hashable, Sendable {
     package var at: FileTime
     package var what: RequestKind
-    /// Who, by number, and by name as of then.
+    /// The user's number, and the name it had then.
     package var user: UInt32
     package var userName: String?
     package var inbox: String?
@@ -45,7 +45,7 @@ package struct RequestRecord: Hashable, Sendable {
     package var path: BytePath?
     package var outcomeID: Int64?
     package var photoID: Int64?
-    /// Whether the file is to be filed whatever it looks like.
+    /// Whether the file is to be filed as it is.
     package var isAsIs: Bool
     package var move: RequestedMove?
 
@@ -69,21 +69,20 @@ package struct RequestRecord: Hashable, Sendable {
     package var asker: String { userName ?? "user \(user)" }
 }
 
-/// A request of the catalogue.
+/// The row of a request.
 package struct StoredRequest: Hashable, Sendable {
-    /// How far it came.
     package enum Step: String, Hashable, Sendable {
         case begun, done
-        /// It came to nothing, and everything is as it was.
+        /// It failed or was reversed, and the file was not moved.
         case undone
-        /// What it had put into the trash is deleted.
+        /// It was done, and the file that it put into the trash is deleted.
         case expired
     }
 
     package let id: Int64
     package let step: Step
     package let endedAt: FileTime?
-    /// What is to be said besides.
+    /// A remark to show with the request.
     package let note: String?
     package let request: RequestRecord
 }

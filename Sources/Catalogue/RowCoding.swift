@@ -2,15 +2,15 @@ import FileValues
 import Foundation
 import GRDB
 
-// Between our values and SQLite's. Unsigned numbers keep their bits; reading a row that this program can't have
-// written throws instead of trapping, since the file may have been edited or damaged.
+// Conversions between this module's values and SQLite's. Unsigned numbers keep their bits. Reading a row that this
+// program cannot have written throws instead of trapping, since the file may have been edited or damaged.
 
 extension FileTime {
-    /// Nanoseconds since 1970; the nearest that fits for times beyond the years 1678 and 2262.
+    /// Nanoseconds since 1970, clamped to the years 1678 to 2262.
     var nanosecondsSince1970: Int64 {
-        let (product, tooMany) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        let (sum, over) = product.addingReportingOverflow(Int64(nanoseconds))
-        return tooMany || over ? (seconds < 0 ? .min : .max) : sum
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, sumOverflow) = product.addingReportingOverflow(Int64(nanoseconds))
+        return overflow || sumOverflow ? (seconds < 0 ? .min : .max) : sum
     }
 
     init(nanosecondsSince1970 value: Int64) {
@@ -24,7 +24,7 @@ extension BytePath {
     var data: Data { Data(bytes) }
 }
 
-/// A row whose content contradicts the schema's meaning.
+/// A row with a value that this program does not write.
 struct UnreadableRow: Error, CustomStringConvertible {
     let column: String
     var description: String { "unreadable column \(column)" }
@@ -68,7 +68,7 @@ extension DatabaseValueConvertible {
 typealias Columns = [String: (any DatabaseValueConvertible)?]
 
 extension PhotoRecord {
-    /// Its values for the columns that `photo` and `intent` share.
+    /// Values of the columns that `photo` and `intent` share.
     var columns: Columns {
         [
             "sha256": Data(sha256), "size": Int64(bitPattern: size), "library": library.data,

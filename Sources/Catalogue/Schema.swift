@@ -1,9 +1,9 @@
 import GRDB
 
-/// The tables, as a list of named migrations. Only ever added to: one that was shipped is never edited.
+/// The tables as a list of named migrations. Migrations are only added; a shipped one is never edited.
 ///
 /// Paths and names are BLOBs, since they are bytes in no particular encoding. Times are nanoseconds since 1970 UTC,
-/// but for those of files, which may lie anywhere and are kept as the kernel gave them, in two columns.
+/// except times of files, which have any value and are stored as the kernel reports them, in two columns.
 enum Schema {
     static let migrator: DatabaseMigrator = {
         var migrator = DatabaseMigrator()
@@ -33,7 +33,7 @@ enum Schema {
         return migrator
     }()
 
-    /// How long files have lain in the trash: counted, since the wall clock jumps.
+    /// Files' time in the trash, counted because the wall clock jumps.
     private static let trashTime = """
         -- What was counted so far, and the clocks when it was.
         CREATE TABLE trash_clock (
@@ -47,7 +47,7 @@ enum Schema {
         ALTER TABLE request ADD COLUMN trash_from INTEGER;
         """
 
-    /// What a photo row and the intent before it share.
+    /// The columns that photos share with intents.
     private static let photoColumns = """
         sha256 BLOB NOT NULL CHECK (length(sha256) = 32),
         size INTEGER NOT NULL,
@@ -72,7 +72,8 @@ enum Schema {
         source_changed_ns INTEGER NOT NULL
         """
 
-    /// What people or other programs say of photos, by content: it may be known before the photo comes.
+    /// Descriptions of photos by people or other programs, by content, since they may be imported before the photo
+    /// arrives.
     private static let descriptions = """
         CREATE TABLE description (
             id INTEGER PRIMARY KEY,
@@ -119,7 +120,7 @@ enum Schema {
         ) STRICT;
         """
 
-    /// A file on its way to quarantine or duplicates: written before it is moved, gone when its outcome is recorded.
+    /// Moves to quarantine or duplicates: inserted before the file is moved, deleted when its outcome is recorded.
     private static let moves = """
         CREATE TABLE move (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -143,7 +144,7 @@ enum Schema {
         ) STRICT;
         """
 
-    /// What people asked for. A request that moves a file is written down before it does, and ended after.
+    /// People's requests. One that moves a file is recorded before the move, and ended after it.
     private static let requests = """
         CREATE TABLE request (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -242,7 +243,7 @@ enum Schema {
         CREATE INDEX kept_source_identity ON kept_source (inbox, inode, size, modified, modified_ns);
         """
 
-    /// Where a photo was downloaded from, as its file said; NULL where it did not.
+    /// The address that a photo was downloaded from according to its file's attributes, or NULL.
     private static let origins = """
         ALTER TABLE photo ADD COLUMN origin TEXT;
         ALTER TABLE intent ADD COLUMN origin TEXT;
@@ -264,11 +265,11 @@ enum Schema {
         ) STRICT;
         """
 
-    /// The last photo that was recorded when somebody said that the directory is the library: it is not known by that one
-    /// or those before it. 0 where nobody did.
+    /// The last photo recorded when a person accepted the directory as the library: neither it nor earlier ones
+    /// identify the library. 0 if no one did.
     private static let acceptance = "ALTER TABLE library ADD COLUMN accepted_after INTEGER NOT NULL DEFAULT 0"
 
-    /// What the library was found to have lost. A row is deleted when the photo is found whole again.
+    /// Photos whose files were found missing or altered. A row is deleted when the photo is found intact again.
     private static let damage = """
         CREATE TABLE damage (
             photo_id INTEGER PRIMARY KEY REFERENCES photo (id) ON DELETE CASCADE,
@@ -293,8 +294,9 @@ enum Schema {
         ) STRICT;
         """
 
-    /// What was made of a photo beside files, and why not. By the photo's number, which grows with the time of filing, so
-    /// that rows of new photos lie side by side. Pictures themselves are files, named by content, and have no row.
+    /// Renditions that are values, and reasons for those that cannot be made. Keyed by the photo's number, which grows
+    /// with the time of filing, so that rows of new photos are adjacent. Pictures are files named by content and have
+    /// no row.
     private static let renditions = """
         CREATE TABLE rendition (
             photo_id INTEGER NOT NULL REFERENCES photo (id) ON DELETE CASCADE,
@@ -308,8 +310,8 @@ enum Schema {
         ) STRICT, WITHOUT ROWID;
         """
 
-    /// A file's role in its set (`raw`, `picture`, `film`, `sidecar`; NULL before sets were known) and what it is looked
-    /// for by. Two photos may have sidecars of the same bytes: only photos are one for each content.
+    /// A file's role in its set (`raw`, `picture`, `film`, `sidecar`; NULL before sets were known) and the keys by
+    /// which the set is found. Sidecars of different photos may have the same bytes; other contents are unique.
     private static let sets = """
         ALTER TABLE photo ADD COLUMN set_id INTEGER;
         ALTER TABLE photo ADD COLUMN role TEXT;

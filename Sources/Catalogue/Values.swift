@@ -1,12 +1,12 @@
 package import FileValues
 
-/// When a photo was taken, as far as known. Kept as it was recorded, never as a guess at an instant.
+/// When a photo was taken, as recorded; never converted to a guessed instant.
 package struct CaptureDate: Hashable, Sendable {
-    /// The clock's time, `2026-11-21T14:07:31`, or a date alone; sorts by itself.
+    /// Local time, `2026-11-21T14:07:31`, or a date alone; sorts as text.
     package var local: String
-    /// How many seconds east of UTC that clock was, if recorded.
+    /// The offset of that time in seconds east of UTC, if recorded.
     package var offset: Int32?
-    /// Where it comes from: `EXIF DateTimeOriginal`, `file time`.
+    /// The source: `EXIF DateTimeOriginal`, `file time`.
     package var provenance: String
 
     package init(local: String, offset: Int32? = nil, provenance: String) {
@@ -16,21 +16,21 @@ package struct CaptureDate: Hashable, Sendable {
     }
 }
 
-/// Everything that is known of a photo when it is filed.
+/// The facts recorded of a photo when it is filed.
 package struct PhotoRecord: Hashable, Sendable {
-    /// 32 bytes; that of the whole file.
+    /// The hash of the whole file, 32 bytes.
     package var sha256: [UInt8]
     /// Bytes.
     package var size: UInt64
     /// The library's root as configured.
     package var library: BytePath
-    /// Where it lies, relative to ``library``.
+    /// Its path relative to ``library``.
     package var libraryPath: BytePath
-    /// The inbox it came to, by its configured name.
+    /// The configured name of its inbox.
     package var inbox: String
-    /// Where it lay, relative to the inbox.
+    /// Its path relative to the inbox.
     package var sourcePath: BytePath
-    /// Its name there.
+    /// Its name in the inbox.
     package var originalName: BytePath
     /// The format's stable name: `jpeg`.
     package var format: String
@@ -39,16 +39,16 @@ package struct PhotoRecord: Hashable, Sendable {
     package var width: UInt32?
     /// Pixels.
     package var height: UInt32?
-    /// 1 to 8, as EXIF counts.
+    /// 1 to 8, as in EXIF.
     package var orientation: UInt8?
     package var camera: String?
-    /// What showed that it was complete: `no writer left (lease), ends with its end marker`.
+    /// The evidence that it was complete: `no writer left (lease), ends with its end marker`.
     package var proof: String
     /// The source as it was examined.
     package var sourceIdentity: FileIdentity
-    /// What it is in its set, or could be.
+    /// Its role and keys in a set, actual or possible.
     package var part = SetPart()
-    /// The address that it was downloaded from, as its file said; never believed, only shown.
+    /// The address it was downloaded from according to its file's attributes; shown, but never trusted.
     package var origin: String?
 
     package init(
@@ -77,18 +77,18 @@ package struct PhotoRecord: Hashable, Sendable {
     }
 }
 
-/// What a file is in a set, and by what others of it find it.
+/// A file's role in a set, and the keys by which other files find the set.
 package struct SetPart: Hashable, Sendable {
-    /// The role of a file that goes with others and is nothing by itself: of those, many may have the same bytes.
+    /// The role of a file that belongs to others and is no photo itself. Many sidecars may have the same bytes.
     package static let sidecar = "sidecar"
 
     /// `raw`, `picture`, `film` or ``sidecar``; nil for what was filed before sets were known.
     package var role: String?
-    /// What a Live Photo's picture and film share.
+    /// The identifier that a Live Photo's picture and film share.
     package var contentIdentifier: String?
     /// Directory and stem, folded.
     package var key: [UInt8]?
-    /// The same of a name that programs shorten.
+    /// The key of a name that programs shorten.
     package var shortKey: [UInt8]?
 
     package init(
@@ -100,46 +100,44 @@ package struct SetPart: Hashable, Sendable {
         self.shortKey = shortKey
     }
 
-    /// Whether it is a sidecar.
     package var isSidecar: Bool { role == Self.sidecar }
 }
 
-/// To which set what is filed belongs.
+/// The set that filed photos join.
 package enum SetPlace: Hashable, Sendable {
-    /// One of its own, if it is more than one file.
+    /// A new set, if there are several files.
     case new
-    /// That of this photo, which may have been alone until now.
+    /// The set of this photo, which may be alone until now.
     case joining(photo: Int64)
 }
 
-/// A photo of the catalogue.
+/// The row of a photo.
 package struct StoredPhoto: Hashable, Sendable {
     package let id: Int64
-    /// The number that all of its set share; nil if it is alone.
+    /// The set's number; nil if it is alone.
     package let setID: Int64?
     package let filedAt: FileTime
     /// Whether the source stayed in its inbox, by policy or because it could not be removed.
     package let sourceKept: Bool
-    /// When it left the list of what the library holds: another row took its place, because the library's copy was missing
-    /// or damaged, or it was taken back, or struck.
+    /// When it stopped counting as filed: another row replaced it, because the library's copy was missing or damaged,
+    /// or it was undone or struck.
     package let supersededAt: FileTime?
-    /// The row that took its place.
+    /// The row that replaced it.
     package var supersededBy: Int64?
-    /// The request that took it back out of the library, if it was that.
+    /// The request that undid it.
     package var undoneBy: Int64?
-    /// The operation that filed it, by whose number people know it; nil where it was not asked for.
+    /// The operation that filed it, whose number people use; nil if the query did not select it.
     package var operation: Int64?
     package let photo: PhotoRecord
 
-    /// Whether its record was struck, since its file was nowhere.
+    /// Whether its record was struck because its file was missing.
     package var wasStruck: Bool { supersededAt != nil && supersededBy == nil && undoneBy == nil }
 }
 
-/// A filing under way: written before the first byte is copied, gone when the source is.
+/// The row of a filing under way: inserted before the first byte is copied, deleted after the source is removed.
 package struct StoredIntent: Hashable, Sendable {
-    /// How far it came.
     package enum Step: String, Hashable, Sendable {
-        /// Nothing is recorded; a copy may stand in the library or not.
+        /// No photo is recorded; a copy may be in the library.
         case begun
         /// Photo and outcome are recorded; the source may still be there.
         case recorded
@@ -154,34 +152,34 @@ package struct StoredIntent: Hashable, Sendable {
     package let temporary: BytePath
     /// The photo, once recorded.
     package let photoID: Int64?
-    /// The row to be, with the planned path; with the real one once recorded.
+    /// The planned row; with the actual path once recorded.
     package let photo: PhotoRecord
-    /// What all have that are filed together, as one; nil if it is filed alone.
+    /// The token shared by all files of a set that are filed together; nil if it is filed alone.
     package let setToken: String?
     /// The photo whose set it joins.
     package let joins: Int64?
-    /// How many bytes of its name are before the number that it gets if names are taken; nil for the usual place.
+    /// The offset in its name at which a number is inserted if the name is taken, in bytes; nil for the default.
     package let numberAfter: Int?
 }
 
-/// What became of an arrival. Raw values are stored and never change.
+/// An arrival's outcome. Raw values are stored and never change.
 package enum OutcomeKind: String, Hashable, Sendable, CaseIterable {
     case filed, duplicate, quarantined, ignored, withdrawn
 }
 
-/// One arrival's outcome.
+/// The outcome of one arrival, with its circumstances.
 package struct OutcomeRecord: Hashable, Sendable {
     package var at: FileTime
     package var inbox: String
     /// Relative to the inbox.
     package var path: BytePath
     package var outcome: OutcomeKind
-    /// Why so, and which rule decided.
+    /// The reason and the rule that decided.
     package var reason: String
     package var sha256: [UInt8]?
     /// The photo that was filed, or that this is a duplicate of.
     package var photoID: Int64?
-    /// Where the file went, if anywhere.
+    /// The file's new path, if it was moved or copied.
     package var destination: BytePath?
 
     package init(
@@ -199,13 +197,13 @@ package struct OutcomeRecord: Hashable, Sendable {
     }
 }
 
-/// An outcome of the catalogue; its identifier is the operation that people name in `show` and `undo`.
+/// The row of an outcome. Its identifier is the operation's number in `show` and `undo`.
 package struct StoredOutcome: Hashable, Sendable {
     package let id: Int64
     package let outcome: OutcomeRecord
 }
 
-/// A file that stays in its inbox though it has its outcome, so that it is not taken for a new arrival.
+/// A file that stays in its inbox after its outcome, recorded so that it does not count as a new arrival.
 package struct KeptSource: Hashable, Sendable {
     package var inbox: String
     /// Relative to the inbox.

@@ -93,7 +93,7 @@ package final class CatalogueRebuilding {
         var result = Result()
         old?.close()
         if isThere {
-            do throws(CatalogueError) { result.descriptions = try catalogue.takeOver(from: path) } catch {
+            do throws(CatalogueError) { result.descriptions = try catalogue.copyDescriptions(from: path) } catch {
                 result.withoutDescriptions = "\(error)"
             }
         }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Rows of damaged photos")
 struct DamageRowsTests {
-    @Test("Damaged photos are told in their order, from any of them on, until they are whole")
+    @Test("Damaged photos are listed in order, from any of them on, until they are intact")
     func damaged() throws {
         let place = try Place()
         let catalogue = try place.open()
@@ -24,8 +24,8 @@ struct DamageRowsTests {
         #expect(try catalogue.damagedCount(in: library) == 1)
     }
 
-    /// The daemon asks on every tick: that must not cost more with every photo that was ever filed.
-    @Test("Damaged photos are found without going through the photos of the library")
+    /// The daemon queries on every tick, so the cost must not grow with the library.
+    @Test("The query for damaged photos does not scan the library's photos")
     func plan() throws {
         let place = try Place()
         let catalogue = try place.open()

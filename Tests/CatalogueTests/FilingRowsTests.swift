@@ -2,9 +2,9 @@ import Catalogue
 import FileValues
 import Testing
 
-@Suite("Intent, photo and outcome")
+@Suite("Rows of intents, photos, outcomes and kept sources")
 struct FilingRowsTests {
-    @Test("Every value comes back as it went in, hostile names and odd times included")
+    @Test("Every value is read as it was written, including hostile names and odd times")
     func roundTrip() throws {
         let place = try Place()
         let catalogue = try place.open()
@@ -55,7 +55,7 @@ struct FilingRowsTests {
         #expect(try catalogue.photo(withHash: bare.sha256)?.photo == bare)
     }
 
-    @Test("A batch is committed whole or not at all")
+    @Test("A batch with one refused filing records nothing")
     func batches() throws {
         let place = try Place()
         let catalogue = try place.open()
@@ -79,7 +79,7 @@ struct FilingRowsTests {
         #expect(try catalogue.pendingIntents().isEmpty)
     }
 
-    @Test("Content and places are recorded once")
+    @Test("A second record of a content or a path is refused")
     func once() throws {
         let place = try Place()
         let catalogue = try place.open()
@@ -111,7 +111,7 @@ struct FilingRowsTests {
         #expect(try catalogue.totals().photos == 1)
     }
 
-    @Test("A damaged copy's row gives way to the new one, and stays on record")
+    @Test("A new filing supersedes the row of a damaged copy, which is kept")
     func superseding() throws {
         let place = try Place()
         let catalogue = try place.open()
@@ -176,7 +176,7 @@ struct FilingRowsTests {
         #expect(try catalogue.countsSince(FileTime(seconds: .min, nanoseconds: 0)).count == 3)
     }
 
-    @Test("Sources that stay are known again, but only as they were")
+    @Test("A kept source is recognized only in its recorded state")
     func keptSources() throws {
         let place = try Place()
         let catalogue = try place.open()
@@ -192,7 +192,7 @@ struct FilingRowsTests {
         #expect(try !catalogue.isKept(identity(1), inbox: "phones"))
         #expect(try !catalogue.isKept(identity(2), inbox: "card"))
         #expect(try catalogue.keptSources(inbox: "card") == [kept])
-        // Renamed: same content, later change time. The caller compares hashes.
+        // Renamed: the same content and a later change time. The caller compares hashes.
         let renamed = FileIdentity(inode: 1, size: 4_000_000, modified: identity(1).modified, changed: noon)
         #expect(try !catalogue.isKept(renamed, inbox: "card"))
         #expect(try catalogue.keptSource(like: renamed, inbox: "card") == kept)

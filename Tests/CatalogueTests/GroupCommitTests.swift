@@ -8,9 +8,9 @@ import SystemMonitor
 import TestSupport
 import Testing
 
-@Suite("Changes of the catalogue that come together share a transaction")
+@Suite("Concurrent changes of the catalogue share a transaction")
 struct GroupCommitTests {
-    @Test("What comes while a transaction waits for the disk shares the next one; each gets its own answer")
+    @Test("Changes that arrive during a transaction share the next one, and each gets its own result")
     func together() async throws {
         let scratch = try ScratchDirectory()
         let file = try CatalogueFile.openForWriting(scratch.appending("c.sqlite"), now: .now)
@@ -19,7 +19,7 @@ struct GroupCommitTests {
             subsystem: Subsystem(name: "catalogue", queue: MonitorQueue(label: "test.catalogue"), isVital: false))
         let count = 40
         let gate = Gate()
-        // The queue is busy until all have asked: the last of them opens the gate.
+        // The queue is blocked until the last change is submitted.
         catalogue.subsystem.queue.async { gate.wait() }
         let numbers = try await withThrowingTaskGroup(of: Int64.self) { group in
             for number in 0..<count {
@@ -48,7 +48,7 @@ struct GroupCommitTests {
             file,
             subsystem: Subsystem(name: "catalogue", queue: MonitorQueue(label: "test.catalogue"), isVital: false))
         let first = try await catalogue.begin([intent(1)])
-        // As when somebody moves the file away, and back.
+        // Another program moves the file away, and back.
         #expect(rename(place.path, place.path + ".away") == 0)
         let failures = Locked<[CatalogueError.Code]>([])
         catalogue.closeSoon(first) { error in failures.withLock { $0.append(error.code) } }
@@ -62,7 +62,7 @@ struct GroupCommitTests {
         withExtendedLifetime(place) {}
     }
 
-    @Test("Whoever hears of outcomes is called with the same stack after a thousand of them")
+    @Test("The stack of the outcome handler does not grow over a thousand outcomes")
     func evenStack() async throws {
         let scratch = try ScratchDirectory()
         let file = try CatalogueFile.openForWriting(scratch.appending("c.sqlite"), now: .now)
@@ -78,10 +78,10 @@ struct GroupCommitTests {
         for number in 0..<1000 {
             _ = try await catalogue.record(ignored(number), kept: nil)
         }
-        // Which thread it is may change, and with it the stack, but not by what a call adds each time.
-        let heard = addresses.withLock { $0 }
-        #expect(heard.count == 1000)
-        let offsets = Set(heard.map { $0 % 4096 })
+        // The thread may change, and with it the stack, but no call may add to it.
+        let calls = addresses.withLock { $0 }
+        #expect(calls.count == 1000)
+        let offsets = Set(calls.map { $0 % 4096 })
         #expect(offsets.count < 8, "\(offsets.count) places on the stack")
         withExtendedLifetime(scratch) {}
     }
@@ -93,7 +93,7 @@ private func ignored(_ number: Int) -> OutcomeRecord {
         destination: nil)
 }
 
-/// Opens when so many have come.
+/// A gate that opens at a given count.
 private final class Gate: Sendable {
     private let counted = Locked(0)
     private let opens = DispatchSemaphore(value: 0)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Catalogue
 
-@Suite("What hooks are told is read from the outcomes")
+@Suite("Events of hooks are read from the outcomes")
 struct HookRowsTests {
     private let place: Place
     private let catalogue: CatalogueFile
@@ -29,7 +29,7 @@ struct HookRowsTests {
             OutcomeRecord(at: noon, inbox: inbox, path: BytePath(name), outcome: kind, reason: "test"))
     }
 
-    /// Files these as one.
+    /// Files photos as one set.
     private func file(_ numbers: [UInt8], _ set: SetPlace = .new) throws -> [FiledIDs] {
         let intents = numbers.map { intent($0) }
         let ids = try catalogue.beginIntents(intents)
@@ -37,7 +37,7 @@ struct HookRowsTests {
             zip(ids, intents).map { FilingCommit(intent: $0, photo: $1.photo, filedAt: noon, reason: "") }, set: set)
     }
 
-    @Test func aNewHookBeginsNowAndAnOldOneWhereItWas() throws {
+    @Test func newHookBeginsAtTheNewestOutcomeAndKnownHookAtItsPosition() throws {
         #expect(try catalogue.placeOfHook("first", at: noon) == 0)
         let one = try quarantine("a")
         #expect(try catalogue.placeOfHook("second", at: noon) == one)
@@ -47,11 +47,11 @@ struct HookRowsTests {
         #expect(try again.placeOfHook("first", at: noon) == one)
         try again.forgetHooks(except: ["second"])
         try quarantine("b")
-        #expect(try catalogue.placeOfHook("first", at: noon) == 2, "it was forgotten, and is new")
+        #expect(try catalogue.placeOfHook("first", at: noon) == 2, "its position was deleted, so it is new")
         #expect(try catalogue.placeOfHook("second", at: noon) == one)
     }
 
-    @Test func onlyWhatIsWantedInOrder() throws {
+    @Test func batchHasTheSubscribedEventsInOrder() throws {
         try quarantine("a")
         try catalogue.file(1)
         try quarantine("b", as: .duplicate)
@@ -66,13 +66,13 @@ struct HookRowsTests {
         #expect(try catalogue.hookBatch(after: 2, filed, limit: 10).events.isEmpty)
         let phones = HookInterest(kinds: [.quarantined, .filed], inboxes: ["phones"])
         #expect(events(try catalogue.hookBatch(after: 0, phones, limit: 10)) == ["4 quarantined"])
-        // A part of it says so, and the rest follows.
+        // A batch that is not the last says so, and the next one has the rest.
         let part = try catalogue.hookBatch(after: 0, all, limit: 2)
         #expect(events(part) == ["1 quarantined", "2 filed"] && !part.isLast && part.through == 2 && part.waiting == 3)
         #expect(events(try catalogue.hookBatch(after: part.through, all, limit: 2)) == ["4 quarantined"])
     }
 
-    @Test func aSetIsCompleteOnceAndAgainWhenAnotherJoins() throws {
+    @Test func setCompleteIsReportedOnceAndAgainWhenAFileJoins() throws {
         let alone = try file([1])
         let set = try file([2, 3, 4])
         let sets = HookInterest(kinds: [.setComplete])
@@ -83,7 +83,7 @@ struct HookRowsTests {
         #expect(
             events(try catalogue.hookBatch(after: first.through, sets, limit: 10))
                 == ["\(late[0].outcome) set-complete of \(members)+\(late[0].photo)"])
-        // A photo that was alone becomes a set; who reads both late is told once, with the second.
+        // A single photo becomes a set: a hook that reads both outcomes late gets one event, with the second.
         let joined = try file([6], .joining(photo: alone[0].photo))
         #expect(
             events(try catalogue.hookBatch(after: 0, HookInterest(kinds: [.setComplete, .filed]), limit: 2))
@@ -91,7 +91,7 @@ struct HookRowsTests {
         #expect(
             events(try catalogue.hookBatch(after: late[0].outcome, sets, limit: 10))
                 == ["\(joined[0].outcome) set-complete of \(alone[0].photo)+\(joined[0].photo)"])
-        // However the rows are cut, the set is told with its last file.
+        // Wherever a batch ends, the set is reported with its last file.
         #expect(try catalogue.hookBatch(after: 1, sets, limit: 2).events.isEmpty)
         #expect(try catalogue.hookBatch(after: 3, sets, limit: 1).events.isEmpty, "the next one joins it at once")
         #expect(try catalogue.hookBatch(after: 4, sets, limit: 1).events.count == 1)

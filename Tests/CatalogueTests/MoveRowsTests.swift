@@ -2,14 +2,14 @@ import Catalogue
 import FileValues
 import Testing
 
-@Suite("Moves that are under way have a row")
+@Suite("Rows of moves")
 struct MoveRowsTests {
     private let record = MoveRecord(
         token: "t", since: noon, inbox: "card", path: hostileName, root: "/srv/quarantine",
         destination: BytePath("card").appending(hostileName), outcome: .quarantined, reason: "cut short",
         sha256: Array(repeating: 7, count: 32), photoID: nil, identity: identity(9))
 
-    @Test func readAsWritten() throws {
+    @Test func moveIsReadAsItWasWritten() throws {
         let place = try Place()
         let catalogue = try place.open()
         let begun = try catalogue.beginMove(record)
@@ -18,7 +18,7 @@ struct MoveRowsTests {
         #expect(try catalogue.pendingMoves(inbox: "other").isEmpty)
     }
 
-    @Test("Finished once, however often it is asked: one outcome, and its kept source")
+    @Test("A move that is finished twice has one outcome and one kept source")
     func finishedOnce() throws {
         let place = try Place()
         let catalogue = try place.open()
@@ -35,7 +35,7 @@ struct MoveRowsTests {
         #expect(try catalogue.keptSources(inbox: "card").map(\.outcomeID) == [operation])
     }
 
-    @Test func undoneLeavesNothing() throws {
+    @Test func moveFinishedWithoutOutcomeLeavesNoRow() throws {
         let place = try Place()
         let catalogue = try place.open()
         let begun = try catalogue.beginMove(record)

@@ -22,7 +22,7 @@ struct OpeningTests {
         #expect(pwrite(file, bytes, bytes.count, offset) == bytes.count)
     }
 
-    @Test("What is asked of a closed catalogue is refused, also while others still read it")
+    @Test("A closed catalogue refuses operations, also while others are still reading")
     func closed() async throws {
         let place = try Place()
         let catalogue = try place.open()
@@ -35,7 +35,7 @@ struct OpeningTests {
         #expect(try place.open().totals().photos == 1)
     }
 
-    @Test func itIsDurableByConfiguration() throws {
+    @Test func newCatalogueUsesWriteAheadLogging() throws {
         let place = try Place()
         let catalogue = try place.open()
         try catalogue.file(1)
@@ -51,7 +51,7 @@ struct OpeningTests {
         #expect(try place.open().totals().photos == 1)
     }
 
-    @Test("A page that could not be read just now is no damage")
+    @Test("A check that meets an unreadable page is an I/O error, not damage")
     func unreadablePage() throws {
         #expect(
             CatalogueFile.code(of: ["*** in database main ***\nPage 5: unable to get the page. error code=8458"])
@@ -63,7 +63,7 @@ struct OpeningTests {
         #expect(CatalogueFile.code(of: ["Page 5: unable to get the page. error code=11"]) == .corrupt)
     }
 
-    @Test("Before a migration a whole copy is kept; one whose migrations are done needs none")
+    @Test("A copy is kept before a migration, and none is made without one")
     func backup() throws {
         let place = try Place()
         let catalogue = try place.open()
@@ -72,7 +72,7 @@ struct OpeningTests {
         #expect(try place.open().setAside == nil)
         let names = { try FileManager.default.contentsOfDirectory(atPath: BytePath(place.path).parent.description) }
         #expect(try !names().contains { $0.contains(".before-") })
-        // As an older version left it: without the last table, and without its migration.
+        // The state of an older version: without one table and its migration.
         try execute("DROP TABLE library; DELETE FROM grdb_migrations WHERE identifier LIKE '5 %'", at: place.path)
         #expect(try place.open().totals().photos == 1)
         let backup = try #require(try names().first { $0.contains(".before-") })
@@ -81,7 +81,7 @@ struct OpeningTests {
         #expect(try queue.read { try !$0.tableExists("library") })
     }
 
-    @Test("A newer schema is refused by both, and not changed")
+    @Test("A newer schema is refused by writers and readers, and not changed")
     func newer() throws {
         let place = try Place()
         try place.open().close()
@@ -92,7 +92,7 @@ struct OpeningTests {
         #expect(try place.open().setAside == nil)
     }
 
-    @Test func readersNeitherMakeNorMigrate() throws {
+    @Test func readersNeitherCreateNorMigrate() throws {
         let place = try Place()
         #expect(try failure { _ = try CatalogueFile.openForReading(place.path) }.code == .missing)
         #expect(access(place.path, F_OK) != 0)
@@ -132,14 +132,14 @@ struct OpeningTests {
         let place = try Place()
         for ending in ["", "-2"] {
             try? place.open().close()
-            // Else the log, which stays, would still hold a whole copy of the page.
+            // Otherwise the log, which stays, has an intact copy of the page.
             try execute("PRAGMA wal_checkpoint(TRUNCATE)", at: place.path)
             overwrite(place.path, at: 0, with: Array(repeating: 0x58, count: 100))
             #expect(try place.open().setAside?.path == "\(place.path).damaged-\(noon.seconds)\(ending)")
         }
     }
 
-    @Test("A reader sees each commit while the writer goes on")
+    @Test("A reader sees each commit of a concurrent writer")
     func concurrentReader() throws {
         let place = try Place()
         let writer = try place.open()
@@ -149,13 +149,13 @@ struct OpeningTests {
             #expect(try reader.totals().photos == Int(number))
         }
         #expect(try failure { try reader.file(21) }.code == .readOnly)
-        // Readable still when no daemon runs, since the log files stay.
+        // Still readable without a daemon, since the log files stay.
         writer.close()
         #expect(access("\(place.path)-wal", F_OK) == 0)
         #expect(try CatalogueFile.openForReading(place.path).totals().photos == 20)
     }
 
-    @Test("Killed while it writes: what was committed is there, and nothing half")
+    @Test("A writer killed in a transaction leaves exactly the earlier commits")
     func killed() async throws {
         let place = try Place()
         let path = place.path
@@ -163,7 +163,7 @@ struct OpeningTests {
             let catalogue = try CatalogueFile.openForWriting(path, now: noon)
             for number in UInt8(1)...5 { try catalogue.file(number) }
             _ = try catalogue.beginIntents([intent(6)])
-            // In the middle of the sixth: its rows are written, its commit never happens.
+            // Killed in the sixth filing: its rows are written, but not committed.
             let queue = try DatabaseQueue(path: path)
             try queue.writeWithoutTransaction { db in
                 try db.execute(sql: "BEGIN IMMEDIATE; UPDATE photo SET format = 'half'; DELETE FROM intent")
@@ -180,7 +180,7 @@ struct OpeningTests {
     }
 
     @Test(
-        "A full disk is recognised, and over when there is room", .enabled(if: isRoot, "skipped: needs root to mount"))
+        "A full disk is a transient error until there is space", .enabled(if: isRoot, "skipped: needs root to mount"))
     func diskFull() throws {
         let scratch = try ScratchDirectory()
         try runProgram(["/bin/mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", scratch.path])
@@ -204,7 +204,7 @@ struct OpeningTests {
         #expect(try catalogue.totals().photos == Int(filed) + 1)
     }
 
-    @Test func anImpossiblePlaceIsAnError() throws {
+    @Test func pathThatCannotBeCreatedIsAPermissionError() throws {
         let error = try failure { _ = try CatalogueFile.openForWriting("/proc/nowhere/catalogue.db", now: noon) }
         #expect(error.code == .permission)
         #expect(error.description.contains("/proc/nowhere/catalogue.db"))

@@ -2,7 +2,7 @@ import Catalogue
 import FileValues
 import Testing
 
-@Suite("What photos look like is kept by their number")
+@Suite("Rows of renditions")
 struct RenditionRowsTests {
     private let catalogue: CatalogueFile
     private let place: Place
@@ -16,7 +16,7 @@ struct RenditionRowsTests {
         RenditionRecord(photoID: id, kind: "hash", at: noon, likeness: likeness)
     }
 
-    @Test func isReadAsItWasRecorded() throws {
+    @Test func renditionIsReadAsItWasRecorded() throws {
         let one = try catalogue.file(1).photo
         let failed = RenditionRecord(photoID: one, kind: "googly", at: noon, reason: "no face")
         try catalogue.record([hash(one, .max), failed])
@@ -29,12 +29,12 @@ struct RenditionRowsTests {
         #expect(try again.likenesses(inbox: "phones").isEmpty)
     }
 
-    @Test func whoIsGoneIsPassedOver() throws {
+    @Test func photosThatAreMissingOrSupersededAreSkipped() throws {
         let one = try catalogue.file(1).photo
         try catalogue.record([hash(one + 1_000, 5), hash(one, 7)])
         #expect(try catalogue.renditions(ofPhoto: one + 1_000).isEmpty)
         #expect(try catalogue.likenesses() == [PhotoLikeness(photoID: one, likeness: 7)])
-        // Another copy has taken its place.
+        // Another copy supersedes it.
         let two = try catalogue.file(1, supersedes: one).photo
         #expect(try catalogue.likenesses().isEmpty)
         try catalogue.record([hash(two, 9)])

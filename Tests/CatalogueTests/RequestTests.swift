@@ -3,7 +3,7 @@ import FileValues
 import LinuxKernel
 import Testing
 
-@Suite("What people asked for")
+@Suite("Rows of requests")
 struct RequestTests {
     private func move(_ number: UInt8, to path: BytePath = hostileName) -> RequestedMove {
         RequestedMove(
@@ -20,7 +20,7 @@ struct RequestTests {
             outcomeID: outcome, photoID: photo, isAsIs: isAsIs, move: move)
     }
 
-    @Test("An undo ends the photo in the same transaction, and its content can be filed anew")
+    @Test("A photo that is undone no longer counts as filed, and its content can be filed again")
     func undo() throws {
         let place = try Place()
         defer { withExtendedLifetime(place) {} }
@@ -38,19 +38,19 @@ struct RequestTests {
         let done = try #require(try catalogue.requests(ofOutcome: filed.outcome).first)
         #expect(done.step == .done && done.endedAt == noon && done.request.move == real)
         #expect(try catalogue.photo(withHash: photo(1).sha256) == nil)
-        let gone = try #require(try catalogue.photo(id: filed.photo))
-        #expect(gone.supersededAt == noon && gone.undoneBy == id)
+        let undone = try #require(try catalogue.photo(id: filed.photo))
+        #expect(undone.supersededAt == noon && undone.undoneBy == id)
         #expect(try catalogue.requests(ofPhoto: filed.photo) == [done])
         #expect(try catalogue.pendingRequests(inbox: "card").isEmpty)
         for intent in try catalogue.pendingIntents() { try catalogue.closeIntent(intent.id) }
         try catalogue.file(1)
         #expect(try catalogue.photo(withHash: photo(1).sha256) != nil)
-        // Ending it twice is refused, with nothing changed.
+        // Ending it twice is refused and changes nothing.
         _ = try failure { try catalogue.endRequest(id, at: noon, move: nil) }
         #expect(try catalogue.request(id: id) == done)
     }
 
-    @Test func anUndoThatCameToNothingLeavesThePhotoFiled() throws {
+    @Test func failedUndoLeavesThePhotoFiled() throws {
         let place = try Place()
         defer { withExtendedLifetime(place) {} }
         let catalogue = try place.open()
@@ -63,7 +63,7 @@ struct RequestTests {
         #expect(try catalogue.request(id: id)?.note == "interrupted")
     }
 
-    @Test("What was released as it is is known by inbox, size and content, from its beginning on")
+    @Test("A release as it is is found by inbox, size and content as soon as it begins")
     func asIs() throws {
         let place = try Place()
         defer { withExtendedLifetime(place) {} }
@@ -95,7 +95,7 @@ struct RequestTests {
 
     private static let day: Int64 = 86_400_000_000_000
 
-    @Test("Time in the trash is what certainly passed: jumps of the wall clock are none, a restart is a day at most")
+    @Test("Time in the trash ignores jumps of the wall clock and counts at most a day for a reboot")
     func trashTime() throws {
         let place = try Place()
         defer { withExtendedLifetime(place) {} }
@@ -109,9 +109,9 @@ struct RequestTests {
             try catalogue.endRequest(id, at: noon, move: move(number))
             return id
         }
-        #expect(try ages("a", 3, wall: 0) == [], "nothing is there, so nothing is counted")
+        #expect(try ages("a", 3, wall: 0) == [], "the trash is empty, so no time is counted")
         let first = try discard(1)
-        // Put there before the clock was right: the time of the request says nothing.
+        // Put there before the clock was set, so the request's own time is meaningless.
         #expect(try ages("a", 10, wall: 0) == [0])
         #expect(try ages("a", 10, wall: 365) == [0])
         #expect(try ages("a", 12, wall: 1) == [2])
@@ -122,7 +122,7 @@ struct RequestTests {
         catalogue = try place.open()
         #expect(try ages("a", 17, wall: 402) == [7, 2], "a restart of the daemon is counted in full")
         #expect(try ages("b", 0, wall: 900) == [8, 3])
-        #expect(try ages("c", 500, wall: 900) == [8, 3], "what another machine has been up is no time that passed")
+        #expect(try ages("c", 500, wall: 900) == [8, 3], "another machine's uptime does not count")
         #expect(try ages("c", 499, wall: 900) == [8, 3])
         #expect(try ages("d", 0, wall: 100) == [8, 3])
         try catalogue.expireRequests([first])
@@ -131,7 +131,7 @@ struct RequestTests {
         #expect(now.boot == ClockReading.now.boot && now.boottime > 0 && now.wall > 0)
     }
 
-    @Test func aRequestThatMovesNothing() throws {
+    @Test func requestWithoutAMoveIsDoneAtOnce() throws {
         let place = try Place()
         defer { withExtendedLifetime(place) {} }
         let catalogue = try place.open()

@@ -16,7 +16,7 @@ func identity(_ inode: UInt64) -> FileIdentity {
 /// A name of 255 bytes with a newline and invalid UTF-8 in it.
 let hostileName = BytePath([0x0A, 0xFF, 0x2D] + Array(repeating: 0x80, count: 248) + Array(".jpg".utf8))
 
-/// A photo that no other number's is equal to.
+/// Photos of different numbers have nothing unique in common.
 func photo(_ number: UInt8, name: BytePath = hostileName) -> PhotoRecord {
     PhotoRecord(
         sha256: Array(repeating: number, count: 32), size: 4_000_000, library: "/srv/photos",
@@ -58,7 +58,7 @@ extension CatalogueFile {
     }
 }
 
-/// Runs `body`, which must throw a ``CatalogueError``, and returns that.
+/// Returns the ``CatalogueError`` that `body` must throw.
 func failure(_ body: () throws -> Void) throws -> CatalogueError {
     do { try body() } catch let error as CatalogueError { return error }
     throw NothingThrown()

@@ -3,7 +3,7 @@ import FileValues
 import GRDB
 import Testing
 
-@Suite("Sets in the catalogue")
+@Suite("Rows of sets")
 struct SetRowsTests {
     private func member(_ number: UInt8, _ role: String, key: String = "card/a", content: String? = nil) -> NewIntent {
         var new = intent(number)
@@ -40,7 +40,7 @@ struct SetRowsTests {
         #expect(try catalogue.photo(id: ids[0])?.setID == catalogue.photo(id: ids[1])?.setID)
     }
 
-    @Test func whatComesLateJoins() throws {
+    @Test func lateFileJoinsItsSet() throws {
         let place = try Place()
         defer { withExtendedLifetime(place) {} }
         let catalogue = try place.open()
@@ -53,7 +53,7 @@ struct SetRowsTests {
         #expect(try catalogue.recentRoles(inbox: "card", limit: 10).map(\.role) == ["raw", "sidecar", "picture"])
     }
 
-    @Test func sidecarsOfTheSameBytesAreMany() throws {
+    @Test func sidecarsMayHaveTheSameBytesButPhotosMayNot() throws {
         let place = try Place()
         defer { withExtendedLifetime(place) {} }
         let catalogue = try place.open()
@@ -61,7 +61,7 @@ struct SetRowsTests {
         var other = member(2, "sidecar", key: "card/b")
         (one.photo.sha256, other.photo.sha256) = (photo(9).sha256, photo(9).sha256)
         _ = try file(catalogue, [one, other])
-        // And a photo of the same bytes is still one for each content.
+        // A photo with these bytes is still recorded only once.
         try catalogue.file(9)
         let again = try failure { try catalogue.file(9) }
         guard case .alreadyRecorded = again.code else {
@@ -82,7 +82,7 @@ struct SetRowsTests {
         #expect(stored.setToken == "set" && stored.joins == 7 && stored.numberAfter == 5 && stored.photo == new.photo)
     }
 
-    @Test("Photos that were filed before sets were known are found by where they lay")
+    @Test("A photo filed before sets were known is found by its path in the inbox")
     func olderRows() throws {
         let place = try Place()
         defer { withExtendedLifetime(place) {} }
@@ -92,7 +92,7 @@ struct SetRowsTests {
         #expect(try catalogue.filedSet(query).map(\.id) == [old.photo])
     }
 
-    @Test("Several changes share one transaction, and a refused one leaves the others alone")
+    @Test("A refused change does not affect the others of its transaction")
     func together() throws {
         let place = try Place()
         defer { withExtendedLifetime(place) {} }
@@ -107,11 +107,11 @@ struct SetRowsTests {
             Issue.record("\(results[1])")
             return
         }
-        #expect(try catalogue.pendingIntents().map(\.token) == ["t1", "t2"], "of the third, nothing stays")
+        #expect(try catalogue.pendingIntents().map(\.token) == ["t1", "t2"], "nothing of the third is kept")
         #expect(try catalogue.outcomes(forPath: "x").count == 1)
     }
 
-    @Test("The rows of the first schema go on under the second")
+    @Test("Rows of the first schema are kept by the migration to the second")
     func migration() throws {
         let place = try Place()
         let old = try DatabaseQueue(path: place.path)
@@ -139,7 +139,7 @@ struct SetRowsTests {
     }
 }
 
-/// The tables as the first migration made them; it is never changed, so this is not either.
+/// The tables as the first migration created them. It never changes, so neither does this.
 private let firstSchema: String = {
     let columns = """
         sha256 BLOB NOT NULL CHECK (length(sha256) = 32), size INTEGER NOT NULL, library BLOB NOT NULL,

@@ -8,7 +8,7 @@ struct SourceSearchTests {
     private static let removal = "Filing/Removal/"
     private static let allowed: [String: String] = [
         "Catalogue/CatalogueFile+Checking.swift": "the mark of a damaged catalogue",
-        "Catalogue/CatalogueFile+Standing.swift": "the catalogue's own files",
+        "Catalogue/CatalogueFile+OpenFile.swift": "the catalogue's own files",
         "Catalogue/CatalogueFile.swift": "the catalogue's log and the copy made before a migration",
         "DirectoryWatch/Liveness/LivenessCookie.swift": "the cookie",
         "DirectoryWatch/Memory/WatchMemoryFile.swift": "the file of what is known",

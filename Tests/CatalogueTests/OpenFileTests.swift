@@ -5,9 +5,8 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("The file that is open must be the one at its path")
-struct StandingTests {
-    /// What somebody does to the open file.
+@Suite("An open catalogue whose file is removed or replaced")
+struct OpenFileTests {
     enum Loss: String, CaseIterable {
         case removed, replaced, logRemoved
     }
@@ -23,7 +22,7 @@ struct StandingTests {
     }
 
     @Test(
-        "What was recorded is refused while it would be lost, then is written to the path again",
+        "A catalogue whose file is lost refuses records until it is restored, with all earlier ones",
         arguments: Loss.allCases)
     func lost(how: Loss) throws {
         let place = try Place()
@@ -40,7 +39,7 @@ struct StandingTests {
         let again = try place.open()
         #expect(again.setAside == nil)
         #expect(try again.totals().photos == 2)
-        // Nothing of somebody else's is lost.
+        // A file of another program is kept.
         #expect((aside != nil) == (how != .removed))
         if how == .replaced {
             #expect(try Data(contentsOf: URL(filePath: try #require(aside))) == Data("somebody's".utf8))
@@ -49,7 +48,7 @@ struct StandingTests {
         #expect(stat(place.path, &status) == 0 && status.st_mode & 0o777 == 0o640)
     }
 
-    @Test("A copy that a crash left whole, but not named, is the catalogue")
+    @Test("A complete copy that a crash left unnamed becomes the catalogue")
     func crashed() throws {
         let place = try Place()
         let catalogue = try place.open()
@@ -61,7 +60,7 @@ struct StandingTests {
         #expect(try !again.isRebuilding())
     }
 
-    @Test("A missing one is made whole from the library if there was one, and not otherwise", arguments: [false, true])
+    @Test("A missing catalogue is rebuilt only if there was one before", arguments: [false, true])
     func missing(wasThere: Bool) throws {
         let place = try Place()
         let catalogue = try CatalogueFile.openForWriting(place.path, now: noon, isLost: wasThere)

@@ -3,15 +3,15 @@ import GRDB
 import LinuxKernel
 import SystemPackage
 
-/// The open file, as its path must lead to it: what is recorded in one that was removed or replaced is lost with the last
-/// descriptor.
-struct Standing: Hashable, Sendable {
-    /// Which file, on this boot.
-    struct File: Hashable, Sendable {
+/// The identity of the open database, which its path must still have: records in a file that was removed or replaced
+/// are lost when its last descriptor is closed.
+struct OpenFile: Hashable, Sendable {
+    /// Valid within one boot.
+    struct Identity: Hashable, Sendable {
         let device: UInt64
         let inode: UInt64
 
-        /// What lies at `path`; nil if nothing does. Throws where that cannot be told now.
+        /// The file at `path`; nil if there is none. Throws if that is unknown now.
         init?(at path: BytePath) throws(SystemCallError) {
             do {
                 let status = try FileStatus(at: path, followingLinks: true)
@@ -23,46 +23,46 @@ struct Standing: Hashable, Sendable {
         }
     }
 
-    let file: File
+    let file: Identity
     /// Its -wal; nil until there is one.
-    var log: File?
+    var log: Identity?
 
-    /// What lies at `path`; nil if nothing does.
+    /// The database at `path`; nil if there is none.
     init?(at path: String) throws(SystemCallError) {
-        guard let file = try File(at: BytePath(path)) else { return nil }
+        guard let file = try Identity(at: BytePath(path)) else { return nil }
         self.file = file
-        log = try File(at: BytePath(path + "-wal"))
+        log = try Identity(at: BytePath(path + "-wal"))
     }
 }
 
 extension CatalogueFile {
-    /// The file that is open is not at its path any more, or its log is not: what is recorded is not kept. nil if it
-    /// stands, as far as can be told. One stat(2) or two.
+    /// Returns an error if the open file or its log is no longer at its path, so that records are lost. Nil if both are
+    /// in place or the check fails. Costs one or two stat(2) calls.
     package func loss(_ operation: String = "looking at the catalogue") -> CatalogueError? {
-        guard let known = standing.withLock({ $0 }) else { return nil }
-        let found: Standing?
-        // A disk that does not answer is told by SQLite.
-        do { found = try Standing(at: path) } catch { return nil }
+        guard let known = openFile.withLock({ $0 }) else { return nil }
+        let found: OpenFile?
+        // SQLite reports a failing disk.
+        do { found = try OpenFile(at: path) } catch { return nil }
         guard let now = found else { return CatalogueError(.replaced, operation, "the file was removed") }
         guard now.file == known.file else { return CatalogueError(.replaced, operation, "another file lies there") }
         if known.log == nil {
-            standing.withLock { $0?.log = now.log }
+            openFile.withLock { $0?.log = now.log }
         } else if now.log != known.log {
             return CatalogueError(.replaced, operation, "its log \(path)-wal was removed or replaced")
         }
         return nil
     }
 
-    func requireStanding(_ operation: String) throws(CatalogueError) {
+    func requireInPlace(_ operation: String) throws(CatalogueError) {
         if let loss = loss(operation) { throw loss }
     }
 
-    /// Remembers what is open, just after it was opened.
-    func noteStanding() { standing.withLock { $0 = (try? Standing(at: path)) ?? nil } }
+    /// Records the identity of the database just after it was opened.
+    func noteOpenFile() { openFile.withLock { $0 = (try? OpenFile(at: path)) ?? nil } }
 
-    /// Writes all that the open file holds to its path again, durably, and goes on with that. What lies there is set
-    /// aside as `NAME.found-SECONDS`; gives back where. Until it is done the open file is the only one, so it stays open
-    /// whatever fails.
+    /// Writes the content of the open file to its path again, durably, and continues with that file. A file at the path
+    /// is renamed to `NAME.found-SECONDS`; returns the new path. Until this succeeds the open file is the only copy, so
+    /// it stays open after any failure.
     @discardableResult
     package func restore(at now: FileTime) throws(CatalogueError) -> String? {
         let operation = "writing the catalogue \(path) anew"
@@ -72,7 +72,7 @@ extension CatalogueFile {
             let copy = whole.name.addingSuffix(Self.restored)
             let part = copy.addingSuffix(".part")
             try? directory.unlink(part)
-            let before = standing.withLock { $0 }
+            let before = openFile.withLock { $0 }
             return try connection.withLock { connection in
                 guard connection != nil else { throw CatalogueError(.replaced, operation, "it is not open") }
                 try connection?.writeWithoutTransaction { db in
@@ -83,46 +83,47 @@ extension CatalogueFile {
                 let file = try directory.openBeneath(part, .read)
                 try file.setMode(0o640)
                 try file.sync()
-                // From here on the copy is found by the next start, too.
+                // After this rename the next start finds the copy, see finishRestoring(_:).
                 try? directory.unlink(copy)
                 try directory.rename(part, to: directory, as: copy)
-                let aside = try Self.clear(path, of: before, now: now)
+                let aside = try Self.vacate(path, of: before, now: now)
                 try directory.rename(copy, to: directory, as: whole.name)
                 try directory.sync()
-                // What it held is written down.
+                // The copy has all records of the old file.
                 connection = nil
                 connection = try Self.connect(path, operation)
-                noteStanding()
+                noteOpenFile()
                 return aside
             }
         } catch { throw CatalogueError(.replaced, operation, "\(error)") }
     }
 
-    /// Takes what lies at the path out of the way: logs of the open file are in the copy, all else is somebody's.
-    private static func clear(_ path: String, of open: Standing?, now: FileTime) throws -> String? {
+    /// Moves the files at the path aside. The log of the open file is already in the copy and is deleted; anything else
+    /// belongs to someone else and is kept.
+    private static func vacate(_ path: String, of open: OpenFile?, now: FileTime) throws -> String? {
         let whole = BytePath(path)
         let directory = try openDirectory(whole.parent.isEmpty ? "." : whole.parent)
         let log = whole.name.addingSuffix("-wal")
-        if let mine = open?.log, try Standing.File(at: whole.addingSuffix("-wal")) == mine {
+        if let mine = open?.log, try OpenFile.Identity(at: whole.addingSuffix("-wal")) == mine {
             try directory.unlink(log)
             try? directory.unlink(whole.name.addingSuffix("-shm"))
         }
-        let isThere = try ["", "-wal", "-shm"].contains { try Standing.File(at: whole.addingSuffix($0)) != nil }
+        let isThere = try ["", "-wal", "-shm"].contains { try OpenFile.Identity(at: whole.addingSuffix($0)) != nil }
         return isThere ? try moveAside(path, as: "found", now: now) : nil
     }
 
-    /// The ending of a copy that is whole, and only has to be named.
+    /// The suffix of a complete copy that only has to be renamed.
     private static let restored = ".restored"
 
-    /// Finishes what a crash left of ``restore(at:)``; whether there is a catalogue at the path.
+    /// Completes a ``restore(at:)`` that a crash interrupted. Returns whether there is a catalogue at the path.
     static func finishRestoring(_ path: String) throws(CatalogueError) -> Bool {
         do throws(SystemCallError) {
-            if try Standing.File(at: BytePath(path)) != nil { return true }
-            guard try Standing.File(at: BytePath(path + restored)) != nil else { return false }
+            if try OpenFile.Identity(at: BytePath(path)) != nil { return true }
+            guard try OpenFile.Identity(at: BytePath(path + restored)) != nil else { return false }
             let whole = BytePath(path)
             let directory = try openDirectory(whole.parent.isEmpty ? "." : whole.parent)
-            for suffix in ["-wal", "-shm"] where try Standing.File(at: whole.addingSuffix(suffix)) != nil {
-                // They are of a file that is gone, and would be taken for this one's.
+            for suffix in ["-wal", "-shm"] where try OpenFile.Identity(at: whole.addingSuffix(suffix)) != nil {
+                // They belong to the removed file, and SQLite would apply them to this one.
                 try directory.unlink(whole.name.addingSuffix(suffix))
             }
             try directory.rename(whole.name.addingSuffix(restored), to: directory, as: whole.name)
