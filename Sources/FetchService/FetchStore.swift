@@ -73,7 +73,7 @@ final class FetchStore: Sendable {
         var synced: [Whole] = []
         for one in all {
             do throws(SystemCallError) {
-                try inbox.dress(one.partial.file.descriptor, isDirectory: false)
+                try inbox.setAttributes(of: one.partial.file.descriptor, isDirectory: false)
                 // As browsers and curl --xattr do; the daemon records it with the photo. Not every file system supports it.
                 one.partial.file.descriptor.setAttribute(originAttribute, Array(one.address.text.utf8))
                 try one.partial.file.descriptor.sync()

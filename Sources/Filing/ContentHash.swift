@@ -7,7 +7,7 @@ package struct ContentHash: Hashable, Sendable, CustomStringConvertible {
     /// 32 bytes.
     package let bytes: [UInt8]
 
-    /// A hash kept elsewhere; nil unless there are 32 bytes.
+    /// A stored hash; nil unless it has 32 bytes.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count == SHA256.byteCount else { return nil }
         self.bytes = bytes
@@ -21,53 +21,50 @@ package struct ContentHash: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Makes a hash of bytes as they come.
+/// Hashes bytes incrementally.
 package struct ContentHasher {
     private var hasher = SHA256()
 
     package init() {}
 
-    /// Takes the bytes that follow.
     package mutating func update(_ bytes: UnsafeRawBufferPointer) { hasher.update(bufferPointer: bytes) }
 
-    /// The hash of all that came.
+    /// Returns the hash of all bytes so far.
     package func hash() -> ContentHash { ContentHash(hasher.finalize()) }
 }
 
-/// The hash of what was read, and how many bytes that were.
+/// The hash and the number of the bytes that were read.
 struct HashedContent: Hashable {
     let hash: ContentHash
     let size: UInt64
 }
 
-/// What reading a file through has shown.
+/// The result of reading a whole file.
 package struct SourceContent: Hashable, Sendable {
     package let hash: ContentHash
-    /// Where 4096 bytes of it in a row, or nearly as many, are zeros: room that was made before there were bytes for it,
-    /// maybe. The first ones, in order, in whole pieces of 512 bytes.
+    /// The first runs of about 4096 or more zeros, in order, in whole pieces of 512 bytes; perhaps space that was
+    /// allocated and not yet written.
     package let emptyBlocks: [Range<UInt64>]
-
-    /// Zeros are looked for in pieces of so many bytes, almost each of which is decided by its first eight.
+    /// The piece size, in bytes, for finding zeros. For most pieces the first eight bytes decide.
     static let pieceSize: UInt64 = 512
 }
 
-/// Looks for a page's worth of zeros, wherever it begins: room that some program made and has not come to fill need not
-/// begin where a page does, as it is the bytes around it that are there.
+/// Finds a page's worth of zeros at any offset: a gap that a program has not yet filled begins where the written bytes
+/// end, not at a page.
 private struct ZeroRun {
     private static let piece = Int(SourceContent.pieceSize)
-    /// So many whole pieces are in every run of 4096 zeros.
-    private static let most = 7
-    /// More are not kept.
-    private static let mostRuns = 1_024
+    /// The number of whole pieces that every run of 4096 zeros contains.
+    private static let minimumPieces = 7
+    private static let maximumRuns = 1_024
 
     private var pieces = 0
-    /// Whether the run that goes on is the last of ``runs``.
+    /// Whether the current run is the last of ``runs``.
     private var isKept = false
     private var position: UInt64 = 0
     private(set) var runs: [Range<UInt64>] = []
 
-    /// `buffer` follows on the one before. A short read shifts the pieces of the rest, which costs a run at most.
-    mutating func look(at buffer: UnsafeRawBufferPointer) {
+    /// Scans the next buffer of the file. A short read shifts later pieces, which hides one run at most.
+    mutating func scan(_ buffer: UnsafeRawBufferPointer) {
         for start in stride(from: 0, through: buffer.count - Self.piece, by: Self.piece) {
             guard isZero(buffer, from: start) else {
                 (pieces, isKept) = (0, false)
@@ -75,10 +72,10 @@ private struct ZeroRun {
             }
             pieces += 1
             let end = position + UInt64(start + Self.piece)
-            if pieces == Self.most, runs.count < Self.mostRuns {
+            if pieces == Self.minimumPieces, runs.count < Self.maximumRuns {
                 runs.append((end - UInt64(pieces * Self.piece))..<end)
                 isKept = true
-            } else if pieces > Self.most, isKept {
+            } else if pieces > Self.minimumPieces, isKept {
                 runs[runs.count - 1] = runs[runs.count - 1].lowerBound..<end
             }
         }
@@ -96,12 +93,12 @@ private struct ZeroRun {
 /// The size of the pieces in which files are read.
 let blockSize = 1 << 20
 
-/// Hashes an open file from its start to its end, or to one byte beyond `expectedSize`: a file that keeps growing ends
-/// the reading, and its size then tells.
+/// Hashes an open file from start to end, but to one byte beyond `expectedSize` at most, so that a growing file cannot
+/// prolong the reading; the returned size then differs.
 func hashContent(
     of file: borrowing OwnedDescriptor, expectedSize: UInt64, work: FileWork,
     _ step: FilingStep, _ side: FilingError.Side, path: BytePath,
-    look: (UnsafeRawBufferPointer) -> Void = { _ in }
+    observe: (UnsafeRawBufferPointer) -> Void = { _ in }
 ) throws(FilingError) -> HashedContent {
     let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: Int(min(UInt64(blockSize), expectedSize + 1)), alignment: 4096)
@@ -118,26 +115,26 @@ func hashContent(
         if count == 0 { break }
         let read = UnsafeRawBufferPointer(rebasing: buffer[..<count])
         hasher.update(bufferPointer: read)
-        look(read)
+        observe(read)
         size += UInt64(count)
     }
     return HashedContent(hash: ContentHash(hasher.finalize()), size: size)
 }
 
 extension SourceFile {
-    /// The SHA-256 of the content, which must stay unchanged meanwhile.
+    /// Returns the SHA-256 of the content, which must not change meanwhile.
     package func hash(_ work: FileWork = FileWork()) throws(FilingError) -> ContentHash {
         try read(work).hash
     }
 
-    /// The same, and where there are blocks of zeros.
+    /// Reads the content, which must not change meanwhile.
     package func read(_ work: FileWork = FileWork()) throws(FilingError) -> SourceContent {
         work.willEnter(.hashSource)
         var zeros = ZeroRun()
         let result = try hashContent(
             of: content, expectedSize: identity.size, work: work, .hashSource, .source, path: path
         ) { bytes in
-            zeros.look(at: bytes)
+            zeros.scan(bytes)
         }
         guard result.size == identity.size else {
             throw FilingError(.hashSource, .source, .sourceChanged("its size"), path: path)

@@ -2,32 +2,32 @@ import FileValues
 import LinuxKernel
 import SystemPackage
 
-/// Brings the bytes of `source` into the empty file `copy` by the first of clone, kernel copy and plain copy that this
-/// pair of files allows.
+/// Copies `source` into the empty file `copy` by the first of clone, kernel copy and plain copy that the file systems
+/// support.
 func copyContent(
     of source: SourceFile, to copy: borrowing OwnedDescriptor, path: BytePath, means: PlacementMeans, _ work: FileWork
 ) throws(FilingError) -> CopyMethod {
-    if means.contains(.clone), try cloned(source, to: copy, path) { return .clone }
-    if means.contains(.copyRange), try copiedByKernel(source, to: copy, path, work) { return .kernelCopy }
-    try copyPlainly(source, to: copy, path, work)
+    if means.contains(.clone), try tryClone(source, to: copy, path) { return .clone }
+    if means.contains(.copyRange), try tryKernelCopy(source, to: copy, path, work) { return .kernelCopy }
+    try readAndWrite(source, to: copy, path, work)
     return .readAndWrite
 }
 
-private func cloned(
+private func tryClone(
     _ source: SourceFile, to copy: borrowing OwnedDescriptor, _ path: BytePath
 ) throws(FilingError) -> Bool {
     do {
         try copy.clone(from: source.content)
         return true
-    } catch  where meansOtherWay(error.code) {
+    } catch  where isUnsupported(error.code) {
         return false
     } catch {
         throw FilingError(.copy, .either, .system(error), path: path)
     }
 }
 
-/// False, with nothing copied, if these two files can't be copied so.
-private func copiedByKernel(
+/// Returns false, possibly with a part copied, if copy_file_range cannot copy these two files.
+private func tryKernelCopy(
     _ source: SourceFile, to copy: borrowing OwnedDescriptor, _ path: BytePath, _ work: FileWork
 ) throws(FilingError) -> Bool {
     let size = source.identity.size
@@ -38,19 +38,19 @@ private func copiedByKernel(
         do {
             count = try copy.copyRange(
                 from: source.content, at: done, length: min(size - done, UInt64(8 * blockSize)))
-        } catch  where done == 0 && meansOtherWay(error.code) {
+        } catch  where done == 0 && isUnsupported(error.code) {
             return false
         } catch {
             throw FilingError(.copy, .either, .system(error), path: path)
         }
-        // Some kernels give 0 for files whose size they don't trust; the plain copy then shows what is there.
+        // Some kernels return 0 for files whose size is unreliable; the plain copy then finds the actual bytes.
         if count == 0 { return false }
         done += count
     }
     return true
 }
 
-private func copyPlainly(
+private func readAndWrite(
     _ source: SourceFile, to copy: borrowing OwnedDescriptor, _ path: BytePath, _ work: FileWork
 ) throws(FilingError) {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: blockSize, alignment: 4096)
@@ -72,8 +72,8 @@ private func copyPlainly(
     }
 }
 
-/// The errors by which the kernel says "not between these two files", which no retry would change.
-private func meansOtherWay(_ code: Errno) -> Bool {
+/// Whether the call is unsupported between these two files, so that a retry would fail, too.
+private func isUnsupported(_ code: Errno) -> Bool {
     [
         .notSupported, .improperLink, .invalidArgument, .noFunction, .inappropriateIOCTLForDevice, .notPermitted,
         .textFileBusy, .fileTooLarge,

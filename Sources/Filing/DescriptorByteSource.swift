@@ -7,13 +7,12 @@ import SystemPackage
 package struct DescriptorByteSource: ByteSource {
     private let file: SourceFile
 
-    /// Reads `file`, whose size counts as it was when it was opened.
     package init(_ file: SourceFile) { self.file = file }
 
-    /// As when the file was opened.
+    /// The size when the file was opened.
     package var size: UInt64 { file.identity.size }
 
-    /// Reads `count` bytes from `offset`; fewer only where the bytes end.
+    /// Reads `count` bytes from `offset`, or fewer at the end.
     package mutating func read(at offset: UInt64, count: Int) throws(ByteSourceError) -> [UInt8] {
         guard offset < size, count > 0 else { return [] }
         let wanted = Int(min(UInt64(count), size - offset))

@@ -3,17 +3,17 @@ package import LinuxKernel
 import SystemPackage
 
 extension DestinationRoot {
-    /// Whether `path` in this tree is a regular file with this content, read from the medium again.
+    /// Returns whether `path` in this tree is a regular file with this content, read again from the medium.
     ///
-    /// False if it is missing, of another kind or size, or damaged beyond reading; throws where a later try could give
-    /// another answer.
+    /// False if it is missing, of another kind or size, or unreadable by damage. Throws if a retry could have another
+    /// result.
     package func holds(
         _ path: BytePath, hash: ContentHash, size: UInt64, work: FileWork = FileWork()
     ) throws(FilingError) -> Bool {
         try file(path, hash: hash, size: size, work: work) != nil
     }
 
-    /// The status of that file; nil where ``holds(_:hash:size:work:)`` is false.
+    /// Returns the status of that file; nil if ``holds(_:hash:size:work:)`` is false.
     package func file(
         _ path: BytePath, hash: ContentHash, size: UInt64, work: FileWork = FileWork()
     ) throws(FilingError) -> FileStatus? {
@@ -24,6 +24,6 @@ extension DestinationRoot {
             default: throw FilingError(.verifyCopy, .destination, .system(error), path: path)
             }
         }
-        return try Filing.holds(path.name, in: parent, hash: hash, size: size, work, .verifyCopy)
+        return try verifiedFile(path.name, in: parent, hash: hash, size: size, work, .verifyCopy)
     }
 }

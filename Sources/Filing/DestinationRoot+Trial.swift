@@ -2,14 +2,14 @@ import FileValues
 import LinuxKernel
 
 extension DestinationRoot {
-    /// Writes 64 KiB into a file without a name, syncs it and removes it: throws what a photo would run into. Waits for the
-    /// disk.
+    /// Makes a trial write of 64 KiB with sync, which leaves no file. Throws the error that a photo would meet. Waits
+    /// for the disk.
     package func tryWriting() throws(FilingError) {
         let file = try filing(.makeTemporary, .destination, path) { () throws(SystemCallError) in
             try makeUnnamedFile()
         }
         try filing(.copy, .destination, path) { () throws(SystemCallError) in
-            try file.write(Self.trial(), at: 0)
+            try file.write(Self.incompressible(), at: 0)
         }
         try filing(.syncCopy, .destination, path) { () throws(SystemCallError) in try file.sync() }
     }
@@ -24,8 +24,8 @@ extension DestinationRoot {
         return file
     }
 
-    /// What no file system makes smaller.
-    private static func trial() -> [UInt8] {
+    /// Bytes that no file system can compress.
+    private static func incompressible() -> [UInt8] {
         var state: UInt64 = 1
         let words = (0..<8_192).map { _ in
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

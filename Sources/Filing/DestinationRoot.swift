@@ -3,15 +3,15 @@ package import LinuxKernel
 import PhotoModel
 import SystemPackage
 
-/// What filed files and new directories are given. nil leaves what the system gives.
+/// Attributes of filed files and new directories. Nil keeps the system's default.
 package struct FiledAttributes: Hashable, Sendable {
-    /// Owner; setting another than our own needs CAP_CHOWN.
+    /// The owner. Setting another than the process's own requires CAP_CHOWN.
     package var user: UInt32?
-    /// Group; one that this process is in.
+    /// The group, one that this process is in.
     package var group: UInt32?
-    /// Permission bits of files, whatever the umask; nil keeps those of the source.
+    /// Permission bits of files, regardless of the umask; nil keeps those of the source.
     package var mode: UInt32?
-    /// Permission bits of directories that are made on the way, whatever the umask.
+    /// Permission bits of new directories, regardless of the umask.
     package var directoryMode: UInt32
 
     package init(user: UInt32? = nil, group: UInt32? = nil, mode: UInt32? = nil, directoryMode: UInt32 = 0o755) {
@@ -22,13 +22,13 @@ package struct FiledAttributes: Hashable, Sendable {
     }
 }
 
-/// The facilities that a placement may use. What one root's file system turns out to lack is dropped from its set;
-/// tests drop some to force the others.
+/// The system calls that a placement may use. Those that a root's file system turns out to lack are removed from its
+/// set; tests remove some to force the others.
 package struct PlacementMeans: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// O_TMPFILE, named by linkat through /proc: nothing to clean up after a crash.
+    /// O_TMPFILE, named by linkat through /proc: leaves nothing after a crash.
     package static let anonymousTemporary = PlacementMeans(rawValue: 1)
     /// FICLONE.
     package static let clone = PlacementMeans(rawValue: 2)
@@ -39,28 +39,25 @@ package struct PlacementMeans: OptionSet, Hashable, Sendable {
     /// linkat and unlinkat, for named temporaries.
     package static let link = PlacementMeans(rawValue: 16)
 
-    /// Those that give a file its final name.
+    /// The calls that set a file's final name.
     static let naming: PlacementMeans = [.renameNoReplace, .link]
     package static let all: PlacementMeans = [.anonymousTemporary, .clone, .copyRange, .renameNoReplace, .link]
 }
 
-/// A tree that files are put into: the library, quarantine or duplicates.
+/// The root of a tree that files are put into: the library, quarantine or duplicates.
 ///
-/// Confined to one file queue, like all work with it: two inboxes with one library hold a root each.
+/// Confined to one file queue: two inboxes with one library have a root each.
 package final class DestinationRoot {
     /// Its path, for messages.
     package let path: BytePath
-    /// Its directory.
     package let descriptor: OwnedDescriptor
-    /// What files and directories in it are given.
     package let attributes: FiledAttributes
-    /// What its file system can, as far as known.
+    /// The calls that its file system supports, as far as known.
     package internal(set) var means: PlacementMeans
-    /// How its file system was found to treat names; nil if it was not tried.
+    /// The tested properties of its file system; nil if it was not tested.
     package private(set) var trial: FileSystemTrial?
-
-    /// Directories that were synced into their parents since this root was opened. One that another program removes
-    /// and makes again under the same inode number meanwhile is not told apart.
+    /// Directories whose entries were synced since this root was opened. One that another program removes and creates
+    /// again with the same inode number is not recognized as new.
     private var durable: Set<DirectoryEntry> = []
 
     private struct DirectoryEntry: Hashable {
@@ -79,25 +76,25 @@ package final class DestinationRoot {
         descriptor = try LinuxKernel.openDirectory(path)
     }
 
-    /// Whether the file system takes the two for one name.
+    /// Whether the file system treats the two as the same name.
     package func isOneName(_ first: BytePath, _ second: BytePath) -> Bool {
         if first == second { return true }
         return trial?.foldsCase == true && SetKey.folded(first.bytes) == SetKey.folded(second.bytes)
     }
 
-    /// Uses only what was found when the file system was tried.
+    /// Limits ``means`` to those that the trial found to work.
     package func adopt(_ trial: FileSystemTrial) {
         self.trial = trial
         means.subtract(PlacementMeans.naming.subtracting(trial.means))
-        // A file without a name gets one by a link.
+        // A file without a name can only be named by a link.
         if !trial.means.contains(.link) { means.remove(.anonymousTemporary) }
     }
 
-    /// `name` as this file system can store it.
+    /// Returns `name` as this file system can store it.
     package func fitting(_ name: BytePath) -> BytePath { trial?.fitting(name) ?? name }
 
-    /// Opens the directory `path` below the root, makes what is missing on the way, and sees to it that each
-    /// directory on the way is durable in its parent: one that was found may have been made just before a crash.
+    /// Opens the directory `path` below the root and creates missing ones. Syncs the entry of every directory on the
+    /// way, since an existing one may have been created just before a crash.
     package func openDirectory(_ path: BytePath) throws(FilingError) -> OwnedDescriptor {
         do throws(SystemCallError) {
             guard path.isEmpty || path.isSafeBeneath else {
@@ -135,7 +132,7 @@ package final class DestinationRoot {
         return child
     }
 
-    /// Whether the directory was made here; an entry that is there already is looked at when it is opened.
+    /// Returns whether this call created the directory. An existing entry is checked when it is opened.
     private func makeIfMissing(
         _ name: BytePath, in parent: borrowing OwnedDescriptor
     ) throws(SystemCallError) -> Bool {

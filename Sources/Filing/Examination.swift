@@ -3,23 +3,23 @@ import LinuxKernel
 package import PhotoModel
 import SystemPackage
 
-/// What one look at an arrival showed: the evidence on which ``Proof`` decides.
+/// The evidence from one examination of an arrival, on which ``Proof`` decides.
 package struct Examination: Sendable {
-    /// The file as it was before and after the look.
+    /// The file's identity before and after the examination.
     package let identity: FileIdentity
-    /// Whether somebody is still writing.
     package let writer: WriterVerdict
-    /// What the bytes say; the format, dates and dimensions too.
+    /// The content's structure, format, dates and dimensions.
     package let report: PhotoReport
-    /// Whether parts of it have no data on the medium, and no check sum in the file says that they are zeros.
+    /// Whether it has holes that no checksum in the file confirms to be zeros.
     package private(set) var hasHoles: Bool
-    /// The same of blocks that are zeros, wherever they begin. Some programs make room by writing them, or write pieces in
-    /// any order, and close the file in between; a structure that can be walked past them shows nothing then. Known once
-    /// the file was read through.
+    /// Whether it has blocks of zeros, at any offset, that no checksum confirms. Some programs allocate space by
+    /// writing zeros, or write pieces in any order and close the file in between, so a structure that continues behind
+    /// them proves nothing. Known after the file was read.
     package private(set) var hasEmptyBlocks: Bool
-    /// Whether its only usable date is the file's modification time. Set by the caller, which knows which dates count.
+    /// Whether its only usable date is the file's modification time. Set by the caller, which knows the rules for
+    /// dates.
     package var isDatedByFile = false
-    /// The first part of its pixels that cannot have been written yet: zeros where the format has none.
+    /// The first range of its pixels that is certainly unwritten: zeros where the format has none.
     package private(set) var unwritten: Range<UInt64>?
 
     package init(
@@ -34,10 +34,10 @@ package struct Examination: Sendable {
         self.unwritten = unwritten
     }
 
-    /// Looks at `source`: asks for writers first, so that what is read afterwards is what they left. With `sidecar` it
-    /// is read as one of that kind.
+    /// Examines `source`, as a sidecar of the kind `sidecar` if given. Probes for writers before it reads, so that it
+    /// reads their final bytes.
     ///
-    /// Throws ``FilingError/Cause/sourceChanged(_:)`` if it changed meanwhile.
+    /// Throws ``FilingError/Cause/sourceChanged(_:)`` if the file changed meanwhile.
     package init(
         of source: SourceFile, probe: WriterProbe, sidecar: SidecarKind? = nil
     ) throws(FilingError) {
@@ -58,9 +58,9 @@ package struct Examination: Sendable {
         try source.requireUnchanged(.openSource)
     }
 
-    /// Takes note of the blocks of zeros that reading `source` through has shown.
+    /// Adds the blocks of zeros that ``SourceFile/read(_:)`` found in `source`.
     ///
-    /// Throws ``FilingError/Cause/sourceChanged(_:)`` if it changed meanwhile.
+    /// Throws ``FilingError/Cause/sourceChanged(_:)`` if the file changed meanwhile.
     package mutating func note(_ emptyBlocks: [Range<UInt64>], of source: SourceFile) throws(FilingError) {
         let (remain, found) = try judge(emptyBlocks, of: source, areHoles: false)
         hasEmptyBlocks = remain
@@ -68,7 +68,8 @@ package struct Examination: Sendable {
         if !emptyBlocks.isEmpty { try source.requireUnchanged(.hashSource) }
     }
 
-    /// Whether any of `zeros` may be what was not written, and which one must be. They are ordered, and do not overlap.
+    /// Returns whether some of `zeros`, which are ordered and do not overlap, may be unwritten, and the first that
+    /// certainly is.
     private func judge(
         _ zeros: [Range<UInt64>], of source: SourceFile, areHoles: Bool
     ) throws(FilingError) -> (remain: Bool, unwritten: Range<UInt64>?) {
@@ -87,12 +88,12 @@ package struct Examination: Sendable {
                     try PhotoReader.isSound(range, of: &bytes)
                 }
                 if !isSound { return (true, met[0].clamped(to: range.bytes)) }
-                // A hole begins and ends with blocks of the file system, so it may go on in the next chunk.
+                // A hole begins and ends at blocks of the file system, so it may continue in the next chunk.
                 remaining.removeAll {
                     range.bytes.lowerBound <= $0.lowerBound && $0.upperBound <= range.bytes.upperBound
                 }
             case .neverZeros:
-                // Some encoders fill up the last block of a picture with zeros before its end marker.
+                // Some encoders pad the last block of a picture with zeros before its end marker.
                 let inside = met.map { $0.clamped(to: range.bytes) }.first {
                     let isFilling = !areHoles && range.bytes.upperBound - $0.upperBound < SourceContent.pieceSize
                     return $0.count >= Self.leastUnwritten && !isFilling
@@ -103,11 +104,11 @@ package struct Examination: Sendable {
         return (!remaining.isEmpty, nil)
     }
 
-    /// So many zeros are no chance at the borders of what is coded.
+    /// The minimum number of zeros that cannot occur by chance next to encoded data.
     private static let leastUnwritten = 64
 }
 
-/// Reads `source`; its file system's refusals become errors of filing.
+/// Runs `body` on the bytes of `source` and converts its errors to errors of filing.
 private func reading<Answer>(
     _ source: SourceFile, _ body: (inout DescriptorByteSource) throws(ByteSourceError) -> Answer
 ) throws(FilingError) -> Answer {
@@ -120,32 +121,32 @@ private func reading<Answer>(
 
 /// The decision on one examination. Pure.
 package enum Proof: Hashable, Sendable {
-    /// Complete; the words say what showed it, for the catalogue and for people.
+    /// It is complete; `evidence` is for the catalogue and for people.
     case complete(evidence: String)
-    /// Not yet to be decided: somebody writes, or the window is not over. `wait` is when to look again at the latest;
-    /// a change of the file makes the caller look sooner.
+    /// Undecided: a program has it open for writing, or the quiet window has not ended. The caller must examine it
+    /// again after `wait`, or sooner if it changes.
     case wait(reason: String, wait: Duration)
-    /// Nobody writes, and it could be filed as it is, but parts of it are missing or may never have been written: it is
-    /// complete once it was quiet for the caller's patience.
+    /// It has no writer and could be filed, but parts are missing or may be unwritten. It is complete once it was
+    /// unchanged for the caller's patience.
     case lacking(reason: String)
-    /// Nobody writes, or it was quiet long enough, and it is still cut short or empty: deferred until its bytes
-    /// change, quarantined after the caller's patience.
+    /// It has no writer, or was quiet long enough, and is still cut short or empty: to be deferred until it changes,
+    /// and quarantined after the caller's patience.
     case incomplete(reason: String)
-    /// Its structure contradicts itself: for quarantine.
+    /// Its structure is inconsistent: for quarantine.
     case damaged(reason: String)
-    /// No format that is filed.
+    /// It has no format that is filed.
     case notAPhoto(reason: String)
 }
 
-/// For how long a file must stay unchanged where evidence is weak.
+/// The times for which a file must stay unchanged where evidence is weak.
 package struct QuietWindows: Hashable, Sendable {
     /// On local file systems.
     package var local: Duration
     /// On network mounts and FUSE, whose times and sizes may lag behind the writer.
     package var remote: Duration
-    /// How soon to ask again while a writer has it open and its close event may be missed.
+    /// The interval between probes while a program has it open for writing, in case its close event is missed.
     package var writerRetry: Duration
-    /// Where something is known to be missing, or not to be written.
+    /// For files of which parts are missing or unwritten.
     package var patience: Duration
 
     package init(
@@ -158,19 +159,19 @@ package struct QuietWindows: Hashable, Sendable {
         self.patience = patience
     }
 
-    /// The window that fits what is not known of who writes.
+    /// Returns the window for a file with this verdict on writers.
     func window(for writer: WriterVerdict) -> Duration {
         switch writer {
-        case .cannotTell(.fileSystem(let kind)) where kind.events == .ownChangesOnly: remote
-        case .cannotTell(.exported): remote
-        case .noWriter, .writerOpen, .cannotTell: local
+        case .unknown(.fileSystem(let kind)) where kind.events == .ownChangesOnly: remote
+        case .unknown(.exported): remote
+        case .noWriter, .writerOpen, .unknown: local
         }
     }
 }
 
 extension Examination {
-    /// Complete = no writer and whole structure; quiet only where one of the two is weak. `quiet` must have observed
-    /// ``identity``.
+    /// Decides: complete means no writer and a whole structure, and quiet if one of the two is weak. `quiet` must have
+    /// observed ``identity``.
     package func decide(
         _ quiet: QuietCheck, windows: QuietWindows, at now: ContinuousClock.Instant
     ) -> Proof {
@@ -180,56 +181,56 @@ extension Examination {
         func remaining(_ window: Duration) -> Duration {
             quiet.identity == identity ? quiet.remaining(of: window, at: now) : window
         }
-        // Zeros are what network writers leave, whatever file system they write to.
+        // Network writers leave zeros on any file system.
         let window = max(windows.window(for: writer), hasEmptyBlocks ? windows.remote : .zero)
         if needsQuiet, remaining(window) > .zero {
             return .wait(
-                reason: "\(doubts.joined(separator: ", ")); it must stay unchanged for \(window)",
+                reason: "\(weaknesses.joined(separator: ", ")); it must stay unchanged for \(window)",
                 wait: remaining(window))
         }
         let longest = max(window, windows.patience)
-        if needsPatience, case .complete = settled(window), remaining(longest) > .zero {
+        if needsPatience, case .complete = conclusion(after: window), remaining(longest) > .zero {
             return .lacking(
-                reason: "\(doubts.joined(separator: ", ")); it is filed once it was unchanged for \(longest)")
+                reason: "\(weaknesses.joined(separator: ", ")); it is filed once it was unchanged for \(longest)")
         }
-        return settled(needsPatience ? longest : window)
+        return conclusion(after: needsPatience ? longest : window)
     }
 
-    /// Whether only the caller's patience can tell that nothing more comes.
+    /// Whether nothing but the caller's patience shows that no more bytes will follow.
     private var needsPatience: Bool {
-        if case .lacking = report.completeness { return !wasFinished }
+        if case .lacking = report.completeness { return !timesWereSet }
         return hasHoles
     }
 
-    /// Whether somebody set its time, or renamed it, long after its last write: programs that copy do that when they have
-    /// written all (cp -p, rsync, unzip, FTP's MFMT), and one that was broken off does not.
-    private var wasFinished: Bool {
+    /// Whether its time was set, or its name changed, long after its last write. Copying programs do that when they
+    /// have written everything (cp -p, rsync, unzip, FTP's MFMT); an interrupted one does not.
+    private var timesWereSet: Bool {
         let (age, isFar) = identity.changed.seconds.subtractingReportingOverflow(identity.modified.seconds)
         return !isFar && age >= Self.leastAge
     }
 
-    /// In seconds: longer than network mounts let times lag behind.
+    /// In seconds; longer than the lag of times on network mounts.
     private static let leastAge: Int64 = 60
 
-    /// Whether quiet time has to stand in for something.
-    private var needsQuiet: Bool { !doubts.isEmpty }
+    private var needsQuiet: Bool { !weaknesses.isEmpty }
 
-    /// What quiet time has to stand in for, each a clause.
-    private var doubts: [String] {
-        var doubts: [String] = []
-        if case .cannotTell(let doubt) = writer { doubts.append(doubt.description) }
+    /// The gaps in the evidence that quiet time must compensate, each a clause.
+    private var weaknesses: [String] {
+        var weaknesses: [String] = []
+        if case .unknown(let reason) = writer { weaknesses.append(reason.description) }
         switch report.completeness {
-        case .weak(let reason), .lacking(let reason): doubts.append(reason)
-        case .whole where isDatedByFile && !wasFinished:
-            doubts.append("its only date is the file's time, which its writer may still set")
+        case .weak(let reason), .lacking(let reason): weaknesses.append(reason)
+        case .whole where isDatedByFile && !timesWereSet:
+            weaknesses.append("its only date is the file's time, which its writer may still set")
         case .whole, .cutShort, .malformed, .notAPhoto, .empty: break
         }
-        if hasHoles { doubts.append("parts of it are not written") }
-        if hasEmptyBlocks { doubts.append("whole blocks of it are zeros") }
-        return doubts
+        if hasHoles { weaknesses.append("parts of it are not written") }
+        if hasEmptyBlocks { weaknesses.append("whole blocks of it are zeros") }
+        return weaknesses
     }
 
-    private func settled(_ window: Duration) -> Proof {
+    /// Returns the decision on a file without a writer that was quiet for `window`.
+    private func conclusion(after window: Duration) -> Proof {
         switch report.completeness {
         case .whole(let words), .weak(let words), .lacking(let words):
             if let unwritten {
@@ -250,7 +251,7 @@ extension Examination {
         var words: [String] = []
         switch writer {
         case .noWriter: words.append("no writer left (lease)")
-        case .writerOpen, .cannotTell: break
+        case .writerOpen, .unknown: break
         }
         words.append(structure)
         if hasHoles { words.append("with holes") }

@@ -3,20 +3,20 @@ import Glibc
 package import LinuxKernel
 import SystemPackage
 
-/// What a file system does when it is tried, in an empty directory of its own: what it says that it can is not believed
-/// where a photo could be lost by it.
+/// Properties of a file system, tested in an empty directory: its own claims are not trusted where a photo could be
+/// lost.
 package struct FileSystemTrial: Hashable, Sendable {
-    /// By what a file gets a name that may be taken, and nothing is replaced.
+    /// The calls that set a name without replacing a file.
     package let means: PlacementMeans
-    /// Bytes that no name there may contain.
+    /// Bytes that names there must not contain.
     package let forbidden: Set<UInt8>
-    /// Whether names lose dots and spaces at their end.
+    /// Whether names lose trailing dots and spaces.
     package let trimsEnds: Bool
-    /// Whether `a` and `A` are one name.
+    /// Whether `a` and `A` are the same name.
     package let foldsCase: Bool
 
-    /// Tries the file system of an open directory, which is left as it was. Throws ``FilingError`` with
-    /// ``FilingError/Cause/cannotNameSafely(_:)`` where no name can be given without replacing.
+    /// Tests the file system of an open directory and leaves nothing in it. Throws
+    /// ``FilingError/Cause/cannotNameSafely(_:)`` if no call sets a name without replacing.
     package init(in root: borrowing OwnedDescriptor, path: BytePath) throws(FilingError) {
         do throws(SystemCallError) {
             Self.removeLeftovers(in: root)
@@ -24,7 +24,7 @@ package struct FileSystemTrial: Hashable, Sendable {
             try root.makeDirectory(name, mode: 0o700)
             defer { Self.remove(name, in: root) }
             let directory = try root.openDirectoryBeneath(name)
-            // A leftover is what nobody has locked. Where there are no locks, only a crash in this very moment leaves one.
+            // An unlocked directory counts as a leftover. Without locks, only a crash at this moment leaves one.
             _ = flock(directory.raw, LOCK_EX | LOCK_NB)
             means = try Self.meansOfNaming(in: directory)
             foldsCase = try Self.foldsCase(in: directory)
@@ -39,7 +39,7 @@ package struct FileSystemTrial: Hashable, Sendable {
         }
     }
 
-    /// `name` as it can be stored there.
+    /// Returns `name` as the file system can store it.
     package func fitting(_ name: BytePath) -> BytePath {
         var bytes = name.bytes.map { forbidden.contains($0) ? UInt8(ascii: "_") : $0 }
         if trimsEnds {
@@ -51,14 +51,14 @@ package struct FileSystemTrial: Hashable, Sendable {
         return BytePath(bytes)
     }
 
-    /// The same for each name of a path.
+    /// Returns `path` with each of its names as the file system can store it.
     package func fitting(path: BytePath) -> BytePath {
         path.components.reduce("") { $0.appending(fitting($1)) }
     }
 
     private static let prefix = FileNames.prefix + "trial-"
     private static let trimmed = Array(". ".utf8)
-    /// What FAT, NTFS and SMB refuse.
+    /// The bytes that FAT, NTFS and SMB refuse.
     private static let suspects = Array(":?*\"<>|\\".utf8)
 
     private static func makeFile(
@@ -68,7 +68,7 @@ package struct FileSystemTrial: Hashable, Sendable {
         if size > 0 { try file.write([UInt8](repeating: 0, count: size), at: 0) }
     }
 
-    /// Each means is asked for a name that is taken: it must say so, and leave both files.
+    /// Tests each call with a taken name, for which it must fail and keep both files, and with a free one.
     private static func meansOfNaming(in directory: borrowing OwnedDescriptor) throws(SystemCallError) -> PlacementMeans
     {
         var means: PlacementMeans = []
@@ -89,7 +89,6 @@ package struct FileSystemTrial: Hashable, Sendable {
             guard (try? FileStatus(of: new, in: directory))?.identity.size == 1,
                 (try? FileStatus(of: taken, in: directory))?.identity.size == 2
             else { continue }
-            // And for one that is free.
             let free = BytePath("free-\(candidate.rawValue)")
             do throws(SystemCallError) {
                 if candidate == .link {
@@ -111,11 +110,11 @@ package struct FileSystemTrial: Hashable, Sendable {
     private static func names(
         in directory: borrowing OwnedDescriptor
     ) throws(SystemCallError) -> (forbidden: Set<UInt8>, trimsEnds: Bool) {
-        // The disks' own file systems take every byte.
+        // The file systems of local disks accept every byte.
         if try FileSystemStatus(of: directory).kind.leases == .decides { return ([], false) }
         for byte in suspects { try? makeFile(name(with: byte), in: directory) }
         for byte in trimmed { try? makeFile(name(endingIn: byte), in: directory) }
-        // Some take the name and store another.
+        // Some accept the name and store another.
         let stored = Set(try directory.entries().map(\.name))
         return (
             Set(suspects.filter { !stored.contains(name(with: $0)) }),

@@ -2,46 +2,43 @@ package import FileValues
 package import LinuxKernel
 package import SystemPackage
 
-/// Why a step of filing failed. Whatever it says, the source is where it was and our temporary is gone.
+/// The failure of one step of filing. In every case the source is unchanged and the temporary is removed.
 package struct FilingError: Error, Hashable, Sendable {
-    /// What went wrong.
     package enum Cause: Hashable, Sendable {
         /// A system call failed.
         case system(SystemCallError)
-        /// The source is not something that may be filed.
+        /// The source is not a file that may be filed.
         case refused(SourceRefusal)
-        /// The source is not what was examined any more; says what differs.
+        /// The source changed since it was examined; the text says how.
         case sourceChanged(String)
-        /// The copy, read again, is not equal to the source.
+        /// The copy, read again, differs from the source.
         case copyDiffers
-        /// The library's file system can name a file neither by linkat nor by renameat2 without replacing.
+        /// Neither linkat nor renameat2 can name a file in the library without replacing another.
         case cannotNameSafely(SystemCallError)
-        /// The file was to be removed, and its bytes were not seen in another one.
+        /// A removal was refused, because the bytes were not found in another file.
         case noOtherCopy(CopyDoubt)
-        /// The only name that it may have is taken, or others took each free one before it could be used.
+        /// The only permitted name is taken, or other programs took each free one first.
         case noFreeName
-        /// Less is free in the destination than is to be left so.
+        /// The destination has less free space than the configured minimum.
         case tooLittleLeft(free: UInt64)
         /// The caller stopped the work.
         case stopped
     }
 
-    /// Which of the two trees failed, where that can be told.
+    /// The tree that failed; `either` if that is unknown.
     package enum Side: String, Hashable, Sendable { case source, destination, either }
 
-    /// What kind of failure, for the problem table: one row per kind and side.
+    /// The kind of failure; the problem table has one row per kind and side.
     package enum Kind: String, Hashable, Sendable {
         case noSpace, readOnly, inputOutput, permission, exhausted, gone, busy
         case sourceChanged, damagedCopy, noOtherCopy, refusedSource, unsuitableFileSystem, stopped, other
     }
 
-    /// What was being done.
     package let step: FilingStep
-    /// Whose fault it is, as far as the step tells.
+    /// The tree that caused the failure, as far as the failed step shows.
     package let side: Side
-    /// What went wrong.
     package let cause: Cause
-    /// The file that it is about, relative to its root.
+    /// The file concerned, relative to its root.
     package let path: BytePath
 
     package init(_ step: FilingStep, _ side: Side, _ cause: Cause, path: BytePath) {
@@ -51,7 +48,7 @@ package struct FilingError: Error, Hashable, Sendable {
         self.path = path
     }
 
-    /// The system's reason, where a system call failed.
+    /// The error number, if a system call failed.
     package var code: Errno? {
         switch cause {
         case .system(let error), .cannotNameSafely(let error): error.code
@@ -59,7 +56,6 @@ package struct FilingError: Error, Hashable, Sendable {
         }
     }
 
-    /// The kind of the failure.
     package var kind: Kind {
         switch cause {
         case .refused(.gone): .gone
@@ -76,7 +72,7 @@ package struct FilingError: Error, Hashable, Sendable {
         }
     }
 
-    /// Whether the same work may succeed later without anybody touching the file itself.
+    /// Whether a retry may succeed without a change of the file.
     package var isTransient: Bool {
         switch kind {
         case .noSpace, .readOnly, .inputOutput, .permission, .exhausted, .gone, .busy, .sourceChanged, .damagedCopy,
@@ -108,12 +104,11 @@ extension FilingError.Kind {
 }
 
 extension FilingError: CustomStringConvertible {
-    /// One line: what was being done to which file, and why it failed.
+    /// One line: the step, the file and the cause.
     package var description: String { "\(step.words), \(path): \(cause)" }
 }
 
 extension FilingError.Cause: CustomStringConvertible {
-    /// Why, in a few words.
     package var description: String {
         switch self {
         case .system(let error): "\(error.call): \(error.code)"
@@ -130,7 +125,7 @@ extension FilingError.Cause: CustomStringConvertible {
     }
 }
 
-/// Turns a failed system call into the typed error of its step.
+/// Converts the error of a system call to that of its step.
 func filing<Value: ~Copyable>(
     _ step: FilingStep, _ side: FilingError.Side, _ path: BytePath, _ body: () throws(SystemCallError) -> Value
 ) throws(FilingError) -> Value {

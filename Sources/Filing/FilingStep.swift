@@ -1,5 +1,5 @@
-/// One step of the work on a file, in the order in which filing takes them. Each is entered once a file and may be the
-/// last one before a crash; ``Recovery`` says what happens then.
+/// The steps of the work on a file, in their order. Each is entered once per file and may be the last before a crash;
+/// see ``Recovery``.
 package enum FilingStep: String, Hashable, Sendable, CaseIterable {
     case openSource
     case hashSource
@@ -12,7 +12,7 @@ package enum FilingStep: String, Hashable, Sendable, CaseIterable {
     case checkSource
     case nameCopy
     case syncDestination
-    /// The caller's: the commit to the catalogue stands between ``syncDestination`` and ``setSourceAside``.
+    /// The caller's commit to the catalogue, between ``syncDestination`` and ``setSourceAside``.
     case record
     case setSourceAside
     case checkSourceAgain
@@ -24,7 +24,7 @@ package enum FilingStep: String, Hashable, Sendable, CaseIterable {
     case writeReason
     case recover
 
-    /// What is being done, for status texts and messages: `copying`.
+    /// The step in words, for status texts and messages: `copying`.
     package var words: String {
         switch self {
         case .openSource: "opening the source"
@@ -51,14 +51,13 @@ package enum FilingStep: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// How a caller follows the work on a file and stops it: both are called on the caller's own thread.
+/// Callbacks by which a caller follows and stops the work on a file. Both run on the caller's thread.
 package struct FileWork {
     /// Called before each step, to publish it.
     package let willEnter: (FilingStep) -> Void
-    /// Asked between blocks of long steps; true ends them with ``FilingError/Cause/stopped``.
+    /// Called between blocks of long steps; true ends them with ``FilingError/Cause/stopped``.
     package let shouldStop: () -> Bool
 
-    /// Work that is followed and stopped by these; by default by nobody.
     package init(
         willEnter: @escaping (FilingStep) -> Void = { _ in }, shouldStop: @escaping () -> Bool = { false }
     ) {

@@ -2,29 +2,29 @@ package import FileValues
 package import LinuxKernel
 import SystemPackage
 
-/// How a name with a number is found where many are taken: by asking for some thirty names of a million, not for each.
+/// The search for a free number where many names are taken: it checks some thirty names of a million, not each.
 extension FileNames {
-    /// Beyond this, numbers are drawn and not searched for.
+    /// Beyond this distance, a number is chosen at random.
     private static let reach = 1 << 20
-    /// How many names that were free may be taken by others before they are used.
+    /// The number of attempts, since other programs may take a name that was free before it is used.
     private static let rounds = 64
 
-    /// Has `take` try numbers (attempts of ``candidate(_:attempt:numberAfter:)``) until it takes one: 0, then some that
-    /// `isFree` says are free; `take` gives back nil where the name is taken all the same. Nil if others were faster
-    /// each time.
-    package static func withFreeNumber<Taken: ~Copyable, Failure: Error>(
-        _ take: (Int) throws(Failure) -> Taken?, isFree: (Int) throws(Failure) -> Bool
-    ) throws(Failure) -> Taken? {
+    /// Calls `attempt` with numbers for ``candidate(_:attempt:numberAfter:)``: 0, then numbers that `isFree` reports
+    /// free, until it succeeds. `attempt` returns nil if the name is taken after all. Returns nil if other programs
+    /// took the name each time.
+    package static func withFreeNumber<Value: ~Copyable, Failure: Error>(
+        _ attempt: (Int) throws(Failure) -> Value?, isFree: (Int) throws(Failure) -> Bool
+    ) throws(Failure) -> Value? {
         var number = 0
         for _ in 0..<rounds {
-            if let taken = try take(number) { return taken }
+            if let value = try attempt(number) { return value }
             number = try freeNumber(above: number, isFree: isFree)
         }
         return nil
     }
 
-    /// A number above `taken` that is free, and right behind one that is not: found by doubling the distance, then by
-    /// halving what is between. Numbers that became free again among others that are taken may be found or not.
+    /// Returns a free number above `taken` that directly follows a taken one: doubles the distance, then bisects. Free
+    /// numbers among taken ones may be found or not.
     static func freeNumber<Failure: Error>(
         above taken: Int, isFree: (Int) throws(Failure) -> Bool
     ) throws(Failure) -> Int {
@@ -32,7 +32,7 @@ extension FileNames {
         while try !isFree(taken + distance) {
             taken += distance
             distance *= 2
-            // Only somebody who gives such names on purpose takes each of the twenty that were asked for.
+            // Only names created to defeat this search can be taken at each of these twenty distances.
             if distance > reach { return .random(in: reach...(1 << 50)) }
         }
         var free = taken + distance
@@ -43,8 +43,8 @@ extension FileNames {
         return free
     }
 
-    /// The numbers that names in `directory` could have got from ``candidate(_:attempt:numberAfter:)`` for `name`: 0, and
-    /// what stands before its ending in others. Each is still to be looked at; in ascending order.
+    /// Returns the numbers in the names of `directory` that ``candidate(_:attempt:numberAfter:)`` could have made from
+    /// `name`, and 0, in ascending order. The caller must check each.
     static func numbers(
         like name: BytePath, numberAfter: Int?, in directory: borrowing OwnedDescriptor
     ) throws(SystemCallError) -> [Int] {
@@ -62,8 +62,8 @@ extension FileNames {
     }
 }
 
-/// What `body` gives back; nil where it ends with EEXIST.
-package func unlessTaken<Value: ~Copyable>(
+/// Returns the result of `body`, or nil if it fails with EEXIST.
+package func nilIfExists<Value: ~Copyable>(
     _ body: () throws(SystemCallError) -> Value
 ) throws(SystemCallError) -> Value? {
     do throws(SystemCallError) { return try body() } catch {
@@ -73,7 +73,7 @@ package func unlessTaken<Value: ~Copyable>(
 }
 
 extension OwnedDescriptor {
-    /// Whether this directory has no entry `name`.
+    /// Returns whether this directory has no entry `name`.
     package borrowing func isFree(_ name: BytePath) throws(SystemCallError) -> Bool {
         do {
             _ = try FileStatus(of: name, in: self)
@@ -85,7 +85,6 @@ extension OwnedDescriptor {
 }
 
 extension FilingError {
-    /// Others took each free name before it was used, or the only one that was to be used is taken.
     static func noFreeName(_ step: FilingStep, _ path: BytePath, on side: Side = .destination) -> FilingError {
         FilingError(step, side, .noFreeName, path: path)
     }

@@ -3,18 +3,18 @@ import Glibc
 package import LinuxKernel
 import SystemPackage
 
-// The directories `import-DATE-N` and `fetch-DATE-N` of the inbox. The daemon takes the photos out of them, and
-// removes those that it has emptied; this run at its end, or the next one, removes the others in which nothing is.
+// The directories `import-DATE-N` and `fetch-DATE-N` of the inbox. The daemon files their photos and removes the
+// directories that it has emptied. A run removes other empty ones at its end, or the next run does.
 //
-// A run holds a shared lock on its own. Who removes one takes the exclusive lock first, so that no run that is about to
-// name a photo loses the directory under it.
+// A run holds a shared lock on its own directory. A removal requires the exclusive lock, so that no run loses its
+// directory just before it names a photo.
 extension ImportInbox {
-    /// What a run brings photos by.
+    /// The kind of a run.
     package enum Run: String, CaseIterable, Sendable {
         case fetch, `import`
     }
 
-    /// Makes the directory of a new run, `import-DATE-N`; its name, and what holds it.
+    /// Creates the directory of a new run, `import-DATE-N`. Returns its name and its lock.
     package func makeRun(_ kind: Run = .import, date: String) throws(SystemCallError) -> (
         name: BytePath, hold: SharedFile
     ) {
@@ -26,26 +26,26 @@ extension ImportInbox {
                 if error.code == .fileExists { continue }
                 throw error
             }
-            // Nil where another run has found it empty, and removed it, just now.
-            guard let hold = hold(name) else { continue }
-            try dress(hold.descriptor, isDirectory: true)
+            // Nil if another run found it empty and has just removed it.
+            guard let hold = lockRun(name) else { continue }
+            try setAttributes(of: hold.descriptor, isDirectory: true)
             try root.syncDirectory()
             return (name, hold)
         }
         throw SystemCallError("mkdirat", .fileExists)
     }
 
-    /// Keeps other runs from removing the directory `name` for as long as the value lives; nil where it is gone, or about
-    /// to be.
-    package func hold(_ name: BytePath) -> SharedFile? {
+    /// Locks the directory `name` against removal by other runs while the returned value exists. Nil if it is removed
+    /// or about to be.
+    package func lockRun(_ name: BytePath) -> SharedFile? {
         guard let directory = try? root.openDirectoryBeneath(name) else { return nil }
-        // Where there are no locks, nobody gets the exclusive one either.
+        // On a file system without locks, no other run gets the exclusive one either.
         if flock(directory.raw, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK { return nil }
         guard let status = try? FileStatus(of: directory), status.links > 0 else { return nil }
         return SharedFile(directory)
     }
 
-    /// Removes the directories of earlier runs, and those in them, where no file is left.
+    /// Removes the directories of earlier runs, and subdirectories, that have no files.
     func removeEmptyRuns() {
         guard let entries = try? root.entries() else { return }
         for entry in entries where Self.isRun(entry.name) {
@@ -57,7 +57,7 @@ extension ImportInbox {
         }
     }
 
-    /// Removes the directories of a run that are empty now that `path` is gone; none while the run lives.
+    /// Removes the directories of a run that the removal of `path` has emptied, unless the run is still active.
     package static func removeEmptied(by path: BytePath, of inbox: BytePath) {
         guard let run = path.components.first, isRun(run), let root = try? LinuxKernel.openDirectory(inbox),
             let directory = try? root.openDirectoryBeneath(run), flock(directory.raw, LOCK_EX | LOCK_NB) == 0
@@ -67,7 +67,7 @@ extension ImportInbox {
         if place != run {
             guard let parent = try? root.openDirectoryBeneath(place.parent), removeDirectory(place.name, in: parent)
             else { return }
-            // With those that were emptied while the run lived.
+            // Including those that were emptied during the run.
             removeEmptyDirectories(in: directory, depth: 0)
         }
         removeDirectory(run, in: root)
@@ -83,20 +83,20 @@ extension ImportInbox {
         return digits && parts[1].count == 4 && parts[2].count == 2 && parts[3].count == 2 && !parts[4].isEmpty
     }
 
-    /// Cards are not nested deeper; what is stays.
-    private static let deepest = 64
+    /// The maximum depth; cards are not nested deeper, and deeper directories stay.
+    private static let maximumDepth = 64
 
     private static func removeEmptyDirectories(in directory: borrowing OwnedDescriptor, depth: Int) {
-        guard depth < deepest, let entries = try? directory.entries() else { return }
+        guard depth < maximumDepth, let entries = try? directory.entries() else { return }
         for entry in entries {
-            // Neither a link nor a file is opened as a directory.
+            // Fails for links and files.
             guard let inner = try? directory.openDirectoryBeneath(entry.name) else { continue }
             removeEmptyDirectories(in: inner, depth: depth + 1)
             removeDirectory(entry.name, in: directory)
         }
     }
 
-    /// See rmdir(2): it removes nothing in which something is.
+    /// Removes an empty directory; see rmdir(2).
     @discardableResult
     static func removeDirectory(_ name: BytePath, in root: borrowing OwnedDescriptor) -> Bool {
         let number = root.raw

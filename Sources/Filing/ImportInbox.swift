@@ -3,11 +3,11 @@ import Glibc
 package import LinuxKernel
 import SystemPackage
 
-/// The inbox as those see it who bring photos into it, by import or fetch: its root, a hidden directory for files that are
-/// not whole yet, and the directory that this run's photos come into.
+/// An inbox into which a run of import or fetch puts photos: its root, a hidden directory for incomplete files, and the
+/// directory of this run.
 ///
-/// The daemon goes into no hidden directory, so it hears nothing of a copy until that is moved to its place, whole. The
-/// hidden directory is locked while its run lives; what a run that was killed left in one is removed by the next.
+/// The daemon ignores hidden directories, so it sees a copy only when it is complete and moved to its place. The hidden
+/// directory is locked during its run; the next run removes those of runs that were killed.
 package final class ImportInbox: Sendable {
     package static let prefix = FileNames.prefix + "import-"
 
@@ -30,7 +30,7 @@ package final class ImportInbox: Sendable {
         removeEmptyRuns()
     }
 
-    /// A hidden directory, locked. Between its making and its lock another run may take it for a leftover.
+    /// Creates a locked hidden directory. Retries, since another run may treat it as a leftover before it is locked.
     private static func makeWork(
         in root: borrowing OwnedDescriptor
     ) throws(SystemCallError) -> (name: BytePath, directory: SharedFile) {
@@ -46,8 +46,7 @@ package final class ImportInbox: Sendable {
         throw SystemCallError("flock", .wouldBlock)
     }
 
-    /// Takes the hidden directory away, with the copies in it that got no name, and the directories of runs of which
-    /// nothing is left.
+    /// Removes the hidden directory with its unplaced copies, and the directories of runs that are empty.
     package func close() {
         if let entries = try? workDirectory.descriptor.entries() {
             Self.removeCopies(entries, in: workDirectory.descriptor)
@@ -60,7 +59,7 @@ package final class ImportInbox: Sendable {
         guard let entries = try? root.entries() else { return }
         let mark = Array(prefix.utf8)
         for entry in entries where entry.name.bytes.starts(with: mark) {
-            // Locked: its run lives. Not to be opened: another user's, who removes it himself.
+            // A directory that cannot be opened is another user's, who removes it. A locked one has a run.
             guard let directory = try? root.openDirectoryBeneath(entry.name) else { continue }
             guard flock(directory.raw, LOCK_EX | LOCK_NB) == 0 else { continue }
             if let files = try? directory.entries() { removeCopies(files, in: directory) }
@@ -68,20 +67,20 @@ package final class ImportInbox: Sendable {
         }
     }
 
-    /// Anything else that somebody put into the hidden directory stays there.
+    /// Removes copies; any other file in the hidden directory stays.
     private static func removeCopies(_ entries: [DirectoryEntry], in directory: borrowing OwnedDescriptor) {
         for entry in entries where FileNames.isCopyNumber(entry.name) {
             try? removeUnfinished(entry.name, in: directory)
         }
     }
 
-    /// How many bytes may still be written, beyond those that are to be left free.
+    /// Returns the bytes that may still be written without falling below the configured minimum.
     package func room() throws(SystemCallError) -> UInt64 {
         let available = try FileSystemStatus(of: root).available
         return available > minFree ? available - minFree : 0
     }
 
-    /// A new empty file that nobody else sees, open for reading and writing, and its name.
+    /// Creates an empty file in the hidden directory, open for reading and writing.
     package func makeCopy() throws(SystemCallError) -> (name: BytePath, content: SharedFile) {
         let number = lastNumber.withLock { number in
             number += 1
@@ -93,12 +92,14 @@ package final class ImportInbox: Sendable {
         )
     }
 
-    /// Lets a copy go.
+    /// Removes a copy.
     package func discard(_ name: BytePath) { try? removeUnfinished(name, in: workDirectory.descriptor) }
 
-    /// What a file that comes here is given: whoever may put files into the inbox may take them out of it again, which
-    /// the daemon has to. Bits of the mode beyond those are the source's, and mean nothing on a card.
-    package func dress(_ file: borrowing OwnedDescriptor, isDirectory: Bool) throws(SystemCallError) {
+    /// Sets owner, group and mode so that every user who may put files into the inbox, as the daemon, may remove this
+    /// one. Further mode bits of the source are dropped, since they mean nothing on a card.
+    package func setAttributes(
+        of file: borrowing OwnedDescriptor, isDirectory: Bool
+    ) throws(SystemCallError) {
         if geteuid() == 0 {
             try? file.setOwner(user: status.user, group: status.group)
         } else {
@@ -107,19 +108,19 @@ package final class ImportInbox: Sendable {
         try file.setModeOrLess(isDirectory ? directoryMode : 0o600 | (status.mode & 0o066))
     }
 
-    /// The inbox's own, without the sticky bit, in whose directories the daemon could remove nothing of another user's, and
-    /// then without write permission for others. A directory is created with it, less the umask: the daemon sees it at once,
-    /// and reports one that it cannot read.
+    /// The inbox's own mode, but without the sticky bit, which would keep the daemon from removing other users' files,
+    /// and then without write permission for others. Directories are created with it, less the umask, since the daemon
+    /// sees them at once and reports one that it cannot read.
     var directoryMode: UInt32 { (status.mode & 0o1000 != 0 ? status.mode & ~0o1002 : status.mode) | 0o700 }
 
-    /// The directory `path` below the inbox, made with what is missing on the way.
+    /// Opens the directory `path` below the inbox and creates missing ones.
     package func openDirectory(_ path: BytePath) throws(SystemCallError) -> OwnedDescriptor {
         var current = try root.openDirectoryBeneath("")
         for name in path.components {
             do throws(SystemCallError) {
                 try current.makeDirectory(name, mode: directoryMode & 0o777)
                 let made = try current.openDirectoryBeneath(name)
-                try dress(made, isDirectory: true)
+                try setAttributes(of: made, isDirectory: true)
                 try made.syncDirectory()
                 try current.syncDirectory()
                 current = made
@@ -131,18 +132,18 @@ package final class ImportInbox: Sendable {
         return current
     }
 
-    /// Moves a copy to its place, under another name if that one is taken; the name.
+    /// Moves a complete copy to its place, under another name if `name` is taken. Returns the name.
     package func place(
         _ copy: BytePath, in directory: borrowing OwnedDescriptor, as name: BytePath
     ) throws(SystemCallError) -> BytePath {
-        guard let given = try workDirectory.descriptor.giveNumberedName(like: name, in: directory, to: copy) else {
+        guard let actual = try workDirectory.descriptor.moveToFreeName(copy, in: directory, like: name) else {
             throw SystemCallError("renameat2", .fileExists, path: name)
         }
-        return given
+        return actual
     }
 }
 
-/// A descriptor that two threads hand on to each other.
+/// A descriptor that threads can share.
 package final class SharedFile: Sendable {
     package let descriptor: OwnedDescriptor
     package init(_ descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }

@@ -2,8 +2,7 @@ package import FileValues
 package import LinuxKernel
 import SystemPackage
 
-/// A move to quarantine or duplicates that was under way when the process ended, or that failed half-way, as its row
-/// tells.
+/// A move to quarantine or duplicates that a crash or an error interrupted, from its row in the catalogue.
 package struct PendingMove: Hashable, Sendable {
     /// Names the temporaries.
     package let token: String
@@ -13,7 +12,7 @@ package struct PendingMove: Hashable, Sendable {
     package let identity: FileIdentity
     /// The source's hash.
     package let hash: ContentHash
-    /// Relative to the destination's root: the very name that was free, and that no other move has.
+    /// Relative to the destination's root: the exact name, which was free and is reserved for this move.
     package let destination: BytePath
 
     package init(token: String, source: BytePath, identity: FileIdentity, hash: ContentHash, destination: BytePath) {
@@ -25,32 +24,31 @@ package struct PendingMove: Hashable, Sendable {
     }
 }
 
-/// What recovery made of a pending move. It changes nothing if it is done again.
+/// The result of recovering a pending move. Recovery is idempotent.
 package enum RecoveredMove: Hashable, Sendable {
-    /// The file is in its inbox, and there alone: forget the move. It is an arrival like any.
+    /// The file is only in its inbox, a normal arrival: delete the move.
     case undone
-    /// The file stands durably at its destination, and there alone: record it.
+    /// The file is only at its destination, durably: record it.
     case moved
-    /// It is in neither place, or is another file by now: forget the move.
+    /// It is in neither place, or was replaced: delete the move.
     case vanished
 }
 
 extension Recovery {
-    /// Looks at what is left of `move` and completes or undoes it. Throws where a later try could do better; the row
-    /// then stays.
+    /// Completes or reverses `move`. Throws if a retry may succeed; the row must then be kept.
     package func recover(
         _ move: PendingMove, inbox: borrowing OwnedDescriptor, root: DestinationRoot, work: FileWork = FileWork()
     ) throws(FilingError) -> RecoveredMove {
         work.willEnter(.recover)
         try removeTemporary(move.token, beside: move.destination, in: root)
         try bringBack(move.source, move.token, in: inbox)
-        // A copy that was being taken back.
+        // A copy whose removal was interrupted.
         try bringBack(move.destination, move.token, in: root.descriptor, .destination)
         let hasArrived = try root.holds(move.destination, hash: move.hash, size: move.identity.size, work: work)
-        switch (try standing(move, in: inbox, work), hasArrived) {
+        switch (try unchangedSource(of: move, in: inbox, work), hasArrived) {
         case (_?, false): return .undone
         case (let source?, true):
-            // Copied, and the source not removed yet: its own place is the inbox, and its bytes were just read there.
+            // Copied, and the source not yet removed. Its bytes were just read in the inbox, so the copy is removed.
             _ = try root.takeBack(
                 move.destination, token: move.token, hash: move.hash, seeing: source, probe: probe, work: work)
             return .undone
@@ -62,9 +60,9 @@ extension Recovery {
         }
     }
 
-    /// The source, if it stands in its inbox with the content that it had.
-    private func standing(
-        _ move: PendingMove, in inbox: borrowing OwnedDescriptor, _ work: FileWork
+    /// Returns the source if it is in its inbox with the same content.
+    private func unchangedSource(
+        of move: PendingMove, in inbox: borrowing OwnedDescriptor, _ work: FileWork
     ) throws(FilingError) -> SourceFile? {
         do throws(FilingError) {
             let source = try SourceFile(move.source, beneath: inbox)
@@ -90,8 +88,8 @@ extension Recovery {
 }
 
 extension DestinationRoot {
-    /// A name like `name` that is free in `directory`, which is made if it is missing, together with the name of its
-    /// reason file. `taken` are names that others are about to take.
+    /// Returns a name like `name` that is free in `directory`, as is the name of its reason file. Creates the directory
+    /// if missing. `taken` are names reserved by others.
     package func freeName(
         like name: BytePath, in directory: BytePath, butNot taken: Set<BytePath>
     ) throws(FilingError) -> BytePath {

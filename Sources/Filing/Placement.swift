@@ -2,18 +2,18 @@ import FileValues
 import LinuxKernel
 import SystemPackage
 
-/// Puts a copy of `source` where `plan` says, durably and verified, and returns what stands there. The source is only
-/// read; nothing is recorded. On any error nothing of ours is left.
+/// Places a verified, durable copy of `source` by `plan`. Only reads the source, and records nothing. Leaves no file
+/// after an error.
 ///
-/// The whole of ``StagedFile`` for one file; a set stages all its files first, then names them, then syncs each
+/// Runs all steps of ``StagedFile`` for one file. A set instead stages all its files, names them, and syncs the
 /// directory once.
 package func place(
     _ source: SourceFile, by plan: PlacementPlan, in root: DestinationRoot, work: FileWork = FileWork()
 ) throws(FilingError) -> PlacedFile {
     let staged = try StagedFile.stage(plan, from: source, in: root, work: work)
-    let placed = try staged.giveName(work: work)
+    let placed = try staged.assignName(work: work)
     do { try staged.syncDirectory(work: work) } catch {
-        // A second sync could succeed without what the first one lost, so the copy is made anew another time.
+        // A second sync may succeed although the first one lost data, so a retry must begin with a new copy.
         _ = try? root.takeBack(
             placed, token: plan.token, hash: plan.hash, seeing: source, probe: WriterProbe(), work: work)
         throw error
@@ -22,8 +22,9 @@ package func place(
 }
 
 extension DestinationRoot {
-    /// Takes back what ``place(_:by:in:work:)`` put there, for a filing that could not be recorded: removes it if it is
-    /// still the same file and `source` is seen standing, unchanged. False if it stays. A file that was there before stays.
+    /// Removes the copy that ``place(_:by:in:work:)`` created, for a filing that could not be recorded, if it is still
+    /// the same file and `source` exists unchanged. Returns false if the copy stays. A file that was there before
+    /// stays, too.
     package func takeBack(
         _ placed: PlacedFile, token: String, hash: ContentHash, seeing source: SourceFile, probe: WriterProbe,
         work: FileWork = FileWork()
@@ -33,21 +34,21 @@ extension DestinationRoot {
             placed.path, like: placed.status, token: token, hash: hash, seeing: source, probe: probe, work: work)
     }
 
-    /// The same for the file at `path`; with `status`, only if it is still that one.
+    /// Removes the copy at `path`; with `status`, only if it is still that file.
     func takeBack(
         _ path: BytePath, like status: FileStatus? = nil, token: String, hash: ContentHash, seeing source: SourceFile,
         probe: WriterProbe, work: FileWork
     ) throws(FilingError) -> Bool {
         let copy: SourceFile
         do { copy = try SourceFile(path, beneath: descriptor) } catch {
-            // Gone, or not what was put there.
+            // It is removed or replaced.
             if case .refused(let refusal) = error.cause, refusal != .leased { return true }
             throw error
         }
         if let status {
             if copy.identity.inode != status.identity.inode || copy.status.device != status.device { return true }
         } else {
-            // What is found by its path alone may be somebody else's file.
+            // A file known only by its path may be another program's.
             guard copy.identity.size == source.identity.size, try copy.hash(work) == hash else { return true }
         }
         do throws(FilingError) {
@@ -67,6 +68,5 @@ extension DestinationRoot {
 }
 
 extension FilingError {
-    /// The same error of a file in a destination.
     fileprivate var onDestination: FilingError { FilingError(step, .destination, cause, path: path) }
 }

@@ -1,29 +1,29 @@
 package import FileValues
 
-/// Since when a file has been as it is: the evidence that stands in where a writer can't be seen or the structure has
-/// no end. Pure; the caller brings the identity and the time.
+/// The time since the last change of a file: the evidence used where writers are invisible or the structure has no end.
+/// Pure; the caller supplies identity and time.
 package struct QuietCheck: Hashable, Sendable {
-    /// As last seen.
+    /// The last observed identity.
     package private(set) var identity: FileIdentity
-    /// When it was first seen so, on a clock that goes on while the machine sleeps.
+    /// When this identity was first observed, on a clock that runs during suspend.
     package private(set) var since: ContinuousClock.Instant
 
-    /// A file first seen at `now`. What happened before is not known, so quiet starts here.
+    /// Starts the quiet time at `now`, since earlier changes are unknown.
     package init(_ identity: FileIdentity, at now: ContinuousClock.Instant) {
         self.identity = identity
         since = now
     }
 
-    /// Takes note of how the file is at `now`; a change starts the window anew.
+    /// Records the identity at `now`; a change restarts the quiet time.
     package mutating func observe(_ identity: FileIdentity, at now: ContinuousClock.Instant) {
         guard identity != self.identity else { return }
         self = QuietCheck(identity, at: now)
     }
 
-    /// How long it has been so at `now`; never negative.
+    /// Returns the quiet time at `now`; never negative.
     package func quiet(at now: ContinuousClock.Instant) -> Duration { max(.zero, since.duration(to: now)) }
 
-    /// What is left of `window` at `now`; zero when it is over.
+    /// Returns the rest of `window` at `now`, or zero.
     package func remaining(of window: Duration, at now: ContinuousClock.Instant) -> Duration {
         max(.zero, window - quiet(at: now))
     }

@@ -3,17 +3,17 @@ import Glibc
 package import LinuxKernel
 import SystemPackage
 
-/// What stands in the text file beside a quarantined one. Each part is one line; paths are escaped.
+/// The content of the text file beside a quarantined file. Each part is one line; paths are escaped.
 package struct QuarantineNote: Hashable, Sendable {
-    /// What is wrong: `the JPEG is cut short`.
+    /// The defect: `the JPEG is cut short`.
     package var what: String
-    /// How that was seen: `1,048,576 bytes, no end marker`.
+    /// The evidence: `1,048,576 bytes, no end marker`.
     package var why: String
     /// When it was set aside.
     package var when: FileTime
-    /// Where it lay.
+    /// Its former path.
     package var origin: BytePath
-    /// What a person can do about it.
+    /// The action for a person.
     package var advice: String
 
     package init(what: String, why: String, when: FileTime, origin: BytePath, advice: String) {
@@ -50,8 +50,8 @@ private func utcText(_ time: FileTime) -> String {
     return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
-/// Writes `note` beside the quarantined file `path` of `root`, durably, and returns its path. Throws with nothing left;
-/// the quarantined file itself is never touched. `again` if a crash may have left one that is not whole.
+/// Writes `note` durably beside the quarantined file `path` of `root` and returns its path. Leaves no note after an
+/// error, and never changes the quarantined file. `again` is set if a crash may have left an incomplete note.
 @discardableResult
 package func writeReason(
     _ note: QuarantineNote, besides path: BytePath, in root: DestinationRoot, again: Bool = false,
@@ -69,7 +69,7 @@ package func writeReason(
     let written = try filing(.writeReason, .destination, path) { () throws(SystemCallError) in
         try FileNames.withFreeNumber { number throws(SystemCallError) -> BytePath? in
             let name = FileNames.reason(for: path.name, attempt: number)
-            let made = try unlessTaken { () throws(SystemCallError) in
+            let made = try nilIfExists { () throws(SystemCallError) in
                 try directory.openBeneath(name, [.write, .createNew], mode: 0o644)
             }
             guard let file = made else { return nil }
@@ -91,8 +91,8 @@ package func writeReason(
     return path.parent.appending(written)
 }
 
-/// Removes the note beside a file that leaves the quarantine, if it is one of ours. What cannot be removed stays: it is a
-/// note, and nothing depends on it.
+/// Removes the note beside a file that leaves the quarantine, if this program wrote it. Errors are ignored, since
+/// nothing depends on a note.
 package func removeReason(besides path: BytePath, in root: borrowing OwnedDescriptor) {
     let name = FileNames.reason(for: path.name, attempt: 0)
     guard let directory = try? root.openDirectoryBeneath(path.parent),

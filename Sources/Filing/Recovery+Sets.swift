@@ -2,9 +2,9 @@ package import FileValues
 package import LinuxKernel
 
 extension Recovery {
-    /// Takes back the copy at `path`, which ``recover(_:inbox:library:work:)`` found, of a filing that is undone: if the
-    /// source is still there with the same bytes, which are made durable. False if the copy stays, since it may be the
-    /// only one. Only for a copy that nobody has recorded.
+    /// Removes the unrecorded copy at `path` that ``recover(_:inbox:library:work:)`` found, to reverse its filing, if
+    /// the source is still there with the same bytes, which are then made durable. Returns false if the copy stays
+    /// because it may be the only one.
     package func takeBack(
         _ pending: PendingFiling, at path: BytePath, inbox: borrowing OwnedDescriptor, in library: DestinationRoot,
         work: FileWork = FileWork()
@@ -14,7 +14,7 @@ extension Recovery {
             if case .refused(let refusal) = error.cause, refusal != .leased { return false }
             throw error
         }
-        // Whatever its times say: what matters is that these bytes are there.
+        // Times are ignored; only the bytes matter.
         guard source.identity.size == pending.identity.size, try source.hash(work) == pending.hash else { return false }
         return try library.takeBack(
             path, token: pending.token, hash: pending.hash, seeing: source, probe: probe, work: work)

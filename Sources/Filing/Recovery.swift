@@ -2,7 +2,7 @@ package import FileValues
 package import LinuxKernel
 import SystemPackage
 
-/// A filing that was under way when the process ended, as its intent row tells.
+/// A filing that was under way when the process ended, from its intent.
 package struct PendingFiling: Hashable, Sendable {
     /// Names the temporaries.
     package let token: String
@@ -14,7 +14,7 @@ package struct PendingFiling: Hashable, Sendable {
     package let hash: ContentHash
     /// Relative to the library: the planned path, or the recorded one.
     package let destination: BytePath
-    /// Whether the commit to the catalogue had happened.
+    /// Whether the filing was committed to the catalogue.
     package let isRecorded: Bool
     /// See ``PlacementPlan/numberAfter``.
     package let numberAfter: Int?
@@ -33,28 +33,27 @@ package struct PendingFiling: Hashable, Sendable {
     }
 }
 
-/// What recovery made of a pending filing. It changes nothing if it is done again.
+/// The result of recovering a pending filing. Recovery is idempotent.
 package enum Recovered: Hashable, Sendable {
-    /// Nothing of it stands in the library: close the intent. The source, if it is still there, is an arrival like any.
+    /// The library has no copy: close the intent. The source, if it still exists, is a normal arrival.
     case undone
-    /// The copy stands in the library under this path, whole, equal and durable, but unrecorded: record it, then
-    /// recover again with ``PendingFiling/isRecorded`` set.
+    /// A complete, equal and durable copy is in the library at this path, but unrecorded: record it, then recover again
+    /// with ``PendingFiling/isRecorded`` set.
     case placed(BytePath)
-    /// Filed and recorded, and the source was removed, now or before: close the intent.
+    /// Filed, recorded, and the source removed: close the intent.
     case finished
-    /// Filed and recorded; the source can't be removed: remember it as kept and close the intent.
+    /// Filed and recorded, but the source cannot be removed: record it as kept and close the intent.
     case sourceKept(FilingError)
-    /// Filed and recorded, but what lies under the source's name is something else now: close the intent, take it as
-    /// an arrival.
+    /// Filed and recorded, and the source's name has another file now: close the intent; that file is an arrival.
     case sourceReplaced
-    /// Recorded, but the library's copy is missing or damaged: the source stays; close the intent and report it.
+    /// Recorded, but the library's copy is missing or damaged, so the source stays: close the intent and report it.
     case copyDamaged
 }
 
-/// Finishes or undoes what a crash interrupted. Runs on the file queue before anything else is filed.
+/// Completes or reverses filings that a crash interrupted. Runs on the file queue before anything else is filed.
 package struct Recovery: Sendable {
     let probe: WriterProbe
-    /// See ``RecordedCopy/requirePlace``; of the library.
+    /// See ``RecordedCopy/requirePlace``; for the library.
     let requirePlace: @Sendable (borrowing OwnedDescriptor) throws -> Void
 
     package init(
@@ -64,24 +63,23 @@ package struct Recovery: Sendable {
         self.requirePlace = requirePlace
     }
 
-    /// Looks at what is left of `pending` and completes or removes it. Throws where a later try could do better; the
-    /// intent then stays.
+    /// Completes or reverses `pending`. Throws if a retry may succeed; the intent must then be kept.
     package func recover(
         _ pending: PendingFiling, inbox: borrowing OwnedDescriptor, library: DestinationRoot,
         work: FileWork = FileWork()
     ) throws(FilingError) -> Recovered {
         work.willEnter(.recover)
         try removeTemporary(pending.token, beside: pending.destination, in: library)
-        // A copy that was being taken back.
+        // A copy whose removal was interrupted.
         try bringBack(pending.destination, pending.token, in: library.descriptor, .destination)
         guard pending.isRecorded else {
             try bringBack(pending.source, pending.token, in: inbox)
             guard let path = try findCopy(of: pending, in: library, work) else { return .undone }
             return .placed(path)
         }
-        // Under its own name again, so that one way of removing serves all cases.
+        // Restore its name, so that the normal removal applies.
         try bringBack(pending.source, pending.token, in: inbox)
-        guard let copy = try wholeCopy(of: pending, in: library, work) else { return .copyDamaged }
+        guard let copy = try recordedCopy(of: pending, in: library, work) else { return .copyDamaged }
         return try removeSource(of: pending, in: inbox, seeing: copy, work)
     }
 
@@ -90,14 +88,14 @@ package struct Recovery: Sendable {
     ) throws(FilingError) {
         guard let directory = try openParent(of: path, in: root.descriptor, .destination) else { return }
         do { try removeUnfinished(FileNames.temporary(token), in: directory) } catch {
-            // The usual case: the temporary had no name.
+            // The usual case of a temporary without a name.
             if error.code == .noSuchFileOrDirectory { return }
             throw FilingError(.recover, .destination, .system(error), path: path)
         }
         try filing(.recover, .destination, path) { () throws(SystemCallError) in try directory.syncDirectory() }
     }
 
-    /// Whatever stands under the aside name gets its old name back: it may be another file than the one that was filed.
+    /// Restores the name of a file that was set aside, even if it is not the file that was filed.
     package func bringBack(
         _ path: BytePath, _ token: String, in root: borrowing OwnedDescriptor, _ side: FilingError.Side = .source
     ) throws(FilingError) {
@@ -118,14 +116,14 @@ package struct Recovery: Sendable {
             return nil
         }
         let (wanted, size) = (pending.destination.name, pending.identity.size)
-        // It may have got any number, and those before it may be free by now.
+        // It may have any number, and lower numbers may be free by now.
         let numbers = try filing(.recover, .destination, pending.destination) { () throws(SystemCallError) in
             try FileNames.numbers(like: wanted, numberAfter: pending.numberAfter, in: directory)
         }
         for number in numbers {
             let name = FileNames.candidate(wanted, attempt: number, numberAfter: pending.numberAfter)
-            if try holds(name, in: directory, hash: pending.hash, size: size, work, .recover) != nil {
-                // Opened once more through the root, which sees to the directories above.
+            if try verifiedFile(name, in: directory, hash: pending.hash, size: size, work, .recover) != nil {
+                // Opened again through the root, which syncs the directories above.
                 let parent = try library.openDirectory(pending.destination.parent)
                 try filing(.recover, .destination, pending.destination) { () throws(SystemCallError) in
                     try parent.syncDirectory()
@@ -136,11 +134,11 @@ package struct Recovery: Sendable {
         return nil
     }
 
-    private func wholeCopy(
+    private func recordedCopy(
         of pending: PendingFiling, in library: DestinationRoot, _ work: FileWork
     ) throws(FilingError) -> RecordedCopy? {
         guard let directory = try openParent(of: pending.destination, in: library.descriptor, .destination),
-            let status = try holds(
+            let status = try verifiedFile(
                 pending.destination.name, in: directory, hash: pending.hash, size: pending.identity.size, work, .recover
             )
         else { return nil }
@@ -156,7 +154,7 @@ package struct Recovery: Sendable {
         do { source = try SourceFile(pending.source, beneath: inbox) } catch {
             switch error.cause {
             case .refused(.gone):
-                // It may have been unlinked just before the crash, and that not yet be durable.
+                // It may have been unlinked just before the crash, and the directory not yet synced.
                 if let directory = try openParent(of: pending.source, in: inbox, .source) {
                     try filing(.recover, .source, pending.source) { () throws(SystemCallError) in
                         try directory.syncDirectory()
@@ -167,11 +165,11 @@ package struct Recovery: Sendable {
             default: throw error
             }
         }
-        // The change time differs after a move aside and back, so the bytes are compared instead.
+        // Setting it aside and restoring its name changed its change time, so the bytes are compared.
         guard source.identity.hasSameContent(as: pending.identity), try source.hash(work) == pending.hash else {
             return .sourceReplaced
         }
-        // Changed or opened since it was read: the next try compares again, and tells.
+        // Throws if it was changed or opened since it was read; the retry then compares it again.
         switch try source.remove(
             token: pending.token, hash: pending.hash, seeing: [.recorded(copy)], probe: probe, work: work)
         {
@@ -180,7 +178,7 @@ package struct Recovery: Sendable {
         }
     }
 
-    /// The directory that holds `path`'s name; nil if there is no way of plain directories to it any more.
+    /// Opens the parent directory of `path`; nil if there is no longer a path of plain directories to it.
     func openParent(
         of path: BytePath, in root: borrowing OwnedDescriptor, _ side: FilingError.Side
     ) throws(FilingError) -> OwnedDescriptor? {

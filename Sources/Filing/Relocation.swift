@@ -2,20 +2,21 @@ package import FileValues
 import LinuxKernel
 import SystemPackage
 
-/// What became of a file that was to leave its inbox for quarantine or duplicates.
+/// The result of moving a file from its inbox to quarantine or duplicates.
 package enum Relocation: Hashable, Sendable {
-    /// It stands there now, under this path relative to that root.
+    /// It is at this path, relative to the destination's root.
     case moved(BytePath)
-    /// It can't be taken away from its inbox and is only there.
+    /// It cannot be removed from its inbox and is only there.
     case kept(FilingError)
 }
 
 extension SourceFile {
-    /// Moves the file, unchanged, into `subdirectory` of `root`: by a rename that replaces nothing where both lie on one
-    /// mount, else by a verified copy and a removal. It gets `newName`, its own by default; a taken name gets a suffix, or
-    /// is ``FilingError/Cause/noFreeName`` if it must be `only`. It goes only while its bytes are in every one of `copies`
-    /// as well. Durable when it returns; what an error or a crash leaves is for ``Recovery``, which needs to know `token`
-    /// and `only`.
+    /// Moves the unchanged file into `subdirectory` of `root`, durably.
+    ///
+    /// Uses a rename that replaces nothing if both are on one mount, else a verified copy and a removal. The new name
+    /// is `newName`, by default its own, with a number if it is taken; with `only`, exactly that name, or
+    /// ``FilingError/Cause/noFreeName``. Requires that its bytes are in every one of `copies`. After an error or a
+    /// crash, ``Recovery`` needs `token` and `only`.
     package func move(
         to root: DestinationRoot, subdirectory: BytePath = "", as newName: BytePath? = nil, only: BytePath? = nil,
         token: String = FileNames.makeToken(), seeing copies: [OtherCopy] = [], probe: WriterProbe,
@@ -37,7 +38,7 @@ extension SourceFile {
             return .moved(subdirectory.appending(moved))
         case .kept(let reason): return .kept(reason)
         case .refused:
-            // A name that was set aside meanwhile has another time of change.
+            // Setting the file aside changed its change time.
             return try reopened().copyAndRemove(to: root, subdirectory, wanted, only, token, copies, probe, work)
         }
     }
@@ -45,7 +46,7 @@ extension SourceFile {
     private enum Renaming {
         case renamed(BytePath)
         case kept(FilingError)
-        /// A rename can't do it.
+        /// A rename is impossible.
         case refused
     }
 
@@ -77,7 +78,7 @@ extension SourceFile {
                 case .fileExists: return nil
                 case .noSuchFileOrDirectory:
                     throw FilingError(.move, .source, .sourceChanged("its name is gone"), path: path)
-                // Other mounts, or no such rename; and with permissions only the copy tells which side refuses.
+                // Another mount or an unsupported call; for permissions, only the copy shows which side refuses.
                 case .improperLink, .invalidArgument, .noFunction, .notSupported, .permissionDenied, .notPermitted,
                     .readOnlyFileSystem:
                     return .refused
@@ -96,7 +97,7 @@ extension SourceFile {
         return renaming
     }
 
-    /// The name may have led to another file by the time of the rename; that one goes back.
+    /// Moves the file back and throws if the name belonged to another file at the time of the rename.
     private func requireArrived(_ candidate: BytePath, in destination: borrowing OwnedDescriptor) throws(FilingError) {
         let arrived: FileStatus
         do { arrived = try FileStatus(of: candidate, in: destination) } catch {
@@ -105,7 +106,7 @@ extension SourceFile {
         if arrived.device == status.device, arrived.identity.hasSameContent(as: identity) { return }
         do throws(SystemCallError) {
             _ = try FileNames.withFreeNumber { number throws(SystemCallError) -> Void? in
-                try unlessTaken { () throws(SystemCallError) in
+                try nilIfExists { () throws(SystemCallError) in
                     try destination.rename(candidate, to: directory, as: FileNames.candidate(name, attempt: number))
                 }
             } isFree: { number throws(SystemCallError) in
@@ -137,9 +138,9 @@ extension SourceFile {
                 failure = reason
             }
         } catch { failure = error }
-        // One file, one place: the copy goes again, if it is ours and the source is certainly there.
+        // The file must be in one place only, so the copy is removed if it is new and the source is certainly there.
         _ = try root.takeBack(placed, token: token, hash: hash, seeing: self, probe: probe, work: work)
-        // Whatever was thrown may have left the source under its aside name: that is no file that stays.
+        // After an error the source may still be set aside, so it is not reported as kept.
         if let kept { return kept }
         throw failure
     }

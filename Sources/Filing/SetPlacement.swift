@@ -2,7 +2,7 @@ import FileValues
 import LinuxKernel
 import SystemPackage
 
-/// A file of a set, and where it is to go.
+/// A file of a set with its plan.
 package struct SetMember: Sendable {
     package let source: SourceFile
     package let plan: PlacementPlan
@@ -13,21 +13,21 @@ package struct SetMember: Sendable {
     }
 }
 
-/// Puts copies of all `members`, which have one directory, there: all are staged, then all are named with one common
-/// number, then the directory is synced once. In their order. On any error nothing of ours is left.
+/// Places copies of all `members` in order: stages all, names all with one common number, then syncs the directory
+/// once. Leaves no file after an error.
 ///
-/// The names of `members` must differ.
+/// The members must have the same directory and different names.
 package func place(
     _ members: [SetMember], in root: DestinationRoot, work: FileWork = FileWork()
 ) throws(FilingError) -> [PlacedFile] {
     guard let first = members.first else { return [] }
     precondition(members.allSatisfy { $0.plan.directory == first.plan.directory }, "a set lies in one directory")
     var taken: Int?
-    // Each round more than the first is one in which another program took a name between our look and our naming.
+    // Another round is needed only if another program took a name between the check and the naming.
     for _ in 0..<SetPlacement.rounds {
         let placement = try SetPlacement(members, root, work)
         let number = try placement.freeNumber(above: taken)
-        if try placement.giveNames(number) {
+        if try placement.assignNames(number) {
             try placement.sync()
             return placement.placed
         }
@@ -36,7 +36,7 @@ package func place(
     throw .noFreeName(.nameCopy, first.plan.path)
 }
 
-/// One try to place a set. Confined to the file queue.
+/// One attempt to place a set. Confined to the file queue.
 private final class SetPlacement {
     static let rounds = 8
 
@@ -48,13 +48,14 @@ private final class SetPlacement {
     init(_ members: [SetMember], _ root: DestinationRoot, _ work: FileWork) throws(FilingError) {
         self.root = root
         self.work = work
-        // If one fails, those before it go without a trace.
+        // If one fails, the others are removed by their deinit.
         for member in members {
             staged.append(try StagedFile.stage(member.plan, from: member.source, in: root, work: work))
         }
     }
 
-    /// A number with which every name is free: the first of all (nil) also where a name is taken by an equal file.
+    /// Returns a number with which every name is free. In the first round (nil), a name taken by an equal file counts
+    /// as free for number 0.
     func freeNumber(above taken: Int?) throws(FilingError) -> Int {
         if taken == nil, try isFree(0) { return 0 }
         return try FileNames.freeNumber(above: taken ?? 0) { number throws(FilingError) in try isFree(number) }
@@ -68,8 +69,8 @@ private final class SetPlacement {
         return true
     }
 
-    /// Names every copy with the same number; takes all back and says false if one of the names is taken now.
-    func giveNames(_ number: Int) throws(FilingError) -> Bool {
+    /// Names every copy with the same number. Removes them all and returns false if one of the names is taken now.
+    func assignNames(_ number: Int) throws(FilingError) -> Bool {
         do throws(FilingError) {
             for index in staged.indices {
                 guard let file = try name(index, number) else {
@@ -90,19 +91,19 @@ private final class SetPlacement {
         let name = file.plan.candidate(number)
         work.willEnter(.nameCopy)
         switch try file.tryName(name) {
-        case .named: return try file.named(name)
+        case .named: return try file.placedFile(named: name)
         case .anonymousRefused:
-            // Known only now that this file system makes anonymous files but can't name them.
+            // This file system creates anonymous files but cannot name them.
             root.means.remove(.anonymousTemporary)
             staged[index] = try StagedFile.stage(file.plan, from: file.source, in: root, work: work)
             return try self.name(index, number)
         case .taken:
             guard number == 0, let equal = try file.equalFile(under: name, work) else { return nil }
-            return try file.found(equal, under: name)
+            return try file.placedFile(adopting: equal, named: name)
         }
     }
 
-    /// Makes the names durable: they are all in one directory.
+    /// Syncs the directory of all names.
     func sync() throws(FilingError) {
         do { try staged[0].syncDirectory(work: work) } catch {
             takeBack()
@@ -110,7 +111,7 @@ private final class SetPlacement {
         }
     }
 
-    /// Best effort: what cannot be taken back now, recovery finds by its intent.
+    /// Removes the copies. Errors are ignored: recovery finds the rest by their intents.
     private func takeBack() {
         for (file, staged) in zip(placed, staged) {
             _ = try? root.takeBack(

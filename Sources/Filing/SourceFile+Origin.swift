@@ -2,8 +2,8 @@ import FileValues
 import LinuxKernel
 
 extension SourceFile {
-    /// The address that the file says it was downloaded from; nil where it says none, or something else. Only for the
-    /// record: whoever may write the file may write this.
+    /// The download address in the file's attributes, if it is plain ASCII. Not trustworthy, since every writer of the
+    /// file can set it.
     package var origin: String? {
         guard let bytes = content.attribute(originAttribute, most: 4_096), !bytes.isEmpty,
             bytes.allSatisfy({ (0x21..<0x7F).contains($0) })

@@ -2,18 +2,18 @@ package import FileValues
 package import LinuxKernel
 import SystemPackage
 
-/// Why something in an inbox may not be filed as a photo, seen from its directory entry alone.
+/// The reason why a directory entry of an inbox cannot be filed.
 package enum SourceRefusal: Hashable, Sendable, CustomStringConvertible {
     case symbolicLink
-    /// The number of its names; another one may lie anywhere, so what becomes of this one is for a person to say.
+    /// The number of its names. Another name may be anywhere, so a person must decide.
     case hardLinks(UInt64)
     case fifo
     case socket
     case device
     case directory
-    /// No such name, or the way to it is no longer one of plain directories.
+    /// The name does not exist, or its path has a component that is not a plain directory.
     case gone
-    /// Another program holds a write lease on it (a file server's oplock, for one).
+    /// Another program holds a write lease on it, such as a file server's oplock.
     case leased
 
     /// One clause for people.
@@ -42,16 +42,16 @@ package enum SourceRefusal: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// One regular file of an inbox, open for reading, with the directory that holds its name.
+/// One regular file of an inbox, open for reading, with the directory of its name.
 ///
-/// Immutable and safe on any thread, though its calls belong on the inbox's file queue, since they may wait for the
-/// disk. Opened without following any link and without waiting for a FIFO or a lease.
+/// Immutable and safe on any thread, but its calls may wait for the disk and belong on the inbox's file queue. Opened
+/// without following links or waiting for a FIFO or a lease.
 package final class SourceFile: Sendable {
     /// Relative to the inbox.
     package let path: BytePath
-    /// The directory that holds ``name``.
+    /// The directory that contains ``name``.
     package let directory: OwnedDescriptor
-    /// The file, open for reading only, as leases want it.
+    /// The file, open for reading only, as leases require.
     package let content: OwnedDescriptor
     /// Its status when it was opened.
     package let status: FileStatus
@@ -61,15 +61,14 @@ package final class SourceFile: Sendable {
     /// Its identity when it was opened.
     package var identity: FileIdentity { status.identity }
 
-    /// Opens `path` beneath `root`; throws ``FilingError/Cause/refused(_:)`` for whatever is not a regular file with
-    /// one name.
+    /// Opens `path` beneath `root`. Throws ``FilingError/Cause/refused(_:)`` unless it is a regular file with one name.
     package convenience init(_ path: BytePath, beneath root: borrowing OwnedDescriptor) throws(FilingError) {
         let parent: OwnedDescriptor
         do { parent = try root.openDirectoryBeneath(path.parent) } catch { throw FilingError(opening: path, error) }
         try self.init(path, in: parent)
     }
 
-    /// The same for the name of `path` in `parent`.
+    /// Opens the name of `path` in `parent`.
     private init(_ path: BytePath, in parent: consuming OwnedDescriptor) throws(FilingError) {
         self.path = path
         directory = parent
@@ -85,14 +84,13 @@ package final class SourceFile: Sendable {
         let status: FileStatus
     }
 
-    /// Looked at by name first, since merely opening a device can have effects; then opened; and what was seen by name must
-    /// be what is open. One name that is there, and no other: the count alone would also be one if the name that we came
-    /// by had just been taken away, and the file were somebody else's. Adding and removing names changes the time of
-    /// change.
+    /// Checks the file by name before it opens it, since opening a device can have side effects, and then compares the
+    /// two. The number of links is not sufficient: it is also one if this name was just removed and the file has
+    /// another one. But adding and removing names changes the change time.
     private static func open(
         _ path: BytePath, in directory: borrowing OwnedDescriptor
     ) throws(FilingError) -> Opened {
-        // A writer at work changes times as well, so it is given some chances.
+        // Repeated, since an active writer changes times as well.
         for _ in 0..<8 {
             let seen: FileStatus
             do { seen = try FileStatus(of: path.name, in: directory) } catch { throw FilingError(opening: path, error) }
@@ -110,8 +108,8 @@ package final class SourceFile: Sendable {
         throw FilingError(.openSource, .source, .sourceChanged("while it was opened"), path: path)
     }
 
-    /// The same file, opened again by its name, with the status that it has now. Throws
-    /// ``FilingError/Cause/sourceChanged(_:)`` unless its content is as it was.
+    /// Opens the same file again by its name, with its present status. Throws ``FilingError/Cause/sourceChanged(_:)``
+    /// if its content changed.
     func reopened() throws(FilingError) -> SourceFile {
         let parent: OwnedDescriptor
         do { parent = try directory.openDirectoryBeneath("") } catch { throw FilingError(opening: path, error) }
@@ -122,8 +120,8 @@ package final class SourceFile: Sendable {
         return again
     }
 
-    /// Throws ``FilingError/Cause/sourceChanged(_:)`` unless the name still leads to this file and nothing about it
-    /// has changed since it was opened.
+    /// Throws ``FilingError/Cause/sourceChanged(_:)`` unless the name still belongs to this file and nothing of it has
+    /// changed since it was opened.
     package func requireUnchanged(_ step: FilingStep) throws(FilingError) {
         let now = try filing(step, .source, path) { () throws(SystemCallError) in try FileStatus(of: content) }
         try require(now, step)
@@ -139,9 +137,9 @@ package final class SourceFile: Sendable {
         }
     }
 
-    /// The identity of a file that could not be removed and stays, by which it is known again. Not as it was opened: a name
-    /// that was given back has another time of change. Throws ``FilingError/Cause/sourceChanged(_:)`` where its content is
-    /// not what was looked at any more, which makes it an arrival of its own.
+    /// Returns the present identity of a file that could not be removed, by which it is recognized later. It differs
+    /// from ``identity``, since restoring its name changed its change time. Throws
+    /// ``FilingError/Cause/sourceChanged(_:)`` if its content changed, so that it is a new arrival.
     package func identityWhenKept() throws(FilingError) -> FileIdentity {
         let now = try filing(.checkSourceAgain, .source, path) { () throws(SystemCallError) in
             try FileStatus(of: content).identity

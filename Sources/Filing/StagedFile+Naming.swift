@@ -2,38 +2,38 @@ package import FileValues
 package import LinuxKernel
 import SystemPackage
 
-/// A file that stands under its final name.
+/// A file under its final name.
 package struct PlacedFile: Hashable, Sendable {
     /// Relative to the root.
     package let path: BytePath
-    /// Whether an equal file was there already, so that nothing new was put there.
+    /// Whether an equal file already existed, so that no new one was created.
     package let wasThere: Bool
-    /// How the bytes were brought over; nil if they were there.
+    /// How the bytes were copied; nil if the file existed.
     package let method: CopyMethod?
-    /// Its status under that name, when its content had been read again.
+    /// Its status after its content was verified.
     package let status: FileStatus
 }
 
 extension StagedFile {
-    /// Gives the copy its final name, never over another file: where the name is taken by an equal file, that one
-    /// becomes the filed photo; where by a different one, the copy gets a number that is free. Files with numbers are not
-    /// compared: there may be thousands, and an equal one that was filed is known by its hash.
+    /// Gives the copy its final name without replacing a file.
     ///
-    /// The name is durable only after ``syncDirectory(work:)``.
-    package func giveName(work: FileWork = FileWork()) throws(FilingError) -> PlacedFile {
+    /// If an equal file has the name, that file becomes the filed photo; if a different one has it, the copy gets a
+    /// free number. Files with numbers are not compared: there may be thousands, and the catalogue knows an equal one
+    /// by its hash. The name is durable only after ``syncDirectory(work:)``.
+    package func assignName(work: FileWork = FileWork()) throws(FilingError) -> PlacedFile {
         work.willEnter(.nameCopy)
         let placed = try FileNames.withFreeNumber { number throws(FilingError) -> PlacedFile? in
             let name = plan.candidate(number)
             switch try tryName(name) {
-            case .named: return try named(name)
+            case .named: return try placedFile(named: name)
             case .anonymousRefused:
-                // Known only now that this file system makes anonymous files but can't name them.
+                // This file system creates anonymous files but cannot name them.
                 root.means.remove(.anonymousTemporary)
                 let again = try StagedFile.stage(plan, from: source, in: root, work: work)
-                return try again.giveName(work: work)
+                return try again.assignName(work: work)
             case .taken:
                 guard number == 0, let equal = try equalFile(under: name, work) else { return nil }
-                return try found(equal, under: name)
+                return try placedFile(adopting: equal, named: name)
             }
         } isFree: { number throws(FilingError) in
             if plan.isExact { throw .noFreeName(.nameCopy, plan.path) }
@@ -43,19 +43,19 @@ extension StagedFile {
         return placed
     }
 
-    /// Whether no file has the name with this number.
+    /// Returns whether the name with this number is free.
     func isFree(_ number: Int) throws(FilingError) -> Bool {
         try filing(.nameCopy, .destination, plan.path) { () throws(SystemCallError) in
             try directory.isFree(plan.candidate(number))
         }
     }
 
-    /// The copy has `name` now.
-    func named(_ name: BytePath) throws(FilingError) -> PlacedFile {
+    /// Returns the copy after it was named `name`.
+    func placedFile(named name: BytePath) throws(FilingError) -> PlacedFile {
         temporaryName = nil
         let status = try filing(.nameCopy, .destination, plan.path) { () throws(SystemCallError) in
             do throws(SystemCallError) { return try FileStatus(of: content) } catch {
-                // FUSE loses an open file with its first name. What it says of the new one is believed by nobody.
+                // FUSE loses an open file with its first name. Its status by the new name is not relied on.
                 guard error.code == .staleNFSFileHandle else { throw error }
                 return try FileStatus(of: name, in: directory)
             }
@@ -63,17 +63,17 @@ extension StagedFile {
         return PlacedFile(path: plan.directory.appending(name), wasThere: false, method: method, status: status)
     }
 
-    /// An equal file has `name` already; the copy is not needed.
-    func found(_ equal: FileStatus, under name: BytePath) throws(FilingError) -> PlacedFile {
+    /// Returns the equal file that already has `name`, and discards the copy.
+    func placedFile(adopting equal: FileStatus, named name: BytePath) throws(FilingError) -> PlacedFile {
         try discardTemporary()
         return PlacedFile(path: plan.directory.appending(name), wasThere: true, method: nil, status: equal)
     }
 
-    /// The file under `name`, if it has the content of this copy. Throws if it is the source itself, which another path
-    /// leads to: that is no copy.
+    /// Returns the status of the file `name` if it has the content of this copy. Throws if it is the source itself by
+    /// another path, which is no copy.
     func equalFile(under name: BytePath, _ work: FileWork) throws(FilingError) -> FileStatus? {
         let size = source.identity.size
-        guard let equal = try holds(name, in: directory, hash: plan.hash, size: size, work, .nameCopy) else {
+        guard let equal = try verifiedFile(name, in: directory, hash: plan.hash, size: size, work, .nameCopy) else {
             return nil
         }
         if equal.device == source.status.device, equal.identity.inode == source.identity.inode {
@@ -83,7 +83,7 @@ extension StagedFile {
         return equal
     }
 
-    /// Makes the new name durable.
+    /// Makes the name durable.
     package func syncDirectory(work: FileWork = FileWork()) throws(FilingError) {
         work.willEnter(.syncDestination)
         try filing(.syncDestination, .destination, plan.path) { () throws(SystemCallError) in
@@ -93,14 +93,14 @@ extension StagedFile {
 
     enum Naming { case named, taken, anonymousRefused }
 
-    /// Gives the copy this name if it is free.
+    /// Names the copy if the name is free.
     func tryName(_ name: BytePath) throws(FilingError) -> Naming {
         guard let temporaryName else { return try linkAnonymous(as: name) }
         var refusal: SystemCallError?
-        // A server refuses a second name that is taken; the flag of a rename may be looked at in a cache alone.
+        // A link first: the server checks it, whereas a client may check RENAME_NOREPLACE only in its cache.
         if root.means.contains(.link) {
             do {
-                if try directory.giveSecondName(name, in: directory, to: temporaryName) { return .named }
+                if try directory.moveByLink(temporaryName, to: directory, as: name) { return .named }
                 root.means.remove(.link)
             } catch { if error.code == .fileExists { return .taken } else { throw failed(error, name) } }
         }
@@ -126,7 +126,7 @@ extension StagedFile {
         } catch {
             switch error.code {
             case .fileExists: return .taken
-            // No links here, or no /proc; a directory that was removed says ENOENT as well, and again to the next try.
+            // No links or no /proc. A removed directory fails with ENOENT too, and fails again with a named temporary.
             case .notPermitted, .noFunction, .notSupported, .noSuchFileOrDirectory, .improperLink, .permissionDenied:
                 return .anonymousRefused
             default: throw failed(error, name)
@@ -145,12 +145,11 @@ extension StagedFile {
     }
 }
 
-/// Whether `name` in `directory` is a regular file with this content. If so it is synced before the answer, since
-/// whoever put it there may not have.
+/// Returns the status of `name` in `directory` if it is a regular file with this content, which is then synced, since
+/// its creator may not have done so.
 ///
-/// Its status; nil if it is missing, of another kind or size, or damaged beyond reading. Throws where a later try could
-/// give another answer.
-func holds(
+/// Nil if it is missing, of another kind or size, or unreadable by damage. Throws if a retry could have another result.
+func verifiedFile(
     _ name: BytePath, in directory: borrowing OwnedDescriptor, hash: ContentHash, size: UInt64, _ work: FileWork,
     _ step: FilingStep
 ) throws(FilingError) -> FileStatus? {
@@ -165,10 +164,10 @@ func holds(
         return status
     } catch {
         switch error.kind {
-        // A name that leads to nothing that we can read is not ours; of a photo that was filed, that is no answer.
+        // When a copy is named, an unreadable file is simply another file; for a filed photo the result stays unknown.
         case .gone, .permission, .other:
             if step == .nameCopy || isMissing(error.code) { return nil } else { throw error }
-        // Reading a damaged file; a sync that failed must not be taken for one.
+        // The file is damaged, unless it was the sync that failed.
         case .inputOutput where error.code == .ioError && !error.isSync: return nil
         default: throw error
         }
@@ -179,7 +178,7 @@ func isMissing(_ code: Errno?) -> Bool {
     [.noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels].contains(code)
 }
 
-/// The file `name`, open, if it is a regular one of this size.
+/// Opens `name` if it is a regular file of this size.
 func openRegular(
     _ name: BytePath, size: UInt64, in directory: borrowing OwnedDescriptor, _ step: FilingStep
 ) throws(FilingError) -> OwnedDescriptor? {

@@ -2,19 +2,20 @@ package import FileValues
 import LinuxKernel
 import SystemPackage
 
-/// Where a file is to go.
+/// The planned destination of a file.
 package struct PlacementPlan: Sendable {
-    /// Names the temporaries; see ``FileNames/makeToken()``. The intent row keeps it, for recovery.
+    /// Names the temporaries; see ``FileNames/makeToken()``. The intent contains it, for recovery.
     package let token: String
     /// The directory, relative to the root; empty for the root itself.
     package let directory: BytePath
     /// The wanted name.
     package let name: BytePath
-    /// No other name will do, should that one be taken.
+    /// Whether no other name is permitted if that one is taken.
     package let isExact: Bool
     /// The source's hash, which the copy must have.
     package let hash: ContentHash
-    /// How many bytes of the name are before the number that it gets if names are taken; nil for its own stem.
+    /// The offset in the name at which a number is inserted if the name is taken, in bytes; nil for the end of its
+    /// stem.
     package let numberAfter: Int?
 
     package init(
@@ -31,27 +32,25 @@ package struct PlacementPlan: Sendable {
     }
 }
 
-/// How the bytes were brought over.
+/// How the bytes were copied.
 package enum CopyMethod: String, Hashable, Sendable { case clone, kernelCopy, readAndWrite }
 
-/// A whole, synced and verified copy of a source in its destination directory, still without its final name.
+/// A complete, synced and verified copy of a source in its destination directory, without its final name.
 ///
-/// Made by ``stage(_:from:in:work:)``; given its name by ``giveName(work:)``. Ends without a trace if it is let go
-/// before that. Confined to the file queue.
+/// Created by ``stage(_:from:in:work:)``, named by ``assignName(work:)``; its deinit removes it if it has no final
+/// name. Confined to the file queue.
 package final class StagedFile {
-    /// Where it goes.
     package let plan: PlacementPlan
-    /// How its bytes came; set by the copying.
     package private(set) var method = CopyMethod.readAndWrite
 
     let source: SourceFile
     let root: DestinationRoot
     let directory: OwnedDescriptor
     let content: OwnedDescriptor
-    /// The name to be removed again, if the temporary has one and it was not turned into the final one.
+    /// The temporary's name, if it has one and it was not renamed to the final one.
     var temporaryName: BytePath?
 
-    /// Copies `source` by `plan`: everything up to and with the source's second look.
+    /// Copies `source` by `plan`, up to and including the second check of the source.
     package static func stage(
         _ plan: PlacementPlan, from source: SourceFile, in root: DestinationRoot, work: FileWork = FileWork()
     ) throws(FilingError) -> StagedFile {
@@ -84,14 +83,14 @@ package final class StagedFile {
     }
 
     deinit {
-        // Nothing to be done about an error here: the name stands in the intent row, and recovery removes it.
+        // An error is ignored: the intent contains the name, and recovery removes it.
         if let temporaryName { try? removeUnfinished(temporaryName, in: directory) }
     }
 
     private func setAttributes() throws(FilingError) {
         try filing(.setAttributes, .destination, plan.path) { () throws(SystemCallError) in
             let attributes = root.attributes
-            // The owner first: changing it clears the set-id bits.
+            // The owner first, since changing it clears the set-id bits.
             if attributes.user != nil || attributes.group != nil {
                 try content.setOwner(user: attributes.user, group: attributes.group)
             }
@@ -104,13 +103,13 @@ package final class StagedFile {
         try filing(.syncCopy, .destination, plan.path) { () throws(SystemCallError) in try content.sync() }
     }
 
-    /// Reads the copy from the medium and compares it with what was examined.
+    /// Reads the copy from the medium and compares it with the planned hash.
     private func verifyCopy(_ work: FileWork) throws(FilingError) {
         content.dropCachedPages()
         let read = try hashContent(
             of: content, expectedSize: source.identity.size, work: work, .verifyCopy, .destination, path: plan.path)
         guard read == HashedContent(hash: plan.hash, size: source.identity.size) else {
-            // A source that was written to meanwhile explains it; otherwise the copy is damaged.
+            // The copy is damaged, unless the source was written to meanwhile.
             try source.requireUnchanged(.verifyCopy)
             throw FilingError(.verifyCopy, .destination, .copyDiffers, path: plan.path)
         }
@@ -121,13 +120,13 @@ extension PlacementPlan {
     /// The wanted path, relative to the root.
     package var path: BytePath { directory.appending(name) }
 
-    /// The name to try when so many are taken.
+    /// Returns the name for this attempt.
     func candidate(_ attempt: Int) -> BytePath {
         FileNames.candidate(name, attempt: attempt, numberAfter: numberAfter)
     }
 }
 
-/// The file that is copied into, with its name if it needs one.
+/// A new file for the copy, with a name only if O_TMPFILE does not work.
 private struct Temporary: ~Copyable {
     let content: OwnedDescriptor
     let name: BytePath?
@@ -135,7 +134,7 @@ private struct Temporary: ~Copyable {
     init(
         in directory: borrowing OwnedDescriptor, _ plan: PlacementPlan, _ root: DestinationRoot
     ) throws(FilingError) {
-        // Not readable for others until its mode is set.
+        // Unreadable for others until its mode is set.
         let mode: UInt32 = 0o600
         if root.means.contains(.anonymousTemporary) {
             do {
@@ -143,7 +142,7 @@ private struct Temporary: ~Copyable {
                 name = nil
                 return
             } catch {
-                guard Self.meansUnsupported(error.code) else {
+                guard Self.isUnsupported(error.code) else {
                     throw FilingError(.makeTemporary, .destination, .system(error), path: plan.path)
                 }
                 root.means.remove(.anonymousTemporary)
@@ -156,8 +155,8 @@ private struct Temporary: ~Copyable {
         self.name = name
     }
 
-    /// EISDIR is what a kernel or file system says that takes O_TMPFILE for its O_DIRECTORY part; see open(2).
-    private static func meansUnsupported(_ code: Errno) -> Bool {
+    /// A kernel or file system that sees only the O_DIRECTORY part of O_TMPFILE returns EISDIR; see open(2).
+    private static func isUnsupported(_ code: Errno) -> Bool {
         [.notSupported, .isDirectory, .invalidArgument, .noFunction].contains(code)
     }
 }

@@ -3,25 +3,24 @@ import Glibc
 package import LinuxKernel
 package import SystemPackage
 
-/// Whether some program still has a file open for writing.
+/// Whether a program has a file open for writing.
 package enum WriterVerdict: Hashable, Sendable {
-    /// Nobody has, and nobody has a writable shared mapping of it.
+    /// No program has it open for writing or has a writable shared mapping of it.
     case noWriter
-    /// Somebody has.
     case writerOpen
-    /// The question has no trustworthy answer here.
-    case cannotTell(WriterDoubt)
+    /// There is no reliable result here.
+    case unknown(WriterUncertainty)
 }
 
-/// Why nobody can say whether a file has a writer.
-package enum WriterDoubt: Hashable, Sendable, CustomStringConvertible {
-    /// SIGIO is neither blocked nor ignored, so asking could end this process.
+/// The reason why writers of a file cannot be detected.
+package enum WriterUncertainty: Hashable, Sendable, CustomStringConvertible {
+    /// SIGIO is neither blocked nor ignored, so a lease could end this process.
     case signalNotBlocked
-    /// The file belongs to another user and we have no CAP_LEASE.
+    /// The file belongs to another user, and this process has no CAP_LEASE.
     case otherOwner
-    /// A lease was granted, but this file system grants it in spite of some writers.
+    /// A lease was granted, but this file system grants it despite some writers.
     case fileSystem(FileSystemKind)
-    /// A lease was granted, but the file lies in this directory, which an NFS server of this machine exports.
+    /// A lease was granted, but the file is in this directory, which this machine's NFS server exports.
     case exported(BytePath)
     /// The kernel refused for another reason.
     case refused(Errno)
@@ -38,38 +37,39 @@ package enum WriterDoubt: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Asks the kernel for a read lease, which it refuses while a writer is left. One system call, no waiting.
+/// Detects writers by requesting a read lease, which the kernel refuses while a file has a writer. One system call that
+/// does not block.
 ///
-/// A value; safe on any thread. See fcntl(2), F_SETLEASE.
+/// Any thread. See fcntl(2), F_SETLEASE.
 package struct WriterProbe: Sendable {
     private let isSafe: Bool
     private let exports: ExportedTrees
 
-    /// Looks once whether SIGIO can't end this process; make it after `main` blocked that signal. What lies in `exports` may
-    /// have writers of which no lease tells.
+    /// Creates a probe. Checks once that SIGIO cannot end this process, so `main` must block that signal before. Files
+    /// in `exports` may have writers that leases do not detect.
     package init(exports: ExportedTrees = .system) {
         isSafe = isSignalHarmless(SIGIO)
         self.exports = exports
     }
 
-    /// Whether `source` has a writer now.
+    /// Returns whether `source` has a writer now.
     package func probe(_ source: SourceFile) -> WriterVerdict {
-        guard isSafe else { return .cannotTell(.signalNotBlocked) }
+        guard isSafe else { return .unknown(.signalNotBlocked) }
         let kind: FileSystemKind
-        do { kind = try FileSystemStatus(of: source.content).kind } catch { return .cannotTell(.refused(error.code)) }
-        if kind.leases == .nothing { return .cannotTell(.fileSystem(kind)) }
+        do { kind = try FileSystemStatus(of: source.content).kind } catch { return .unknown(.refused(error.code)) }
+        if kind.leases == .nothing { return .unknown(.fileSystem(kind)) }
         let verdict = Self.verdict(on: source.content.askForReadLease(), kind: kind)
-        if verdict != .writerOpen, let root = exports.root(of: source.directory) { return .cannotTell(.exported(root)) }
+        if verdict != .writerOpen, let root = exports.root(of: source.directory) { return .unknown(.exported(root)) }
         return verdict
     }
 
-    /// What an answer means on such a file system. Pure.
+    /// Interprets the answer of the kernel on a file system of this kind. Pure.
     package static func verdict(on answer: LeaseAnswer, kind: FileSystemKind) -> WriterVerdict {
         switch answer {
         case .refusedForWriter: .writerOpen
-        case .granted: kind.leases == .decides ? .noWriter : .cannotTell(.fileSystem(kind))
-        case .unavailable(.permissionDenied): .cannotTell(.otherOwner)
-        case .unavailable(let code): .cannotTell(.refused(code))
+        case .granted: kind.leases == .decides ? .noWriter : .unknown(.fileSystem(kind))
+        case .unavailable(.permissionDenied): .unknown(.otherOwner)
+        case .unavailable(let code): .unknown(.refused(code))
         }
     }
 }

@@ -2,18 +2,18 @@ package import FileValues
 import Glibc
 import LinuxKernel
 
-/// A process that has a file open for writing, or maps it so.
+/// A process that has a file open or mapped for writing.
 package struct WriterProcess: Hashable, Sendable {
     package let pid: Int32
-    /// Its short name, as it calls itself; escaped.
+    /// Its short name, escaped.
     package let name: String
 }
 
-/// Looks through /proc for processes that write to the file at `path`, which must be absolute and without links.
+/// Searches /proc for processes that write to the file at `path`, which must be absolute and without links.
 ///
-/// Costs a readlink for every descriptor that this process may look at, so it is for people's questions only, on no
-/// queue that anything waits for. Compares paths, not inodes: asking for an inode could hang on another mount. Misses
-/// other users' processes without CAP_SYS_PTRACE, and those that see the file under another path.
+/// Costs a readlink for every readable descriptor, so it is only for commands of people, never on a queue that others
+/// wait for. Compares paths, not inodes, since reading an inode could block on another mount. Misses other users'
+/// processes without CAP_SYS_PTRACE, and those that see the file at another path.
 package func findWriters(of path: BytePath) -> [WriterProcess] {
     entries(of: "/proc").compactMap { Int32($0) }.filter { writes(pid: $0, path) }.map { pid in
         let name = readSmallFile("/proc/\(pid)/comm").prefix { $0 != 0x0A }
@@ -28,7 +28,7 @@ private func writes(pid: Int32, _ path: BytePath) -> Bool {
     return entries(of: "/proc/\(pid)/map_files").contains { range in
         let link = "/proc/\(pid)/map_files/\(range)"
         var status = stat()
-        // The link's own mode says how it is mapped: its owner's write bit stands for a writable mapping.
+        // The link's mode shows the mapping: its owner's write bit means that it is writable.
         return target(of: link) == path.bytes && lstat(link, &status) == 0 && status.st_mode & S_IWUSR != 0
     }
 }

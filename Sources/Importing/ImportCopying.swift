@@ -103,7 +103,7 @@ final class ImportCopier {
         do {
             let hash = try fill(copy.content, from: source, onRead)
             do throws(SystemCallError) {
-                try inbox.dress(copy.content.descriptor, isDirectory: false)
+                try inbox.setAttributes(of: copy.content.descriptor, isDirectory: false)
                 try copy.content.descriptor.setModified(source.status.identity.modified)
             } catch { throw ImportTrouble(error, "the inbox") }
             let sample = try sample(source)

@@ -216,7 +216,7 @@ final class ImportFinisher: Sendable {
         if let known {
             if isHeld { return known }
             // The directory of an earlier run that was stopped; once empty, it may have been removed.
-            if let hold = inbox.hold(known) {
+            if let hold = inbox.lockRun(known) {
                 state.withLock { $0.hold = hold }
                 return known
             }

@@ -5,7 +5,7 @@ import LinuxKernel
 import SystemPackage
 
 /// Removes files from the source after checking that a copy has their bytes; see
-/// ``SourceFile/remove(token:hash:seeing:probe:work:syncing:timesTellEverything:)``.
+/// ``SourceFile/remove(token:hash:seeing:probe:work:syncing:areTimesReliable:)``.
 ///
 /// The temporary name of a file begins with a mark made from its path, so that the next run can restore the name of a file
 /// that a killed run had set aside.
@@ -56,7 +56,7 @@ struct ImportRemoval {
         _ source: OpenSource, _ hash: ContentHash, seeing copy: RecordedCopy, _ root: borrowing OwnedDescriptor
     ) throws(FilingError) {
         // Before the file is set aside, which a card's users could notice.
-        guard copy.mayStand else {
+        guard copy.mayExist else {
             throw FilingError(.seeCopy, .destination, .noOtherCopy(.missing(copy.path)), path: source.path)
         }
         let file = try SourceFile(source.path, beneath: root)
@@ -95,7 +95,7 @@ struct ImportRemoval {
         guard let mark = mark(of: entry), let memory, let name = memory.name(setAsideAs: mark, in: directory.path)
         else { return nil }
         do throws(SystemCallError) {
-            try directory.descriptor.giveName(name, to: entry)
+            try directory.descriptor.renameExclusively(entry, as: name)
             return name
         } catch { return nil }
     }

@@ -22,30 +22,30 @@ private func examined(
 private let whole = Completeness.whole(evidence: "ends with its end marker")
 private let weak = Completeness.weak(reason: "its offsets are the only end")
 private let lacking = Completeness.lacking(reason: "its film is not there")
-private let blind = WriterVerdict.cannotTell(.otherOwner)
+private let uncertain = WriterVerdict.unknown(.otherOwner)
 
-@Suite("Complete is no writer and whole structure; quiet only where one is weak")
+@Suite("A file is complete without a writer and with a whole structure; quiet counts only where one is weak")
 struct ExaminationTests {
     private func decide(_ examination: Examination, after quiet: Duration) -> Proof {
         examination.decide(QuietCheck(identity, at: start), windows: QuietWindows(), at: start + quiet)
     }
 
-    @Test func aCleanLocalFileIsProvenAtOnce() {
+    @Test func wholeFileWithoutWriterIsCompleteAtOnce() {
         #expect(
             decide(examined(.noWriter, whole), after: .zero)
                 == .complete(evidence: "no writer left (lease), ends with its end marker"))
     }
 
-    @Test("An open writer is waited for, however whole the file looks", arguments: [whole, weak, .empty])
+    @Test("A file with a writer waits, whatever its structure", arguments: [whole, weak, .empty])
     func writer(completeness: Completeness) {
         let proof = decide(examined(.writerOpen, completeness), after: .seconds(1_000))
         #expect(proof == .wait(reason: "a program still has it open for writing", wait: .seconds(60)))
     }
 
     @Test(
-        "Each weakness asks for quiet, and quiet ends it",
+        "Each weak kind of evidence requires the quiet window, after which the file is complete",
         arguments: [
-            examined(blind, whole), examined(.noWriter, weak), examined(blind, weak),
+            examined(uncertain, whole), examined(.noWriter, weak), examined(uncertain, weak),
         ])
     func quiet(examination: Examination) {
         guard case .wait(_, .seconds(2)) = decide(examination, after: .seconds(3)) else {
@@ -60,10 +60,10 @@ struct ExaminationTests {
     }
 
     @Test(
-        "Network mounts, exported directories, and blocks of zeros ask for more",
+        "Network mounts, exported directories, and blocks of zeros require the longer window",
         arguments: [
-            examined(.cannotTell(.fileSystem(FileSystemKind(magic: 0x6969))), whole),
-            examined(.cannotTell(.exported("/srv/photos")), whole), examined(.noWriter, whole, zeros: true),
+            examined(.unknown(.fileSystem(FileSystemKind(magic: 0x6969))), whole),
+            examined(.unknown(.exported("/srv/photos")), whole), examined(.noWriter, whole, zeros: true),
         ])
     func longerQuiet(examination: Examination) {
         guard case .wait(_, .seconds(10)) = decide(examination, after: .seconds(20)) else {
@@ -77,8 +77,10 @@ struct ExaminationTests {
     }
 
     @Test(
-        "What is missing, or may never have been written, is filed when patience is over, and not before",
-        arguments: [examined(.noWriter, lacking), examined(blind, lacking), examined(.noWriter, whole, holes: true)])
+        "A file with missing or perhaps unwritten parts is complete after patience, and not before",
+        arguments: [
+            examined(.noWriter, lacking), examined(uncertain, lacking), examined(.noWriter, whole, holes: true),
+        ])
     func patience(examination: Examination) {
         guard case .lacking(let reason) = decide(examination, after: .seconds(599)) else {
             Issue.record("\(decide(examination, after: .seconds(599)))")
@@ -93,7 +95,7 @@ struct ExaminationTests {
     }
 
     @Test(
-        "What is missing was never written where the times were set a minute or more after the last write",
+        "A file with missing parts needs no patience if its times were set a minute or more after the last write",
         arguments: [(59, false), (60, true), (Int64.max, true)])
     func timesWereSet(later: Int64, isFiled: Bool) {
         let (changed, _) = Int64(1).addingReportingOverflow(later)
@@ -106,13 +108,13 @@ struct ExaminationTests {
             examination.decide(QuietCheck(identity, at: start), windows: QuietWindows(), at: start + quiet)
         }
         guard case .wait = proof(.seconds(4)) else {
-            Issue.record("no quiet time was asked for: \(proof(.seconds(4)))")
+            Issue.record("no quiet time was required: \(proof(.seconds(4)))")
             return
         }
         if case .complete = proof(.seconds(5)) { #expect(isFiled) } else { #expect(!isFiled) }
     }
 
-    @Test("Pixels that nobody wrote are never complete, however long it is quiet")
+    @Test("A file with unwritten pixels is never complete")
     func unwritten() {
         for examination in [
             examined(.noWriter, whole, holes: true, unwritten: 4_096..<8_192),
@@ -125,34 +127,34 @@ struct ExaminationTests {
         }
     }
 
-    @Test func aQuietCheckOfAnotherStateCountsForNothing() {
+    @Test func quietTimeOfAnotherIdentityDoesNotCount() {
         var check = QuietCheck(identity, at: start)
         let grown = FileIdentity(inode: 1, size: 101, modified: identity.modified, changed: identity.changed)
         check.observe(grown, at: start + .seconds(4))
         #expect(check.quiet(at: start + .seconds(6)) == .seconds(2))
         #expect(check.quiet(at: start) == .zero)
-        guard case .wait = examined(blind, whole).decide(check, windows: QuietWindows(), at: start + .seconds(60))
+        guard case .wait = examined(uncertain, whole).decide(check, windows: QuietWindows(), at: start + .seconds(60))
         else {
             Issue.record("decided on another state's quiet")
             return
         }
     }
 
-    @Test func brokenFilesAreToldApart() {
+    @Test func kindsOfBrokenFilesHaveDifferentDecisions() {
         #expect(
             decide(examined(.noWriter, .cutShort(reason: "no end marker")), after: .zero)
                 == .incomplete(reason: "no end marker"))
         #expect(decide(examined(.noWriter, .empty), after: .zero) == .incomplete(reason: "0 bytes"))
         #expect(decide(examined(.noWriter, .malformed(reason: "x")), after: .zero) == .damaged(reason: "x"))
         #expect(decide(examined(.noWriter, .notAPhoto(reason: "text")), after: .zero) == .notAPhoto(reason: "text"))
-        // Where nobody can say whether it is still being written, even that waits.
-        guard case .wait = decide(examined(blind, .notAPhoto(reason: "text")), after: .zero) else {
+        // If writers are unknown, even that waits.
+        guard case .wait = decide(examined(uncertain, .notAPhoto(reason: "text")), after: .zero) else {
             Issue.record("decided at once")
             return
         }
     }
 
-    @Test func realFilesAreRead() throws {
+    @Test func fileOnDiskIsExamined() throws {
         // The smallest GIF: one pixel, with its trailer; then the same cut short.
         let gif: [UInt8] =
             Array("GIF89a".utf8) + [1, 0, 1, 0, 0x80, 0, 0, 0, 0, 0, 255, 255, 255, 0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0]
@@ -180,21 +182,21 @@ struct ExaminationTests {
     }
 }
 
-@Suite("Where only quiet tells, it is as long as the writers' pauses ask for")
+@Suite("The quiet window adapts to the pauses of an inbox's writers")
 struct QuietPaceTests {
     private func written(_ seconds: Int64, inode: UInt64 = 1) -> FileIdentity {
         let time = FileTime(seconds: seconds, nanoseconds: 500_000_000)
         return FileIdentity(inode: inode, size: UInt64(seconds), modified: time, changed: time)
     }
 
-    @Test func withoutPausesTheWindowIsAsConfigured() {
+    @Test func windowWithoutPausesIsTheConfiguredOne() {
         #expect(QuietPace().window(.seconds(5)) == .seconds(5))
         var pace = QuietPace()
         pace.changed(from: written(1), to: written(2))
         #expect(pace.window(.seconds(5)) == .seconds(5))
     }
 
-    @Test func aLongPauseMakesItTwiceAsLongForThisInbox() {
+    @Test func windowIsTwiceTheLongestPause() {
         var pace = QuietPace()
         pace.changed(from: written(1), to: written(21))
         #expect(pace.window(.seconds(5)) == .seconds(40))
@@ -202,7 +204,7 @@ struct QuietPaceTests {
         #expect(QuietWindows(remote: .seconds(50)).adapted(to: pace).remote == .seconds(50))
     }
 
-    @Test func itHasABoundAndForgets() {
+    @Test func windowIsBoundedAndOldPausesExpire() {
         var pace = QuietPace()
         pace.changed(from: written(1), to: written(101))
         #expect(pace.window(.seconds(5)) == .seconds(120))
@@ -210,7 +212,7 @@ struct QuietPaceTests {
         #expect(pace.window(.seconds(5)) == .seconds(5))
     }
 
-    @Test("Other files, times set back, and days in between say nothing of pauses")
+    @Test("Other files, times set back, and very long gaps are not pauses")
     func strangeTimes() {
         var pace = QuietPace()
         pace.changed(from: written(1), to: written(61, inode: 2))
@@ -220,11 +222,11 @@ struct QuietPaceTests {
     }
 }
 
-@Suite("Room that was made before there were bytes for it")
+@Suite("Blocks of zeros")
 struct EmptyBlockTests {
     @Test(
-        "A whole block of zeros is seen, wherever it lies",
-        // As a page, and as between pieces that somebody writes in any order; also across two reads.
+        "A whole block of zeros is found at any offset",
+        // At page boundaries, between pieces written in any order, and across two reads.
         arguments: [0, 5001, (1 << 20) - 2047, 1 << 20, (1 << 20) + 4096 * 3, (2 << 20) - 4096])
     func zeros(place: Int) throws {
         let stage = try Stage()
@@ -234,7 +236,7 @@ struct EmptyBlockTests {
         let blocks = try stage.source("a.jpg").read().emptyBlocks
         #expect(blocks.count == 1)
         let found = try #require(blocks.first)
-        // Whole pieces of 512 bytes; what is beside them may be zero, too.
+        // In whole pieces of 512 bytes; adjacent bytes may be zero, too.
         #expect(found.lowerBound + 512 > place && found.upperBound < place + 4096 + 512 && found.count >= 7 * 512)
         bytes[place + 2048] = 1
         try stage.drop("b.jpg", bytes)
@@ -243,7 +245,7 @@ struct EmptyBlockTests {
         #expect(try content.hash == stage.source("b.jpg").hash())
     }
 
-    @Test func itAsksForQuiet() {
+    @Test func blockOfZerosRequiresQuiet() {
         let examination = examined(.noWriter, whole, zeros: true)
         let check = QuietCheck(identity, at: start)
         guard case .wait(let reason, _) = examination.decide(check, windows: QuietWindows(), at: start) else {
@@ -262,5 +264,5 @@ struct EmptyBlockTests {
     }
 }
 
-/// How a part of a photo came to be zeros.
+/// The two ways in which a part of a photo is zeros.
 enum Zeros: CaseIterable { case hole, written }

@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite("Errors leave the source, nothing of ours, and say what they are")
+@Suite("An error leaves the source, no temporary, and the right kind")
 struct FaultTests {
     private func failure(_ source: SourceFile, _ stage: Stage, _ library: DestinationRoot) throws -> FilingError? {
         let plan = try stage.plan(source)
@@ -31,7 +31,7 @@ struct FaultTests {
         #expect(error.isTransient)
         #expect(try names(in: library.descriptor.openDirectoryBeneath("2026/11")).isEmpty)
         try source.requireUnchanged(.checkSource)
-        // It heals by itself when there is room.
+        // A retry succeeds when there is space.
         try mounted.remount("size=4m")
         #expect(try failure(source, stage, library) == nil)
     }
@@ -69,7 +69,7 @@ struct FaultTests {
         #expect(error.isTransient)
     }
 
-    @Test("An owner that we may not give", .enabled(if: !isRoot, "skipped: needs an ordinary user"))
+    @Test("An owner that may not be set is an error", .enabled(if: !isRoot, "skipped: needs an ordinary user"))
     func foreignOwner() throws {
         let stage = try Stage()
         try stage.drop("a.jpg", someBytes())
@@ -79,7 +79,7 @@ struct FaultTests {
         #expect(try stage.files("library").isEmpty)
     }
 
-    @Test("Owner and group are given", .enabled(if: isRoot, "skipped: needs root to give files away"))
+    @Test("Owner and group are set", .enabled(if: isRoot, "skipped: needs root to give files away"))
     func owner() throws {
         let stage = try Stage()
         try stage.drop("a.jpg", someBytes())
@@ -91,7 +91,7 @@ struct FaultTests {
         #expect([directory.user, directory.group] == [4242, 4343])
     }
 
-    @Test("No descriptor left")
+    @Test("Exhausted descriptors are a transient error")
     func exhausted() async {
         await #expect(processExitsWith: .success) {
             let stage = try Stage()
@@ -114,7 +114,7 @@ struct FaultTests {
         }
     }
 
-    @Test func everyErrorClassIsNamed() {
+    @Test func everyErrorNumberHasItsKind() {
         func kind(_ code: Errno) -> FilingError.Kind {
             FilingError(.copy, .either, .system(SystemCallError("write", code)), path: "a").kind
         }

@@ -5,9 +5,9 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-@Suite("A file system is used as it behaves when it is tried")
+@Suite("Trials of file systems")
 struct FileSystemTrialTests {
-    @Test func aDiskGivesNamesBothWaysAndTakesEveryByte() throws {
+    @Test func localDiskSupportsBothCallsAndEveryByte() throws {
         let stage = try Stage()
         let library = try stage.library()
         let trial = try FileSystemTrial(in: library.descriptor, path: library.path)
@@ -18,7 +18,7 @@ struct FileSystemTrialTests {
         #expect(try names(in: library.descriptor).isEmpty)
     }
 
-    @Test("What a trial left that was killed goes with the next; another's trial does not")
+    @Test("A trial removes the leftovers of a killed one, but not a locked directory")
     func leftovers() throws {
         let stage = try Stage()
         let library = try stage.library()
@@ -32,7 +32,8 @@ struct FileSystemTrialTests {
         #expect(try names(in: library.descriptor) == [".photo-inbox-trial-alive"])
     }
 
-    @Test("A read-only file system says so", .enabled(if: isRoot, "skipped: needs root to mount"))
+    @Test(
+        "A trial of a read-only file system fails with that kind", .enabled(if: isRoot, "skipped: needs root to mount"))
     func readOnly() throws {
         let mounted = try MountedScratch(size: "4m")
         let stage = try Stage(below: mounted.scratch.path)

@@ -4,7 +4,7 @@ import Glibc
 import LinuxKernel
 import Testing
 
-@Suite("A move to quarantine that was interrupted leaves one file in one place")
+@Suite("Recovery of an interrupted move to quarantine leaves one file in one place")
 struct MoveRecoveryTests {
     private let bytes = someBytes()
 
@@ -13,7 +13,7 @@ struct MoveRecoveryTests {
             token: "t", source: source.path, identity: source.identity, hash: try source.hash(), destination: name)
     }
 
-    /// Recovers twice, since that must change nothing.
+    /// Recovers twice: the second time must change nothing.
     private func recover(_ move: PendingMove, _ stage: Stage) throws -> RecoveredMove {
         let recovery = Recovery(probe: stage.probe)
         let first = try recovery.recover(move, inbox: stage.inbox, root: stage.quarantine())
@@ -30,14 +30,14 @@ struct MoveRecoveryTests {
         return (stage, try pending(stage.source("a.jpg")))
     }
 
-    @Test func notBegun() throws {
+    @Test func moveThatDidNotBeginIsUndone() throws {
         let (stage, move) = try staged()
         #expect(try recover(move, stage) == .undone)
         #expect(try stage.files("inbox") == ["a.jpg": bytes])
         #expect(try stage.files("quarantine").isEmpty)
     }
 
-    @Test func movedAndNotRecorded() throws {
+    @Test func completedMoveIsRecorded() throws {
         let (stage, move) = try staged()
         #expect(
             try stage.source("a.jpg").move(
@@ -48,7 +48,7 @@ struct MoveRecoveryTests {
         #expect(try stage.files("quarantine") == ["card/a.jpg": bytes])
     }
 
-    @Test("A half-made copy goes; a whole one goes while the source is there", arguments: [true, false])
+    @Test("A copy, complete or not, is removed while the source is there", arguments: [true, false])
     func copied(whole: Bool) throws {
         let (stage, move) = try staged()
         let name = whole ? "a.jpg" : ".photo-inbox-t.part"
@@ -60,14 +60,14 @@ struct MoveRecoveryTests {
         #expect(try stage.files("quarantine").isEmpty)
     }
 
-    @Test func setAsideAndCopied() throws {
+    @Test func sourceThatIsSetAsideGetsItsNameBack() throws {
         let (stage, move) = try staged()
         #expect(rename(stage.path("inbox/a.jpg"), stage.path("inbox/.photo-inbox-t.aside.part")) == 0)
         #expect(try recover(move, stage) == .undone)
         #expect(try stage.files("inbox") == ["a.jpg": bytes])
     }
 
-    @Test("What was taken away meanwhile, or is another file now, is let be")
+    @Test("A source that was removed or replaced is left alone")
     func vanished() throws {
         let (stage, move) = try staged()
         #expect(unlink(stage.path("inbox/a.jpg")) == 0)
@@ -76,7 +76,7 @@ struct MoveRecoveryTests {
         #expect(try stage.files("inbox") == ["a.jpg": [7]])
     }
 
-    @Test("The one name that was written down, or none")
+    @Test("A move to an exact name fails if that name is taken")
     func exactName() throws {
         let (stage, _) = try staged()
         let root = try stage.quarantine()

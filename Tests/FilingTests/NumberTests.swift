@@ -9,7 +9,7 @@ import Testing
 struct NumberTests {
     private let directory: BytePath = "2026/11"
 
-    /// A library with `count` files of the size of `someBytes()`, each with other bytes: `a.jpg`, `a-2.jpg` and so on.
+    /// A library with `count` files that differ from `someBytes(64)`: `a.jpg`, `a-2.jpg` and so on.
     private func library(_ stage: Stage, holding count: Int, named name: BytePath = "a.jpg") throws -> DestinationRoot {
         let library = try stage.library()
         let place = try library.openDirectory(directory)
@@ -21,12 +21,12 @@ struct NumberTests {
         try place.openBeneath(name, [.write, .createNew]).write(someBytes(64, seed: 0xFF), at: 0)
     }
 
-    @Test("3,000 photos of one name and size: each is compared with one file, and gets the next number")
+    @Test("Each of 3,000 photos of one name and size is compared with one file and gets the next number")
     func linear() throws {
         let stage = try Stage(below: ScratchDirectory.quiet)
         let library = try stage.library()
         let count = 3_000
-        // Of the bytes that are read to compare, each megabyte and each end of a file is asked for once.
+        // The reads of a comparison: one for each megabyte and one for the end of the file.
         var reads = 0
         var step = FilingStep.copy
         let work = FileWork {
@@ -43,35 +43,35 @@ struct NumberTests {
             #expect(!placed.wasThere)
             #expect(unlink(stage.path("inbox/a.jpg")) == 0)
         }
-        #expect(reads == 2 * (count - 1), "a comparison asks for the bytes, and for the end")
+        #expect(reads == 2 * (count - 1), "a comparison reads the bytes, and the end")
         #expect(try Set(stage.files("library").values).count == count)
     }
 
-    @Test("A number is found by asking for few names, and never one that is taken, wherever others were removed")
-    func fewQuestions() throws {
+    @Test("A free number is found with few checks, wherever files were removed")
+    func fewChecks() throws {
         var generator = SystemRandomNumberGenerator()
         for count in [1, 2, 3, 1_000, 1_000_000] {
             for removed in [0, 50, 2_000] {
                 let free = Set((0..<removed).map { _ in Int.random(in: 1...count, using: &generator) })
-                var questions = 0
+                var checks = 0
                 let isTaken = { (number: Int) in number <= count && !free.contains(number) }
                 let number = FileNames.withFreeNumber {
                     isTaken($0) || $0 == 0 ? nil : $0
                 } isFree: { number in
-                    questions += 1
+                    checks += 1
                     return !isTaken(number)
                 }
                 let found = try #require(number)
                 #expect(!isTaken(found) && found <= count + 1)
                 #expect(removed > 0 || found == count + 1)
-                #expect(questions <= 42, "\(questions) of \(count)")
+                #expect(checks <= 42, "\(checks) of \(count)")
             }
         }
     }
 
-    @Test("Names that were given on purpose to be asked for, and free ones that others take first, end no search")
+    @Test("The search ends despite names created to defeat it, and despite programs that take free names first")
     func adversary() throws {
-        // 1, 3, 7 and so on are what doubling asks for.
+        // Doubling checks 1, 3, 7 and so on.
         let isTaken = { (number: Int) in (number + 1).nonzeroBitCount == 1 }
         let drawn = FileNames.withFreeNumber {
             isTaken($0) ? nil : $0
@@ -86,7 +86,7 @@ struct NumberTests {
         } isFree: { _ in
             true
         }
-        #expect(late == 20, "a number that was taken is not tried again")
+        #expect(late == 20, "a taken number is not tried again")
         let never = FileNames.withFreeNumber { (_: Int) -> Int? in
             nil
         } isFree: { _ in
@@ -95,7 +95,7 @@ struct NumberTests {
         #expect(never == nil)
     }
 
-    @Test("A copy under a large number that a crash left unrecorded is found, whatever was removed before it")
+    @Test("An unrecorded copy with a large number is found, whatever lower numbers were removed")
     func recovery() throws {
         let stage = try Stage(below: ScratchDirectory.quiet)
         let library = try library(stage, holding: 1_500)
@@ -123,7 +123,7 @@ struct NumberTests {
         #expect(try stage.files("inbox").isEmpty)
     }
 
-    @Test("A sidecar's number stands before both of its endings; long names are cut, and found as well")
+    @Test("A sidecar's copy with a number before both extensions is found, also if its name was cut")
     func numbersInOtherPlaces() throws {
         let long = BytePath(String(repeating: "x", count: 247) + ".nef.xmp")
         for (name, after) in [("a.nef.xmp" as BytePath, 1), (long, 247)] {
@@ -134,7 +134,7 @@ struct NumberTests {
             try stage.drop("a", someBytes(64))
             let source = try stage.source("a")
             try place.openBeneath(stored, [.write, .createNew]).write(someBytes(64), at: 0)
-            // Others that end alike.
+            // Others with the same extension.
             for other in ["-12.nef.xmp", "a-012.nef.xmp", "b-99.nef.xmp", "a-9999999999999999999999.nef.xmp"] {
                 try make(BytePath(other), in: place)
             }
@@ -146,7 +146,7 @@ struct NumberTests {
         }
     }
 
-    @Test("A set gets one number beyond a thousand")
+    @Test("A set gets one common number above a thousand")
     func set() throws {
         let stage = try Stage(below: ScratchDirectory.quiet)
         let library = try library(stage, holding: 1_200, named: "a.nef")
@@ -159,7 +159,7 @@ struct NumberTests {
         #expect(try place(members, in: library).map(\.path) == ["2026/11/a-1201.jpg", "2026/11/a-1201.nef"])
     }
 
-    @Test("Quarantine, duplicates, and a name that goes back to its inbox")
+    @Test("Names in quarantine, names of reason files, and restored names get numbers above a thousand")
     func elsewhere() throws {
         let stage = try Stage(below: ScratchDirectory.quiet)
         let root = try stage.quarantine()

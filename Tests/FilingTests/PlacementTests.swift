@@ -6,14 +6,14 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite("Copies are placed whole, durably and over nothing")
+@Suite("Copies are placed complete, durable and without replacing a file")
 struct PlacementTests {
     static let everyMeans: [PlacementMeans] = [
         .all, PlacementMeans.all.subtracting(.clone), [.anonymousTemporary, .link], [.renameNoReplace, .copyRange],
         [.link], [.renameNoReplace],
     ]
 
-    @Test("Whatever the file system offers, the copy is equal and nothing else is left", arguments: everyMeans)
+    @Test("With every set of system calls the copy is equal and no other file is left", arguments: everyMeans)
     func places(means: PlacementMeans) throws {
         let stage = try Stage()
         let bytes = someBytes(3_000_000)
@@ -32,7 +32,7 @@ struct PlacementTests {
         try source.requireUnchanged(.checkSource)
     }
 
-    @Test func largeFilesComeInManyPieces() throws {
+    @Test func largeFileIsCopiedInPieces() throws {
         let stage = try Stage()
         let bytes = someBytes(9_000_001)
         for means in [PlacementMeans.all, [.link]] {
@@ -44,7 +44,7 @@ struct PlacementTests {
         #expect(try stage.files("library").values.allSatisfy { $0 == bytes })
     }
 
-    @Test("Taken names: equal content is adopted, different gets a number", arguments: everyMeans)
+    @Test("A copy whose name is taken gets a number, unless that file is equal", arguments: everyMeans)
     func collisions(means: PlacementMeans) throws {
         let stage = try Stage()
         let library = try stage.library(means)
@@ -54,7 +54,8 @@ struct PlacementTests {
             let source = try stage.source("a.jpg")
             let placed = try place(source, by: stage.plan(source), in: library)
             taken[placed.path] = someBytes(seed: seed)
-            // The same again finds its copy under the first name; one with a number is the catalogue's to know.
+            // The same content again finds its copy under the first name. Copies with numbers are known to the
+            // catalogue only.
             if seed == 1 { #expect(try place(source, by: stage.plan(source), in: library).wasThere) }
             #expect(
                 try source.remove(token: "t", seeing: stage.copy(placed, of: source), probe: stage.probe) == .removed)
@@ -64,7 +65,9 @@ struct PlacementTests {
         #expect(try stage.files("inbox").isEmpty)
     }
 
-    @Test("A name of 255 bytes that is no text, twice", arguments: [PlacementMeans.all, [.renameNoReplace]])
+    @Test(
+        "A second file with a name of 255 bytes that is not text gets a number",
+        arguments: [PlacementMeans.all, [.renameNoReplace]])
     func hostileNames(means: PlacementMeans) throws {
         let stage = try Stage()
         let library = try stage.library(means)
@@ -80,7 +83,7 @@ struct PlacementTests {
         #expect(placed.keys.allSatisfy { $0.name.bytes.count <= 255 && $0.lowercasedExtension == Array("jpg".utf8) })
     }
 
-    @Test("Things of other kinds under the name are left alone", arguments: ["directory", "link", "fifo"])
+    @Test("An entry of another kind under the name is left alone", arguments: ["directory", "link", "fifo"])
     func otherKinds(kind: String) throws {
         let stage = try Stage()
         try stage.drop("a.jpg", someBytes())
@@ -121,7 +124,7 @@ struct PlacementTests {
         }
     }
 
-    @Test("A name that is swapped for a link does not lead us anywhere")
+    @Test("A source whose name is replaced by a link is not filed")
     func swappedSource() throws {
         let stage = try Stage()
         try stage.drop("a.jpg", someBytes())
@@ -149,7 +152,7 @@ struct PlacementTests {
         #expect(try stage.files("quarantine").isEmpty)
     }
 
-    @Test func workThatIsStoppedLeavesNothing() throws {
+    @Test func stoppedPlacementLeavesNoFile() throws {
         for means in [PlacementMeans.all, [.link]] {
             let stage = try Stage()
             try stage.drop("a.jpg", someBytes(5_000_000))
@@ -157,7 +160,7 @@ struct PlacementTests {
             let plan = try stage.plan(source)
             do {
                 _ = try place(source, by: plan, in: stage.library(means), work: FileWork(shouldStop: { true }))
-                Issue.record("went on")
+                Issue.record("did not stop")
             } catch let error as FilingError {
                 #expect(error.cause == .stopped)
             }
@@ -165,13 +168,13 @@ struct PlacementTests {
         }
     }
 
-    @Test func aFileSystemWithoutSafeNamingIsRefused() throws {
+    @Test func fileSystemWithoutSafeNamingIsRefused() throws {
         let stage = try Stage()
         try stage.drop("a.jpg", someBytes())
         let source = try stage.source("a.jpg")
         do {
             _ = try place(source, by: stage.plan(source), in: stage.library([]))
-            Issue.record("named without any means")
+            Issue.record("named without any system call")
         } catch let error as FilingError {
             #expect(error.kind == .unsuitableFileSystem)
             #expect(!error.isTransient)
@@ -179,7 +182,7 @@ struct PlacementTests {
         #expect(try stage.files("library").isEmpty)
     }
 
-    @Test("What was placed can be taken back; what was there, or is another file now, or has no source stays")
+    @Test("A placed copy can be removed, unless it existed before, was replaced, or has no source")
     func takingBack() throws {
         let stage = try Stage()
         let library = try stage.library()
@@ -207,7 +210,7 @@ struct PlacementTests {
         #expect(try stage.files("library").isEmpty)
     }
 
-    @Test("A set is staged as a whole before any of it gets a name")
+    @Test("Staged files of a set are invisible until they are named")
     func sets() throws {
         let stage = try Stage()
         let library = try stage.library()
@@ -218,12 +221,12 @@ struct PlacementTests {
             staged.append(try StagedFile.stage(stage.plan(source), from: source, in: library))
         }
         #expect(try stage.files("library").isEmpty)
-        for file in staged { _ = try file.giveName() }
+        for file in staged { _ = try file.assignName() }
         try staged[0].syncDirectory()
         #expect(try stage.files("library").count == 2)
     }
 
-    @Test func suffixesAndReasonsFitIntoNames() {
+    @Test func namesWithNumbersAndOfReasonFilesHaveAtMost255Bytes() {
         #expect(FileNames.candidate("IMG.tar.jpg", attempt: 0) == "IMG.tar.jpg")
         #expect(FileNames.candidate("IMG.tar.jpg", attempt: 1) == "IMG.tar-2.jpg")
         #expect(FileNames.candidate("none", attempt: 2) == "none-3")

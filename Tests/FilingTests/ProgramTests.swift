@@ -6,7 +6,7 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-/// The program beside the test program.
+/// The path of filing-probe, beside the test program.
 private let program: String = {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = max(0, readlink("/proc/self/exe", &buffer, buffer.count))
@@ -16,13 +16,13 @@ private let program: String = {
 
 private let strace: String? = ["/usr/bin/strace", "/bin/strace"].first { access($0, X_OK) == 0 }
 
-/// Whether this machine lets us trace our own child.
+/// Whether this process may trace its children.
 private let canTrace: Bool = {
     guard let strace else { return false }
     return (try? runProgram([strace, "-o", "/dev/null", "/bin/true"])) != nil
 }()
 
-/// An inbox with one photo, a library and a catalogue, for the program.
+/// An inbox with one photo, a library and a catalogue for filing-probe.
 private struct Trial {
     let stage = Result { try Stage() }
     let bytes = someBytes(200_000)
@@ -33,8 +33,8 @@ private struct Trial {
         return stage
     }
 
-    /// What must hold after every recovery: the photo in exactly one of inbox and library, one row for it if it is
-    /// filed, no pending intent, nothing else anywhere.
+    /// Checks the state after recovery: the photo is in exactly one of inbox and library, with one row if it is filed;
+    /// there is no pending intent and no other file.
     func check(_ stage: Stage) throws {
         let inbox = try stage.files("inbox")
         let library = try stage.files("library")
@@ -53,14 +53,16 @@ private struct Trial {
     }
 }
 
-@Suite("A process that files is killed and recovers")
+@Suite("Recovery after a kill during filing")
 struct CrashTests {
     static let steps: [FilingStep] = [
         .hashSource, .openDestination, .makeTemporary, .copy, .setAttributes, .syncCopy, .verifyCopy, .checkSource,
         .nameCopy, .syncDestination, .record, .setSourceAside, .checkSourceAgain, .seeCopy, .removeSource, .syncSource,
     ]
 
-    @Test("Killed at each step, recovered twice", arguments: steps, [[], ["--named"]])
+    @Test(
+        "A filing killed at any step is recovered, and a second recovery changes nothing", arguments: steps,
+        [[], ["--named"]])
     func killed(step: FilingStep, options: [String]) throws {
         let trial = Trial()
         let stage = try trial.prepared()
@@ -69,7 +71,7 @@ struct CrashTests {
         } throws: { error in
             (error as? ProgramFailed)?.status == SIGKILL
         }
-        // A whole copy exists at the very moment of the crash.
+        // A complete copy exists at the moment of the crash.
         let everywhere = Array(try stage.files("inbox").values) + Array(try stage.files("library").values)
         #expect(everywhere.contains(trial.bytes))
         try runProgram([program, "recover", stage.scratch.path])
@@ -78,7 +80,7 @@ struct CrashTests {
         try runProgram([program, "recover", stage.scratch.path])
         try trial.check(stage)
         #expect(try stage.files("library") == library)
-        // Past the commit the photo is filed; before the copy has its name it is not.
+        // After the commit the photo is filed; before the copy is named it is not.
         if let at = Self.steps.firstIndex(of: step) {
             let recorded = Self.steps.firstIndex(of: .record).map { at > $0 } ?? false
             let named = Self.steps.firstIndex(of: .nameCopy).map { at > $0 } ?? false
@@ -88,7 +90,8 @@ struct CrashTests {
     }
 }
 
-@Suite("A file system that lacks a call", .enabled(if: canTrace, "skipped: strace is missing or may not trace"))
+@Suite(
+    "Filing where a system call is unsupported", .enabled(if: canTrace, "skipped: strace is missing or may not trace"))
 struct LackingTests {
     private func file(_ stage: Stage, _ injection: [String], _ options: [String] = []) throws {
         let log = stage.path("log")
@@ -99,7 +102,7 @@ struct LackingTests {
 
     private let noFlags = ["-e", "inject=renameat2:error=EINVAL"]
 
-    @Test("Without RENAME_NOREPLACE the source is set aside all the same")
+    @Test("Without RENAME_NOREPLACE the source is still set aside")
     func plainRename() throws {
         let trial = Trial()
         let stage = try trial.prepared()
@@ -108,7 +111,7 @@ struct LackingTests {
         #expect(try stage.files("inbox").isEmpty)
     }
 
-    @Test("Nor is a save lost there that comes after the last look")
+    @Test("Without RENAME_NOREPLACE a write before the last check of the source is not lost")
     func savedMeanwhile() throws {
         let stage = try Trial().prepared()
         #expect(throws: ProgramFailed.self) {
@@ -132,10 +135,11 @@ struct LackingTests {
     }
 }
 
-@Suite("The order of filing, as the kernel sees it")
+@Suite("The order of system calls of filing")
 struct OrderTests {
     @Test(
-        "Sync before name, name before row, row before removal", .enabled(if: canTrace, "skipped: strace is missing"),
+        "The copy is synced before it is named, named before it is recorded, recorded before the source is removed",
+        .enabled(if: canTrace, "skipped: strace is missing"),
         arguments: [[], ["--named"]])
     func order(options: [String]) throws {
         let stage = try Trial().prepared()
@@ -170,7 +174,7 @@ struct OrderTests {
         }
         expectNext("source removed") { $0.contains("unlinkat") && $0.contains(".aside.part") }
         expectNext("sync of the inbox") { $0.contains("fsync") && $0.contains("/inbox>") }
-        // Nothing of the source goes before its row is durable.
+        // No unlink in the inbox before the row is durable.
         let removal = try #require(lines.firstIndex { $0.contains(".aside.part") })
         #expect(!lines[..<removal].contains { $0.contains("unlink") && $0.contains("/inbox>") })
     }

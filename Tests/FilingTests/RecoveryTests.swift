@@ -4,7 +4,7 @@ import Glibc
 import LinuxKernel
 import Testing
 
-@Suite("Recovery looks before it acts")
+@Suite("Recovery of interrupted filings")
 struct RecoveryTests {
     private func pending(
         _ source: SourceFile, hash: ContentHash, recorded: Bool, destination: BytePath = "2026/11/a.jpg"
@@ -29,7 +29,7 @@ struct RecoveryTests {
         try Recovery(probe: stage.probe).recover(pending, inbox: stage.inbox, library: library)
     }
 
-    @Test func aRecordedFilingIsFinishedOnce() throws {
+    @Test func recordedFilingIsFinishedOnce() throws {
         let (stage, library, pending) = try filed()
         for _ in 0..<2 {
             #expect(try recover(pending, stage, library) == .finished)
@@ -64,7 +64,7 @@ struct RecoveryTests {
         #expect(try stage.files("inbox") == ["a.jpg": someBytes()])
     }
 
-    @Test func aCopyUnderASuffixIsFoundThoughNamesBeforeItAreFreeAgain() throws {
+    @Test func copyWithANumberIsFoundAlthoughLowerNumbersAreFree() throws {
         let stage = try Stage()
         let library = try stage.library()
         try stage.drop("a.jpg", someBytes())
@@ -79,21 +79,21 @@ struct RecoveryTests {
         #expect(try stage.files("inbox").count == 1)
     }
 
-    @Test func nothingPlacedIsNothingToDo() throws {
+    @Test func filingWithoutACopyIsUndone() throws {
         let stage = try Stage()
         try stage.drop("a.jpg", someBytes())
         let source = try stage.source("a.jpg")
         let pending = pending(source, hash: try source.hash(), recorded: false)
         let library = try stage.library()
         #expect(try recover(pending, stage, library) == .undone)
-        // A file of the same size with other bytes under the planned name is somebody else's.
+        // A file of the same size with other bytes under the planned name is not the copy.
         let directory = try library.openDirectory("2026/11")
         try directory.openBeneath("a.jpg", [.write, .createNew]).write(someBytes(seed: 9), at: 0)
         #expect(try recover(pending, stage, library) == .undone)
         #expect(try stage.files("library").count == 1)
     }
 
-    @Test("A file that a crash left aside gets its name back even if another one has taken it")
+    @Test("A source that a crash left set aside gets a number if its name is taken")
     func leftAside() throws {
         let (stage, library, pending) = try filed()
         #expect(rename(stage.path("inbox/a.jpg"), stage.path("inbox/.photo-inbox-t.aside.part")) == 0)

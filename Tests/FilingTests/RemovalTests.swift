@@ -5,7 +5,7 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-@Suite("A source goes only if it is certainly the one that was filed")
+@Suite("A source is removed only if it is certainly the one that was filed")
 struct RemovalTests {
     private func changed(_ body: () throws -> Removal) throws -> String? {
         do {
@@ -17,7 +17,7 @@ struct RemovalTests {
         }
     }
 
-    @Test func removesAndLeavesNothing() throws {
+    @Test func removalLeavesNoFile() throws {
         let stage = try Stage()
         try stage.drop("a.jpg", someBytes())
         let source = try stage.source("a.jpg")
@@ -25,7 +25,7 @@ struct RemovalTests {
         #expect(try names(in: stage.inbox).isEmpty)
     }
 
-    @Test("Another file under the name is not touched")
+    @Test("A file that replaced the source is not removed")
     func replaced() throws {
         let stage = try Stage()
         try stage.drop("a.jpg", someBytes())
@@ -37,7 +37,7 @@ struct RemovalTests {
         #expect(try stage.files("inbox") == ["a.jpg": [7]])
     }
 
-    @Test("A file that is written to between the two looks gets its name back")
+    @Test("A source that is written to between the two checks gets its name back")
     func writtenTo() throws {
         let stage = try Stage()
         try stage.drop("a.jpg", someBytes())
@@ -51,7 +51,7 @@ struct RemovalTests {
         #expect(try stage.files("inbox") == ["a.jpg": someBytes() + [7]])
     }
 
-    @Test("A file that arrives under the name meanwhile stays, and so does the other")
+    @Test("A changed source gets a number if another file has its name by then")
     func arrivedMeanwhile() throws {
         let stage = try Stage()
         try stage.drop("a.jpg", someBytes())
@@ -69,7 +69,7 @@ struct RemovalTests {
         #expect(try stage.files("inbox") == ["a.jpg": [8], "a-2.jpg": someBytes() + [7]])
     }
 
-    @Test("A source that arrives under the name after the removal began stays")
+    @Test("A file that arrives under the name during the removal stays")
     func newArrivalDuringRemoval() throws {
         let stage = try Stage()
         try stage.drop("a.jpg", someBytes())
@@ -80,7 +80,7 @@ struct RemovalTests {
         #expect(try stage.files("inbox") == ["a.jpg": [8]])
     }
 
-    @Test("A write that no time tells of is seen where times can hide one")
+    @Test("A write that changed no time is detected where times are unreliable")
     func hiddenWrite() throws {
         let stage = try Stage()
         try stage.drop("a.jpg", someBytes())
@@ -95,18 +95,18 @@ struct RemovalTests {
         let failed = try changed {
             try source.remove(
                 token: "t", hash: hash, seeing: stage.copies(of: source), probe: stage.probe, work: work,
-                timesTellEverything: false)
+                areTimesReliable: false)
         }
         #expect(failed == "its bytes are others")
         var bytes = someBytes()
         bytes.replaceSubrange(100..<103, with: [7, 7, 7])
         #expect(try stage.files("inbox") == ["a.jpg": bytes])
-        // What was not written to goes, read again or not.
+        // An unchanged source is removed even after it was read again.
         let again = try stage.source("a.jpg")
         #expect(
             try again.remove(
                 token: "t", hash: again.hash(), seeing: stage.copies(of: again), probe: stage.probe,
-                timesTellEverything: false) == .removed
+                areTimesReliable: false) == .removed
         )
     }
 
@@ -114,8 +114,8 @@ struct RemovalTests {
         ("6.1.0-18-amd64", UInt32(0xEF53), false), ("6.12.9", 0xEF53, false), ("6.13.0", 0xEF53, true),
         ("7.0-rc1", 0x0102_1994, true), ("6.18.44", 0xF2F5_2010, false), ("", 0xEF53, false),
     ])
-    func timesTellEverythingOnlyOnNewKernels(release: String, magic: UInt32, expected: Bool) {
-        #expect(ChangeTimes.tellEverything(on: FileSystemKind(magic: magic), release: release) == expected)
+    func timesAreReliableOnlyOnNewKernels(release: String, magic: UInt32, expected: Bool) {
+        #expect(ChangeTimes.areReliable(on: FileSystemKind(magic: magic), release: release) == expected)
     }
 
     @Test("A read-only inbox keeps its source", .enabled(if: isRoot, "skipped: needs root to mount"))
@@ -166,15 +166,15 @@ struct RemovalTests {
     }
 }
 
-@Suite("A file goes only while its bytes are seen in another file")
+@Suite("A file is removed only if its bytes are verified in another file")
 struct OtherCopyTests {
-    private func doubt(_ body: () throws -> Removal) throws -> CopyDoubt? {
+    private func refusal(_ body: () throws -> Removal) throws -> CopyDoubt? {
         do {
-            guard case .kept(let error) = try body(), case .noOtherCopy(let doubt) = error.cause else { return nil }
-            return doubt
+            guard case .kept(let error) = try body(), case .noOtherCopy(let reason) = error.cause else { return nil }
+            return reason
         } catch let error as FilingError {
-            guard case .noOtherCopy(let doubt) = error.cause else { throw error }
-            return doubt
+            guard case .noOtherCopy(let reason) = error.cause else { throw error }
+            return reason
         }
     }
 
@@ -195,53 +195,53 @@ struct OtherCopyTests {
         let stage = try Stage()
         let (source, copies) = try photo(stage, copy: size.map { someBytes($0, seed: 2) })
         let expected: CopyDoubt = size == 10_000 ? .differs("a.jpg") : .missing("a.jpg")
-        #expect(try doubt { try source.remove(token: "t", seeing: copies, probe: stage.probe) } == expected)
+        #expect(try refusal { try source.remove(token: "t", seeing: copies, probe: stage.probe) } == expected)
         #expect(try stage.files("inbox") == ["a.jpg": someBytes()])
     }
 
-    @Test("Without a record of a copy the source stays")
+    @Test("A source without a recorded copy stays")
     func unrecorded() throws {
         let stage = try Stage()
         let (source, _) = try photo(stage, copy: someBytes())
-        #expect(try doubt { try source.remove(token: "t", seeing: [], probe: stage.probe) } == .unrecorded)
+        #expect(try refusal { try source.remove(token: "t", seeing: [], probe: stage.probe) } == .unrecorded)
         #expect(try stage.files("inbox") == ["a.jpg": someBytes()])
     }
 
-    @Test("All copies that are named must be there")
+    @Test("A source stays if one of two copies is missing")
     func oneOfTwo() throws {
         let stage = try Stage()
         let (source, copies) = try photo(stage, copy: nil)
         let both = try stage.copies(of: source) + copies
-        #expect(try doubt { try source.remove(token: "t", seeing: both, probe: stage.probe) } == .missing("a.jpg"))
+        #expect(try refusal { try source.remove(token: "t", seeing: both, probe: stage.probe) } == .missing("a.jpg"))
         #expect(try stage.files("inbox") == ["a.jpg": someBytes()])
     }
 
-    @Test("A copy that is gone once the source is set aside was the source, and both stay")
+    @Test("A source whose copy disappears after the source is set aside stays")
     func copyVanishes() throws {
         let stage = try Stage()
         let (source, copies) = try photo(stage, copy: someBytes())
         let work = FileWork(willEnter: { if $0 == .seeCopy { _ = unlink(stage.path("library/a.jpg")) } })
         #expect(
-            try doubt { try source.remove(token: "t", seeing: copies, probe: stage.probe, work: work) }
+            try refusal { try source.remove(token: "t", seeing: copies, probe: stage.probe, work: work) }
                 == .missing("a.jpg"))
         #expect(try stage.files("inbox") == ["a.jpg": someBytes()])
     }
 
-    @Test("The library's own file is no copy of itself", arguments: [true, false])
+    @Test("A file of the library is not removed as its own duplicate", arguments: [true, false])
     func itself(inPlace: Bool) throws {
         let stage = try Stage()
         let (_, copies) = try photo(stage, copy: someBytes())
-        // As if the inbox were the library, by the same directory or by a link to it.
+        // The inbox is the library, by the same path or by a link.
         if !inPlace { #expect(symlink(stage.path("library"), stage.path("alias")) == 0) }
         let root = try openDirectory(BytePath(stage.path(inPlace ? "library" : "alias")))
         let source = try SourceFile("a.jpg", beneath: root)
-        let kept = try doubt { try source.remove(token: "t", seeing: copies, probe: stage.probe) }
+        let kept = try refusal { try source.remove(token: "t", seeing: copies, probe: stage.probe) }
         #expect(kept == .sameFile("a.jpg"))
         #expect(throws: Never.self) {
             let again = try SourceFile("a.jpg", beneath: root)
             let moved = try again.move(to: stage.quarantine(), token: "t2", seeing: copies, probe: stage.probe)
             guard case .kept = moved else {
-                Issue.record("a file was taken for a duplicate of itself: \(moved)")
+                Issue.record("a file counted as its own duplicate: \(moved)")
                 return
             }
         }
@@ -249,7 +249,9 @@ struct OtherCopyTests {
         #expect(try stage.files("quarantine").isEmpty)
     }
 
-    @Test("Nor where another file system gives it another number", .enabled(if: isRoot, "skipped: needs root to mount"))
+    @Test(
+        "A file of the library is not removed as its own duplicate through an overlay",
+        .enabled(if: isRoot, "skipped: needs root to mount"))
     func itselfThroughAnOverlay() throws {
         let mounted = try MountedScratch(size: "8m")
         let stage = try Stage(below: mounted.scratch.path)
@@ -261,12 +263,12 @@ struct OtherCopyTests {
         let source = try SourceFile("a.jpg", beneath: openDirectory(BytePath(stage.path("merged"))))
         let there = try FileStatus(at: BytePath(stage.path("library/a.jpg")))
         #expect(there.device != source.status.device)
-        let kept = try doubt { try source.remove(token: "t", seeing: copies, probe: stage.probe) }
+        let kept = try refusal { try source.remove(token: "t", seeing: copies, probe: stage.probe) }
         #expect(kept == .sameFile("a.jpg"))
         #expect(try stage.files("library") == ["a.jpg": someBytes()])
     }
 
-    @Test("A copy in another place than the one that is meant does not count")
+    @Test("A copy in another place than recorded does not count")
     func otherPlace() throws {
         struct Other: Error, CustomStringConvertible { let description = "another disk" }
         let stage = try Stage()
@@ -274,12 +276,12 @@ struct OtherCopyTests {
         let copy = RecordedCopy(
             root: BytePath(stage.path("library")), path: "a.jpg", hash: try source.hash(), size: source.identity.size
         ) { _ in throw Other() }
-        let kept = try doubt { try source.remove(token: "t", seeing: [.recorded(copy)], probe: stage.probe) }
+        let kept = try refusal { try source.remove(token: "t", seeing: [.recorded(copy)], probe: stage.probe) }
         #expect(kept == .otherPlace("another disk"))
         #expect(try stage.files("inbox") == ["a.jpg": someBytes()])
     }
 
-    @Test("A copy that was written to since it was read is read again")
+    @Test("A copy that was written to since it was verified is read again")
     func writtenToSince() throws {
         let stage = try Stage()
         try stage.drop("a.jpg", someBytes())
@@ -287,12 +289,12 @@ struct OtherCopyTests {
         let placed = try place(source, by: stage.plan(source), in: stage.library())
         try openDirectory(BytePath(stage.path("library/2026/11"))).openBeneath("a.jpg", .write).write([7], at: 50)
         let copies = try stage.copy(placed, of: source)
-        let kept = try doubt { try source.remove(token: "t", seeing: copies, probe: stage.probe) }
+        let kept = try refusal { try source.remove(token: "t", seeing: copies, probe: stage.probe) }
         #expect(kept == .differs("2026/11/a.jpg"))
         #expect(try stage.files("inbox") == ["a.jpg": someBytes()])
     }
 
-    @Test("What lies under the wanted name is not adopted if it is the source")
+    @Test("A file under the wanted name is not adopted if it is the source")
     func notAdopted() throws {
         let stage = try Stage()
         let library = try stage.library()
@@ -302,7 +304,7 @@ struct OtherCopyTests {
         #expect(try stage.files("library") == ["2026/11/a.jpg": someBytes()])
     }
 
-    @Test("On a person's word it goes without a copy")
+    @Test("A discard order removes a file without a copy")
     func discarded() throws {
         let stage = try Stage()
         try stage.drop("a.jpg", someBytes())
@@ -312,9 +314,9 @@ struct OtherCopyTests {
     }
 }
 
-@Suite("Quarantine and duplicates take files over unchanged")
+@Suite("Moves to quarantine and duplicates")
 struct RelocationTests {
-    @Test func movesWithSuffixesAndReasons() throws {
+    @Test func movedFilesGetNumbersAndReasonFiles() throws {
         let stage = try Stage()
         let quarantine = try stage.quarantine()
         for (seed, expected): (UInt8, BytePath) in [(1, "card/a.jpg"), (2, "card/a-2.jpg")] {
@@ -344,7 +346,8 @@ struct RelocationTests {
     }
 
     @Test(
-        "To another file system by a verified copy", .enabled(if: access("/dev/shm", W_OK) == 0, "skipped: no /dev/shm")
+        "A move to another file system is a verified copy and a removal",
+        .enabled(if: access("/dev/shm", W_OK) == 0, "skipped: no /dev/shm")
     )
     func otherFileSystem() throws {
         let stage = try Stage()
@@ -357,7 +360,7 @@ struct RelocationTests {
         #expect(try content(of: root.descriptor.openBeneath(hostileName, .read)) == someBytes())
     }
 
-    @Test("A name that leads to another file by then is put back")
+    @Test("A file that replaced the source is not moved")
     func swapped() throws {
         let stage = try Stage()
         try stage.drop("a.jpg", someBytes())
@@ -369,7 +372,7 @@ struct RelocationTests {
         #expect(try stage.files("quarantine").isEmpty)
     }
 
-    @Test func aReasonThatCannotBeWrittenTouchesNothing() throws {
+    @Test func reasonFileThatCannotBeWrittenIsAnError() throws {
         let stage = try Stage()
         #expect(symlink("/nowhere", stage.path("quarantine/card")) == 0)
         let note = QuarantineNote(

@@ -4,7 +4,7 @@ import Glibc
 import LinuxKernel
 import Testing
 
-@Suite("A set is placed under one number, or not at all")
+@Suite("A set is placed with one number, or not at all")
 struct SetPlacementTests {
     private static let names: [BytePath] = ["a.jpg", "a.nef", "a.nef.xmp"]
 
@@ -26,7 +26,7 @@ struct SetPlacementTests {
         return files
     }
 
-    @Test("By every means", arguments: PlacementTests.everyMeans)
+    @Test("A set is placed with every set of system calls", arguments: PlacementTests.everyMeans)
     func allAtOnce(means: PlacementMeans) throws {
         let stage = try Stage()
         let placed = try place(try members(stage), in: stage.library(means))
@@ -35,7 +35,7 @@ struct SetPlacementTests {
         #expect(try stage.files("inbox").count == 3, "sources are only read")
     }
 
-    @Test("One name that is taken gives all the next number", arguments: PlacementTests.everyMeans)
+    @Test("A set of which one name is taken gets the next number", arguments: PlacementTests.everyMeans)
     func taken(means: PlacementMeans) throws {
         let stage = try Stage()
         let library = try stage.library(means)
@@ -49,7 +49,7 @@ struct SetPlacementTests {
         #expect(try stage.files("library") == files)
     }
 
-    @Test("A name that is taken while the others get theirs: all begin anew", arguments: PlacementTests.everyMeans)
+    @Test("A set of which a name is taken during naming is named again", arguments: PlacementTests.everyMeans)
     func takenMeanwhile(means: PlacementMeans) throws {
         let stage = try Stage()
         let library = try stage.library(means)
@@ -67,7 +67,9 @@ struct SetPlacementTests {
         #expect(try stage.files("library") == files)
     }
 
-    @Test("An equal file that is there is adopted, with no number", arguments: PlacementTests.everyMeans)
+    @Test(
+        "An equal file under a wanted name is adopted, and the set gets no number", arguments: PlacementTests.everyMeans
+    )
     func adopted(means: PlacementMeans) throws {
         let stage = try Stage()
         let library = try stage.library(means)
@@ -78,22 +80,22 @@ struct SetPlacementTests {
         #expect(try stage.files("library") == expected(""))
     }
 
-    @Test("Whatever fails, nothing of ours is left", arguments: PlacementTests.everyMeans, 1...3)
+    @Test("A set of which a source disappears leaves no file", arguments: PlacementTests.everyMeans, 1...3)
     func failures(means: PlacementMeans, failing: Int) throws {
         let stage = try Stage()
         let members = try members(stage)
-        var looked = 0
+        var checked = 0
         let work = FileWork(willEnter: { step in
             guard step == .checkSource else { return }
-            looked += 1
-            if looked == failing { _ = unlink(stage.path("inbox/\(Self.names[failing - 1])")) }
+            checked += 1
+            if checked == failing { _ = unlink(stage.path("inbox/\(Self.names[failing - 1])")) }
         })
         #expect(throws: FilingError.self) { try place(members, in: stage.library(means), work: work) }
         #expect(try stage.files("library").isEmpty)
         #expect(try stage.files("inbox").count == 2)
     }
 
-    @Test func aCopyIsTakenBackOnlyWhereItsSourceStands() throws {
+    @Test func copyIsRemovedOnlyIfItsSourceExists() throws {
         let stage = try Stage()
         let library = try stage.library()
         let members = try members(stage)
@@ -117,13 +119,13 @@ struct SetPlacementTests {
             #expect(try takeBack(2))
             #expect(try stage.files("library").keys.sorted() == ["2026/11/a.jpg", "2026/11/a.nef"])
         }
-        // What is not its copy is somebody else's.
+        // A file with other content is not its copy.
         try stage.library().openDirectory("2026/11").openBeneath("a.nef.xmp", [.write, .createNew]).write([9], at: 0)
         _ = try takeBack(2)
         #expect(try stage.files("library").count == 3)
     }
 
-    @Test("Numbers stand behind the stem that all share, whatever follows, and names are cut to fit")
+    @Test("A number follows the common stem of a set, and names are cut to 255 bytes")
     func numbers() {
         #expect(FileNames.candidate("a.nef.xmp", attempt: 1, numberAfter: 1) == "a-2.nef.xmp")
         #expect(FileNames.candidate("a.nef.xmp", attempt: 0, numberAfter: 1) == "a.nef.xmp")

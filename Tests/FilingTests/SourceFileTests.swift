@@ -4,7 +4,7 @@ import Glibc
 import LinuxKernel
 import Testing
 
-@Suite("Only regular files with one name are sources")
+@Suite("Only a regular file with one name is a source")
 struct SourceFileTests {
     func refusal(_ path: BytePath, _ stage: Stage) -> SourceRefusal? {
         do throws(FilingError) {
@@ -16,7 +16,7 @@ struct SourceFileTests {
         }
     }
 
-    @Test func whatIsRefusedAndWhy() throws {
+    @Test func entriesOfOtherKindsAreRefusedWithTheirKind() throws {
         let stage = try Stage()
         try stage.drop("photo.jpg", [1])
         try stage.drop("two.jpg", [2])
@@ -42,7 +42,8 @@ struct SourceFileTests {
         }
     }
 
-    @Test("Every change after opening is seen", arguments: ["write", "mode", "rename", "replace", "link", "unlink"])
+    @Test(
+        "Every change after opening is detected", arguments: ["write", "mode", "rename", "replace", "link", "unlink"])
     func changes(how: String) throws {
         let stage = try Stage()
         try stage.drop("a.jpg", someBytes())
@@ -61,7 +62,7 @@ struct SourceFileTests {
         }
         do {
             try source.requireUnchanged(.checkSource)
-            Issue.record("not seen: \(how)")
+            Issue.record("not detected: \(how)")
         } catch {
             guard case .sourceChanged = error.cause else {
                 Issue.record(error)
@@ -71,7 +72,7 @@ struct SourceFileTests {
         }
     }
 
-    @Test func aFileThatGrowsWhileItIsHashedIsNotHashed() throws {
+    @Test func hashOfAGrowingFileFails() throws {
         let stage = try Stage()
         try stage.drop("a.jpg", someBytes())
         let source = try stage.source("a.jpg")

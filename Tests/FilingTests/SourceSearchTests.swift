@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Only `Filing/Removal` removes or replaces files that may hold a photo's bytes. Every other place in the sources that
-/// removes or replaces a name, or cuts a file, is listed here with what it does that to.
-@Suite("Nobody else removes a photo's file")
+/// Only `Filing/Removal` removes or replaces files that may contain a photo's bytes. Every other source file that
+/// removes or replaces a name, or truncates a file, is listed here with its target.
+@Suite("Only one module removes photos' files")
 struct SourceSearchTests {
     private static let removal = "Filing/Removal/"
     private static let allowed: [String: String] = [
@@ -66,7 +66,7 @@ struct SourceSearchTests {
         #expect(Set(Self.allowed.keys).subtracting(found.keys).isEmpty, "listed, and nothing is there any more")
     }
 
-    @Test("A person's order, which needs no other copy, is given in one place alone")
+    @Test("A discard order, which requires no other copy, is created in one place only")
     func oneOrder() throws {
         let all = try #require(FileManager.default.enumerator(at: Self.sources, includingPropertiesForKeys: nil))
         var places: [String] = []

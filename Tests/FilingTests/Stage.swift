@@ -30,7 +30,7 @@ final class Stage {
 
     func path(_ relative: String) -> String { scratch.appending(relative) }
 
-    /// Puts bytes into `name` of the inbox.
+    /// Creates the file `name` in the inbox.
     func drop(_ name: BytePath, _ bytes: [UInt8]) throws {
         let file = try inbox.openBeneath(name, [.write, .createNew], mode: 0o640)
         try file.write(bytes, at: 0)
@@ -45,7 +45,7 @@ final class Stage {
 
     private var copiesMade = 0
 
-    /// A copy of `source` elsewhere, as recorded: what permits its removal.
+    /// Copies `source` and returns the copy's record, which permits the removal of `source`.
     func copies(of source: SourceFile) throws -> [OtherCopy] {
         copiesMade += 1
         let root = BytePath(path("copies-\(copiesMade)"))
@@ -56,14 +56,14 @@ final class Stage {
         return [.recorded(RecordedCopy(root: root, path: source.name, hash: hash, size: UInt64(bytes.count)))]
     }
 
-    /// The copy that was placed in the library, likewise.
+    /// Returns the record of the copy that was placed in the library.
     func copy(_ placed: PlacedFile, of source: SourceFile) throws -> [OtherCopy] {
         let root = BytePath(path("library"))
         let (hash, size) = (try source.hash(), source.identity.size)
         return [.recorded(RecordedCopy(root: root, path: placed.path, hash: hash, size: size, lastRead: placed.status))]
     }
 
-    /// Every file below `directory`, by its relative path, with its content.
+    /// Returns the content of every file below `directory` by its relative path.
     func files(_ directory: String) throws -> [BytePath: [UInt8]] {
         try tree(openDirectory(BytePath(path(directory))), "")
     }
@@ -101,7 +101,7 @@ func content(of file: borrowing OwnedDescriptor) throws -> [UInt8] {
     return Array(bytes.prefix(max(0, count)))
 }
 
-/// Bytes that look like no other file's.
+/// Returns pseudorandom bytes, different for each seed.
 func someBytes(_ count: Int = 10_000, seed: UInt8 = 1) -> [UInt8] {
     var state = UInt64(seed) &* 0x9E37_79B9_7F4A_7C15
     let words = (0..<(count / 8 + 1)).map { _ in
@@ -116,7 +116,7 @@ let isRoot = geteuid() == 0
 /// A name of 255 bytes with a newline and invalid UTF-8 in it.
 let hostileName = BytePath([0x0A, 0xFF, 0x2D] + Array(repeating: 0x80, count: 248) + Array(".jpg".utf8))
 
-/// A file system of its own, for tests that run as root: a tmpfs of `size` bytes.
+/// A mounted tmpfs of `size` bytes, for tests that run as root.
 final class MountedScratch {
     let scratch: ScratchDirectory
 

@@ -6,7 +6,7 @@ import PhotoModel
 import SystemPackage
 import Testing
 
-@Suite("What was not written is told from what is zero")
+@Suite("Unwritten parts of photos are distinguished from zeros")
 struct UnwrittenTests {
     private let stage: Stage
     private let start = ContinuousClock.now
@@ -16,7 +16,7 @@ struct UnwrittenTests {
         let source = try stage.source(name)
         var examination = try Examination(of: source, probe: stage.probe)
         try examination.note(source.read().emptyBlocks, of: source)
-        // Whether leases can be asked for here is another test's question.
+        // Without the writer's verdict, since leases may not work here.
         let judged = Examination(
             identity: examination.identity, writer: .noWriter, report: examination.report,
             hasHoles: examination.hasHoles, hasEmptyBlocks: examination.hasEmptyBlocks,
@@ -24,7 +24,7 @@ struct UnwrittenTests {
         return judged.decide(QuietCheck(source.identity, at: start), windows: QuietWindows(), at: start + quiet)
     }
 
-    /// Writes `bytes`, and leaves out `gap` or writes zeros there.
+    /// Writes `bytes` with a hole or zeros in `gap`.
     private func drop(_ name: BytePath, _ bytes: [UInt8], _ gap: Range<Int>, _ zeros: Zeros) throws {
         let file = try stage.inbox.openBeneath(name, [.write, .createNew], mode: 0o640)
         try file.write(Array(bytes[..<gap.lowerBound]), at: 0)
@@ -32,7 +32,7 @@ struct UnwrittenTests {
         try file.write(Array(bytes[gap.upperBound...]), at: UInt64(gap.upperBound))
     }
 
-    @Test("A JPEG's scan without some of its blocks", arguments: Zeros.allCases)
+    @Test("A JPEG with zeros in its scan is incomplete", arguments: Zeros.allCases)
     func jpeg(zeros: Zeros) throws {
         try drop("a.jpg", wholeJPEG(tables: .standard), 20_480..<69_632, zeros)
         #expect(
@@ -40,14 +40,14 @@ struct UnwrittenTests {
                 == .incomplete(reason: "nothing was written to its bytes 20,480 to 69,631, where pixels should be"))
     }
 
-    @Test("An even picture, whose tables make zeros of it, is filed", arguments: Zeros.allCases)
+    @Test("A JPEG whose tables encode an even picture as zeros is filed", arguments: Zeros.allCases)
     func evenJPEG(zeros: Zeros) throws {
         try drop("a.jpg", wholeJPEG(tables: .even), 20_480..<69_632, zeros)
         guard case .complete = try proof("a.jpg", after: .seconds(600)) else {
             Issue.record("not complete: \(try proof("a.jpg", after: .seconds(600)))")
             return
         }
-        // A hole is zeros, too, once it was read.
+        // A hole is read as zeros, too.
         guard case .wait = try proof("a.jpg", after: .seconds(29)) else {
             Issue.record("\(try proof("a.jpg", after: .seconds(29)))")
             return
@@ -59,7 +59,7 @@ struct UnwrittenTests {
         }
     }
 
-    @Test("Zeros that fill up the last block of a scan are no pixels")
+    @Test("A JPEG with zeros after the last block of its scan is filed")
     func paddedJPEG() throws {
         let whole = wholeJPEG(tables: .standard)
         try stage.drop("a.jpg", Array(whole.dropLast(2)) + [UInt8](repeating: 0, count: 8_192) + [0xFF, 0xD9])
@@ -69,18 +69,18 @@ struct UnwrittenTests {
         }
     }
 
-    @Test("A PNG's own check decides: even pictures may be zeros", arguments: Zeros.allCases)
+    @Test("A PNG with zeros is filed only if its checksum confirms them", arguments: Zeros.allCases)
     func png(zeros: Zeros) throws {
         let gap = 20_480..<40_960
         var pixels = someBytes(100_000)
         let whole = makePNG(pixels)
         try drop("a.png", whole, gap, zeros)
         guard case .incomplete(let reason) = try proof("a.png", after: .seconds(100_000)) else {
-            Issue.record("taken")
+            Issue.record("filed")
             return
         }
         #expect(reason.hasSuffix("where pixels should be"))
-        // The same zeros where they are what was compressed.
+        // The same zeros as compressed data.
         let start = 41
         pixels.replaceSubrange(
             (gap.lowerBound - start)..<(gap.upperBound - start), with: [UInt8](repeating: 0, count: gap.count))
@@ -92,7 +92,7 @@ struct UnwrittenTests {
         #expect(evidence.hasSuffix("PNG ends with its IEND chunk"))
     }
 
-    @Test("A black TIFF that a copy made sparse waits for patience, and is filed then")
+    @Test("A black TIFF with holes is filed after patience")
     func blackTIFF() throws {
         let whole = makeTIFF(compression: 1, [UInt8](repeating: 0, count: 100_000))
         try drop("a.tif", whole, 20_480..<61_440, .hole)
@@ -104,7 +104,7 @@ struct UnwrittenTests {
             Issue.record("\(try proof("a.tif", after: .seconds(600)))")
             return
         }
-        // The same without holes is filed sooner.
+        // Without holes it is filed sooner.
         try stage.drop("b.tif", whole)
         guard case .complete = try proof("b.tif", after: .seconds(30)) else {
             Issue.record("\(try proof("b.tif", after: .seconds(30)))")
@@ -112,7 +112,7 @@ struct UnwrittenTests {
         }
     }
 
-    @Test("Strips that LZW compressed have no runs of zeros", arguments: Zeros.allCases)
+    @Test("A TIFF with zeros in a strip compressed by LZW is incomplete", arguments: Zeros.allCases)
     func compressedTIFF(zeros: Zeros) throws {
         try drop("a.tif", makeTIFF(compression: 5, someBytes(100_000)), 20_480..<61_440, zeros)
         guard case .incomplete = try proof("a.tif", after: .seconds(100_000)) else {
@@ -123,7 +123,7 @@ struct UnwrittenTests {
 
     private enum Tables { case standard, even }
 
-    /// A JPEG of 100,000 bytes; its tables make zero bits either of "as before, and nothing more", or of noise.
+    /// A JPEG of 100,000 bytes, with tables in which zero bits mean either an unchanged block or noise.
     private func wholeJPEG(tables: Tables) -> [UInt8] {
         let symbols: (dc: UInt8, ac: UInt8) = tables == .even ? (0, 0) : (0, 1)
         func table(_ kind: UInt8, _ symbol: UInt8) -> [UInt8] {

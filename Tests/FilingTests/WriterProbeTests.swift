@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Whether the scratch directories lie where leases decide.
+/// Whether leases are reliable on the file system of the scratch directories.
 private let leasesDecide: Bool = {
     guard let stage = try? Stage(), let status = try? FileSystemStatus(of: stage.inbox) else { return false }
     return status.kind.leases == .decides
@@ -14,9 +14,9 @@ private let leasesDecide: Bool = {
 
 private struct Unexpected: Error {}
 
-@Suite("Leases tell whether a writer is left")
+@Suite("Detection of writers by leases")
 struct WriterProbeTests {
-    @Test("Open and mapped writers are seen", .enabled(if: leasesDecide, "skipped: leases do not decide in TMPDIR"))
+    @Test("Open and mapped writers are detected", .enabled(if: leasesDecide, "skipped: leases do not decide in TMPDIR"))
     func writers() async {
         await #expect(processExitsWith: .success) {
             signal(SIGIO, SIG_IGN)
@@ -42,7 +42,7 @@ struct WriterProbeTests {
         }
     }
 
-    @Test("A process that SIGIO would end does not ask")
+    @Test("A process that SIGIO would end requests no lease")
     func unsafe() async {
         await #expect(processExitsWith: .success) {
             signal(SIGIO, SIG_DFL)
@@ -52,13 +52,15 @@ struct WriterProbeTests {
             pthread_sigmask(SIG_UNBLOCK, &signals, nil)
             let stage = try Stage()
             try stage.drop("a.jpg", [1])
-            guard stage.probe.probe(try stage.source("a.jpg")) == .cannotTell(.signalNotBlocked) else {
+            guard stage.probe.probe(try stage.source("a.jpg")) == .unknown(.signalNotBlocked) else {
                 throw Unexpected()
             }
         }
     }
 
-    @Test("Another user's file without CAP_LEASE", .enabled(if: isRoot, "skipped: needs root to give a file away"))
+    @Test(
+        "The verdict on another user's file without CAP_LEASE is unknown",
+        .enabled(if: isRoot, "skipped: needs root to give a file away"))
     func otherOwner() async {
         await #expect(processExitsWith: .success) {
             signal(SIGIO, SIG_IGN)
@@ -69,11 +71,11 @@ struct WriterProbeTests {
             chown(stage.path("inbox/a.jpg"), 4242, 4242)
             guard setuid(65534) == 0 else { throw Unexpected() }
             let verdict = stage.probe.probe(try stage.source("a.jpg"))
-            guard verdict == .cannotTell(.otherOwner) || !leasesDecide else { throw Unexpected() }
+            guard verdict == .unknown(.otherOwner) || !leasesDecide else { throw Unexpected() }
         }
     }
 
-    @Test("An answer counts as much as its file system is trusted")
+    @Test("A granted lease counts only on file systems where leases are reliable")
     func trust() {
         func verdict(_ answer: LeaseAnswer, _ kind: FileSystemKind) -> WriterVerdict {
             WriterProbe.verdict(on: answer, kind: kind)
@@ -81,15 +83,15 @@ struct WriterProbeTests {
         let ext4 = FileSystemKind(magic: 0xEF53)
         #expect(verdict(.granted, ext4) == .noWriter)
         #expect(verdict(.refusedForWriter, ext4) == .writerOpen)
-        #expect(verdict(.unavailable(.permissionDenied), ext4) == .cannotTell(.otherOwner))
-        #expect(verdict(.unavailable(.noLocks), ext4) == .cannotTell(.refused(.noLocks)))
+        #expect(verdict(.unavailable(.permissionDenied), ext4) == .unknown(.otherOwner))
+        #expect(verdict(.unavailable(.noLocks), ext4) == .unknown(.refused(.noLocks)))
         for kind in [FileSystemKind(magic: 0x794C_7630), FileSystemKind(magic: 7)] {
-            #expect(verdict(.granted, kind) == .cannotTell(.fileSystem(kind)))
+            #expect(verdict(.granted, kind) == .unknown(.fileSystem(kind)))
             #expect(verdict(.refusedForWriter, kind) == .writerOpen)
         }
     }
 
-    @Test("In what an NFS server exports a granted lease says nothing, and a refused one still tells a writer")
+    @Test("In an exported directory a granted lease proves nothing, and a refused one shows a writer")
     func exported() async {
         await #expect(processExitsWith: .success) {
             signal(SIGIO, SIG_IGN)
@@ -104,7 +106,7 @@ struct WriterProbeTests {
             fclose(file)
             let probe = WriterProbe(exports: ExportedTrees(lists: [BytePath(list), "/nowhere/exports"]))
             let source = try stage.source("a b/c.jpg")
-            guard probe.probe(source) == .cannotTell(.exported(BytePath(stage.path("inbox/a b")))) else {
+            guard probe.probe(source) == .unknown(.exported(BytePath(stage.path("inbox/a b")))) else {
                 throw Unexpected()
             }
             if leasesDecide {
@@ -112,14 +114,14 @@ struct WriterProbeTests {
                 guard probe.probe(source) == .writerOpen else { throw Unexpected() }
                 try writer.close()
             }
-            // Beside it, everything is as ever.
+            // Outside of it, nothing changes.
             try stage.drop("d.jpg", someBytes())
             let beside = try stage.source("d.jpg")
             guard probe.probe(beside) == stage.probe.probe(beside) else { throw Unexpected() }
         }
     }
 
-    @Test func whoWritesCanBeFound() throws {
+    @Test func writingProcessIsFound() throws {
         let stage = try Stage()
         try stage.drop("a.jpg", [1])
         let path = BytePath(stage.path("inbox/a.jpg"))

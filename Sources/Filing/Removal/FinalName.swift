@@ -3,33 +3,34 @@ package import LinuxKernel
 import SystemPackage
 
 extension OwnedDescriptor {
-    /// Moves the file `entry` of this directory to `name` of `destination`, on the same mount, and never over another
+    /// Moves the file `entry` of this directory to `name` of `destination`, on the same mount, without replacing a
     /// file: EEXIST if the name is taken.
     ///
-    /// A local file system is asked for RENAME_NOREPLACE first. A network's or FUSE's may ignore that flag, or look for the
-    /// name only in its cache, so it is asked for a second name first: link(2) fails on the server. Where neither works, an
-    /// empty file takes the name, which nobody else can then make, and is replaced.
-    borrowing func giveName(
-        _ name: BytePath, in destination: borrowing OwnedDescriptor, to entry: BytePath
+    /// A local file system is tried with RENAME_NOREPLACE first. A network file system or FUSE may ignore that flag or
+    /// check it only in its cache, so link(2), which the server checks, comes first there. If neither works, an empty
+    /// file reserves the name and is replaced.
+    borrowing func moveExclusively(
+        _ entry: BytePath, to destination: borrowing OwnedDescriptor, as name: BytePath
     ) throws(SystemCallError) {
         let isLocal = try FileSystemStatus(of: self).kind.events == .all
-        if !isLocal, try giveSecondName(name, in: destination, to: entry) { return }
+        if !isLocal, try moveByLink(entry, to: destination, as: name) { return }
         do {
             try rename(entry, to: destination, as: name)
             return
         } catch { guard error.isRefusal else { throw error } }
-        if isLocal, try giveSecondName(name, in: destination, to: entry) { return }
+        if isLocal, try moveByLink(entry, to: destination, as: name) { return }
         try replaceEmptyFile(name, in: destination, by: entry)
     }
 
-    /// The same with a number where `name` is taken; the name that it got. Nil if others took each free one first.
-    borrowing func giveNumberedName(
-        like name: BytePath, in destination: borrowing OwnedDescriptor, to entry: BytePath
+    /// Moves `entry` to `name` of `destination`, or to a name with a number if that is taken. Returns the name; nil if
+    /// other programs took each free one first.
+    borrowing func moveToFreeName(
+        _ entry: BytePath, in destination: borrowing OwnedDescriptor, like name: BytePath
     ) throws(SystemCallError) -> BytePath? {
         try FileNames.withFreeNumber { number throws(SystemCallError) -> BytePath? in
             let candidate = FileNames.candidate(name, attempt: number)
-            return try unlessTaken { () throws(SystemCallError) in
-                try giveName(candidate, in: destination, to: entry)
+            return try nilIfExists { () throws(SystemCallError) in
+                try moveExclusively(entry, to: destination, as: candidate)
                 return candidate
             }
         } isFree: { number throws(SystemCallError) in
@@ -37,15 +38,15 @@ extension OwnedDescriptor {
         }
     }
 
-    /// ``giveName(_:in:to:)`` within this directory.
-    package borrowing func giveName(_ name: BytePath, to entry: BytePath) throws(SystemCallError) {
-        try giveName(name, in: self, to: entry)
+    /// Renames `entry` within this directory without replacing a file.
+    package borrowing func renameExclusively(_ entry: BytePath, as name: BytePath) throws(SystemCallError) {
+        try moveExclusively(entry, to: self, as: name)
     }
 
-    /// The same by link(2) and unlink(2); false where the file system has no links. Where the second call fails the file
-    /// keeps both names, and the next try removes the first.
-    borrowing func giveSecondName(
-        _ name: BytePath, in destination: borrowing OwnedDescriptor, to entry: BytePath
+    /// Moves `entry` by link(2) and unlink(2). Returns false if the file system has no links. If the second call fails,
+    /// the file keeps both names, and a retry removes the first.
+    borrowing func moveByLink(
+        _ entry: BytePath, to destination: borrowing OwnedDescriptor, as name: BytePath
     ) throws(SystemCallError) -> Bool {
         do { try link(entry, in: destination, as: name) } catch {
             if error.isRefusal || error.code == .notPermitted { return false }
@@ -55,7 +56,7 @@ extension OwnedDescriptor {
         return true
     }
 
-    /// Whether both are names of one file that has several.
+    /// Returns whether both are names of the same file.
     private borrowing func isOneFile(
         _ entry: BytePath, _ name: BytePath, in destination: borrowing OwnedDescriptor
     ) throws(SystemCallError) -> Bool {
@@ -79,6 +80,6 @@ extension OwnedDescriptor {
 }
 
 extension SystemCallError {
-    /// Whether the file system cannot do it at all.
+    /// Whether the file system does not support the call.
     var isRefusal: Bool { [.invalidArgument, .noFunction, .notSupported].contains(code) }
 }

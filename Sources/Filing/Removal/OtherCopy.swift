@@ -1,18 +1,17 @@
 package import FileValues
 package import LinuxKernel
 
-/// The file whose bytes permit the removal of another file with the same bytes.
+/// A file whose bytes permit the removal of another file with the same bytes.
 package enum OtherCopy {
-    /// A copy in a tree of ours, opened anew by its recorded path.
+    /// A recorded copy, to be opened again by its path.
     case recorded(RecordedCopy)
-    /// The source of a copy that is taken back, by its name in the directory that it was opened in. Its content must
-    /// have this hash.
+    /// The source of a copy that is to be removed, by its name in its directory. Its content must have this hash.
     case source(SourceFile, ContentHash)
 }
 
-/// Where a copy is according to the record.
+/// The recorded place and content of a copy.
 package struct RecordedCopy {
-    /// The path of the tree that holds it: the library's, as configured now.
+    /// The path of the tree that contains it: the library's, as configured now.
     package let root: BytePath
     /// Relative to `root`.
     package let path: BytePath
@@ -20,9 +19,9 @@ package struct RecordedCopy {
     package let hash: ContentHash
     /// Its size in bytes.
     package let size: UInt64
-    /// Its status when this process last read or wrote its content; nil to have the content read now.
+    /// Its status when this process last read or wrote its content; nil requires that the content is read now.
     package let lastRead: FileStatus?
-    /// Throws unless the open directory is the place that the record means.
+    /// Throws unless the open directory is the recorded place.
     package let requirePlace: (borrowing OwnedDescriptor) throws -> Void
 
     package init(
@@ -39,8 +38,8 @@ package struct RecordedCopy {
 }
 
 extension RecordedCopy {
-    /// Whether something of its size is there, as its name alone tells.
-    package var mayStand: Bool {
+    /// Whether a regular file of its size is there, without reading it.
+    package var mayExist: Bool {
         guard let root = try? openDirectory(root), let status = try? FileStatus(of: path, beneath: root) else {
             return false
         }
@@ -48,17 +47,17 @@ extension RecordedCopy {
     }
 }
 
-/// Why the bytes of a file were not seen in another file, so that it stays.
+/// The reason why no other file with the same bytes was verified, so that a file stays.
 package enum CopyDoubt: Hashable, Sendable, CustomStringConvertible {
-    /// Nothing of its kind and size is at the recorded path.
+    /// The recorded path has no file of this kind and size.
     case missing(BytePath)
-    /// No record leads to one.
+    /// No copy is recorded.
     case unrecorded
-    /// The content of the file there differs.
+    /// The content of the copy differs.
     case differs(BytePath)
-    /// The recorded path leads to the very file that was to be removed.
+    /// The recorded path is another path of the file that was to be removed.
     case sameFile(BytePath)
-    /// The directory at the recorded path is another place than the one that is meant; says which.
+    /// The recorded path is in another place than was recorded; the text says which.
     case otherPlace(String)
 
     /// One clause for people.

@@ -4,9 +4,10 @@ import Glibc
 import LinuxKernel
 import PhotoModel
 
-/// What the proof makes of files of `directory`, for campaigns that have more of them than a daemon can wait for: reads a
-/// name from each line of standard input, and answers it by one line: completeness, then the decision at once, after the
-/// quiet window, at the last moment of patience and when it is over, then the reason; separated by tabs.
+/// Examines files of `directory`, for campaigns with too many files for a daemon.
+///
+/// Reads a name from each line of standard input and prints a line with, separated by tabs: completeness, the decisions
+/// at once, after the quiet window, at the last moment of patience and after it, and the reason.
 func examine(_ directory: String) throws {
     let root = try openDirectory(BytePath(directory))
     let probe = WriterProbe()

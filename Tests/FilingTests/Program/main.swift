@@ -1,4 +1,4 @@
-// The program that the filing tests run, trace and kill: files photos as the daemon does, with a real catalogue.
+// The program that the filing tests run, trace and kill. It files photos as the daemon does, with a real catalogue.
 //
 //   filing-probe file ROOT NAME [--kill-at STEP] [--save-at STEP] [--named]
 //                                                             one file of ROOT/inbox into ROOT/library, killed or
@@ -20,10 +20,10 @@ do {
     case ("file", 4...):
         let killAt = arguments.firstIndex(of: "--kill-at").map { arguments[$0 + 1] }
         let saveAt = arguments.firstIndex(of: "--save-at").map { arguments[$0 + 1] }
-        let house = try House(arguments[2], named: arguments.contains("--named"))
-        try house.file(arguments[3], killAt: killAt, saveAt: saveAt)
+        let fixture = try Fixture(arguments[2], named: arguments.contains("--named"))
+        try fixture.file(arguments[3], killAt: killAt, saveAt: saveAt)
     case ("recover", 3):
-        for line in try House(arguments[2], named: false).recover() { print(line) }
+        for line in try Fixture(arguments[2], named: false).recover() { print(line) }
     case ("bench", 5):
         try benchmark(arguments[2], count: Int(arguments[3]) ?? 0, size: Int(arguments[4]) ?? 0)
     case ("examine", 3): try examine(arguments[2])

@@ -4,8 +4,8 @@ import Filing
 import Glibc
 import LinuxKernel
 
-/// A small inbox, library and catalogue below one directory.
-final class House {
+/// An inbox, library and catalogue below one directory.
+final class Fixture {
     let inbox: OwnedDescriptor
     let library: DestinationRoot
     let catalogue: CatalogueFile
@@ -19,7 +19,7 @@ final class House {
         catalogue = try CatalogueFile.openForWriting("\(root)/catalogue.db", now: now())
     }
 
-    /// The whole way of one file, as DESIGN's order has it.
+    /// Files one file with all steps in order.
     func file(_ name: String, killAt: String?, saveAt: String? = nil) throws {
         var writer: OwnedDescriptor?
         if saveAt != nil { writer = try inbox.openBeneath(BytePath(name), .write) }
@@ -45,7 +45,7 @@ final class House {
         try catalogue.closeIntent(intent)
     }
 
-    /// What recovery made of each pending filing.
+    /// Recovers each pending filing and returns the results.
     func recover() throws -> [String] {
         try catalogue.pendingIntents().map { intent in
             var recovered = try recover(intent)
