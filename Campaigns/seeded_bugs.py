@@ -226,7 +226,7 @@ BUGS = [
         (places("plain", "drop library-moved"),)),
     Bug("places-made", "a directory whose disk is away is made",
         [(GUARD, "            guard identity.isOnFileSystem(of: known) else {", "            guard identity.inode > 0 else {"),
-         (GUARD, "            if standing != path, identity", "            if standing != standing, identity")], (places("disks", "drop place-unmounted mend restart kill"),)),
+         (GUARD, "            if existing != path, identity", "            if existing != existing, identity")], (places("disks", "drop place-unmounted mend restart kill"),)),
     Bug("inner-mount", "what was mounted within the library is not missed",
         [(GUARD, "if isKnown { throw PlaceAway", "if isKnown, path.isEmpty { throw PlaceAway")], (places("disks", "drop inner-unmounted mend"),)),
 ]

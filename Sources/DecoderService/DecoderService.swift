@@ -33,14 +33,14 @@ package enum DecoderService {
         // `systemctl kill -s USR1 photoinboxd` signals every process of the service, but means the daemon.
         for number in [SIGHUP, SIGUSR1, SIGUSR2] { signal(number, SIG_IGN) }
         // If memory runs out, the decoder should be killed before the daemon; see proc_pid_oom_score_adj(5).
-        Self.offerFirst()
+        Self.preferForOutOfMemoryKill()
         var maker = maker
         do { try maker.prepare() } catch {
             log("photoinbox-decoder: \(error)")
             return .notPrepared
         }
         // From here on errors go to the client, and a compromised decoder must not write to the journal.
-        silence()
+        discardStandardError()
         let gaps = Confinement.begin(
             Confinement.Limits(addressSpace: options.addressSpace, fileSize: options.answerSize))
         do {
@@ -54,7 +54,7 @@ package enum DecoderService {
         }
     }
 
-    private static func offerFirst() {
+    private static func preferForOutOfMemoryKill() {
         let file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)
         guard file >= 0 else { return }
         _ = write(file, "1000", 4)
@@ -87,7 +87,7 @@ package enum DecoderService {
         .refusal(DecoderRefusal(id: id, code: .badRequest, reason: reason))
     }
 
-    private static func silence() {
+    private static func discardStandardError() {
         let null = open("/dev/null", O_WRONLY | O_CLOEXEC)
         guard null >= 0 else { return }
         dup2(null, STDERR_FILENO)

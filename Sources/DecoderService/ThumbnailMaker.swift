@@ -46,14 +46,14 @@ package struct ThumbnailMaker: PictureMaker {
                     picture, quality: request.quality, limits: &limits, part: &parts[0], facts: &facts)
             } catch { return refusal(.badRequest, error.description) }
         }
-        let said = Self.message
+        let message = Self.message
         switch Int(result) {
         case Int(CPICTURES_DONE): break
         case Int(CPICTURES_TOO_LARGE): return refusal(.tooLarge, "\(facts.width) x \(facts.height) pixels")
-        case Int(CPICTURES_NO_PREVIEW): return refusal(.noPreview, said)
+        case Int(CPICTURES_NO_PREVIEW): return refusal(.noPreview, message)
         case Int(CPICTURES_NOTHING_FOUND): return refusal(.nothingFound, "it shows no pair of eyes")
         case Int(CPICTURES_UNSUPPORTED): return refusal(.unsupported, "this photoinbox-decoder was built without faces")
-        default: return refusal(.unreadable, said.isEmpty ? "it contains no picture" : said)
+        default: return refusal(.unreadable, message.isEmpty ? "it contains no picture" : message)
         }
         do throws(SystemCallError) {
             return .answer(

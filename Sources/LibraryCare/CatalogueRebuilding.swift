@@ -3,27 +3,26 @@ package import FileValues
 import LinuxKernel
 import SystemPackage
 
-/// A catalogue that is made anew beside the one in use, and takes its place when it is whole. Holds the state's lock, so
+/// A rebuild of the catalogue beside the one in use, which it replaces when it is complete. Holds the state lock, so
 /// that no daemon files meanwhile.
 package final class CatalogueRebuilding {
-    /// What came of it.
     package struct Result: Hashable, Sendable {
-        /// Where the old one lies now, if there was one.
+        /// The new path of the old catalogue, if there was one.
         package var old: BytePath?
-        /// Photos whose titles, keywords, ratings or places were taken over.
+        /// The number of photos whose titles, keywords, ratings or places were copied.
         package var descriptions = 0
-        /// Why these could not be read in the old one; nil if they could, or there was none.
+        /// Why these could not be read from the old catalogue; nil if they could, or there was none.
         package var withoutDescriptions: String?
     }
 
-    /// The one in use, for reading; nil if there is none, or it cannot be read.
+    /// The catalogue in use, for reading; nil if it is missing or damaged.
     package let old: CatalogueFile?
 
     private let path: BytePath
     private let lock: StateLock
     private let isThere: Bool
 
-    /// Takes the lock. Throws ``StateLock/Taken`` while a daemon runs.
+    /// Acquires the lock. Throws ``StateLock/Taken`` while a daemon runs.
     package init(_ path: BytePath, state: BytePath) throws {
         let path = linkedPath(path)
         self.path = path
@@ -32,7 +31,7 @@ package final class CatalogueRebuilding {
         try directory.openBeneath("lock", [.read, .nonBlocking]).giveToOwner(of: directory)
         isThere = (try? FileStatus(at: path)) != nil
         do throws(CatalogueError) { old = try CatalogueFile.openForReading(Self.text(path)) } catch {
-            // One that only cannot be read now is not replaced without being asked what the library is.
+            // One that is unreadable only now must not be replaced.
             guard [.missing, .corrupt].contains(error.code) else { throw error }
             old = nil
         }
@@ -42,17 +41,17 @@ package final class CatalogueRebuilding {
 
     private static func text(_ path: BytePath) -> String { String(decoding: path.bytes, as: UTF8.self) }
 
-    /// The new one: begun, or as an earlier run left it. It belongs to the old one's owner and group and has its mode, or
-    /// to the directory's owner: root would leave one that the daemon cannot open.
+    /// Opens the new catalogue, which may be that of an interrupted run. It gets the old one's owner, group and mode,
+    /// or else the directory's owner, since the daemon could not open one of root.
     package func begin(for library: BytePath) throws -> CatalogueFile {
         let catalogue = try open()
         if try catalogue.libraries().allSatisfy({ $0 == library }) { return catalogue }
-        // Somebody began it for another library, and meant something else.
+        // It was begun for another library.
         try discard(catalogue)
         return try open()
     }
 
-    /// Lets `catalogue`, the new one, go: the old one stays.
+    /// Closes and deletes the new catalogue; the old one stays.
     package func discard(_ catalogue: CatalogueFile) throws {
         catalogue.close()
         let directory = try openParent()
@@ -61,7 +60,7 @@ package final class CatalogueRebuilding {
 
     private func open() throws -> CatalogueFile {
         let directory = try openParent()
-        // Before SQLite opens it, which makes the files beside it like it.
+        // Before SQLite opens it, since SQLite creates its other files with the same attributes.
         let file = try openNew(in: directory)
         let status = try FileStatus(of: file)
         guard status.kind == .regular, status.links == 1 else {
@@ -88,7 +87,7 @@ package final class CatalogueRebuilding {
         try openDirectory(path.parent.isEmpty ? "." : path.parent)
     }
 
-    /// Takes over what people said of photos, and puts `catalogue`, the new one, in the old one's place.
+    /// Copies descriptions into the new catalogue and puts it in the old one's place.
     package func finish(_ catalogue: CatalogueFile, now: FileTime) throws -> Result {
         var result = Result()
         old?.close()
@@ -101,8 +100,8 @@ package final class CatalogueRebuilding {
         let directory = try openParent()
         let ending = ".before-rebuild-\(now.seconds)"
         if (try? FileStatus(of: path.name, in: directory)) != nil { result.old = path.addingSuffix(ending) }
-        // The file itself first: its log alone does no harm, while the file without its log would look whole. And a log
-        // whose file is gone goes, too: SQLite would take it for the new one's.
+        // The file itself first: a log alone is harmless, while the file without its log would seem complete. A log
+        // without a file is moved, too, since SQLite would apply it to the new file.
         for suffix in ["", "-wal", "-shm"] {
             do throws(SystemCallError) {
                 try directory.rename(

@@ -5,32 +5,32 @@ import LinuxKernel
 import PhotoModel
 import SystemPackage
 
-/// Takes the photos of a library that is there already into the catalogue: in place, nothing is moved, renamed or
-/// changed. What is known stays as it is, so it may be stopped and run again.
+/// Records the photos of an existing library in the catalogue without moving, renaming or changing files. Known photos
+/// are skipped, so it can be stopped and run again.
 ///
-/// For a thread of its own: reads every new file.
+/// Reads every new file, so run it on a separate thread.
 package struct LibraryAdoption {
-    /// What it came to, in files.
+    /// Counts of files.
     package struct Summary: Hashable, Sendable {
         package var seen = 0
         package var bytes: UInt64 = 0
         package var adopted = 0
         package var known = 0
-        /// Photos whose rows lead to their new place.
+        /// Photos whose rows got their new path.
         package var moved: Set<Int64> = []
-        /// Photos whose content has a row under another path.
+        /// Photos whose content has a row with another path.
         package var sameContent = 0
-        /// Photos that are not what their row says.
+        /// Photos that differ from their row.
         package var differing = 0
-        /// Files that are no photos.
+        /// Files that are not photos.
         package var others = 0
-        /// What could not be read, or is not whole.
+        /// Files that could not be read.
         package var unreadable = 0
 
         package init() {}
     }
 
-    /// What is told while it runs.
+    /// A result reported during the run.
     package enum Finding: Hashable, Sendable {
         case adopted(BytePath)
         case moved(BytePath, from: BytePath)
@@ -39,7 +39,7 @@ package struct LibraryAdoption {
         case unreadable(BytePath, reason: String)
     }
 
-    /// Rows of one transaction.
+    /// Rows per transaction.
     private static let batch = 100
 
     /// Nil for a dry run.
@@ -49,8 +49,8 @@ package struct LibraryAdoption {
     private let missing: Set<Int64>
     private let work: FileWork
 
-    /// `catalogue` takes them, nil for a dry run, in which what `known` has is left out. `missing` are photos whose files
-    /// were found to be missing: a file with their content gets their row. `work` is asked whether to stop.
+    /// Adopts into `catalogue`, or, with nil, makes a dry run. Photos of `known` are skipped. `missing` are photos
+    /// whose files are missing: a file with the same content gets their row. `work` can stop the run.
     package init(
         of tree: LibraryTree, into catalogue: CatalogueFile?, comparingWith known: CatalogueFile,
         missing: Set<Int64> = [],
@@ -63,15 +63,14 @@ package struct LibraryAdoption {
         self.work = work
     }
 
-    /// The same, for one that both knows and takes.
     package init(
         of tree: LibraryTree, into catalogue: CatalogueFile, missing: Set<Int64> = [], work: FileWork = FileWork()
     ) {
         self.init(of: tree, into: catalogue, comparingWith: catalogue, missing: missing, work: work)
     }
 
-    /// Takes in what lies below `directory`. Throws ``FilingError/Cause/stopped`` when asked to stop; what was taken
-    /// in stays. `tell` is called with what is found, `progress` after each file.
+    /// Adopts the photos below `directory`. Calls `tell` with each finding and `progress` after each file. Throws
+    /// ``FilingError/Cause/stopped`` when stopped; photos adopted so far stay.
     @discardableResult
     package func run(
         below directory: BytePath = "", progress: (Summary) throws -> Void = { _ in },
@@ -86,7 +85,7 @@ package struct LibraryAdoption {
             }
             summary.seen += 1
             do {
-                if let photo = try unknownPhoto(at: path, &summary) { waiting.append(photo) }
+                if let photo = try newRecord(at: path, &summary) { waiting.append(photo) }
             } catch let error as FilingError where error.kind != .stopped {
                 summary.unreadable += 1
                 try tell(.unreadable(path, reason: "\(error.cause)"))
@@ -101,8 +100,8 @@ package struct LibraryAdoption {
         return summary
     }
 
-    /// The row to be of the file at `path`; nil if it has one, by its path and size, or is no photo.
-    private func unknownPhoto(at path: BytePath, _ summary: inout Summary) throws -> PhotoRecord? {
+    /// Returns the row for the file at `path`; nil if there is one with its path and size, or it is not a photo.
+    private func newRecord(at path: BytePath, _ summary: inout Summary) throws -> PhotoRecord? {
         let file = try SourceFile(path, beneath: tree.root)
         if let known = try known.photo(library: tree.path, path: path), known.photo.size == file.identity.size {
             summary.known += 1
@@ -129,8 +128,9 @@ package struct LibraryAdoption {
             adopting: path, of: tree.path, file, report, sidecar, date: date.chosen, hash: hash)
     }
 
-    /// What would become of a photo in a dry run; of two with the same bytes each is told as new.
-    private func foreseen(_ photo: PhotoRecord) throws -> Adoption {
+    /// Returns the result that adopting a photo would have, for a dry run. Two new photos with the same bytes both
+    /// count as new.
+    private func predictedAdoption(_ photo: PhotoRecord) throws -> Adoption {
         if let there = try known.photo(library: photo.library, path: photo.libraryPath) { return .differs(there.id) }
         guard let same = try known.photo(withHash: photo.sha256) else { return .adopted(0) }
         if missing.contains(same.id) { return .moved(same.id, from: same.photo.libraryPath) }
@@ -142,7 +142,7 @@ package struct LibraryAdoption {
     ) throws {
         guard !waiting.isEmpty else { return }
         let results =
-            try catalogue?.adopt(waiting, missing: missing, at: Moment.now.wall) ?? waiting.map(foreseen)
+            try catalogue?.adopt(waiting, missing: missing, at: Moment.now.wall) ?? waiting.map(predictedAdoption)
         for (photo, result) in zip(waiting, results) {
             switch result {
             case .adopted:
@@ -158,7 +158,7 @@ package struct LibraryAdoption {
             case .differs:
                 summary.differing += 1
                 try tell(.differs(photo.libraryPath))
-            // Whoever files it records it.
+            // Its filing records it.
             case .beingFiled: break
             }
         }

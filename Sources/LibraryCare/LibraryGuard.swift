@@ -5,49 +5,50 @@ package import LinuxKernel
 package import Settings
 import SystemPackage
 
-/// Tells the library from whatever else lies at its path: a bare mount point, a disk that was mixed up, a directory that
-/// somebody made. What is filed into one of those is hidden when the library comes back, and lost with the disk.
+/// Checks that the directory at the library's path is the library, and not a bare mount point, another disk or a new
+/// directory. Photos filed there would be hidden when the library is mounted again, or lost with the disk.
 ///
-/// A directory is the library if it is the very one that was filed into before, by its file system's UUID and its inode;
-/// or if nothing was filed yet; or if it holds most of what was filed last, since then it was moved or restored by
-/// somebody. Without a UUID that is asked once for each mount.
+/// A directory is the library if it has the recorded file system UUID and inode; or if nothing was filed yet; or if it
+/// contains most of the photos filed last, since a person then moved or restored it. Without a UUID the last check is
+/// made once for each mount.
 ///
-/// Any thread; reads the catalogue only when the directory is not the one that was accepted last.
+/// Any thread; reads the catalogue only if the directory is not the one that was accepted last.
 package final class LibraryGuard: Sendable {
-    /// What lies there is not the library.
+    /// The directory is not the library.
     package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
         package let path: BytePath
-        /// Why, for people.
+        /// The reason, for people.
         package let description: String
     }
 
-    /// A place beside the library (quarantine, duplicates, returned, trash) is not on its file system: that is not mounted.
+    /// The file system of a place beside or within the library (quarantine, duplicates, returned, trash) is not
+    /// mounted.
     package struct PlaceAway: Error, Hashable, Sendable, CustomStringConvertible {
         package let path: BytePath
-        /// Why, for people.
+        /// The reason, for people.
         package let reason: String
 
         package var description: String { "\(path.escaped) is not available: \(reason)" }
     }
 
-    /// How many photos are looked for.
+    /// The number of photos by which a library is recognized.
     private static let marks = 8
 
     private let catalogue: CatalogueFile
-    /// What this process keeps other daemons away from.
+    /// The locks of this process against other daemons.
     package let locks = PlaceLocks()
     private let accepted = Locked<[BytePath: PlaceIdentity]>([:])
-    /// Places within libraries on which file systems were mounted.
+    /// The known mount points within libraries.
     private let mounts = Locked<[BytePath: Set<BytePath>]>([:])
 
     package init(_ catalogue: CatalogueFile) { self.catalogue = catalogue }
 
-    /// Throws ``Refusal`` unless `root`, open, is the library at `path`. Gives back its identity if that is to be
-    /// remembered. Waits for the catalogue and the library.
+    /// Throws ``Refusal`` unless the open directory `root` is the library at `path`. Returns its identity if it is to
+    /// be recorded. Waits for the catalogue and the library.
     @discardableResult
     package func check(_ root: borrowing OwnedDescriptor, at path: BytePath) throws -> KnownLibrary? {
         let identity = try PlaceIdentity(of: root)
-        // The number of a mount that is given away again, and no UUID, say nothing.
+        // Without a UUID and a unique mount identifier, the identity proves nothing, since mount numbers are reused.
         let staysSame = identity.isLasting || identity.mount != nil
         if staysSame, accepted.withLock({ $0[path] }) == identity { return nil }
         let found = KnownLibrary(identity, path)
@@ -63,10 +64,10 @@ package final class LibraryGuard: Sendable {
         return isKnown ? nil : found
     }
 
-    /// Throws if the catalogue was removed or replaced: what is recorded in it is not recorded.
+    /// Throws if the catalogue was removed or replaced, so that its records are lost.
     package func requireCatalogue() throws(CatalogueError) { if let loss = catalogue.loss() { throw loss } }
 
-    /// Keeps other daemons away from the library at `path`, which is `root`, until another is configured. Throws
+    /// Locks the library `root` at `path` against other daemons until another is configured. Throws
     /// ``PlaceLock/Taken``.
     package func hold(_ root: borrowing OwnedDescriptor, at path: BytePath) throws {
         _ = try locks.hold(root, at: path, forGood: true)
@@ -77,7 +78,7 @@ package final class LibraryGuard: Sendable {
         if last.isEmpty, !isKnown, try catalogue.wasAccepted(at: path) {
             throw Refusal(path: path, description: "another directory lies there than the one that was accepted")
         }
-        if last.isEmpty, try catalogue.isRebuilding(), try !Self.holdsPhotos(path) {
+        if last.isEmpty, try catalogue.isRebuilding(), try !Self.containsPhotos(path) {
             throw Refusal(
                 path: path,
                 description: "the catalogue was lost, and no photo is there by which the library could be known")
@@ -99,20 +100,21 @@ package final class LibraryGuard: Sendable {
         try FileStatus(of: "..", in: root).device != FileStatus(of: root).device
     }
 
-    /// Whether a photo is in the directory, among the first files of it.
-    fileprivate static func holdsPhotos(_ path: BytePath) throws -> Bool {
+    /// Returns whether there is a photo among the first files of the directory.
+    fileprivate static func containsPhotos(_ path: BytePath) throws -> Bool {
         try LibraryTree(path).firstPhoto(isRecorded: { _ in false }, hasRecord: { _ in false }) != nil
     }
 
-    /// Of the photos that are recorded or stand in the library at `path`, those that are not both.
+    /// The result of comparing the catalogue with the library.
     package struct Census: Sendable {
-        /// Another library than the one of now, and how many photos are recorded there.
+        /// Another library with recorded photos, and their number.
         package var elsewhere: (library: BytePath, photos: Int)?
-        /// One of those in the library where none is recorded.
+        /// An unrecorded photo of the library.
         package var unrecorded: BytePath?
     }
 
-    /// Counts; nil while the catalogue is made anew. Reads a few files where nothing is recorded, and the catalogue.
+    /// Compares the catalogue with the library at `path`; nil during a rebuild. Reads the catalogue, and a few files if
+    /// no photo or only a part is recorded.
     package func census(of path: BytePath) throws -> Census? {
         if try catalogue.isRebuilding() { return nil }
         var recorded = try catalogue.photosByLibrary()
@@ -123,12 +125,13 @@ package final class LibraryGuard: Sendable {
             census.unrecorded = try LibraryTree(path).firstPhoto { photo in
                 try isRecorded(photo, in: path)
             } hasRecord: { hash in
-                // One that is being filed has its name before it is recorded; asked for first, it is found in either state.
+                // A photo that is being filed has its name before its record. Intents are read first, so that it is
+                // found in either state.
                 try catalogue.pendingIntents().contains { $0.photo.sha256 == hash.bytes }
                     || catalogue.photo(withHash: hash.bytes) != nil
             }
         }
-        // Whoever files a photo into it makes that no better.
+        // Recorded, because filing one photo does not change it.
         if wasIncomplete != (census.unrecorded != nil) {
             try catalogue.setIncomplete(!wasIncomplete, at: Moment.now.wall)
         }
@@ -136,35 +139,34 @@ package final class LibraryGuard: Sendable {
         return census
     }
 
-    /// Whether a photo is recorded at `path` of the library.
+    /// Returns whether a photo is recorded at `path` of the library.
     package func isRecorded(_ path: BytePath, in library: BytePath) throws -> Bool {
         try catalogue.photo(library: library, path: path) != nil
     }
 
-    /// Throws ``PlaceAway`` if `path`, a place beside the library, was on another file system than it is or would be made
-    /// on: then that is not mounted, and what is put there would be hidden below it. One that was never there is to be
-    /// made only if `library` stands; nil for who makes none. Gives back what is to be remembered of it. Waits for the
-    /// catalogue and the place.
+    /// Throws ``PlaceAway`` if the file system of `path`, a place beside the library, is not mounted, so that files put
+    /// there would be hidden below its mount point. A place that never existed may be created only if `library` exists;
+    /// pass nil if it is not to be created. Returns the identity to be recorded. Waits for the catalogue and the place.
     package func checkPlace(_ path: BytePath, toBeMadeBeside library: BytePath?) throws -> KnownLibrary? {
-        let (identity, standing) = try nearest(path)
+        let (identity, existing) = try nearest(path)
         if let known = try catalogue.library(at: path) {
             guard identity.isOnFileSystem(of: known) else {
                 throw PlaceAway(path: path, reason: "the file system that it was on is not mounted there")
             }
-            if standing != path, identity.fileSystem == nil || known.fileSystem == 0 {
+            if existing != path, identity.fileSystem == nil || known.fileSystem == 0 {
                 throw PlaceAway(path: path, reason: "it was there, and its file system has no UUID to be known by")
             }
             return nil
         }
-        if standing == path { return KnownLibrary(identity, path) }
-        // Whether its disk is there can only be told by the library's.
+        if existing == path { return KnownLibrary(identity, path) }
+        // Only the library shows whether the disk is there.
         guard let library, (try? openDirectory(library)) == nil else { return nil }
         throw PlaceAway(path: path, reason: "it was not made yet, and the library is not there either")
     }
 
-    /// Throws ``PlaceAway`` if a file system that was mounted within `library`, which is open as `root`, on the way to
-    /// `directory` is not mounted now: what is filed there would be hidden below its mount point. Gives back what is to be
-    /// remembered. Waits for the library, and once for the catalogue.
+    /// Throws ``PlaceAway`` if a known mount point of `library`, open as `root`, on the path to `directory` has no file
+    /// system now, so that files put there would be hidden. Returns the identities to be recorded. Waits for the
+    /// library, and once for the catalogue.
     package func checkMounts(
         toward directory: BytePath, in root: borrowing OwnedDescriptor, of library: BytePath
     ) throws -> [KnownLibrary] {
@@ -175,7 +177,7 @@ package final class LibraryGuard: Sendable {
             let path = library.appending(relative)
             let inner: OwnedDescriptor
             do { inner = try root.openDirectoryBeneath(relative) } catch {
-                // It is made on the file system of the one above, which was looked at.
+                // It will be created on the file system of its parent, which was checked.
                 if error.code == .noSuchFileOrDirectory { break }
                 throw FilingError(.openDestination, .destination, .system(error), path: path)
             }
@@ -192,7 +194,7 @@ package final class LibraryGuard: Sendable {
         return found
     }
 
-    /// Why file systems that were mounted within `library` are away, by their places; nil for those that are not.
+    /// Returns for each known mount point of `library` why its file system is not mounted, or nil if it is.
     package func awayMounts(in root: borrowing OwnedDescriptor, of library: BytePath) throws -> [BytePath: String?] {
         var away: [BytePath: String?] = [:]
         for path in try mounted(within: library) {
@@ -205,7 +207,7 @@ package final class LibraryGuard: Sendable {
         return away
     }
 
-    /// Where file systems were mounted within `library` when something was filed there.
+    /// Returns the mount points within `library` that are known from filing.
     private func mounted(within library: BytePath) throws -> Set<BytePath> {
         if let known = mounts.withLock({ $0[library] }) { return known }
         let known = Set(try catalogue.knownPlaces().filter { $0 != library && $0.relative(to: library) != nil })
@@ -213,20 +215,20 @@ package final class LibraryGuard: Sendable {
         return known
     }
 
-    /// The directory at `path`, or the nearest above it that there is.
+    /// Returns the directory at `path`, or its nearest existing ancestor.
     private func nearest(_ path: BytePath) throws(SystemCallError) -> (PlaceIdentity, BytePath) {
-        var standing = path
+        var existing = path
         while true {
-            do { return (try PlaceIdentity(of: try openDirectory(standing)), standing) } catch {
-                guard error.code == .noSuchFileOrDirectory, !standing.isEmpty, standing != "/" else { throw error }
-                standing = standing.parent.isEmpty ? "/" : standing.parent
+            do { return (try PlaceIdentity(of: try openDirectory(existing)), existing) } catch {
+                guard error.code == .noSuchFileOrDirectory, !existing.isEmpty, existing != "/" else { throw error }
+                existing = existing.parent.isEmpty ? "/" : existing.parent
             }
         }
     }
 }
 
 extension PlaceIdentity {
-    /// False where it is on another file system for certain.
+    /// False only if it is certainly on another file system.
     fileprivate func isOnFileSystem(of known: KnownLibrary) -> Bool {
         guard fileSystemType == known.fileSystemType else { return false }
         guard let fileSystem, known.fileSystem != 0 else { return true }
@@ -241,20 +243,19 @@ extension KnownLibrary {
             inode: identity.inode)
     }
 
-    /// The directory that lies at `path` now, whatever it is: for whoever says that it is the library.
-    package init(lyingAt path: BytePath) throws(SystemCallError) {
+    /// The directory at `path`, unchecked: for a person who declares that it is the library.
+    package init(at path: BytePath) throws(SystemCallError) {
         self.init(try PlaceIdentity(of: try openDirectory(path)), path)
     }
 }
 
 extension LibrarySettings {
-    /// Where files go that are not filed.
+    /// The places of files that are not filed.
     package var besides: [BytePath] { [quarantine, duplicates, returned, trash] }
 }
 
-/// Records that what lies at the library's path is the library, and what lies at those of quarantine and the like is
-/// these, on somebody's word; the library's path, nil if none is configured. Throws ``StateLock/Taken`` while a daemon
-/// runs.
+/// Records, as a person declared, that the directories at the configured paths are the library, quarantine and so on.
+/// Returns the library's path; nil if none is configured. Throws ``StateLock/Taken`` while a daemon runs.
 package func acceptLibrary(of settings: Settings) throws -> BytePath? {
     guard let library = settings.library else { return nil }
     let lock = try StateLock(settings.state)
@@ -271,14 +272,14 @@ package func acceptLibrary(of settings: Settings) throws -> BytePath? {
     for path in try catalogue.knownPlaces() where path != library.path && path.relative(to: library.path) != nil {
         try catalogue.forgetLibrary(at: path)
     }
-    // There is nothing to make the catalogue anew from, and that is meant so.
-    if try catalogue.isRebuilding(), try !LibraryGuard.holdsPhotos(library.path) { try catalogue.endRebuilding() }
+    // The person accepted a library without photos, so there is nothing to rebuild from.
+    if try catalogue.isRebuilding(), try !LibraryGuard.containsPhotos(library.path) { try catalogue.endRebuilding() }
     for path in library.besides {
         do throws(SystemCallError) {
-            let place = try KnownLibrary(lyingAt: path)
+            let place = try KnownLibrary(at: path)
             try? catalogue.remember(place, at: now)
         } catch {
-            // It is made when it is first needed.
+            // It is created when it is first needed.
             if error.code == .noSuchFileOrDirectory { try catalogue.forgetLibrary(at: path) }
         }
     }

@@ -3,12 +3,11 @@ import Filing
 package import LinuxKernel
 import PhotoModel
 
-/// The files of a library, as they lie there. Reads only; confined to whoever made it.
+/// The files of a library. Only reads. Confined to one thread at a time.
 package final class LibraryTree {
-    /// Directories within each other beyond this are nobody's library.
-    private static let deepest = 64
+    /// The maximum depth; deeper directories are ignored.
+    private static let maximumDepth = 64
 
-    /// Where it is.
     package let path: BytePath
     package let root: OwnedDescriptor
     private let reader = DirectoryReader()
@@ -19,9 +18,9 @@ package final class LibraryTree {
         root = try openDirectory(path)
     }
 
-    /// Calls `visit` with each regular file below `directory`, in the order of names, by its path from the library's
-    /// root; hidden files and directories are nobody's photos. What cannot be read goes to `unreadable`, and the walk
-    /// goes on.
+    /// Calls `visit` with the path, relative to the root, of each regular file below `directory`, in the order of
+    /// names. Skips hidden files and directories. Calls `unreadable` for each directory that cannot be read, and
+    /// continues.
     package func walk(
         below directory: BytePath = "", _ visit: (BytePath) throws -> Void,
         unreadable: (BytePath, SystemCallError) throws -> Void
@@ -44,14 +43,14 @@ package final class LibraryTree {
             let inner = path.appending(entry.name)
             switch kind(of: entry, at: inner) {
             case .regular: try visit(inner)
-            case .directory where depth < Self.deepest: try walk(inner, depth: depth + 1, visit, unreadable)
+            case .directory where depth < Self.maximumDepth: try walk(inner, depth: depth + 1, visit, unreadable)
             default: break
             }
         }
     }
 
-    /// The first photo of a bounded look that is not recorded, neither by its path nor, read entirely, by its content; nil
-    /// if there is none.
+    /// Returns the first photo that is recorded neither by its path nor by its content, which is read entirely.
+    /// Examines a bounded number of files; nil if none of them is unrecorded.
     func firstPhoto(
         isRecorded: (BytePath) throws -> Bool, hasRecord: (ContentHash) throws -> Bool
     ) throws -> BytePath? {

@@ -4,30 +4,30 @@ package import Filing
 package import LinuxKernel
 import SystemPackage
 
-/// Reads every photo of a library again and compares it with what was recorded. Changes nothing.
+/// Verifies every photo of a library. Changes nothing.
 ///
-/// For a thread of its own. Goes by the photos' numbers, so that a run that was stopped goes on behind its last one.
+/// Run it on a separate thread. Proceeds by the photos' numbers, so that a stopped run can continue after its last
+/// photo.
 package struct LibraryVerification {
-    /// What is wrong with a photo.
     package enum Fault: Hashable, Sendable {
         case missing
-        /// It is there, and not what was filed.
+        /// The file differs from the filed one.
         case damaged
-        /// It may be whole; it could not be read.
+        /// The file could not be read; it may be intact.
         case unreadable(String)
     }
 
-    /// How far it is, in photos.
+    /// Counts of photos.
     package struct Progress: Hashable, Sendable {
         package var photos = 0
         package var bytes: UInt64 = 0
         package var missing = 0
         package var damaged = 0
         package var unreadable = 0
-        /// The last photo that was looked at.
+        /// The last photo that was examined.
         package var last: Int64
 
-        /// Whether nothing is wrong so far.
+        /// Whether no fault was found so far.
         package var isGood: Bool { missing + damaged + unreadable == 0 }
     }
 
@@ -47,8 +47,8 @@ package struct LibraryVerification {
         root = try DestinationRoot(library)
     }
 
-    /// Looks at every photo with a number above `start`; calls `tell` with each fault, and `progress` after each photo,
-    /// which says whether to go on. `work` is asked within a photo: one that was begun is then left out.
+    /// Verifies every photo with a number above `start`. Calls `tell` with each fault, and `progress`, which returns
+    /// whether to continue, after each photo. A stop by `work` takes effect within a photo, which then does not count.
     package func run(
         after start: Int64, progress: (Progress) throws -> Bool, tell: (StoredPhoto, Fault) throws -> Void
     ) throws -> (progress: Progress, isComplete: Bool) {
@@ -59,7 +59,7 @@ package struct LibraryVerification {
             for stored in photos {
                 if stored.photo.library == library {
                     let fault: Fault?
-                    do throws(FilingError) { fault = try look(at: stored) } catch {
+                    do throws(FilingError) { fault = try verify(stored) } catch {
                         if error.kind == .stopped { return (state, false) }
                         throw error
                     }
@@ -79,7 +79,7 @@ package struct LibraryVerification {
         }
     }
 
-    /// The photos whose files are not there, by their directory entries alone, and how many there should be.
+    /// Returns the photos without a directory entry, and the number of recorded photos.
     package func missing() throws -> (photos: Set<Int64>, recorded: Int) {
         var missing: Set<Int64> = []
         var recorded = 0
@@ -104,7 +104,7 @@ package struct LibraryVerification {
         }
     }
 
-    private func look(at stored: StoredPhoto) throws(FilingError) -> Fault? {
+    private func verify(_ stored: StoredPhoto) throws(FilingError) -> Fault? {
         let photo = stored.photo
         guard let hash = ContentHash(photo.sha256) else { return .unreadable("its row has no hash") }
         do {
@@ -113,9 +113,9 @@ package struct LibraryVerification {
             if error.kind == .stopped { throw error }
             return .unreadable("\(error.cause)")
         }
-        // It may have been undone or replaced since its row was read.
+        // It may have been undone or replaced after its row was read.
         guard let now = try? catalogue.photo(id: stored.id), now.supersededAt == nil else { return nil }
-        if now.photo.libraryPath != photo.libraryPath { return try look(at: now) }
+        if now.photo.libraryPath != photo.libraryPath { return try verify(now) }
         return isMissing(photo.libraryPath) ? .missing : .damaged
     }
 }

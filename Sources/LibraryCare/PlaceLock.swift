@@ -3,13 +3,13 @@ import Glibc
 package import LinuxKernel
 import SystemPackage
 
-/// Keeps a second daemon away from a library or an inbox: an flock(2) on the directory itself, held as long as this object
-/// lives, and ended by the kernel however the process ends. It keeps the file system from being unmounted.
+/// A lock that excludes a second daemon from a library or an inbox: an flock(2) on the directory, released by deinit or
+/// the end of the process. It prevents the file system from being unmounted.
 package final class PlaceLock: Sendable {
-    /// Another daemon holds it.
+    /// Another daemon holds the lock.
     package struct Taken: Error, Hashable, Sendable, CustomStringConvertible {
         package let path: BytePath
-        /// Its process, where /proc/locks has it.
+        /// Its process, if /proc/locks shows it.
         package let process: Int32?
 
         package var description: String {
@@ -17,15 +17,15 @@ package final class PlaceLock: Sendable {
         }
     }
 
-    /// For file systems where a directory takes no lock: NFS wants a file that is open for writing.
+    /// For file systems where directories cannot be locked: NFS requires a file that is open for writing.
     private static let file: BytePath = ".photo-inbox-lock"
 
     private let descriptor: OwnedDescriptor
     private let device: UInt64
     private let inode: UInt64
 
-    /// Locks the open directory with the descriptor `directory`, without waiting for another daemon; throws ``Taken``, or
-    /// what the system says when it is opened. Where no lock is to be had there, it holds none.
+    /// Locks the open directory `directory` without waiting. Throws ``Taken``, or the error of opening it. On a file
+    /// system without locks it holds none.
     fileprivate init(_ directory: Int32, at path: BytePath) throws {
         let status = try FileStatus(descriptor: directory)
         (device, inode) = (status.device, status.identity.inode)
@@ -46,10 +46,11 @@ package final class PlaceLock: Sendable {
         }
     }
 
-    /// Whether it is on the directory with this status.
+    /// Returns whether this lock is on the directory with this status.
     func isOn(_ status: FileStatus) -> Bool { status.device == device && status.identity.inode == inode }
 
-    /// 0, or why not. Not by ``systemCall(_:path:_:)``: a refusal may be EBADF, see flock(2).
+    /// Returns 0 or the error number. Does not use ``systemCall(_:path:_:)``, since EBADF is possible here; see
+    /// flock(2).
     private static func lock(_ file: borrowing OwnedDescriptor) -> Int32 {
         while true {
             if flock(file.raw, LOCK_EX | LOCK_NB) == 0 { return 0 }
@@ -58,13 +59,13 @@ package final class PlaceLock: Sendable {
     }
 }
 
-/// The locks of one process: of each place one, whoever works there.
+/// The locks of one process, one for each place.
 ///
-/// Any thread; nobody who works on one place waits for another one's disk.
+/// Any thread. A call for one place does not wait for another one's disk.
 package final class PlaceLocks: Sendable {
     private struct Entry: Sendable {
         weak var lock: PlaceLock?
-        /// The same, where it is held when nobody works there, too.
+        /// The same lock, if it is held permanently.
         var kept: PlaceLock?
     }
 
@@ -72,8 +73,8 @@ package final class PlaceLocks: Sendable {
 
     package init() {}
 
-    /// Locks `root`, which was opened by `path`, unless that is done: as long as somebody has the lock, or for good until
-    /// ``release(allBut:)``. Throws ``PlaceLock/Taken``, or what the system says.
+    /// Returns the lock of `root`, opened by `path`, and acquires it if necessary. It is held as long as the returned
+    /// object exists, or, with `forGood`, until ``release(allBut:)``. Throws ``PlaceLock/Taken`` or a system error.
     package func hold(_ root: borrowing OwnedDescriptor, at path: BytePath, forGood: Bool) throws -> PlaceLock {
         let status = try FileStatus(of: root)
         let directory = root.raw
@@ -95,7 +96,7 @@ package final class PlaceLocks: Sendable {
         }
     }
 
-    /// Releases what is held for good, but for `paths`.
+    /// Releases all permanent locks except those of `paths`.
     package func release(allBut paths: Set<BytePath>) {
         let others = entries.withLock { entries in entries.filter { !paths.contains($0.key) }.map(\.value) }
         for entry in others { entry.withLock { $0.kept = nil } }

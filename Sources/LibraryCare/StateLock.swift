@@ -3,10 +3,10 @@ import Glibc
 import LinuxKernel
 import SystemPackage
 
-/// Keeps a second daemon away from the same state: an flock(2) on a file in the state directory, held as long as this
-/// object lives, and let go by the kernel however the process ends.
+/// A lock that excludes a second daemon from the state directory: an flock(2) on a file in it, released by deinit or
+/// the end of the process.
 package final class StateLock: Sendable {
-    /// Another daemon holds it.
+    /// Another daemon holds the lock.
     package struct Taken: Error, CustomStringConvertible {
         let path: BytePath
 
@@ -16,10 +16,10 @@ package final class StateLock: Sendable {
     }
 
     private let file: OwnedDescriptor
-    /// Whether a catalogue was opened here before: where there is none now, it was lost.
+    /// Whether a catalogue was opened here before. If there is none now, it was lost.
     package let hadCatalogue: Bool
 
-    /// Takes the lock of the state directory `directory`, without waiting. Throws ``Taken``, or what the system says.
+    /// Locks the state directory without waiting. Throws ``Taken`` or a system error.
     package init(_ directory: BytePath) throws {
         let path = directory.appending("lock")
         file = try descriptorCall("open", path: path) {
@@ -32,6 +32,6 @@ package final class StateLock: Sendable {
         hadCatalogue = try FileStatus(of: file).identity.size > 0
     }
 
-    /// Remembers that there is a catalogue. That it cannot be is no reason not to file.
+    /// Records that there is a catalogue. Errors are ignored, since they must not prevent filing.
     package func noteCatalogue() { if !hadCatalogue { try? file.write(Array("a catalogue was made\n".utf8), at: 0) } }
 }

@@ -1,8 +1,8 @@
 import LinuxKernel
 import SystemMonitor
 
-/// Begins `body`; what comes back waits for it, but no longer than `limit`: what hangs on a disk that does not answer keeps
-/// nobody from ending. From any thread.
+/// Starts `body` and returns a function that waits for it, at most `limit`, so that a hung disk cannot block shutdown.
+/// Any thread.
 package func boundedEnd(
     within limit: Duration, label: String, _ body: @escaping @Sendable () async -> Void
 ) -> @Sendable () async -> Void {
@@ -10,7 +10,7 @@ package func boundedEnd(
     return { [queue = MonitorQueue(label: label)] in
         await withCheckedContinuation { done in
             let isOver = Locked(false)
-            @Sendable func over() {
+            @Sendable func resumeOnce() {
                 let wasOver = isOver.withLock { isOver in
                     defer { isOver = true }
                     return isOver
@@ -19,9 +19,9 @@ package func boundedEnd(
             }
             TaskQueue.start {
                 await all.value
-                over()
+                resumeOnce()
             }
-            queue.after(limit, over)
+            queue.after(limit, resumeOnce)
         }
     }
 }

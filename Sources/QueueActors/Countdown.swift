@@ -1,6 +1,6 @@
 package import SystemMonitor
 
-/// Calls back when as many things have ended as were announced. On its queue.
+/// Calls `completion` once ``down()`` was called `count` times. Confined to its queue.
 package final class Countdown: Sendable {
     private let left: QueueBound<Int>
     private let completion: @Sendable () -> Void

@@ -1,7 +1,7 @@
 package import SystemMonitor
 
-/// Lets one function after the other of an actor rest, until somebody wakes it or a time is over. Who is woken before it
-/// rests does not rest at all. On the actor's queue.
+/// Suspends a function of an actor until ``wake()`` or a timeout, one function at a time. A wake-up before the
+/// suspension makes it return at once. Confined to the actor's queue.
 package final class Sleeper: Sendable {
     private struct State {
         var sleeper: CheckedContinuation<Void, Never>?
@@ -18,14 +18,14 @@ package final class Sleeper: Sendable {
         state = QueueBound(State(), queue: queue)
     }
 
-    /// Returns when it is woken, or the time is over.
+    /// Suspends until ``wake()`` or the timeout.
     package nonisolated(nonsending) func rest(seconds: Double? = nil) async {
         let timer = seconds.flatMap { seconds in
             try? TimerMonitor(.once(after: .seconds(seconds)), label: label, queue: queue)
         }
         timer?.setEventHandler { _ in self.wake() }
         timer?.activate()
-        // No descriptor is left for a timer of its own.
+        // No descriptor is left for a timer.
         if seconds != nil, timer == nil { queue.after(.seconds(1)) { self.wake() } }
         await withCheckedContinuation { done in
             state.onQueue { if $0.isWoken { done.resume() } else { $0.sleeper = done } }

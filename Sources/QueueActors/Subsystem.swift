@@ -1,37 +1,36 @@
 package import LinuxKernel
 package import SystemMonitor
 
-/// What a subsystem tells about itself: the step it is in and since when. Any thread may read it and nobody has to be
-/// asked, so a stuck queue is seen with the step that it is stuck in.
+/// The published state of a subsystem: its current step and since when. Any thread can read it without the subsystem's
+/// queue, so a stuck queue is visible with the step it is stuck in.
 package final class Subsystem: Sendable {
-    /// One moment of it.
     package struct Snapshot: Sendable {
         package let name: String
         package let queue: String
         package var step: String?
         package var since: Moment
-        /// Tasks that wait for their turn.
+        /// The number of waiting tasks.
         package var waiting = 0
-        /// When the oldest unanswered question was asked.
+        /// When the pending probe of the queue was sent.
         package var askedAt: Moment?
 
-        /// For how many seconds the queue has not answered; nil if it owes no answer.
+        /// The age of the pending probe in seconds; nil if there is none.
         package func silence(now: Moment) -> Double? { askedAt.map { now.seconds(since: $0) } }
     }
 
-    /// Seconds without an answer after which a queue counts as stuck.
+    /// Seconds after which a queue that has not answered a probe counts as stuck.
     package static let patience = 5.0
 
     package let name: String
     package let queue: MonitorQueue
-    /// Whether the service manager's watchdog depends on it. Inboxes' file queues do not: a disk that hangs is told as
-    /// a problem, and restarting would not heal it.
+    /// Whether the service manager's watchdog depends on it. The file queues of inboxes are not vital: a hung disk is
+    /// reported as a problem, and a restart would not fix it.
     package let isVital: Bool
     private let state: Locked<Snapshot>
     private let currentStep: (@Sendable () -> (step: String, since: UInt64)?)?
 
-    /// `currentStep` is asked for the step and its beginning (nanoseconds of CLOCK_MONOTONIC), where another part
-    /// publishes them; it must wait for nobody.
+    /// `currentStep` returns the step and its beginning (nanoseconds of CLOCK_MONOTONIC) if another part publishes
+    /// them. It must not block.
     package init(
         name: String, queue: MonitorQueue, isVital: Bool,
         currentStep: (@Sendable () -> (step: String, since: UInt64)?)? = nil
@@ -43,7 +42,7 @@ package final class Subsystem: Sendable {
         state = Locked(Snapshot(name: name, queue: queue.label, step: nil, since: .now))
     }
 
-    /// The subsystem begins a step. From any thread.
+    /// Publishes the beginning of a step. Any thread.
     package func enter(_ step: String) {
         state.withLock {
             $0.step = step
@@ -51,7 +50,7 @@ package final class Subsystem: Sendable {
         }
     }
 
-    /// The subsystem has nothing to do.
+    /// Publishes that there is nothing to do.
     package func idle() {
         state.withLock {
             $0.step = nil
@@ -59,10 +58,10 @@ package final class Subsystem: Sendable {
         }
     }
 
-    /// How many tasks wait.
+    /// Publishes the number of waiting tasks.
     package func waiting(_ count: Int) { state.withLock { $0.waiting = count } }
 
-    /// Asks the queue to answer, unless an answer is owed already. From any thread.
+    /// Sends a probe to the queue, unless one is pending. Any thread.
     package func ask() {
         let isNew = state.withLock { snapshot in
             if snapshot.askedAt != nil { return false }
@@ -73,7 +72,6 @@ package final class Subsystem: Sendable {
         queue.async { [weak self] in self?.state.withLock { $0.askedAt = nil } }
     }
 
-    /// What it tells now.
     package func snapshot() -> Snapshot {
         var snapshot = state.withLock { $0 }
         if let current = currentStep?() {

@@ -1,13 +1,13 @@
 package import SystemMonitor
 
-/// Where asynchronous functions run that belong to no actor: one serial queue instead of the runtime's pool.
+/// The executor of asynchronous functions outside of actors: one serial queue instead of the runtime's pool.
 ///
-/// The runtime would put them on libdispatch's shared pools, and as long as those have workers the manager thread counts
-/// them once a second: an idle daemon would be woken 60 times a minute for nothing.
+/// The runtime would use libdispatch's shared pools. While these have workers, the manager thread counts them every
+/// second, so an idle daemon would be woken 60 times a minute.
 package final class TaskQueue: TaskExecutor {
     private static let shared = TaskQueue()
 
-    /// For an actor on `queue` whose tasks are started here; the actor holds it.
+    /// Returns the executor of an actor on `queue` whose tasks are started here. The actor must hold it strongly.
     package static func executor(on queue: MonitorQueue) -> QueueExecutor {
         QueueExecutor(queue: queue, taskExecutor: shared)
     }
@@ -19,7 +19,7 @@ package final class TaskQueue: TaskExecutor {
         queue.async { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
 
-    /// Starts a task, from any thread.
+    /// Starts a task. Any thread.
     @discardableResult
     package static func start(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         Task(executorPreference: shared) { await body() }

@@ -5,7 +5,7 @@ import LinuxKernel
 import PhotoModel
 import Settings
 
-/// Works off the plan of one photo: what is made of the photo itself in one pass, then what is made of that.
+/// Executes the plan of one photo: first, in one pass, the renditions of the photo itself, then those made from them.
 struct RenditionRun {
     let work: ThumbnailWork
     let stored: StoredPhoto
@@ -27,7 +27,7 @@ struct RenditionRun {
         var result = ThumbnailWork.Result.nothingToDo
         while let first = plan.ready.first {
             progress(plan)
-            let step = first.needs.isEmpty ? await photo(client) : await derived(first, client)
+            let step = first.needs.isEmpty ? await makeFromPhoto(client) : await makeFromRendition(first, client)
             switch step {
             case .made: if case .nothingToDo = result { result = .made }
             case .nothingToDo: break
@@ -41,8 +41,8 @@ struct RenditionRun {
         return result
     }
 
-    /// Thumbnail and preview, as far as they are missing, of the photo itself; with them comes what it looks like.
-    private mutating func photo(_ client: DecoderClient) async -> ThumbnailWork.Result {
+    /// Makes the missing ones of thumbnail and preview from the photo itself, and with them the perceptual hash.
+    private mutating func makeFromPhoto(_ client: DecoderClient) async -> ThumbnailWork.Result {
         guard let kind = ThumbnailWork.kind(of: stored.photo.format) else { return .nothingToDo }
         let file: HeldDescriptor
         do throws(SystemCallError) { file = try ThumbnailWork.open(stored.photo) } catch {
@@ -53,24 +53,26 @@ struct RenditionRun {
         let sizes = Set(kinds.map { $0 == .preview ? work.settings.preview : work.settings.thumbnail }).sorted(by: >)
         let outcome = await client.make(
             sizes, of: file, kind: kind, limits: work.limits, quality: work.settings.quality)
-        return ended(kinds, outcome) { (run, picture) throws in
+        return finish(kinds, outcome) { (run, picture) throws in
             for part in picture.facts.parts {
                 try run.work.store.write(picture.bytes(of: part), of: run.hash, size: part.size)
             }
-            try run.work.store.keep(failure: nil, of: run.hash)
+            try run.work.store.setFailure(nil, of: run.hash)
             for kind in kinds { run.made(kind) }
             if kinds.contains(.thumbnail), run.plan.ready.contains(.hash) {
                 run.plan.began(.hash)
-                run.take(likeness: picture.facts.likeness)
+                run.finishHash(picture.facts.likeness)
             }
         } failed: { run, reason in
-            try run.work.store.keep(failure: reason, of: run.hash)
+            try run.work.store.setFailure(reason, of: run.hash)
             for kind in kinds { run.failed(kind, reason, isRecorded: false) }
         }
     }
 
-    /// One that is made of another rendition.
-    private mutating func derived(_ kind: RenditionKind, _ client: DecoderClient) async -> ThumbnailWork.Result {
+    /// Makes `kind` from another rendition.
+    private mutating func makeFromRendition(_ kind: RenditionKind, _ client: DecoderClient) async
+        -> ThumbnailWork.Result
+    {
         plan.began(kind)
         guard let source = kind.needs.first.flatMap({ work.word(of: $0) }) else {
             failed(kind, "there is no \(kind.needs.first?.rawValue ?? "photo")", isRecorded: false)
@@ -78,7 +80,7 @@ struct RenditionRun {
         }
         let file: HeldDescriptor
         do throws(SystemCallError) { file = HeldDescriptor(try work.store.open(hash, source)) } catch {
-            // Taken away this moment; it is made again when the photo is looked at next.
+            // It was just removed; the next run for this photo makes it again.
             failed(kind, error.description, isRecorded: false)
             return .nothingToDo
         }
@@ -90,8 +92,8 @@ struct RenditionRun {
             }
         let outcome = await client.make(
             [request.size], of: file, kind: request.kind, limits: work.limits, quality: work.settings.quality)
-        let result = ended([kind], outcome) { (run, picture) throws in
-            guard kind != .hash else { return run.take(likeness: picture.facts.likeness) }
+        let result = finish([kind], outcome) { (run, picture) throws in
+            guard kind != .hash else { return run.finishHash(picture.facts.likeness) }
             if let part = picture.facts.parts.first {
                 try run.work.store.write(picture.bytes(of: part), of: run.hash, kind.rawValue)
             }
@@ -99,13 +101,13 @@ struct RenditionRun {
         } failed: { run, reason in
             run.failed(kind, reason, isRecorded: true)
         }
-        // The photo has its thumbnail all the same.
+        // The photo still has its thumbnail.
         if case .failed = result { return .nothingToDo }
         return result
     }
 
-    /// Tells the plan how the making of `kinds` ended.
-    private mutating func ended(
+    /// Records the outcome of making `kinds`.
+    private mutating func finish(
         _ kinds: [RenditionKind], _ outcome: DecoderOutcome,
         made: (inout RenditionRun, DecodedPicture) throws -> Void,
         failed: (inout RenditionRun, String) throws -> Void
@@ -125,14 +127,14 @@ struct RenditionRun {
             try failed(&self, reason)
             return .failed(reason)
         } catch let error as SystemCallError {
-            // The state directory's trouble: full, or read-only.
+            // The state directory is full or read-only.
             return .unavailable(.cannotBeKept(error))
         } catch {
             return .unavailable(.cannotStart(reason: "\(error)"))
         }
     }
 
-    private mutating func take(likeness: UInt64?) {
+    private mutating func finishHash(_ likeness: UInt64?) {
         guard let likeness else { return failed(.hash, "it is too even to be told from others", isRecorded: true) }
         made(.hash)
         record(.hash, likeness: likeness)

@@ -3,25 +3,24 @@ import Glibc
 package import LinuxKernel
 import SystemPackage
 
-/// Small pictures as files in the state directory, named by the content of their photo: `thumbnails/ab/abcd…-512.jpg`.
+/// Renditions as files in the state directory, named by the hash of their photo: `thumbnails/ab/abcd…-512.jpg`.
 ///
-/// Each is there whole or not at all, as long as the current does not fail; what a power cut left empty counts as absent.
-/// Nothing is synced: every one of them can be made again.
+/// A file is complete or absent, except after a power cut, when empty files count as absent. Files are not synced,
+/// since they can be made again.
 package struct ThumbnailStore: Hashable, Sendable {
     /// `thumbnails` in the state directory.
     package let root: BytePath
 
     package init(state: BytePath) { root = state.appending("thumbnails") }
 
-    /// Where the one of `size` lies, or would, for the photo with this hash.
+    /// Returns the path of the picture of `size` for the photo with this hash, whether or not it exists.
     package func path(of hash: [UInt8], size: UInt32) -> BytePath { path(of: hash, "\(size)") }
 
-    /// The same of one that is known by a word: `abcd…-tilt-shift.jpg`.
+    /// Returns the path of the picture named by a word: `abcd…-tilt-shift.jpg`.
     package func path(of hash: [UInt8], _ word: String) -> BytePath {
         root.appending(Self.place(of: hash)).appending(Self.name(of: hash, "-\(word).jpg"))
     }
 
-    /// Whether it is there.
     package func has(_ hash: [UInt8], size: UInt32) -> Bool { has(hash, "\(size)") }
 
     package func has(_ hash: [UInt8], _ word: String) -> Bool {
@@ -29,7 +28,7 @@ package struct ThumbnailStore: Hashable, Sendable {
         return status.kind == .regular && status.identity.size > 0
     }
 
-    /// Puts one there, in place of what was there.
+    /// Writes a picture, replacing an existing one.
     func write(_ bytes: [UInt8], of hash: [UInt8], size: UInt32) throws(SystemCallError) {
         try write(bytes, of: hash, "\(size)")
     }
@@ -38,26 +37,25 @@ package struct ThumbnailStore: Hashable, Sendable {
         try put(bytes, named: Self.name(of: hash, "-\(word).jpg"), in: Self.place(of: hash))
     }
 
-    /// Opens one that is there.
     package func open(_ hash: [UInt8], _ word: String) throws(SystemCallError) -> OwnedDescriptor {
         try openDirectory(root).openBeneath(
             Self.place(of: hash).appending(Self.name(of: hash, "-\(word).jpg")), [.read, .nonBlocking])
     }
 
-    /// Why there is none; nil if none was tried, or it is there.
+    /// Returns why there is no picture; nil if there is one, or none was attempted.
     package func failure(of hash: [UInt8]) -> String? {
         read(Self.place(of: hash).appending(Self.name(of: hash, ".txt")))
     }
 
-    /// Keeps the reason why there is none, or forgets it.
-    func keep(failure: String?, of hash: [UInt8]) throws(SystemCallError) {
+    /// Writes or, with nil, deletes the reason why there is no picture.
+    func setFailure(_ failure: String?, of hash: [UInt8]) throws(SystemCallError) {
         let name = Self.name(of: hash, ".txt")
         if let failure { return try put(Array("\(failure)\n".utf8), named: name, in: Self.place(of: hash)) }
         guard let directory = try? openDirectory(root.appending(Self.place(of: hash))) else { return }
         try? directory.unlink(name)
     }
 
-    /// Up to which photo of the catalogue all was tried with these settings; 0 if that is not known.
+    /// Returns the last photo up to which all were processed with these settings; 0 if unknown.
     package func doneUpTo(_ settings: String) -> Int64 {
         let words = read("done")?.split(separator: " ", maxSplits: 1) ?? []
         guard words.count == 2, words[1] == settings else { return 0 }
@@ -82,7 +80,7 @@ package struct ThumbnailStore: Hashable, Sendable {
         try directory.put(bytes, as: name)
     }
 
-    /// The first line of a small file.
+    /// Returns the first line of a small file.
     private func read(_ path: BytePath) -> String? {
         guard let directory = try? openDirectory(root), let file = try? directory.openBeneath(path, .read) else {
             return nil

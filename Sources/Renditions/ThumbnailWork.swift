@@ -8,16 +8,16 @@ package import Settings
 import SystemMonitor
 import SystemPackage
 
-/// Makes the renditions of one filed photo: opens it beneath its library, has it decoded, and puts them in the store.
+/// Makes the renditions of filed photos: opens a photo beneath its library, has it decoded, and stores the results.
 package struct ThumbnailWork: Hashable, Sendable {
     package let settings: PictureSettings
     package let store: ThumbnailStore
-    /// What is made of the photos of each inbox.
+    /// The wanted renditions, by inbox.
     let renditions: [String: [RenditionKind]]
-    /// These instead, of whatever inbox a photo is.
+    /// If not nil, the wanted renditions for every inbox.
     private let only: [RenditionKind]?
 
-    /// With the key table's defaults where there is no configuration.
+    /// Uses the defaults without `settings`.
     package init(_ settings: Settings?, state: BytePath, only: [RenditionKind]? = nil) {
         self.only = only
         self.settings = settings?.pictures ?? .standard
@@ -25,35 +25,34 @@ package struct ThumbnailWork: Hashable, Sendable {
         renditions = (settings?.inboxes ?? []).reduce(into: [:]) { $0[$1.name] = $1.renditions }
     }
 
-    /// What came of one photo, and what of it the catalogue is to be told.
+    /// The result for one photo, with the rows to record.
     package struct Made: Sendable {
         package let result: Result
         package let plan: RenditionPlan
         package let records: [RenditionRecord]
-        /// What was begun, and is made or failed now.
+        /// The renditions that were made or failed in this run.
         package let new: [RenditionKind]
     }
 
-    /// What came of it.
     package enum Result: Sendable {
         case made
-        /// All were there, or could not be made before, or none is made of such a file.
+        /// All exist, or failed before, or the format has none.
         case nothingToDo
-        /// There is no thumbnail; the reason is kept in the store.
+        /// There is no thumbnail; the store has the reason.
         case failed(String)
-        /// The photo could not be read from its library, which is no reason to remember.
+        /// The photo could not be read from its library; not recorded as a failure.
         case photoUnreadable(String)
         case unavailable(DecoderTrouble)
     }
 
-    /// What stands for the settings that a picture depends on.
+    /// A text that identifies the settings that renditions depend on.
     package var key: String {
         let special = renditions.filter { $0.value != RenditionKind.standard }.sorted { $0.key < $1.key }
         return (settings.sizes.map { "\($0)" } + ["q\(settings.quality)", "hash"]).joined(separator: ",")
             + special.map { " \($0.key)=" + $0.value.map(\.rawValue).joined(separator: ",") }.joined()
     }
 
-    /// How a format is decoded; nil where nothing is made of it.
+    /// Returns how a format is decoded; nil if it has no renditions.
     static func kind(of format: String) -> DecoderRequest.Kind? {
         switch PhotoFormat(rawValue: format) {
         case nil, .gif, .mp4, .mov: nil
@@ -61,19 +60,20 @@ package struct ThumbnailWork: Hashable, Sendable {
         }
     }
 
-    /// As many clients as decoders may run at once; nothing is started yet.
+    /// Creates one client for each decoder that may run at once. Starts no process.
     package func clients(atMost most: Int = 64) throws -> [DecoderClient] {
         let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
-        let count = min(most, settings.decoders > 0 ? settings.decoders : min(max(1, processors), Self.mostUnasked))
+        let count = min(most, settings.decoders > 0 ? settings.decoders : min(max(1, processors), Self.defaultMaximum))
         return try (0..<count).map { _ in try client() }
     }
 
-    /// So many decoders at most where the configuration names no number: each may take half a gigabyte.
-    private static let mostUnasked = 4
+    /// The maximum number of decoders if none is configured, since each may use half a gigabyte.
+    private static let defaultMaximum = 4
 
     private var program: BytePath { settings.decoder ?? Self.standardProgram }
 
-    /// The decoder, where googly eyes are wanted and it says that it was built without faces. Waits for it.
+    /// The decoder program, if googly eyes are wanted and it was built without face detection. Runs the program and
+    /// waits for it.
     package var programWithoutFaces: BytePath? {
         guard settings.isEnabled, renditions.keys.contains(where: { kinds(for: $0).contains(.googly) }),
             let exit = try? ChildProcess.spawn(program, ["--finds-faces"], error: .null).wait(),
@@ -89,9 +89,9 @@ package struct ThumbnailWork: Hashable, Sendable {
         return try DecoderClient(options, queue: MonitorQueue(label: "photo-inbox.decoder"))
     }
 
-    /// Makes what is missing and can be made, in the order in which one needs the other; all of it if `again`, and then
-    /// what failed before is tried once more. `known` is what the catalogue has of the photo's renditions; what is to be
-    /// recorded comes back. Files are read and written on the caller's queue, which hangs if they do.
+    /// Makes the missing renditions in the order of their dependencies, or, with `again`, all of them including those
+    /// that failed before. `known` are the recorded renditions of the photo. Reads and writes files on the caller's
+    /// queue.
     package nonisolated(nonsending) func make(
         _ stored: StoredPhoto, known: [RenditionRecord], by client: DecoderClient, again: Bool = false,
         progress: @Sendable (RenditionPlan) -> Void = { _ in }
@@ -101,7 +101,7 @@ package struct ThumbnailWork: Hashable, Sendable {
         return Made(result: result, plan: run.plan, records: run.records, new: run.new)
     }
 
-    /// What is to be done for a photo.
+    /// Returns the plan for a photo.
     package func plan(for stored: StoredPhoto, known: [RenditionRecord], again: Bool = false) -> RenditionPlan {
         guard isConcerned(stored.photo) else { return RenditionPlan(wanted: []) }
         let wanted = kinds(for: stored.photo.inbox)
@@ -123,14 +123,14 @@ package struct ThumbnailWork: Hashable, Sendable {
         return RenditionPlan(wanted: wanted, present: present, failed: failed)
     }
 
-    /// What is wanted of an inbox's photos; of one that the configuration has no more, the usual.
+    /// Returns the wanted renditions of an inbox; the default for one that is no longer configured.
     package func kinds(for inbox: String) -> [RenditionKind] {
         (only ?? renditions[inbox] ?? RenditionKind.standard).filter {
             settings.preview > 0 || $0 != .preview && !$0.needs.contains(.preview)
         }
     }
 
-    /// How the file of a kind is known in the store; nil where there is none.
+    /// Returns the word that names the file of a kind in the store; nil if it has no file.
     package func word(of kind: RenditionKind) -> String? {
         switch kind {
         case .thumbnail: "\(settings.thumbnail)"
@@ -140,7 +140,7 @@ package struct ThumbnailWork: Hashable, Sendable {
         }
     }
 
-    /// Whether pictures are made of such a file at all.
+    /// Returns whether a file of this kind has renditions.
     package func isConcerned(_ photo: PhotoRecord) -> Bool {
         !photo.part.isSidecar && Self.kind(of: photo.format) != nil
     }
@@ -159,6 +159,6 @@ package struct ThumbnailWork: Hashable, Sendable {
         return HeldDescriptor(file)
     }
 
-    /// `photoinbox-decoder` beside the running program, or where `make install` puts it.
+    /// `photoinbox-decoder` beside the running program, or at the path of `make install`.
     static var standardProgram: BytePath { programBeside("photoinbox-decoder") }
 }

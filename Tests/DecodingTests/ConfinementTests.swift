@@ -6,10 +6,9 @@ import Testing
 
 @testable import Decoding
 
-@Suite("A decoder that was taken over reaches nothing", .timeLimit(.minutes(60)))
+@Suite("The confinement of a compromised decoder", .timeLimit(.minutes(60)))
 struct ConfinementTests {
-    /// What it tries, and what each gives where nothing is forbidden: as root, `done`, so that no refusal below comes
-    /// from anything else.
+    /// The forbidden operations. Each succeeds as root without confinement, so that only the confinement can refuse it.
     static let attempts = [
         "open", "open-proc", "reopen", "create", "list", "look", "remove", "truncate", "directory", "internet", "local",
         "fork", "exec", "exec-open", "ptrace", "signal", "read-memory", "executable-memory", "make-executable",
@@ -17,11 +16,11 @@ struct ConfinementTests {
     ]
 
     @Test(arguments: attempts)
-    func isRefused(_ word: String) async throws {
-        try await DecoderHouse.with("decoder-probe") { (house) async throws in
-            let outcome = try await house.attempt(word)
+    func operationIsRefused(_ word: String) async throws {
+        try await DecoderFixture.with("decoder-probe") { (fixture) async throws in
+            let outcome = try await fixture.attempt(word)
             #expect(outcome.refusal?.reason == "EPERM", "\(word): \(outcome)")
-            #expect(house.client.snapshot().gaps == "")
+            #expect(fixture.client.snapshot().gaps == "")
         }
     }
 
@@ -29,21 +28,21 @@ struct ConfinementTests {
         "open", "create", "list", "look", "remove", "internet", "local", "fork", "exec", "exec-open",
         "signal", "executable-memory", "make-executable", "much-memory",
     ])
-    func wouldBeDoneWithoutConfinement(_ word: String) async throws {
+    func operationSucceedsWithoutConfinement(_ word: String) async throws {
         let program = try RunningProgram([BuiltPrograms.path("decoder-probe"), "--bare", word])
         _ = try await program.ending()
         #expect(program.lines == ["done"])
     }
 
-    @Test func thePictureCannotBeWritten() async throws {
-        try await DecoderHouse.with("decoder-probe") { (house) async throws in
-            #expect(try await house.attempt("write-picture").refusal?.reason == "EBADF")
+    @Test func pictureCannotBeWritten() async throws {
+        try await DecoderFixture.with("decoder-probe") { (fixture) async throws in
+            #expect(try await fixture.attempt("write-picture").refusal?.reason == "EBADF")
         }
     }
 
     @Test func memoryIsBounded() async throws {
-        try await DecoderHouse.with("decoder-probe") { (house) async throws in
-            #expect(try await house.attempt("much-memory").refusal?.reason == "ENOMEM")
+        try await DecoderFixture.with("decoder-probe") { (fixture) async throws in
+            #expect(try await fixture.attempt("much-memory").refusal?.reason == "ENOMEM")
         }
     }
 
@@ -51,33 +50,33 @@ struct ConfinementTests {
         setenv("DECODER_TEST_SECRET", "x", 1)
         let leak = open("/dev/null", O_RDONLY)
         defer { close(leak) }
-        try await DecoderHouse.with("decoder-probe") { (house) async throws in
-            // The socket, two that lead to /dev/null, the picture and the answer.
-            #expect(try await house.attempt("descriptors").refusal?.reason == "0 1 2 3 4")
-            #expect(try await house.attempt("environment").refusal?.reason == "none")
+        try await DecoderFixture.with("decoder-probe") { (fixture) async throws in
+            // The socket, /dev/null twice, the picture and the answer.
+            #expect(try await fixture.attempt("descriptors").refusal?.reason == "0 1 2 3 4")
+            #expect(try await fixture.attempt("environment").refusal?.reason == "none")
         }
     }
 
-    /// A thread that runs already escapes Landlock: such a decoder is not confined.
-    @Test func whatCannotBeConfinedIsNotUsed() async throws {
+    /// Landlock does not confine threads that already run.
+    @Test func decoderThatCannotBeConfinedIsNotUsed() async throws {
         let scratch = try ScratchDirectory()
         let program = scratch.appending("decoder-with-thread")
         #expect(symlink(BuiltPrograms.path("decoder-probe"), program) == 0)
-        try await DecoderHouse.with(change: { $0.program = BytePath(program) }) { (house) async throws in
-            let trouble = try await house.attempt("open").trouble
+        try await DecoderFixture.with(change: { $0.program = BytePath(program) }) { (fixture) async throws in
+            let trouble = try await fixture.attempt("open").trouble
             guard case .cannotBeConfined(let gaps) = trouble else {
                 Issue.record("\(String(describing: trouble))")
                 return
             }
             #expect(gaps.hasPrefix("landlock: "))
-            #expect(house.client.snapshot().trouble == trouble)
+            #expect(fixture.client.snapshot().trouble == trouble)
         }
-        try await DecoderHouse.with(change: {
+        try await DecoderFixture.with(change: {
             $0.program = BytePath(program)
             $0.isConfinementRequired = false
-        }) { (house) async throws in
-            #expect(try await house.attempt("open").refusal?.reason == "EPERM")
-            #expect(house.client.snapshot().gaps.hasPrefix("landlock: "))
+        }) { (fixture) async throws in
+            #expect(try await fixture.attempt("open").refusal?.reason == "EPERM")
+            #expect(fixture.client.snapshot().gaps.hasPrefix("landlock: "))
         }
     }
 }

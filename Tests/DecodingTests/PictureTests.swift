@@ -6,9 +6,9 @@ import Testing
 
 @testable import Decoding
 
-@Suite("Pictures become small, upright and sRGB", .timeLimit(.minutes(60)))
+@Suite("Renditions of pictures are small, upright and sRGB", .timeLimit(.minutes(60)))
 struct PictureTests {
-    /// Debian's vips, to make pictures and to look at the small ones.
+    /// Debian's vips, to make pictures and to read renditions.
     private static let vips = "/usr/bin/vips"
     static let hasVips = access(vips, X_OK) == 0
     private static let exiftool = "/usr/bin/exiftool"
@@ -18,9 +18,11 @@ struct PictureTests {
         ("exif.heic", 96, 64, nil), ("exif.avif", 64, 96, nil), ("progressive.jpg", 96, 64, nil),
         ("rocket.jpg", 427, 640, 6), ("motion.jpg", 96, 64, nil),
     ])
-    func isMadeSmall(_ name: String, _ width: UInt32, _ height: UInt32, _ orientation: UInt8?) async throws {
-        try await DecoderHouse.with { (house) async throws in
-            let outcome = try await house.make([256, 48], of: "\(DecoderHouse.fixtures)/\(name)")
+    func renditionHasTheRequestedSize(_ name: String, _ width: UInt32, _ height: UInt32, _ orientation: UInt8?)
+        async throws
+    {
+        try await DecoderFixture.with { (fixture) async throws in
+            let outcome = try await fixture.make([256, 48], of: "\(DecoderFixture.picturesPath)/\(name)")
             let picture = try #require(outcome.picture, "\(outcome)")
             #expect((picture.facts.width, picture.facts.height) == (width, height))
             if let orientation { #expect(picture.facts.orientation == orientation) }
@@ -28,23 +30,23 @@ struct PictureTests {
                 #expect(max(part.width, part.height) == min(part.size, max(width, height)))
                 #expect(try picture.bytes(of: part).suffix(2) == [0xFF, 0xD9])
             }
-            #expect(house.client.snapshot().gaps == "")
+            #expect(fixture.client.snapshot().gaps == "")
         }
     }
 
     @Test(arguments: ["animated.gif", "film.mp4", "make-fixtures.py", "live.mov"])
-    func whatIsNoPictureIsRefused(_ name: String) async throws {
-        try await DecoderHouse.with { (house) async throws in
-            let outcome = try await house.make(of: "\(DecoderHouse.fixtures)/\(name)")
+    func fileThatIsNotAPictureIsRefused(_ name: String) async throws {
+        try await DecoderFixture.with { (fixture) async throws in
+            let outcome = try await fixture.make(of: "\(DecoderFixture.picturesPath)/\(name)")
             #expect(outcome.refusal?.code == .unreadable, "\(outcome)")
             #expect(outcome.refusal?.reason.isEmpty == false)
         }
     }
 
-    /// Debian's exiftool as judge; `PHOTOINBOX_PHOTOS` names a directory of more pictures. Of HEIF files it tells what EXIF
-    /// says, which viewers do not look at.
+    /// Compares with Debian's exiftool. `PHOTOINBOX_PHOTOS` names a directory of more pictures. HEIF is left out, since
+    /// exiftool reports its EXIF orientation, which viewers ignore.
     @Test(.enabled(if: access(exiftool, X_OK) == 0, "skipped: needs libimage-exiftool-perl"))
-    func whatIsToldAgreesWithExiftool() async throws {
+    func sizeAndOrientationAgreeWithExiftool() async throws {
         let endings = ["jpg", "png", "webp", "tiff"]
         let more = getenv("PHOTOINBOX_PHOTOS").map { [String(cString: $0)] } ?? []
         let exiftool = try RunningProgram(
@@ -52,15 +54,15 @@ struct PictureTests {
                 Self.exiftool, "-q", "-m", "-n", "-f", "-p",
                 "$ImageWidth $ImageHeight $IFD0:Orientation $Directory/$FileName",
             ]
-                + endings.flatMap { ["-ext", $0] } + [DecoderHouse.fixtures] + more)
+                + endings.flatMap { ["-ext", $0] } + [DecoderFixture.picturesPath] + more)
         #expect(try await exiftool.ending() == .status(0))
-        try await DecoderHouse.with { (house) async throws in
+        try await DecoderFixture.with { (fixture) async throws in
             var compared = 0
             for line in exiftool.lines {
                 let words = line.split(separator: " ", maxSplits: 3).map(String.init)
                 let (wide, high) = (try #require(UInt32(words[0])), try #require(UInt32(words[1])))
                 let orientation = UInt8(words[2]) ?? 1
-                let outcome = try await house.make([256, 64], of: words[3])
+                let outcome = try await fixture.make([256, 64], of: words[3])
                 let picture = try #require(outcome.picture, "\(line): \(outcome)")
                 #expect(max(1, picture.facts.orientation) == orientation, "\(line)")
                 let shown = orientation < 5 ? (wide, high) : (high, wide)
@@ -71,17 +73,17 @@ struct PictureTests {
         }
     }
 
-    /// A picture whose four quarters differ, stored as each orientation wants it.
+    /// Uses a picture with four different quarters, stored in each orientation.
     @Test(.enabled(if: hasVips, "skipped: needs libvips-tools"))
     func allOrientationsAreTurnedUpright() async throws {
-        try await DecoderHouse.with { (house) async throws in
+        try await DecoderFixture.with { (fixture) async throws in
             for orientation in 1...8 as ClosedRange<UInt8> {
-                let path = house.scratch.appending("turned-\(orientation).jpg")
-                try DecoderHouse.write(try Self.quarters(orientation, in: house.scratch), to: path)
-                let outcome = try await house.make([64], of: path)
+                let path = fixture.scratch.appending("turned-\(orientation).jpg")
+                try DecoderFixture.write(try Self.quarters(orientation, in: fixture.scratch), to: path)
+                let outcome = try await fixture.make([64], of: path)
                 let picture = try #require(outcome.picture, "\(outcome)")
                 #expect(picture.facts.orientation == orientation)
-                let (width, height, pixel) = try Self.pixels(of: picture, in: house.scratch)
+                let (width, height, pixel) = try Self.pixels(of: picture, in: fixture.scratch)
                 #expect((width, height) == (64, 32), "orientation \(orientation)")
                 for (quarter, at) in [(16, 8), (48, 8), (16, 24), (48, 24)].enumerated() {
                     #expect(
@@ -91,21 +93,21 @@ struct PictureTests {
         }
     }
 
-    /// Red as a screen of wide gamut shows it has other numbers in the file; in sRGB it is 255, 0, 0.
+    /// Red has other values in a file of wide gamut, and 255, 0, 0 in sRGB.
     @Test(.enabled(if: hasVips, "skipped: needs libvips-tools"))
-    func aWideGamutBecomesSRGB() async throws {
-        try await DecoderHouse.with { (house) async throws in
-            let (plain, wide) = (house.scratch.appending("red.ppm"), house.scratch.appending("red.jpg"))
-            try DecoderHouse.write(Self.ppm(64, 64) { _, _ in [255, 0, 0] }, to: plain)
+    func wideGamutIsConvertedToSRGB() async throws {
+        try await DecoderFixture.with { (fixture) async throws in
+            let (plain, wide) = (fixture.scratch.appending("red.ppm"), fixture.scratch.appending("red.jpg"))
+            try DecoderFixture.write(Self.ppm(64, 64) { _, _ in [255, 0, 0] }, to: plain)
             try await aside {
                 try runProgram([
                     Self.vips, "icc_transform", plain, "\(wide)[Q=100]", "p3", "--input-profile", "srgb",
                 ])
             }
-            let stored = try Self.pixels(at: wide, in: house.scratch).2(32, 32)
+            let stored = try Self.pixels(at: wide, in: fixture.scratch).2(32, 32)
             #expect(!Self.isNear(stored, [255, 0, 0]), "\(stored)")
-            let picture = try #require(try await house.make([32], of: wide).picture)
-            let shown = try Self.pixels(of: picture, in: house.scratch).2(16, 16)
+            let picture = try #require(try await fixture.make([32], of: wide).picture)
+            let shown = try Self.pixels(of: picture, in: fixture.scratch).2(16, 16)
             #expect(Self.isNear(shown, [255, 0, 0]), "\(shown)")
         }
     }
@@ -141,9 +143,9 @@ struct PictureTests {
             return colours[(shown.0 < 64 ? 0 : 1) + (shown.1 < 32 ? 0 : 2)]
         }
         let (plain, jpeg) = (scratch.appending("quarters.ppm"), scratch.appending("quarters.jpg"))
-        try DecoderHouse.write(stored, to: plain)
+        try DecoderFixture.write(stored, to: plain)
         try runProgram([vips, "jpegsave", plain, jpeg, "--Q", "95", "--strip"])
-        let bytes = try DecoderHouse.read(jpeg)
+        let bytes = try DecoderFixture.read(jpeg)
         // One entry of Exif: the orientation.
         let tiff: [UInt8] =
             Array("Exif\0\0II*\0".utf8) + [8, 0, 0, 0, 1, 0, 0x12, 0x01, 3, 0, 1, 0, 0, 0, orientation, 0, 0, 0]
@@ -155,17 +157,17 @@ struct PictureTests {
         of picture: DecodedPicture, in scratch: ScratchDirectory
     ) throws -> (Int, Int, (Int, Int) -> [UInt8]) {
         let path = scratch.appending("small.jpg")
-        try DecoderHouse.write(try picture.bytes(of: picture.facts.parts[0]), to: path)
+        try DecoderFixture.write(try picture.bytes(of: picture.facts.parts[0]), to: path)
         return try pixels(at: path, in: scratch)
     }
 
-    /// The pixels as they are stored: no profile and no orientation is applied.
+    /// Returns the stored pixels, without applying a profile or orientation.
     private static func pixels(
         at path: String, in scratch: ScratchDirectory
     ) throws -> (Int, Int, (Int, Int) -> [UInt8]) {
         let plain = scratch.appending("looked-at.ppm")
         try runProgram([vips, "copy", path, plain])
-        let bytes = try DecoderHouse.read(plain)
+        let bytes = try DecoderFixture.read(plain)
         var fields: [Int] = []
         var position = 0
         while fields.count < 4 {

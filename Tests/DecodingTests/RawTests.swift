@@ -4,16 +4,16 @@ import Testing
 
 @testable import Decoding
 
-@Suite("Raw files give the preview that the camera put into them", .timeLimit(.minutes(60)))
+@Suite("Renditions of raw files are made from the camera's preview", .timeLimit(.minutes(60)))
 struct RawTests {
     @Test(arguments: [(1, 512), (3, 512), (6, 342), (8, 342)] as [(UInt16, UInt32)])
-    func thePreviewIsTurnedAsTheRawIs(_ orientation: UInt16, _ width: UInt32) async throws {
-        // 640 by 427 as it is stored, with an orientation of its own, which the raw file's overrules.
-        let preview = try DecoderHouse.read("\(DecoderHouse.fixtures)/rocket.jpg")
-        try await DecoderHouse.with { (house) async throws in
-            let path = house.scratch.appending("raw.dng")
-            try DecoderHouse.write(Self.negative(preview: preview, orientation: orientation), to: path)
-            let outcome = try await house.make([512, 128], of: path, kind: .raw)
+    func previewGetsTheOrientationOfTheRawFile(_ orientation: UInt16, _ width: UInt32) async throws {
+        // Stored as 640 by 427, with an orientation that the raw file's overrides.
+        let preview = try DecoderFixture.read("\(DecoderFixture.picturesPath)/rocket.jpg")
+        try await DecoderFixture.with { (fixture) async throws in
+            let path = fixture.scratch.appending("raw.dng")
+            try DecoderFixture.write(Self.negative(preview: preview, orientation: orientation), to: path)
+            let outcome = try await fixture.make([512, 128], of: path, kind: .raw)
             let picture = try #require(outcome.picture, "\(outcome)")
             #expect(picture.facts.orientation == UInt8(orientation))
             #expect((picture.facts.width, picture.facts.height) == (orientation < 5 ? (640, 480) : (480, 640)))
@@ -23,11 +23,11 @@ struct RawTests {
         }
     }
 
-    @Test func aRawFileWithoutAPreviewIsRefused() async throws {
-        try await DecoderHouse.with { (house) async throws in
-            let path = house.scratch.appending("raw.dng")
-            try DecoderHouse.write(Self.negative(preview: [0, 0, 0, 0], orientation: 1), to: path)
-            let outcome = try await house.make(of: path, kind: .raw)
+    @Test func rawFileWithoutAPreviewIsRefused() async throws {
+        try await DecoderFixture.with { (fixture) async throws in
+            let path = fixture.scratch.appending("raw.dng")
+            try DecoderFixture.write(Self.negative(preview: [0, 0, 0, 0], orientation: 1), to: path)
+            let outcome = try await fixture.make(of: path, kind: .raw)
             #expect([.noPreview, .unreadable].contains(outcome.refusal?.code), "\(outcome)")
         }
     }
@@ -55,7 +55,7 @@ struct RawTests {
         withUnsafeBytes(of: value.littleEndian) { Array($0) }
     }
 
-    /// A directory of TIFF that stands at `offset`, with what does not fit into it behind it.
+    /// A TIFF directory at `offset`, followed by the values that do not fit into its entries.
     private static func directory(_ entries: [Entry], at offset: Int) -> [UInt8] {
         let sorted = entries.sorted { $0.tag < $1.tag }
         var table = bytes(UInt16(sorted.count))
@@ -73,7 +73,7 @@ struct RawTests {
         return table + bytes(UInt32(0)) + rest
     }
 
-    /// A small digital negative: a preview, and 640 by 480 pixels as a sensor sees them.
+    /// A small digital negative with a preview and 640 by 480 sensor pixels.
     private static func negative(preview: [UInt8], orientation: UInt16) -> [UInt8] {
         let (width, height) = (640, 480)
         let sensor = (0..<width * height).flatMap { bytes(UInt16($0 * 7 % 4_096)) }

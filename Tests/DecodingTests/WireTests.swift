@@ -2,7 +2,7 @@ import Testing
 
 @testable import Decoding
 
-@Suite("The wire between daemon and decoder")
+@Suite("Messages between daemon and decoder")
 struct WireTests {
     private static let request = DecoderRequest(id: 7, kind: .raw, quality: 75, sizes: [2_048, 512])
     private static let answer = DecoderAnswer(
@@ -16,12 +16,12 @@ struct WireTests {
         .refusal(DecoderRefusal(id: 9, code: .tooLarge, reason: "too large, \u{FC}")),
     ]
 
-    @Test func whatIsWrittenIsRead() throws {
+    @Test func messageIsReadAsItWasWritten() throws {
         #expect(try DecoderRequest(encoded: Self.request.encoded) == Self.request)
         for message in Self.messages { #expect(try DecoderMessage(encoded: message.encoded) == message) }
     }
 
-    @Test func everyCutIsAnError() {
+    @Test func messageCutShortIsAnError() {
         for bytes in [Self.request.encoded] + Self.messages.map(\.encoded) {
             for length in 0..<bytes.count {
                 let cut = Array(bytes.prefix(length))
@@ -32,13 +32,13 @@ struct WireTests {
         }
     }
 
-    @Test func anotherVersionIsToldApart() {
+    @Test func otherVersionIsAnErrorOfItsOwn() {
         var bytes = Self.request.encoded
         bytes[4] = 3
         #expect(throws: WireError.version(3)) { try DecoderRequest(encoded: bytes) }
     }
 
-    @Test func aLongTextIsCut() throws {
+    @Test func longTextIsCut() throws {
         let long = DecoderMessage.refusal(
             DecoderRefusal(id: 1, code: .unreadable, reason: String(repeating: "x", count: 9_000)))
         guard case .refusal(let read) = try DecoderMessage(encoded: long.encoded) else {
@@ -48,7 +48,7 @@ struct WireTests {
         #expect(read.reason.utf8.count == DecoderWire.longestText)
     }
 
-    /// Mutated bytes give a message or an error; a message that came of them is written and read as the same.
+    /// A message read from mutated bytes must be read as the same after it is written.
     @Test func mutantsAreMessagesOrErrors() throws {
         var random = Seeded(state: 2_026)
         let seeds = [Self.request.encoded] + Self.messages.map(\.encoded)
@@ -76,7 +76,7 @@ struct WireTests {
         #expect(read > 1_000 && refused > 1_000)
     }
 
-    @Test func answersAreHeldAgainstTheQuestion() throws {
+    @Test func answerThatDoesNotFitItsRequestIsAnError() throws {
         try Self.answer.check(against: Self.request, fileSize: 1_000)
         let lies: [(inout DecoderAnswer) -> Void] = [
             { $0.id = 8 }, { $0.orientation = 9 }, { $0.parts.removeLast() }, { $0.parts.swapAt(0, 1) },
@@ -97,7 +97,7 @@ struct WireTests {
     }
 }
 
-/// A generator with a seed, so that a failure can be had again (SplitMix64).
+/// A seeded generator, so that failures are reproducible (SplitMix64).
 struct Seeded: RandomNumberGenerator {
     var state: UInt64
 
@@ -109,7 +109,7 @@ struct Seeded: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// Changes, takes away, doubles or adds something.
+    /// Changes, removes or inserts a byte, or truncates.
     mutating func mutate(_ bytes: inout [UInt8]) {
         guard !bytes.isEmpty else {
             bytes.append(UInt8(truncatingIfNeeded: next()))

@@ -7,7 +7,7 @@ import SystemPackage
 // The decoder's messages, and its exit.
 
 extension DecoderClient {
-    func heard(_ event: DescriptorEvent) {
+    func receive(_ event: DescriptorEvent) {
         guard let socket = state.onQueue({ $0.child?.socket }) else { return }
         do throws(SystemCallError) {
             let received = try socket.withDescriptor { raw throws(SystemCallError) in
@@ -15,23 +15,23 @@ extension DecoderClient {
             }
             switch received {
             // Messages of a killed decoder are ignored.
-            case .message where state.onQueue({ $0.child?.sentence != nil }): break
+            case .message where state.onQueue({ $0.child?.endReason != nil }): break
             case .message(let bytes):
                 do throws(WireError) {
-                    try understood(DecoderMessage(encoded: bytes))
+                    try handle(DecoderMessage(encoded: bytes))
                 } catch {
-                    end(.nonsense(error.description))
+                    end(.invalidMessage(error.description))
                 }
-            case .tooLong: end(.nonsense(WireError.length.description))
+            case .tooLong: end(.invalidMessage(WireError.length.description))
             // It is ending, or has only closed its socket, and would keep running.
             case .end, nil: if event.isLast { end(.unwanted) }
             }
         } catch {
-            if error.code != .wouldBlock { end(.nonsense(error.description)) }
+            if error.code != .wouldBlock { end(.invalidMessage(error.description)) }
         }
     }
 
-    private func understood(_ message: DecoderMessage) throws(WireError) {
+    private func handle(_ message: DecoderMessage) throws(WireError) {
         switch message {
         case .hello(let hello):
             let isFirst = state.onQueue { state in
@@ -51,7 +51,7 @@ extension DecoderClient {
                 throw .contradiction("an answer to another question")
             }
             note { $0.refused += 1 }
-            concluded(.refused(refusal), memory: 0)
+            finishCurrent(.refused(refusal), memory: 0)
         case .answer(let answer):
             guard let job = state.onQueue({ $0.current }) else { throw .contradiction("an answer to no question") }
             let size: UInt64
@@ -60,19 +60,19 @@ extension DecoderClient {
             } catch { throw .contradiction(error.description) }
             try answer.check(against: job.request, fileSize: size)
             note { $0.made += 1 }
-            concluded(.made(DecodedPicture(facts: answer, file: job.answer)), memory: answer.memory)
+            finishCurrent(.made(DecodedPicture(facts: answer, file: job.answer)), memory: answer.memory)
         }
     }
 
-    /// The current picture is done, and its decoder still runs.
-    private func concluded(_ outcome: DecoderOutcome, memory: UInt64) {
+    /// Finishes the current picture, whose decoder still runs.
+    private func finishCurrent(_ outcome: DecoderOutcome, memory: UInt64) {
         let (job, isSpent) = state.onQueue { state in
             defer { state.current = nil }
             state.child?.made += 1
             let made = state.child?.made ?? 0
             return (state.current, made >= options.recycleAfter || memory >= options.memoryMark)
         }
-        rest()
+        stopTimer()
         if isSpent { end(.unwanted) }
         job?.done(outcome)
         proceed()
@@ -80,9 +80,9 @@ extension DecoderClient {
 
     func ended(_ exit: ProcessExit) {
         guard let child = state.onQueue({ $0.child }) else { return }
-        rest()
+        stopTimer()
         // A message may have come right before its end.
-        if child.sentence == nil { drain(child) }
+        if child.endReason == nil { drain(child) }
         child.socket.invalidate { [self] in
             child.monitor.invalidate { [self] in
                 state.onQueue { $0.child = nil }
@@ -98,19 +98,19 @@ extension DecoderClient {
                 try MessageSocket.receive(limit: DecoderWire.longestMessage, from: raw)
             }), case .message(let bytes) = received, let message = try? DecoderMessage(encoded: bytes)
         else { return }
-        try? understood(message)
+        try? handle(message)
     }
 
     /// Ends the requests that depended on `child`.
     private func finishRequests(of child: Child, _ exit: ProcessExit) {
         let wasReady = child.isReady || state.onQueue { $0.current != nil }
-        switch child.sentence {
+        switch child.endReason {
         case .unwanted where state.onQueue({ $0.isStopped }): unavailable(.stopped)
         case .unconfined(let gaps): unavailable(.cannotBeConfined(gaps: gaps))
         case .deadline where !wasReady: unavailable(.cannotStart(reason: "it was not ready in time"))
         case .deadline: failFatally("no answer within \(options.deadline)")
-        case .nonsense(let what) where wasReady: failFatally("the decoder sent \(what)")
-        case .nonsense(let what): unavailable(.cannotStart(reason: "it sent \(what)"))
+        case .invalidMessage(let what) where wasReady: failFatally("the decoder sent \(what)")
+        case .invalidMessage(let what): unavailable(.cannotStart(reason: "it sent \(what)"))
         case .unwanted, nil:
             if wasReady {
                 failFatally("the decoder \(exit.explained)")

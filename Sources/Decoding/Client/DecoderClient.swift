@@ -59,12 +59,12 @@ package final class DecoderClient: Sendable {
         var isReady = false
         var made = 0
         /// Why the client killed it; nil while it is in use.
-        var sentence: Sentence?
+        var endReason: EndReason?
     }
 
-    enum Sentence {
+    enum EndReason {
         case deadline
-        case nonsense(String)
+        case invalidMessage(String)
         case unconfined(String)
         case unwanted
     }
@@ -101,7 +101,8 @@ package final class DecoderClient: Sendable {
         }
     }
 
-    /// Ends the decoder, and returns when it is reaped and every monitor invalidated. Waiting requests end as stopped. Once.
+    /// Ends the decoder, and returns when it is reaped and every monitor invalidated. Waiting requests end as stopped.
+    /// Call it once.
     package func stop() async {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
@@ -157,7 +158,7 @@ package final class DecoderClient: Sendable {
                 }
                 return state.waiting.isEmpty ? .nothing : .start
             }
-            guard child.isReady, child.sentence == nil, state.current == nil else { return .nothing }
+            guard child.isReady, child.endReason == nil, state.current == nil else { return .nothing }
             if state.waiting.isEmpty { return .idle }
             let job = state.waiting.removeFirst()
             state.current = job
@@ -202,7 +203,7 @@ package final class DecoderClient: Sendable {
                 monitor.invalidate()
                 throw error
             }
-            socket.setEventHandler { [weak self] event in self?.heard(event) }
+            socket.setEventHandler { [weak self] event in self?.receive(event) }
             state.onQueue { $0.child = Child(monitor: monitor, socket: socket) }
             socket.activate()
             published.withLock { $0.started += 1 }
@@ -228,10 +229,10 @@ package final class DecoderClient: Sendable {
     }
 
     /// Kills the decoder, once; its exit is reported later.
-    func end(_ sentence: Sentence) {
+    func end(_ reason: EndReason) {
         let monitor = state.onQueue { state -> ChildProcessMonitor? in
-            guard state.child?.sentence == nil else { return nil }
-            state.child?.sentence = sentence
+            guard state.child?.endReason == nil else { return nil }
+            state.child?.endReason = reason
             return state.child?.monitor
         }
         // It may have just ended; its exit is reported then.
@@ -239,10 +240,10 @@ package final class DecoderClient: Sendable {
     }
 
     private func overdue() {
-        let sentence: Sentence = state.onQueue { state in
+        let reason: EndReason = state.onQueue { state in
             state.current != nil || state.child?.isReady != true ? .deadline : .unwanted
         }
-        end(sentence)
+        end(reason)
     }
 
     func note(_ body: (inout DecoderSnapshot) -> Void) { published.withLock { body(&$0) } }
@@ -259,5 +260,5 @@ package final class DecoderClient: Sendable {
         }
     }
 
-    func rest() { timer.reschedule(.never) }
+    func stopTimer() { timer.reschedule(.never) }
 }

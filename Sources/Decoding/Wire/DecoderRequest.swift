@@ -42,7 +42,7 @@ package struct DecoderRequest: Hashable, Sendable {
         package var makesOne: Bool { self != .picture && self != .raw }
     }
 
-    /// The most sizes of one picture.
+    /// The maximum number of sizes of one picture.
     package static let mostSizes = 8
 
     /// The answer repeats it.

@@ -40,7 +40,7 @@ package struct SheetLayout: Hashable, Sendable {
 
     /// Letters that fit below a tile.
     package var letters: Int { side / Self.letter.width }
-    /// Letters that fit above all.
+    /// Letters that fit into the title.
     package var titleLetters: Int { (width - 2 * Self.margin) / Self.letter.width }
 
     /// The upper left corner of a tile's picture.

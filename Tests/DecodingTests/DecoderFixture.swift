@@ -8,7 +8,7 @@ import Testing
 @testable import Decoding
 
 /// A client with a decoder program, and a directory for pictures.
-struct DecoderHouse {
+struct DecoderFixture {
     let client: DecoderClient
     let scratch: ScratchDirectory
 
@@ -22,18 +22,18 @@ struct DecoderHouse {
         client = try DecoderClient(options, queue: MonitorQueue(label: "test.decoder"))
     }
 
-    /// Runs `body` with a client, and stops it after.
+    /// Runs `body` with a client, then stops it.
     static func with(
         _ program: String = "photoinbox-decoder", change: (inout DecoderClient.Options) -> Void = { _ in },
-        _ body: (DecoderHouse) async throws -> Void
+        _ body: (DecoderFixture) async throws -> Void
     ) async throws {
-        let house = try DecoderHouse(program, change)
-        do { try await body(house) } catch {
-            await house.client.stop()
+        let fixture = try DecoderFixture(program, change)
+        do { try await body(fixture) } catch {
+            await fixture.client.stop()
             throw error
         }
-        await house.client.stop()
-        #expect(house.client.snapshot().process == nil)
+        await fixture.client.stop()
+        #expect(fixture.client.snapshot().process == nil)
     }
 
     func make(
@@ -52,7 +52,7 @@ struct DecoderHouse {
         return try await make(sizes, of: path, limits: limits)
     }
 
-    /// What a decoder that was taken over tells of `word`.
+    /// Has a compromised decoder attempt the operation `word`.
     func attempt(_ word: String, limits: DecoderRequest.Limits = .init()) async throws -> DecoderOutcome {
         try await make(of: Array(word.utf8), limits: limits)
     }
@@ -75,8 +75,8 @@ struct DecoderHouse {
         return bytes
     }
 
-    /// The project's own small pictures.
-    static let fixtures =
+    /// The directory of the project's small pictures.
+    static let picturesPath =
         "\(#filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(2).joined(separator: "/"))/Fixtures"
 }
 
