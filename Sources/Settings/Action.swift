@@ -1,4 +1,4 @@
-/// Something that a timer, a signal or a line of a command FIFO can make the daemon do.
+/// An action of the daemon that a timer, a signal or a line of a command FIFO can request.
 package enum Action: Hashable, Sendable {
     /// Write the state as JSON to the runtime directory, and a summary to the journal.
     case dump
@@ -22,7 +22,8 @@ package enum Action: Hashable, Sendable {
 
     package typealias Mistake = ValueMistake
 
-    /// Reads `reconcile`, `hook NAME` and so on; spaces around it do not matter. Any text may come from a FIFO.
+    /// Reads `reconcile`, `hook NAME` and so on, ignoring surrounding spaces. `text` may be anything, since it may be
+    /// from a FIFO.
     package init(_ text: String, asker: Asker) throws(ValueMistake) {
         let words = text.split(whereSeparator: { $0 == " " || $0 == "\t" }).map(String.init)
         let verb = words.first ?? ""
@@ -57,7 +58,7 @@ package enum Action: Hashable, Sendable {
 }
 
 extension Action: CustomStringConvertible {
-    /// As it is written in the configuration.
+    /// The notation of the configuration.
     package var description: String {
         switch self {
         case .dump: "dump"

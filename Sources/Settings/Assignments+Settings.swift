@@ -1,7 +1,7 @@
 import FileValues
 
 extension Assignments {
-    /// The settings that these assignments stand for. A named section that lacks a required key is left out.
+    /// Returns the settings of these assignments, without named sections that lack a required key.
     func settings() -> Settings {
         let top = Keys.top
         let state = self[top.state] ?? StandardPlaces.systemState

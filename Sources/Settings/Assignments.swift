@@ -1,34 +1,34 @@
 import FileValues
 
-/// A value with the place and the statement that gave it.
+/// A value with its origin and its statement.
 struct Assignment {
     let value: any Sendable
-    /// As it would be written in the file.
+    /// The value as it would be written in the file.
     let text: String
     let origin: Origin
     let statement: String
 }
 
-/// A named section, and where it was opened.
+/// A named section, and the position of its first mention.
 struct Member: Hashable {
     let section: SettingsSection
     let name: String
     let origin: Origin
 }
 
-/// Everything that files and flags say, and every mistake in it, before it is checked as a whole.
+/// All values and mistakes of files and flags, before they are checked as a whole.
 struct Assignments {
     private(set) var values: [SettingsKey: Assignment] = [:]
     private(set) var members: [Member] = []
     private(set) var issues: [SettingsIssue] = []
-    /// Keys that were given with a mistake: not missing, only wrong.
+    /// Keys with a mistake in their value, which are therefore not missing.
     private var refused: Set<SettingsKey> = []
-    /// Set when lines had to be skipped, so that nothing can be called missing.
+    /// Whether lines had to be skipped, so that no key can be reported missing.
     var isIncomplete = false
     /// Users whose programs may be run.
     var programOwners: Set<UInt32> = [0]
 
-    /// The value of `key`, else its default.
+    /// The value of `key`, or its default.
     subscript<Value>(key: Key<Value>, member: String = "") -> Value {
         guard let given = values[key.at(member)] else { return key.standard }
         return given.value as? Value ?? key.standard
@@ -38,20 +38,20 @@ struct Assignments {
         issues.append(SettingsIssue(message, statement: statement, origin: origin))
     }
 
-    /// Reports a mistake in what was assigned.
+    /// Reports a mistake in an assignment.
     mutating func report(_ message: String, at assignment: Assignment) {
         report(message, statement: assignment.statement, origin: assignment.origin)
     }
 
     mutating func refuse(_ key: SettingsKey) { refused.insert(key) }
 
-    /// Flags override files; among equals the later one counts.
+    /// Flags override files; otherwise the later assignment wins.
     mutating func assign(_ key: SettingsKey, _ assignment: Assignment) {
         if case .flag = values[key]?.origin, case .file = assignment.origin { return }
         values[key] = assignment
     }
 
-    /// Assigns what `node` stands for, or reports what is wrong with it.
+    /// Assigns the value of `node`, or reports its mistake.
     mutating func assign(
         _ key: SettingsKey, _ row: KeyRow, node: TOMLNode, base: PathBase, statement: String,
         origin: (TextPosition) -> Origin
@@ -65,7 +65,7 @@ struct Assignments {
         }
     }
 
-    /// Adds a named section; the first of a name counts.
+    /// Adds a named section, unless there is one of this name.
     mutating func open(_ section: SettingsSection, _ name: String, origin: Origin) {
         guard member(section, name) == nil else { return }
         members.append(Member(section: section, name: name, origin: origin))

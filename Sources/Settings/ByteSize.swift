@@ -5,7 +5,7 @@ package struct ByteSize: Hashable, Sendable {
 
     init(bytes: UInt64) { self.bytes = bytes }
 
-    /// Reads digits and at most one unit; nil for all else, and for sizes that are too large.
+    /// Reads digits and at most one unit; nil for any other text, and for sizes that are too large.
     package init?(_ text: String) {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         guard let count = UInt64(digits), let shift = Self.units[String(text.dropFirst(digits.count))] else {

@@ -8,13 +8,13 @@ package struct FetchLimits: Hashable, Sendable, Codable {
     package var stall: Int64
     /// The largest download, in bytes.
     package var largest: UInt64
-    /// The most tries of one download.
+    /// The maximum number of tries of one download.
     package var tries: Int
-    /// Before the second try, in milliseconds; twice as long before each that follows.
+    /// The pause before the second try, in milliseconds; doubled before each further one.
     package var pause: Int64
     /// Private networks, or addresses of this machine, that may be connected to.
     package var allowed: [NetworkRange]
-    /// The most redirects of one try.
+    /// The maximum number of redirects of one try.
     package var redirects: Int
 
     package init(
@@ -31,21 +31,21 @@ package struct FetchLimits: Hashable, Sendable, Codable {
         self.redirects = redirects
     }
 
-    /// The most downloads at once.
+    /// The maximum number of downloads at once.
     package static let mostAtOnce = 64
-    /// The most addresses of one batch.
+    /// The maximum number of addresses of one batch.
     package static let mostAddresses = 10_000
-    /// The longest pause before a try, in milliseconds, whatever a server asks for.
+    /// The longest pause before a try, in milliseconds, even if the server requests a longer one.
     package static let longestPause: Int64 = 60_000
 
-    /// Why an address may not be connected to; nil if it may.
+    /// Returns why an address may not be connected to; nil if it may.
     package func refusal(of address: NetworkAddress) -> String? {
         guard let reason = address.privateReason, !allowed.contains(where: { $0.contains(address) }) else { return nil }
         return "\(address) is \(reason), which fetch.allow-private does not name"
     }
 
-    /// The pause before try number `next` (2 is the second), in milliseconds: doubled each time, or as long
-    /// as the server has `asked` for, if that is longer.
+    /// Returns the pause before try number `next` (2 is the second), in milliseconds: doubled each time, or the pause
+    /// that the server `asked` for, if that is longer.
     package func pause(before next: Int, asked: Int64?) -> Int64 {
         let own = pause << min(max(0, next - 2), 16)
         return min(max(own, asked ?? 0), Self.longestPause)

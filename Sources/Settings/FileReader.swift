@@ -35,7 +35,7 @@ struct FileReader {
                 report("the \(section.rawValue) has no name; write \(section.header) above this", member)
                 continue
             }
-            // Only a valid name is opened, so that later messages can show it as it is.
+            // Only valid names are added, so that later messages need not escape them.
             if isPlainName(member.key) {
                 assignments.open(section, member.key, origin: origin(member.position))
             } else {
@@ -55,7 +55,7 @@ struct FileReader {
                 report("expected sections, found \(element.kindName) in it; write \(section.header)", entry)
                 continue
             }
-            // A wrong or missing name is reported like any other key; the rest is still read, under a stand-in.
+            // A wrong or missing name is reported like any other key; the rest is read under a placeholder.
             var name = "\u{1}\(element.position.line)"
             if let given = entries.first(where: { $0.key == "name" }), case .string(let text) = given.node.content,
                 isPlainName(text)

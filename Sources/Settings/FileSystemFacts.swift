@@ -2,13 +2,13 @@ package import FileValues
 import Glibc
 package import LinuxKernel
 
-/// What a check of the configuration needs to know of the system; tests give their own answers.
+/// The facts of the system that a check of the configuration requires; tests replace them.
 package protocol FileSystemFacts {
-    /// The entry at `path`; follows links.
+    /// Returns the entry at `path`; follows links.
     func entry(at path: BytePath) -> FileSystemEntry
-    /// The same for an inbox, with a time limit, since other inboxes may work.
+    /// Returns the entry of an inbox, with a time limit, since other inboxes may work.
     func inbox(at path: BytePath) -> FileSystemEntry
-    /// Why others than `owners` could replace or change a file; nil if they cannot.
+    /// Returns why users other than `owners` could replace or change a file; nil if they cannot.
     func objection(to path: BytePath, owners: Set<UInt32>, isProgram: Bool) -> String?
     /// The name of this process's user, and whether it is a service's.
     var user: (name: String, isService: Bool) { get }
@@ -18,11 +18,12 @@ package protocol FileSystemFacts {
     func hasGroup(_ name: String) -> Bool
     /// The mounted file systems.
     func mounts() -> MountTable
-    /// How two directories overlap whose mounts do not show it: creates a file in one and searches the other for it.
+    /// Returns how two directories overlap if their mounts do not show it: creates a file in one and searches the other
+    /// for it.
     func probe(_ first: BytePath, _ second: BytePath) -> PlaceMeeting.Relation?
 }
 
-/// What exists at a path.
+/// The kind of the entry at a path.
 package enum FileSystemEntry: Hashable, Sendable {
     case missing
     /// Not accessible, with the system's message: a parent directory may not be searched.
@@ -43,7 +44,7 @@ package struct DirectoryFacts: Hashable, Sendable {
     package var isReadable: Bool
     /// Whether this process may add and remove names.
     package var isWritable: Bool
-    /// Without links; nil if unknown.
+    /// The path without links; nil if unknown.
     package var realPath: BytePath?
     /// Nil if unknown.
     package var place: KernelPlace?
@@ -71,7 +72,9 @@ package struct LocalFileSystem: FileSystemFacts {
     }
 
     /// Errors of a path that exists but does not work at the moment.
-    private static let passing: Set<Int32> = [ENOTCONN, EIO, ESTALE, ETIMEDOUT, EHOSTDOWN, EHOSTUNREACH, ENODEV, ENXIO]
+    private static let transient: Set<Int32> = [
+        ENOTCONN, EIO, ESTALE, ETIMEDOUT, EHOSTDOWN, EHOSTUNREACH, ENODEV, ENXIO,
+    ]
 
     package func entry(at path: BytePath) -> FileSystemEntry {
         var status = stat()
@@ -79,7 +82,7 @@ package struct LocalFileSystem: FileSystemFacts {
             let code = errno
             if code == ENOENT { return .missing }
             let words = String(cString: strerror(code))
-            return Self.passing.contains(code) ? .unreachable(words) : .unknown(words)
+            return Self.transient.contains(code) ? .unreachable(words) : .unknown(words)
         }
         switch status.st_mode & S_IFMT {
         case S_IFDIR:
@@ -114,7 +117,7 @@ package struct LocalFileSystem: FileSystemFacts {
         }
     }
 
-    /// The same with a file in `first` only: nothing is created in `second`.
+    /// Probes with a file in `first` only, and creates none in `second`.
     package func probe(_ first: BytePath, in second: BytePath) -> PlaceMeeting.Relation? {
         let found: PlaceMeeting.Relation?? = askAside(named: "probe", patience: patience) {
             switch PlaceProbe(first)?.find(around: second) {

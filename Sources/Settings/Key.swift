@@ -1,12 +1,12 @@
-/// A key of the configuration with everything there is to know about it: reader, default, default file, manual and
-/// messages follow from this one declaration.
+/// The one declaration of a configuration key, from which its reader, default, manual, messages and the default file
+/// follow.
 struct Key<Value: Sendable>: Sendable {
-    /// What holds when the key is absent.
+    /// The default.
     let standard: Value
     let row: KeyRow
 
     /// A key with a default. `example` is a value as it would be written without quotes, or the elements of an array;
-    /// the default where none is given.
+    /// the default if omitted.
     init(
         _ section: SettingsSection, _ name: String, _ form: ValueForm<Value>, default standard: Value,
         example: String..., words: String
@@ -16,7 +16,7 @@ struct Key<Value: Sendable>: Sendable {
             section, name, form, standardText: form.write(standard), example: example, explanation: words)
     }
 
-    /// A key that may have no value; `otherwise` says in words what holds then.
+    /// A key that may have no value; `otherwise` describes its default in words.
     init<Given>(
         _ section: SettingsSection, _ name: String, _ form: ValueForm<Given>, default standard: Given? = nil,
         otherwise: String? = nil, isRequired: Bool = false, example: String..., words: String
@@ -27,14 +27,14 @@ struct Key<Value: Sendable>: Sendable {
             example: example, explanation: words)
     }
 
-    /// The key of one member of its section.
+    /// Returns the key of one member of its section.
     func at(_ member: String = "") -> SettingsKey { SettingsKey(row.section, member, row.name) }
 }
 
-/// A row of the key table: a ``Key`` whatever its type.
+/// A row of the key table: a ``Key`` without its type.
 package struct KeyRow: Sendable {
     package let section: SettingsSection
-    /// As it is written; in `[signals]` each signal is a key.
+    /// The key's name; in `[signals]` each signal is a key.
     package let name: String
     /// The kind of value, for the manual.
     package let kind: String
@@ -42,15 +42,15 @@ package struct KeyRow: Sendable {
     let standardText: String?
     /// The default as it would be written or in words; nil if there is none.
     package let fallback: String?
-    /// Whether its section is refused without it.
+    /// Whether its section requires it.
     package let isRequired: Bool
     /// A value as it would be written.
     package let example: String
-    /// What it does, in whole sentences.
+    /// Its purpose, in whole sentences.
     package let explanation: String
     /// Whether its value is an array.
     let takesArray: Bool
-    /// The value that a node stands for, and how it would be written; or what is wrong with the node.
+    /// Returns a node's value and how it would be written. Throws the node's mistake.
     let read: @Sendable (TOMLNode, PathBase) throws(ValueMistake) -> (value: any Sendable, text: String)
 
     fileprivate init<Value>(

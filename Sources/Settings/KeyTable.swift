@@ -2,7 +2,7 @@ import FileValues
 import PhotoModel
 
 extension Settings {
-    /// Every key there is, in the order of the manual.
+    /// All keys, in the order of the manual.
     package static let keyTable: [KeyRow] = SettingsSection.allCases.flatMap { section in
         let group: any KeyGroup =
             switch section {

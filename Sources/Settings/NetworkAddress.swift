@@ -1,9 +1,8 @@
 /// The IP address of a connection: 4 or 16 bytes. A value.
 package struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
-    /// The highest first.
+    /// In network order.
     let bytes: [UInt8]
-
-    /// Nil for anything but 4 or 16 bytes, the highest first.
+    /// Nil unless there are 4 or 16 bytes, in network order.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count == 4 || bytes.count == 16 else { return nil }
         self.bytes = bytes
@@ -11,9 +10,8 @@ package struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// Why it is not a public address of the Internet; nil if it is.
     ///
-    /// By IANA's registries of special-purpose addresses (RFC 6890). An address that embeds another one counts as
-    /// that one. Of IPv6 only addresses allocated as global unicast are accepted, so that new kinds are
-    /// refused until it is known.
+    /// Follows IANA's registries of special-purpose addresses (RFC 6890). An address that embeds another one counts as
+    /// that one. Of IPv6 only addresses allocated as global unicast are accepted, so that unknown kinds are refused.
     package var privateReason: String? {
         if bytes.count == 4 { return Self.reason(version4: bytes) }
         if let inner = embedded { return Self.reason(version4: inner) }
@@ -22,7 +20,7 @@ package struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
         return isIn([0x20], 3) ? nil : "not an address of the Internet"
     }
 
-    /// The IPv4 address in a mapped (::ffff:0:0/96) or translated one (64:ff9b::/96), which is the one that is reached.
+    /// The IPv4 address in a mapped (::ffff:0:0/96) or translated one (64:ff9b::/96), to which the connection is made.
     fileprivate var embedded: [UInt8]? {
         let isMapped = isIn([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF], 96)
         let isTranslated = isIn([0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0], 96)
@@ -78,21 +76,20 @@ package struct NetworkRange: Hashable, Sendable, Codable, CustomStringConvertibl
     private let length: Int
     /// As it was written.
     package let description: String
-
-    /// Nil for an invalid network: a number out of bounds, or bits behind the prefix.
+    /// Nil for an invalid network: a number out of bounds, or bits after the prefix.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first else { return nil }
         let bytes = first.contains(":") ? Self.version6(first) : Self.version4(first)
         guard let bytes, let address = NetworkAddress(bytes) else { return nil }
         let length = parts.count > 1 ? Self.number(parts[1], radix: 10, most: bytes.count * 8) : bytes.count * 8
-        guard let length, address.hasNothing(after: length) else { return nil }
+        guard let length, address.isZero(after: length) else { return nil }
         (self.prefix, self.length, description) = (bytes, length, text)
     }
 
     /// Whether `address`, or the IPv4 address that it embeds, is in this network.
     package func contains(_ address: NetworkAddress) -> Bool {
-        let same = address.bytes.count == prefix.count ? address : address.standsFor
+        let same = address.bytes.count == prefix.count ? address : address.embeddedAddress
         guard let same, same.bytes.count == prefix.count else { return false }
         return same.isIn(prefix, length)
     }
@@ -104,7 +101,7 @@ package struct NetworkRange: Hashable, Sendable, Codable, CustomStringConvertibl
     }
 
     private static func version6(_ text: Substring) -> [UInt8]? {
-        // "::" stands for as many zeros as are missing.
+        // "::" represents the missing groups, which are zero.
         var halves: [[UInt8]] = []
         var rest = text
         while let range = firstGap(in: rest) {
@@ -147,9 +144,9 @@ package struct NetworkRange: Hashable, Sendable, Codable, CustomStringConvertibl
 
 extension NetworkAddress {
     /// The IPv4 address that this IPv6 address embeds.
-    var standsFor: NetworkAddress? { bytes.count == 16 ? embedded.flatMap { NetworkAddress($0) } : nil }
+    var embeddedAddress: NetworkAddress? { bytes.count == 16 ? embedded.flatMap { NetworkAddress($0) } : nil }
 
-    func hasNothing(after length: Int) -> Bool {
+    func isZero(after length: Int) -> Bool {
         (length..<bytes.count * 8).allSatisfy { bytes[$0 / 8] & UInt8(0x80) >> UInt8($0 % 8) == 0 }
     }
 }

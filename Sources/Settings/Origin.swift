@@ -21,7 +21,7 @@ package struct TextPosition: Hashable, Comparable, Sendable {
 package enum Origin: Hashable, Sendable {
     /// A position in a configuration file, by the path that was given for it.
     case file(BytePath, TextPosition)
-    /// A configuration file, where no line is the cause.
+    /// A configuration file as a whole.
     case wholeFile(BytePath)
     /// A command-line flag, with its dashes.
     case flag(String)

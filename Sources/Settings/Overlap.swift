@@ -7,8 +7,8 @@ struct NamedPlace {
         case library, quarantine, duplicates, returned, trash, state, runtime, catalogue
         case inbox(String)
 
-        /// Whether photos are in it.
-        var holdsPhotos: Bool {
+        /// Whether it contains photos.
+        var containsPhotos: Bool {
             switch self {
             case .library, .quarantine, .duplicates, .returned, .trash, .inbox: true
             case .state, .runtime, .catalogue: false
@@ -40,7 +40,7 @@ struct NamedPlace {
 }
 
 extension Assignments {
-    /// The places that are named, inboxes last.
+    /// The configured places, inboxes last.
     var places: [NamedPlace] {
         let top = Keys.top
         let keys: [(NamedPlace.Role, SettingsKey)] = [
@@ -56,10 +56,10 @@ extension Assignments {
     }
 }
 
-/// Two directories of which one is in the other, or that share files, although they must not: filed photos would be
-/// imported again, one photo would belong to two inboxes, and a file would seem to be its own duplicate.
+/// Two directories that must not contain each other or share files, but do: filed photos would be imported again, one
+/// photo would belong to two inboxes, and a file would seem to be its own duplicate.
 struct Overlap {
-    /// How two directories overlap, and the evidence where their names do not show it.
+    /// How two directories overlap, and the evidence if their names do not show it.
     struct Meeting {
         let relation: PlaceMeeting.Relation
         /// For people: `both lie in ext4 8:1, as`, before the places.
@@ -69,19 +69,19 @@ struct Overlap {
     }
 
     let message: String
-    /// The same for the log, without a statement before it.
+    /// The message for the log, which has no statement before it.
     let sentence: String
     /// The place whose statement is shown.
     let blamed: NamedPlace
 
-    /// Those that names alone show.
+    /// Returns the overlaps that names show.
     static func all(among places: [NamedPlace]) -> [Overlap] {
         all(among: places) { first, second in relation(of: first.path, second.path).map { Meeting(relation: $0) } }
     }
 
-    /// Those that `meeting` finds.
+    /// Returns the overlaps that `meeting` finds.
     static func all(among places: [NamedPlace], meeting: (NamedPlace, NamedPlace) -> Meeting?) -> [Overlap] {
-        // An overlap of the state directory is not reported again for what is in it by default.
+        // An overlap of the state directory is not reported again for directories in it by default.
         let places = places.filter { inner in
             inner.origin != .standard || inner.role != .catalogue && inner.role != .runtime
                 || !places.contains { $0.role == .state && inner.path.isInside($0.path) }
@@ -108,7 +108,7 @@ struct Overlap {
     }
 
     private init(_ first: NamedPlace, _ second: NamedPlace, _ meeting: Meeting) {
-        // Inboxes, which come second, are what people add and move: their line is shown, unless it is a default.
+        // Show the line of the second place unless it is a default: inboxes come second, and people add and move these.
         let blamesFirst = second.origin == .standard && first.origin != .standard
         let (blamed, other) = blamesFirst ? (first, second) : (second, first)
         let relation =
@@ -131,9 +131,9 @@ struct Overlap {
     private static func isForbidden(
         _ first: NamedPlace, _ second: NamedPlace, _ relation: PlaceMeeting.Relation
     ) -> Bool {
-        switch (first.role.holdsPhotos, second.role) {
-        case (true, _): second.role.holdsPhotos
-        // An inbox below the state directory does no harm; the daemon's own files in an inbox would be imported.
+        switch (first.role.containsPhotos, second.role) {
+        case (true, _): second.role.containsPhotos
+        // An inbox below the state directory is harmless, but the daemon's own files in an inbox would be imported.
         case (false, .inbox): relation == .same || relation == .firstInSecond
         default: false
         }

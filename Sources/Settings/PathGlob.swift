@@ -2,17 +2,15 @@ package import FileValues
 
 /// A pattern for relative paths in an inbox: `*.tmp`, `@eaDir`, `raw/*.xmp`, `**/cache`.
 ///
-/// `*` and `?` stand for bytes other than `/`, `[a-z]` and `[!a-z]` for one byte, `**` for any number of whole names,
-/// `\` escapes the next byte. A pattern without `/` matches any name along the path, so what is below a
-/// matching directory matches too; one with `/` is matched from the inbox down, and also matches what is below.
-/// Byte-wise, case-sensitive; time grows with pattern times path, whatever the names are. Pure.
+/// `*` and `?` match bytes other than `/`, `[a-z]` and `[!a-z]` one byte, `**` any number of whole names; `\` escapes
+/// the next byte. A pattern without `/` matches any name along the path; one with `/` is matched from the inbox down.
+/// Everything below a matching directory matches, too. Byte-wise, case-sensitive; the time is at most proportional to
+/// pattern times path. Pure.
 package struct PathGlob: Hashable, Sendable, CustomStringConvertible {
     /// As it was written.
     package let pattern: String
     private let names: [NamePattern]
     private let isAnchored: Bool
-
-    typealias Mistake = ValueMistake
 
     init(parsing pattern: String) throws(ValueMistake) {
         self.pattern = pattern
@@ -27,7 +25,7 @@ package struct PathGlob: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { pattern }
 
-    /// Whether `path`, relative to the inbox, or a directory above it, matches.
+    /// Returns whether `path`, relative to the inbox, or one of its parent directories matches.
     package func matches(_ path: BytePath) -> Bool {
         let components = path.components.map(\.bytes)
         guard isAnchored else { return components.contains { names[0].matches($0) } }

@@ -1,13 +1,13 @@
 import FileValues
 import LinuxKernel
 
-/// A temporary file with a unique name, by which a directory is recognised wherever else it is mounted.
+/// A temporary file with a unique name, by which a directory is recognised at other mount points.
 final class PlaceProbe {
-    /// Where it was found: in the directory itself, in a parent, or in a subdirectory.
+    /// Where the file was found: in the directory itself, in a parent, or in a subdirectory.
     enum Found { case there, above, inside }
 
-    /// The number of subdirectories to search.
-    private static let most = 256
+    /// The maximum number of subdirectories to search.
+    private static let maximumSubdirectories = 256
 
     private let directory: OwnedDescriptor
     private let name: BytePath
@@ -32,10 +32,11 @@ final class PlaceProbe {
         if (try? FileStatus(of: name, in: other)) != nil { return .there }
         if isAbove(path, on: device) { return .above }
         let inner = ((try? other.entries()) ?? []).filter { [.directory, .unknown].contains($0.kind) }
-        return inner.prefix(Self.most).contains { isThere(beneath: $0.name, of: other) } ? .inside : nil
+        return inner.prefix(Self.maximumSubdirectories).contains { isThere(beneath: $0.name, of: other) }
+            ? .inside : nil
     }
 
-    /// Only on the same file system: for an automounter a name may be a host's.
+    /// Searches parents on the same file system only: below an automounter, a name may be that of a host.
     private func isAbove(_ path: BytePath, on device: UInt64) -> Bool {
         var above = (try? realPath(path))?.parent ?? ""
         while !above.isEmpty, let directory = try? openDirectory(above, .placeAlone),

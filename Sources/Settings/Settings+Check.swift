@@ -2,22 +2,22 @@ import FileValues
 import LinuxKernel
 
 extension Settings {
-    /// Why a daemon could not run with this configuration: directories that are missing, not accessible, or the same
-    /// under two names; programs that cannot be run. In file order; warnings among them.
+    /// Returns why a daemon could not run with this configuration, and warnings, in file order: directories that are
+    /// missing, not accessible, or the same under two names; programs that cannot be run.
     package func check(against facts: some FileSystemFacts) -> [SettingsIssue] {
         var check = SettingsCheck(settings: self, facts: facts)
         check.run()
         return check.issues
     }
 
-    /// Directories that overlap now although they must not, one sentence each: mounts may have joined them since the
-    /// configuration was read. Creates no file; waits for the library's file system, and two seconds for an inbox.
+    /// Returns the forbidden overlaps of directories, one sentence each, since mounts may have changed after the
+    /// configuration was read. Creates no file. Waits for the library's file system, and two seconds for an inbox.
     package func nestings(seenBy facts: some FileSystemFacts = LocalFileSystem(patience: 2)) -> [String] {
         var check = SettingsCheck(settings: self, facts: facts)
         return check.nestings()
     }
 
-    /// The value of `key`, and its origin.
+    /// Returns the value of `key` with its origin.
     package func effective(_ key: String) -> EffectiveSetting? { effective.first { $0.key == key } }
 }
 
@@ -49,7 +49,7 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
             checkDirectory(library.path, .library, top.library.at(), isMade: false)
             checkDirectory(library.quarantine, .quarantine, top.quarantine.at())
             checkDirectory(library.duplicates, .duplicates, top.duplicates.at())
-            // Created when they are first needed: filing goes on even if they cannot be created.
+            // Created when they are first needed; filing continues even if that fails.
             for (path, role, key) in [
                 (library.returned, NamedPlace.Role.returned, top.returned), (library.trash, .trash, top.trash),
             ] {
@@ -111,7 +111,7 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
         }
     }
 
-    /// The command that gives a service's user access.
+    /// The command that grants a service's user access.
     private func remedy(_ path: BytePath) -> String {
         let user = facts.user
         return user.isService ? "; sudo chown \(user.name): \(path)" : ""
@@ -123,8 +123,8 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
         return isHome ? "; for the installed service, see HOME DIRECTORIES in photoinboxd(8)" : ""
     }
 
-    /// Notes where a directory will be that is created later; returns whether it can be, since the nearest directory above
-    /// it is writable.
+    /// Records the future place of a directory that is created later. Returns whether its nearest existing ancestor is
+    /// writable, so that it can be created.
     @discardableResult
     private mutating func expect(_ path: BytePath, _ role: NamedPlace.Role, _ key: SettingsKey) -> Bool {
         var above = path.parent
@@ -143,7 +143,7 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
         return false
     }
 
-    /// The rules of the paths again for the real places: links and mounts may join what names keep apart.
+    /// Checks the rules for real places, too, since links and mounts may join directories with separate names.
     private mutating func checkRealPlaces() {
         for overlap in realOverlaps(probing: true) {
             issues.append(
@@ -151,7 +151,7 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
         }
     }
 
-    /// Overlaps that the names do not show; those were reported when the configuration was read.
+    /// Returns overlaps that the names do not show; the others were reported when the configuration was read.
     private func realOverlaps(probing: Bool) -> [Overlap] {
         let mounts = facts.mounts()
         let known = found.reduce(into: [NamedPlace.Role: DirectoryFacts]()) { $0[$1.place.role] = $1.facts }
@@ -169,7 +169,7 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
                     relation: meeting.relation, how: "both lie in \(meeting.fileSystem), as",
                     places: (meeting.first, meeting.second))
             }
-            // What is beside the library usually shares its file system, and each probe walks over a network.
+            // Places beside the library usually share its file system, and each probe may need the network.
             let isWorthIt = probing && [first, second].allSatisfy { $0.role == .library || $0.isInbox }
             guard isWorthIt, mounts.mayBeTwins(one, other), let relation = facts.probe(first.path, second.path) else {
                 return nil
@@ -180,13 +180,12 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
         }
     }
 
-    /// The directories that overlap now, one sentence each.
     mutating func nestings() -> [String] {
         checkDirectories()
         return realOverlaps(probing: false).map(\.sentence)
     }
 
-    /// Warnings only: photos are filed without metrics, too.
+    /// Reports warnings only, since photos are filed without metrics, too.
     private mutating func checkMetrics() {
         guard let directory = settings.metrics?.textfile.parent else { return }
         let message: String
@@ -225,7 +224,7 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
             if let objection = facts.objection(to: program, owners: settings.programOwners, isProgram: true) {
                 return report("\(objection); whoever can change it could run programs as the hooks' user", key)
             }
-            // Whoever can change the configuration could name any program, with any arguments.
+            // A user who can change the configuration could name any program, with any arguments.
             if case .file(let path, _) = settings.effective(key.text)?.origin,
                 let objection = facts.objection(to: path, owners: settings.programOwners, isProgram: false)
             {
@@ -255,7 +254,7 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
         return (excerpt("\(key.name) = \(value)"), setting?.origin ?? .standard)
     }
 
-    /// Lines of files first, then as found.
+    /// Lines of files first, then the others in the order of the checks.
     private func order(_ issue: SettingsIssue) -> Int {
         if case .file(_, let position) = issue.origin { position.line } else { .max }
     }

@@ -3,17 +3,17 @@ package import PhotoModel
 
 /// The whole configuration, consistent in itself; ``check(against:)`` checks the directories. See photoinbox.toml(5).
 ///
-/// An immutable value: a reload makes another one.
+/// Immutable: a reload creates another value.
 package struct Settings: Hashable, Sendable {
     /// Nil only if there is no inbox either; then the daemon is idle, and reports that.
     package let library: LibrarySettings?
     /// In the order of their first mention.
     package let inboxes: [InboxSettings]
-    /// The directory for what must survive a restart.
+    /// The directory for data that must survive a restart.
     package let state: BytePath
     /// The catalogue's database file.
     package let catalogue: BytePath
-    /// The directory for what need not survive a restart.
+    /// The directory for data that need not survive a restart.
     package let runtime: BytePath
     /// The name or number of the group whose members may operate the daemon; nil for the daemon's own.
     package let operators: String?
@@ -45,15 +45,15 @@ package struct Settings: Hashable, Sendable {
     package var directoriesToMake: [BytePath] { [state, runtime] }
 }
 
-/// Where photos are filed and how they are stored.
+/// The library: its place, and how photos are stored in it.
 package struct LibrarySettings: Hashable, Sendable {
     /// The library's root.
     package let path: BytePath
     package let quarantine: BytePath
     package let duplicates: BytePath
-    /// Where photos go that are removed from the library.
+    /// The directory for photos that `undo` removes from the library.
     package let returned: BytePath
-    /// Where discarded files go until they expire.
+    /// The directory for discarded files until they expire.
     package let trash: BytePath
     /// How long discarded files are kept.
     package let trashTime: TimeSpan
@@ -65,12 +65,12 @@ package struct LibrarySettings: Hashable, Sendable {
     package let mode: UInt32
     /// Bytes to keep free.
     package let minFree: UInt64
-    /// Where in the library a photo goes.
+    /// The pattern of paths in the library.
     package let layout: LibraryLayout
-    /// How reliable its date must be.
+    /// How reliable a photo's date must be.
     package let dates: DateTrust
 
-    /// Permission bits of the library's directories: whoever may read may also search, and the owner may write.
+    /// Permission bits of the library's directories: users who may read may also search, and the owner may write.
     package var directoryMode: UInt32 { mode | 0o300 | (mode & 0o444) >> 2 }
 }
 
@@ -92,10 +92,10 @@ package struct InboxSettings: Hashable, Sendable {
     /// How long a file may stay incomplete after its last change.
     package let patience: TimeSpan
     package let exclude: [PathGlob]
-    /// What is made from its photos.
+    /// The renditions of its photos.
     package let renditions: [RenditionKind]
 
-    /// The pattern that excludes `path`, relative to the inbox; nil if none does.
+    /// Returns the pattern that excludes `path`, relative to the inbox.
     package func exclusion(of path: BytePath) -> PathGlob? { exclude.first { $0.matches(path) } }
 }
 
@@ -154,7 +154,7 @@ package struct PictureSettings: Hashable, Sendable {
 package struct WatchSettings: Hashable, Sendable {
     /// Directories that report no changes, while files arrive.
     package let fastest: TimeSpan
-    /// The same when nothing arrives.
+    /// Directories that report no changes, while nothing arrives.
     package let slowest: TimeSpan
     /// Inboxes that do report changes; nil for never.
     package let audit: TimeSpan?

@@ -1,7 +1,7 @@
 import FileValues
 import PhotoModel
 
-/// Checks all assignments as a whole, for what is missing, contradicts or follows, and makes the ``Settings``.
+/// Checks all assignments for missing and contradictory values, derives defaults, and creates the ``Settings``.
 struct SettingsAssembly {
     var assignments: Assignments
     let context: SettingsContext
@@ -18,20 +18,20 @@ struct SettingsAssembly {
         checkingAgainst facts: some FileSystemFacts
     ) throws(SettingsError) -> (settings: Settings, warnings: [SettingsIssue]) {
         checkAll()
-        // If there are mistakes, the directories of what could be read are checked all the same.
+        // After mistakes, the directories that could be read are still checked.
         let settings = assignments.settings()
         let found = settings.check(against: facts)
         if assignments.issues.isEmpty {
             if found.contains(where: { $0.severity == .error }) { throw SettingsError(issues: found) }
             return (settings, found)
         }
-        // A default place may follow from a refused value, and one mistake in one place is enough.
+        // A default place may follow from a refused value, and one mistake per statement is enough.
         let blamed = Set(assignments.issues.map(\.origin))
         let more = found.filter { $0.origin != .standard && !blamed.contains($0.origin) }
         throw SettingsError(issues: sorted(assignments.issues + more))
     }
 
-    /// Nil if a line that was not understood may have named another place.
+    /// Nil if a line with a mistake may have named another place.
     mutating func settingsDespiteMistakes() -> Settings? {
         let keys = [Keys.top.runtime, Keys.top.state, Keys.top.catalogue, Keys.top.library].map { $0.at() }
         guard !assignments.isIncomplete, !keys.contains(where: assignments.wasRefused),
@@ -114,7 +114,7 @@ struct SettingsAssembly {
         }
     }
 
-    /// Reports a `name` that no section has; `verb` stands before it in the value.
+    /// Reports a `name` that no section has; `verb` precedes it in the value.
     private mutating func checkMember(
         _ section: SettingsSection, _ name: String, _ verb: String, _ assignment: Assignment
     ) {
@@ -133,14 +133,14 @@ struct SettingsAssembly {
         }
     }
 
-    /// The file is replaced without asking, so it must not be a photo.
+    /// The daemon replaces the file, so it must not be a photo.
     private mutating func checkMetrics() {
         guard let given = given(Keys.metrics.textfile), let path = assignments[Keys.metrics.textfile] else { return }
         if path.name.bytes.suffix(5) != ArraySlice(".prom".utf8) || path.name.bytes.count == 5 {
             assignments.report("the collector reads only names that end in .prom", at: given)
         }
-        if let around = assignments.places.first(where: { $0.role.holdsPhotos && path.isInside($0.path) }) {
-            assignments.report("this lies in \(around.name)", at: given)
+        if let place = assignments.places.first(where: { $0.role.containsPhotos && path.isInside($0.path) }) {
+            assignments.report("this lies in \(place.name)", at: given)
         }
     }
 
@@ -162,7 +162,7 @@ struct SettingsAssembly {
         assignments.report("service managers stop a daemon with SIGTERM; write \"stop\" or leave it out", at: given)
     }
 
-    /// Each inbox may name the library, if all of them, and the top, name the same.
+    /// Reads the library from inboxes, which may name it if all of them, and the top, name the same.
     private mutating func adoptInboxLibraries() {
         let top = Keys.top.library.at()
         for inbox in assignments.names(of: .inbox) {
@@ -179,7 +179,7 @@ struct SettingsAssembly {
         }
     }
 
-    /// Gives the directories that are not named their default places.
+    /// Sets the default paths of directories that are not configured.
     private mutating func deriveDirectories() {
         let top = Keys.top
         let library = assignments[top.library]
@@ -188,7 +188,7 @@ struct SettingsAssembly {
             derive(top.duplicates, library.parent.appending("duplicates"))
         }
         if let library, let quarantine = assignments[top.quarantine] {
-            // A quarantine in the library is reported as such; what would be beside it need not be, too.
+            // A quarantine in the library is reported already; its siblings must not be reported, too.
             let parent = (quarantine.isInside(library) ? library : quarantine).parent
             derive(top.returned, parent.appending("returned"))
             derive(top.trash, parent.appending("trash"))

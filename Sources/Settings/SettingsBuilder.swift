@@ -1,13 +1,13 @@
 package import FileValues
 
-/// Makes ``Settings`` from files and flags, or a list of every mistake.
+/// Creates ``Settings`` from files and flags, or a list of every mistake.
 ///
-/// Flags override files, later files override earlier ones. Pure; only the ``SettingsContext`` is from the process.
+/// Flags override files, later files override earlier ones. Pure; only the ``SettingsContext`` depends on the process.
 package struct SettingsBuilder {
     private let context: SettingsContext
     private var assignments = Assignments()
     private var files: [BytePath] = []
-    /// Inboxes given by flags without a name; named last, so that none gets the name of another.
+    /// Inboxes given by flags without a name; named last, so that their names are unique.
     private var unnamedInboxes: [(flag: String, path: String)] = []
     /// Values for every inbox: key, value, flag.
     private var forEveryInbox: [(name: String, value: String, flag: String)] = []
@@ -17,8 +17,8 @@ package struct SettingsBuilder {
     /// Sets the users whose programs may be hooks: root, and the reader of the configuration if it is their own.
     package mutating func trustPrograms(of users: Set<UInt32>) { assignments.programOwners = users }
 
-    /// Adds the text of a configuration file. `path` names it in messages, and its directory is that of relative paths,
-    /// which files in /etc may not have.
+    /// Adds the text of a configuration file. `path` names it in messages, and its directory is the base of relative
+    /// paths, which files in /etc must not have.
     package mutating func addFile(_ text: [UInt8], path: BytePath) {
         files.append(path)
         let absolute = path.isAbsolute ? path : context.workingDirectory.appending(path)
@@ -36,13 +36,13 @@ package struct SettingsBuilder {
     }
 
     /// Adds a flag's value for a key: `library`, `inbox.card.quiet`, `timer.rescan.every`, `signals.USR2`;
-    /// `inbox.*.mode` is for every inbox whose own value no flag gives. The value is written as in the file, without
-    /// quotes.
+    /// `inbox.*.mode` applies to every inbox without a value of its own by a flag. The value is written as in the file,
+    /// without quotes.
     package mutating func addFlag(_ flag: String, key: String, value: String) {
         addFlag(flag, key: key, node: TOMLNode(content: .string(value), position: .first, source: value))
     }
 
-    /// The same for keys that take arrays.
+    /// Adds a flag's value for a key whose value is an array.
     package mutating func addFlag(_ flag: String, key: String, values: [String]) {
         let elements = values.map { TOMLNode(content: .string($0), position: .first, source: $0) }
         addFlag(
@@ -74,20 +74,20 @@ package struct SettingsBuilder {
         }
     }
 
-    /// The settings, or every mistake in file order. Does not check directories.
+    /// Returns the settings, or throws every mistake in file order. Does not check directories.
     package func build() throws(SettingsError) -> Settings {
         var assembly = assembled()
         return try assembly.finish()
     }
 
-    /// The settings without the values that have mistakes: enough to find a daemon that runs with an earlier version of
-    /// the file, and its records. Nil if its places are not certain.
+    /// Returns the settings without the values that have mistakes: enough to find a daemon that runs with an earlier
+    /// version of the file, and its records. Nil if its places are uncertain.
     package func settingsDespiteMistakes() -> Settings? {
         var assembly = assembled()
         return assembly.settingsDespiteMistakes()
     }
 
-    /// The settings and the warnings of ``Settings/check(against:)``, or every mistake in file order.
+    /// Returns the settings and the warnings of ``Settings/check(against:)``, or throws every mistake in file order.
     package func build(
         checkingAgainst facts: some FileSystemFacts
     ) throws(SettingsError) -> (settings: Settings, warnings: [SettingsIssue]) {

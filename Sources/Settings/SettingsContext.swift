@@ -1,7 +1,7 @@
 package import FileValues
 import Glibc
 
-/// What the settings depend on besides files and flags: the working directory and environment of the process.
+/// The inputs of the settings besides files and flags: the working directory and environment of the process.
 package struct SettingsContext: Hashable, Sendable {
     /// The absolute base of relative paths in flags and of files.
     package var workingDirectory: BytePath
@@ -42,7 +42,7 @@ package struct SettingsContext: Hashable, Sendable {
         self.home = home
     }
 
-    /// The context of this process; reads the environment, so call it before other threads might change that.
+    /// Returns the context of this process. Reads the environment, so call it before other threads might change that.
     package static func ofProcess() -> SettingsContext {
         SettingsContext(
             workingDirectory: currentDirectory, stateDirectory: firstPath(in: "STATE_DIRECTORY"),
@@ -57,14 +57,14 @@ package struct SettingsContext: Hashable, Sendable {
         return Home(configuration: configuration, state: state, runtime: firstPath(in: "XDG_RUNTIME_DIR"))
     }
 
-    /// The process's working directory; `/` where it has none.
+    /// The process's working directory; `/` if it has none.
     static var currentDirectory: BytePath {
         guard let buffer = getcwd(nil, 0) else { return "/" }
         defer { free(buffer) }
         return BytePath(UnsafeBufferPointer(start: buffer, count: strlen(buffer)).map { UInt8(bitPattern: $0) })
     }
 
-    /// The service manager separates several directories with colons; the first is ours.
+    /// The service manager separates several directories with colons; the first is used.
     private static func firstPath(in variable: String) -> BytePath? {
         guard let value = getenv(variable) else { return nil }
         let bytes = UnsafeBufferPointer(start: value, count: strlen(value)).map { UInt8(bitPattern: $0) }

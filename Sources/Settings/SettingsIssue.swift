@@ -11,11 +11,10 @@ package struct SettingsIssue: Hashable, Sendable, CustomStringConvertible {
     }
 
     package let severity: Severity
-    /// Where the mistake was made.
     package let origin: Origin
     /// The wrong statement, `quiet = "5 secs"`, escaped and shortened; empty if there is none.
     package let statement: String
-    /// What is wrong, what was expected, what to do.
+    /// The mistake, the expected value and the remedy.
     package let message: String
 
     init(_ message: String, statement: String = "", origin: Origin, severity: Severity = .error) {
@@ -40,7 +39,7 @@ package struct SettingsIssue: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Why a configuration was refused: every mistake in it, in file order, at least one.
+/// The refusal of a configuration: all its mistakes, at least one, in file order.
 package struct SettingsError: Error, CustomStringConvertible {
     package let issues: [SettingsIssue]
 
@@ -50,7 +49,7 @@ package struct SettingsError: Error, CustomStringConvertible {
     package var description: String { issues.map(\.description).joined(separator: "\n") }
 }
 
-/// `text` as one escaped line of at most `limit` characters.
+/// Returns `text` as one escaped line of at most `limit` characters.
 func excerpt(_ text: String, limit: Int = 72) -> String {
     let line = escapeForDisplay(Array(text.utf8))
     // The escaping doubles backslashes; TOML's own escapes are easier to recognise as they were written.
@@ -58,5 +57,5 @@ func excerpt(_ text: String, limit: Int = 72) -> String {
     return plain.count <= limit ? plain : plain.prefix(limit - 1) + "…"
 }
 
-/// `text` in double quotes, escaped, for the middle of a message.
+/// Returns `text` escaped and in double quotes, for the middle of a message.
 func quoted(_ text: String) -> String { "\"" + excerpt(text) + "\"" }

@@ -4,7 +4,7 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
     case top = ""
     case inbox, cards, filing, sets, pictures, fetch, watch, timer, signals, descriptor, hook, metrics, log
 
-    /// How a section is written.
+    /// The notation of a section.
     enum Shape: Equatable {
         /// Keys before the first header.
         case top
@@ -29,7 +29,7 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
     /// `[watch]`, `[inbox.NAME]` or `[[timer]]`; empty for the top.
     package var header: String { header(name: "NAME") }
 
-    /// ``header`` with a name in it.
+    /// ``header`` with the example's name.
     package var exampleHeader: String {
         if case .namedTables(let example) = shape { header(name: example) } else { header }
     }
@@ -44,7 +44,7 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Whether there may be several of it, each with a name.
+    /// Whether there may be several, each with a name.
     var isNamed: Bool { shape != .top && shape != .table }
 
     /// Its keys.

@@ -1,6 +1,6 @@
 /// A signal that can have an action; see signal(7).
 ///
-/// Faults, and signals that the daemon uses itself, are not among them.
+/// Excludes faults, and signals that the daemon uses itself.
 package enum SignalName: String, CaseIterable, Hashable, Sendable {
     case hangUp = "HUP"
     case interrupt = "INT"

@@ -1,12 +1,13 @@
 package import FileValues
 import LinuxKernel
 
-/// The places of daemons whose configuration need not name them, since their units keep them apart: photoinboxd.service,
-/// photoinboxd@NAME.service and a user's own photoinboxd.service. See photoinboxd(8).
+/// The default places of daemons that their units separate: photoinboxd.service, photoinboxd@NAME.service and a user's
+/// own photoinboxd.service. See photoinboxd(8).
 package enum StandardPlaces: Hashable, Sendable {
     /// /etc/photoinbox/NAME.toml, of photoinboxd@NAME.service.
     case instance(String)
-    /// photoinbox.toml in a user's configuration directory: its state and, where there is one, its runtime directory.
+    /// photoinbox.toml in a user's configuration directory, with the state directory and, if there is one, the runtime
+    /// directory.
     case user(state: BytePath, runtime: BytePath?)
 
     /// The configuration of photoinboxd.service.
@@ -32,7 +33,7 @@ package enum StandardPlaces: Hashable, Sendable {
         }
     }
 
-    /// The configuration of the instance in whose runtime directory `socket` is; nil elsewhere.
+    /// Returns the configuration of the instance whose runtime directory contains `socket`; nil elsewhere.
     package static func configuration(ofSocket socket: BytePath) -> BytePath? {
         let instance = socket.parent
         guard instance.parent == runtimes, isPlainName(String(decoding: instance.name.bytes, as: UTF8.self)) else {
@@ -65,8 +66,8 @@ package enum StandardPlaces: Hashable, Sendable {
 }
 
 extension SettingsContext {
-    /// The file that is read when no other is named and no inbox is given by a flag: the user's own, where there is one,
-    /// else that of photoinboxd.service. A service is given the latter, whatever its user's home holds.
+    /// The file that is read if flags name neither a file nor an inbox: the user's own if it exists, else that of
+    /// photoinboxd.service. For a service always the latter.
     package var standardFile: BytePath {
         guard stateDirectory == nil, let own = home?.configurationFile,
             (try? FileStatus(at: own, followingLinks: true)) != nil

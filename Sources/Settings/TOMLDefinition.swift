@@ -1,4 +1,4 @@
-/// One name, or several with dots between them: before `=`, or in a header.
+/// One name, or several separated by dots, before `=` or in a header.
 struct TOMLKey {
     var parents: [String] = []
     var name = ""
@@ -7,12 +7,12 @@ struct TOMLKey {
     var source = ""
 }
 
-/// What the statements so far define under one name: a node of the document that is being read.
+/// A node of the document that is being read: the definition of one name by the statements so far.
 final class TOMLDefinition {
     private enum Kind {
         /// Complete: no statement can add to it.
         case value
-        /// Has a header of its own.
+        /// Defined by its own header.
         case table
         /// Implied by headers of tables in it; its own header may follow.
         case impliedTable
@@ -27,9 +27,10 @@ final class TOMLDefinition {
     private var kind: Kind
     /// The line of its definition, which may be after its first mention.
     private var line: Int
-    /// Of a table or, without names, of an array of tables; in file order.
+    /// Members of a table or, without names, of an array of tables; in file order.
     private var members: [TOMLDefinition] = []
-    /// By the bytes of their names: to TOML, unlike to `String`, equivalent spellings of a character are different keys.
+    /// By the bytes of their names, since in TOML, unlike in `String`, equivalent spellings of a character are
+    /// different keys.
     private var membersByName: [[UInt8]: TOMLDefinition] = [:]
 
     /// An empty root table.
@@ -43,7 +44,7 @@ final class TOMLDefinition {
         line = key.position.line
     }
 
-    /// What is defined in this table.
+    /// The members of this table.
     var entries: [TOMLEntry] {
         members.map { TOMLEntry(key: $0.name, position: $0.position, node: $0.wholeNode) }
     }
@@ -58,7 +59,7 @@ final class TOMLDefinition {
         return node
     }
 
-    /// Defines `key` in this table as `value`, unless it is defined already.
+    /// Defines `key` in this table as `value`. Throws if it is already defined.
     func define(_ key: TOMLKey, as value: TOMLNode) throws(TOMLSyntaxError) {
         var table = self
         var passed: [TOMLDefinition] = []
@@ -75,7 +76,7 @@ final class TOMLDefinition {
         _ = table.add(TOMLDefinition(key.name, .value, key, node: value))
     }
 
-    /// The table of the header `[key]` or, for an array of tables, `[[key]]` in this document.
+    /// Returns the table of the header `[key]` or, for an array of tables, `[[key]]` in this document.
     func open(_ key: TOMLKey, isArray: Bool) throws(TOMLSyntaxError) -> TOMLDefinition {
         var table = self
         for (depth, name) in key.parents.enumerated() {
@@ -104,7 +105,7 @@ final class TOMLDefinition {
         return member
     }
 
-    /// Why `key`, whose component `depth` names this definition, cannot be defined.
+    /// Returns why `key`, whose component `depth` names this definition, cannot be defined.
     private func conflict(with key: TOMLKey, depth: Int, kind: String) -> TOMLSyntaxError {
         let name = quoted((key.parents.prefix(depth) + [self.name]).joined(separator: "."))
         var message = "the \(kind) \(name) is defined twice; first on line \(line)"

@@ -6,9 +6,9 @@ struct TOMLSyntaxError: Error, Equatable {
 
 /// The text of a configuration file as a tree of values with their positions, and its errors.
 ///
-/// Never traps, whatever the bytes are.
+/// Never traps, for any bytes.
 struct TOMLDocument: Sendable {
-    /// In file order; without the statements that have errors.
+    /// In file order, without the statements that have errors.
     let entries: [TOMLEntry]
     /// In file order; `TOMLReader.mostErrors` at most.
     let errors: [TOMLSyntaxError]
@@ -26,14 +26,14 @@ struct TOMLDocument: Sendable {
         }
     }
 
-    /// Why `bytes` are not read at all.
+    /// Returns why `bytes` are not read at all.
     private static func refusal(of bytes: [UInt8]) -> TOMLSyntaxError? {
         if bytes.count > largest {
             return TOMLSyntaxError(
                 position: .first, message: "larger than \(largest) bytes; this is not a configuration file")
         }
         if String(validating: bytes, as: UTF8.self) != nil, !bytes.contains(0) { return nil }
-        // An invalid sequence becomes U+FFFD of another length, so the first difference is where it stands.
+        // An invalid sequence becomes U+FFFD, so the first difference is its position.
         let repaired = String(decoding: bytes, as: UTF8.self).utf8
         let sound = zip(bytes, repaired).prefix { $0 == $1 && $0 != 0 }.count
         let lines = bytes[..<sound].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

@@ -14,7 +14,7 @@ struct TOMLNode: Equatable, Sendable {
 
     var content: Content
     var position: TextPosition
-    /// As it is written; for a table, its header or key.
+    /// The source text; for a table, its header or key.
     var source: String
 
     /// The kind of value with its article, for messages.

@@ -2,7 +2,7 @@ extension TOMLReader {
     mutating func readValue(depth: Int) throws(TOMLSyntaxError) -> TOMLNode {
         let position = self.position
         let start = offset
-        if depth == Self.deepest, peek == "[" || peek == "{" { throw failure("nested too deeply") }
+        if depth == Self.maximumDepth, peek == "[" || peek == "{" { throw failure("nested too deeply") }
         let content: TOMLNode.Content =
             switch peek {
             case "\"", "'": .string(try readString())
@@ -49,7 +49,7 @@ extension TOMLReader {
         return table.entries
     }
 
-    /// Any of the four kinds of strings.
+    /// Reads any of the four kinds of strings.
     mutating func readString() throws(TOMLSyntaxError) -> String {
         let opening = position
         let mark = peek
@@ -83,7 +83,7 @@ extension TOMLReader {
         throw failure("the string has no closing \(marks)", at: opening)
     }
 
-    /// Skips a backslash that joins its line with the next; false if this is none.
+    /// Skips a backslash that joins its line with the next. Returns false if it does not.
     private mutating func skipLineEnding() -> Bool {
         var ahead = self
         ahead.advance()
@@ -120,7 +120,7 @@ extension TOMLReader {
         "b": 0x08, "t": 0x09, "n": 0x0A, "f": 0x0C, "r": 0x0D, "\"": 0x22, "\\": 0x5C,
     ]
 
-    /// Booleans, decimal integers and fractions, dates and times. Anything else is usually text without quotes.
+    /// Reads booleans, decimal integers and fractions, dates and times. Anything else is usually text without quotes.
     private mutating func readBareValue() throws(TOMLSyntaxError) -> TOMLNode.Content {
         let begin = position
         let start = offset
@@ -150,7 +150,7 @@ extension TOMLReader {
         return parts.count == 1 ? Int(word).map { .integer($0) } : Double(word).map { .number($0) }
     }
 
-    /// Whether a date or time is valid; nil if `word` is not a date or time.
+    /// Returns whether a date or time is valid; nil if `word` is not a date or time.
     private static func isPossibleTime(_ word: String) -> Bool? {
         let shape = String(decoding: word.utf8.map { isDigit($0) ? UInt8(ascii: "0") : $0 }, as: UTF8.self)
         let (date, time) = ("0000-00-00", "00:00:00")

@@ -1,11 +1,11 @@
 /// Reads a TOML document: all of TOML 1.0 except notations of numbers and times that no key uses.
 ///
-/// Never traps, whatever the bytes are; the caller refuses those that are not UTF-8.
+/// Never traps, for any bytes; the caller refuses those that are not UTF-8.
 struct TOMLReader {
-    /// The most errors that are reported.
+    /// The maximum number of reported errors.
     static let mostErrors = 20
-    /// Deeper nesting, and longer dotted keys, than any configuration needs; bounds recursion.
-    static let deepest = 16
+    /// The maximum nesting, and length of dotted keys; bounds recursion.
+    static let maximumDepth = 16
 
     let root = TOMLDefinition()
     private(set) var errors: [TOMLSyntaxError] = []
@@ -28,7 +28,7 @@ struct TOMLReader {
         var table = root
         skipBlanksAndLines()
         while let first = peek, errors.count < Self.mostErrors {
-            // Until its end is found, following lines may belong to the statement.
+            // Following lines may belong to the statement until its end is found.
             var isOpen = first != "#"
             valueError = nil
             do throws(TOMLSyntaxError) {
@@ -66,7 +66,7 @@ struct TOMLReader {
         return (key, isArray)
     }
 
-    /// A key, `=`, a value.
+    /// Reads a key, `=` and a value.
     mutating func readPair(depth: Int) throws(TOMLSyntaxError) -> (TOMLKey, TOMLNode) {
         let key = try readKey()
         guard skip("=") else { throw failure("expected = after the key \(quoted(key.source))") }
@@ -84,7 +84,7 @@ struct TOMLReader {
             key.source = source(from: start)
             guard skip(".") else { return key }
             key.parents.append(key.name)
-            guard key.parents.count < Self.deepest else { throw failure("too many names in one key") }
+            guard key.parents.count < Self.maximumDepth else { throw failure("too many names in one key") }
             skipBlanks()
         }
     }
@@ -115,8 +115,8 @@ struct TOMLReader {
         }
     }
 
-    /// After an error: skips to the next line that seems to begin a statement, past what may be the rest of a
-    /// value over several lines.
+    /// Skips, after an error, to the next line that seems to begin a statement, since lines in between may belong to a
+    /// value.
     private mutating func skipToNextStatement() {
         while peek != nil {
             skipLine()
@@ -171,10 +171,10 @@ struct TOMLReader {
 
     mutating func skipBlanksAndLines() { while skip(" ") || skip("\t") || skipNewline() {} }
 
-    /// Goes to the end of this line.
+    /// Skips to the end of this line.
     private mutating func skipLine() { while peek != nil, peek != "\n" { advance() } }
 
-    /// The rest of a line from `#` on.
+    /// Skips the rest of a line from `#` on.
     mutating func skipComment() throws(TOMLSyntaxError) {
         while let byte = peek, byte != "\n", byte != "\r" || next(1) != "\n" {
             if let error = controlCharacter() {
@@ -185,7 +185,7 @@ struct TOMLReader {
         }
     }
 
-    /// The error for a next byte that is not allowed in text; nil if it is.
+    /// Returns the error for a next byte that is not allowed in text; nil if it is.
     func controlCharacter() -> TOMLSyntaxError? {
         guard let code = peek?.value, code < 0x20 && code != 0x09 || code == 0x7F else { return nil }
         return failure("a control character (0x\(code < 0x10 ? "0" : "")\(String(code, radix: 16))); remove it")
@@ -193,7 +193,7 @@ struct TOMLReader {
 
     var position: TextPosition { TextPosition(line: line, column: column) }
 
-    /// The source since `start`, without trailing blanks.
+    /// Returns the source since `start`, without trailing blanks.
     func source(from start: Int) -> String {
         var end = offset
         while end > start, bytes[end - 1] == UInt8(ascii: " ") || bytes[end - 1] == UInt8(ascii: "\t") { end -= 1 }

@@ -36,7 +36,7 @@ package struct TimeOfDay: Hashable, Sendable {
 }
 
 extension TimeOfDay: CustomStringConvertible {
-    /// As it is read: `sun 03:00`.
+    /// `sun 03:00`.
     package var description: String {
         let two = { (number: Int) in number < 10 ? "0\(number)" : "\(number)" }
         return (weekday.map { "\($0)".prefix(3) + " " } ?? "") + two(hour) + ":" + two(minute)

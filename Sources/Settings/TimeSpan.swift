@@ -2,7 +2,6 @@
 ///
 /// Whole milliseconds, never negative, at most ten years; so sums with clock readings do not overflow.
 package struct TimeSpan: Hashable, Comparable, Sendable {
-    /// The total.
     package let milliseconds: Int64
 
     /// Clamped to the possible range.
@@ -13,12 +12,11 @@ package struct TimeSpan: Hashable, Comparable, Sendable {
         return TimeSpan(milliseconds: overflow ? (count < 0 ? 0 : limit) : product)
     }
 
-    /// The same for Swift's clocks.
     package var duration: Duration { .milliseconds(milliseconds) }
 
     package static func < (left: TimeSpan, right: TimeSpan) -> Bool { left.milliseconds < right.milliseconds }
 
-    /// Reads what ``description`` writes: numbers with a unit each, from the largest unit down; nil for anything else.
+    /// Reads the form of ``description``: numbers with a unit each, from the largest unit down; nil for any other text.
     package init?(_ text: String) {
         var total: Int64 = 0
         var lastUnit = Self.units.startIndex - 1

@@ -1,14 +1,14 @@
 import FileValues
 
-/// How relative paths of one source are read.
+/// The base of one source's relative paths.
 struct PathBase: Hashable {
-    /// The directory of relative paths; nil where these are refused.
+    /// The directory of relative paths; nil if they are refused.
     let directory: BytePath?
     /// Whether a relative path may begin with `..`, as on a command line.
     let mayClimb: Bool
 }
 
-/// Why a value is refused.
+/// The reason why a value is refused.
 package struct ValueMistake: Error, Hashable, Sendable {
     package let message: String
     /// The position of the wrong element in an array.
@@ -22,16 +22,16 @@ package struct ValueMistake: Error, Hashable, Sendable {
     }
 }
 
-/// How values of one kind are read and written. The kinds are in ``Form``.
+/// The reader and writer of one kind of values. The kinds are in ``Form``.
 struct ValueForm<Value: Sendable>: Sendable {
     /// The kind of value, for the manual.
     let name: String
     let takesArray: Bool
     let read: @Sendable (TOMLNode, PathBase) throws(ValueMistake) -> Value
-    /// A value as it would be written in the file.
+    /// Returns a value as it would be written in the file.
     let write: @Sendable (Value) -> String
 
-    /// Values that are written as a string; where `read` returns nil, `hint` says what to write.
+    /// Values that are written as a string. If `read` returns nil, the message is `hint`.
     init(
         _ name: String, hint: String, write: @escaping @Sendable (Value) -> String = { "\($0)" },
         read: @escaping @Sendable (String, PathBase) throws(ValueMistake) -> Value?
@@ -48,8 +48,8 @@ struct ValueForm<Value: Sendable>: Sendable {
         }
     }
 
-    /// Values that are written as an array of strings. `read` is given an element and those before it; where it returns
-    /// nil, the element is not `element`. An empty array is refused unless it `mayBeEmpty`.
+    /// Values that are written as an array of strings. `read` gets an element and those before it; if it returns nil,
+    /// the message is that the element is not `element`. An empty array is refused unless it `mayBeEmpty`.
     init<Element>(
         arrayOf name: String, element: String, hint: String, mayBeEmpty: Bool = true,
         write: @escaping @Sendable (Element) -> String = { "\($0)" },
@@ -80,10 +80,10 @@ struct ValueForm<Value: Sendable>: Sendable {
     }
 }
 
-/// `texts`, each as it would be written, as a TOML array.
+/// Returns the TOML array of `texts`, each as it would be written.
 func tomlArray(_ texts: [String]) -> String { "[" + texts.joined(separator: ", ") + "]" }
 
-/// `text` as a TOML basic string.
+/// Returns `text` as a TOML basic string.
 func tomlString(_ text: String) -> String {
     var out = "\""
     for scalar in text.unicodeScalars {

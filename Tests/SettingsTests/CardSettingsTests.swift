@@ -11,7 +11,7 @@ struct CardSettingsTests {
 
     private static let two = "[inbox.a]\npath = '/a'\n[inbox.b]\npath = '/b'\n"
 
-    @Test func nothingIsImportedUnlessSaid() throws {
+    @Test func cardsAreImportedOnlyIfEnabled() throws {
         let plain = try settings("library = '/l'\n[inbox.a]\npath = '/a'\n").cards
         #expect(!plain.isEnabled && plain.directories == ["DCIM"])
         #expect(plain.below == ["/media", "/run/media", "/mnt"])
@@ -47,11 +47,11 @@ struct CardSettingsTests {
             "photoinbox.toml:5:10: below = ['media']: \"media\" is not an absolute path; write paths, like [\"/media\"]"
         ),
     ])
-    func mistakesAreNamed(_ line: String, _ message: String) {
+    func mistakesAreReported(_ line: String, _ message: String) {
         #expect(mistakes(Self.text(line)) == [message])
     }
 
-    @Test func whichInboxMustBeKnown() {
+    @Test func inboxIsRequiredIfThereAreSeveral() {
         #expect(
             mistakes(Self.text("import = 'yes'", inboxes: Self.two)) == [
                 "photoinbox.toml:7:10: import = 'yes': there are several inboxes; add inbox = \"a\" under [cards]"

@@ -57,12 +57,12 @@ struct CheckTests {
         try settings(text, at: "/x.toml").check(against: facts).map(\.description)
     }
 
-    @Test func aSoundMachineHasNoIssuesButWhatIsWrong() throws {
+    @Test func onlyTheUnknownUserIsReportedIfAllElseExists() throws {
         let facts = FakeFileSystem(directories: Self.sound, more: ["/bin/hook": .file(isExecutable: true)])
         #expect(try Self.issues(facts) == ["/x.toml:5:9: owner = \"bob\": no such user"])
     }
 
-    @Test func aProgramOrAConfigurationThatOthersCanChangeIsRefused() throws {
+    @Test func programOrConfigurationThatOthersCanChangeIsRefused() throws {
         var facts = FakeFileSystem(directories: Self.sound, more: ["/bin/hook": .file(isExecutable: true)])
         facts.objections["/bin/hook"] = "/bin is open"
         let line = "/x.toml:11:11: command = [\"/bin/hook\"]: "
@@ -73,7 +73,7 @@ struct CheckTests {
         #expect(try Self.issues(facts).last == line + "a configuration with hooks must be safe: /x.toml is open")
     }
 
-    @Test func everythingThatIsMissingIsNamedWithWhatToDo() throws {
+    @Test func missingEntriesAreReportedWithTheirRemedy() throws {
         #expect(
             try Self.issues(FakeFileSystem(directories: [])) == [
                 "/x.toml:1:11: library = \"/p/library\": no such directory; create it (mkdir -p /p/library), "
@@ -91,7 +91,7 @@ struct CheckTests {
             ])
     }
 
-    @Test func wrongKindsAndPermissionsAreNamed() throws {
+    @Test func wrongKindsAndPermissionsAreReported() throws {
         let found = try Self.issues(
             FakeFileSystem(
                 directories: ["/p"],
@@ -114,7 +114,7 @@ struct CheckTests {
             ])
     }
 
-    @Test func aDirectoryThatTakesNoMetricsIsWarnedOf() throws {
+    @Test func unusableDirectoryOfMetricsIsAWarning() throws {
         let metrics = try settings(Self.text + "\n[metrics]\ntextfile = \"/m/p.prom\"\n", at: "/x.toml")
         for (entry, words) in [
             (FakeFileSystem.directory(9, "/m", writable: false), "ana may not write to its directory"),
@@ -128,7 +128,7 @@ struct CheckTests {
         }
     }
 
-    @Test("An inbox on a disk that does not answer is warned of; a library there is a mistake")
+    @Test("An inbox on a disk that does not answer is a warning, a library there an error")
     func unreachable() throws {
         let found = try Self.issues(
             FakeFileSystem(
@@ -146,7 +146,7 @@ struct CheckTests {
             ])
     }
 
-    @Test func linksAndMountsCannotHideAnOverlap() throws {
+    @Test func overlapByLinksOrMountsIsReported() throws {
         let linked = FakeFileSystem(
             directories: ["/p", "/p/library"],
             more: [
@@ -165,7 +165,7 @@ struct CheckTests {
                 + "both lie in ext4 8:1, as /in and /p/library; give each a directory of its own")
     }
 
-    @Test("Mounts that join two directories are found, also while the daemon runs; what is legal by name stays legal")
+    @Test("Overlaps by mounts are reported, also while the daemon runs, but not those that are permitted by name")
     func nesting() throws {
         func directory(_ inode: UInt64, _ mount: Int, _ path: BytePath) -> FileSystemEntry {
             .directory(
@@ -193,19 +193,19 @@ struct CheckTests {
                 == ["inbox card, /in, contains the library, /p/library: \(evidence)"])
         facts.mountLines[2] = "3 1 8:2 /data/in /in rw - ext4 /dev/b rw"
         #expect(configuration.nestings(seenBy: facts).isEmpty)
-        // The quarantine is not made yet, and will lie in the inbox.
+        // The quarantine does not exist yet, and would be in the inbox.
         facts.mountLines[2] = "3 1 8:1 /p /in rw - ext4 /dev/a rw"
         #expect(
             configuration.nestings(seenBy: facts).contains(
                 "inbox card, /in, contains the quarantine, /p/quarantine: both lie in ext4 8:1, as /p and /p/quarantine"
             ))
-        // An inbox below the state directory harms nobody.
+        // An inbox below the state directory is harmless.
         facts.entries["/p/state"] = directory(9, 1, "/p/state")
         facts.mountLines[2] = "3 1 8:1 /p/state/in /in rw - ext4 /dev/a rw"
         #expect(configuration.nestings(seenBy: facts).isEmpty)
     }
 
-    @Test("Where each mount has a file system of its own, a file tells; not while the daemon runs")
+    @Test("Overlaps of mounts with separate file systems are found by a probe, but not while the daemon runs")
     func probed() throws {
         var facts = FakeFileSystem(
             directories: ["/p"],
@@ -225,7 +225,7 @@ struct CheckTests {
         #expect(try settings(Self.text, at: "/x.toml").nestings(seenBy: facts).isEmpty)
     }
 
-    @Test("A file that is made in a directory is found where the same directory is, and nothing is left of it")
+    @Test("A probe finds how two directories overlap, and leaves no file")
     func realProbe() throws {
         let scratch = try ScratchDirectory()
         for name in ["a", "a/in", "b"] { #expect(mkdir(scratch.appending(name), 0o755) == 0) }
@@ -244,7 +244,7 @@ struct CheckTests {
         #expect(try openDirectory(BytePath(scratch.appending("a/in"))).entries().isEmpty)
     }
 
-    @Test func theRealFileSystemAnswers() throws {
+    @Test func factsOfTheRealFileSystem() throws {
         let scratch = try ScratchDirectory()
         let facts = LocalFileSystem()
         let path = scratch.bytePath

@@ -4,8 +4,8 @@ import Testing
 @testable import Settings
 
 struct DefaultFileTests {
-    @Test("units/photoinbox.toml is what this version explains: `make config` writes it")
-    func theInstalledFileIsOurs() throws {
+    @Test("units/photoinbox.toml is the default file of this version; `make config` writes it")
+    func installedFileIsTheDefaultFile() throws {
         let installed = FilePath(#filePath).removingLastComponent().removingLastComponent().removingLastComponent()
             .appending("units/photoinbox.toml")
         let file = try FileDescriptor.open(installed, .readOnly)

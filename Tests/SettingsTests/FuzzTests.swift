@@ -4,7 +4,7 @@ import Testing
 
 @testable import Settings
 
-/// Whatever the bytes are: an answer, no trap; and every value that is read stands where it is said to.
+/// Any bytes must be read or refused without a trap, and every value must be at its reported position.
 struct FuzzTests {
     private static let fragments = [
         "[", "]", "[[", "]]", "{", "}", "=", ".", ",", "\"", "'", "\"\"\"", "'''", "\\", "\\u00e9", "\\U0010FFFF", "#",
@@ -14,7 +14,7 @@ struct FuzzTests {
         "\u{7F}",
     ].map { Array($0.utf8) }
 
-    /// How often each seed is tried; more for a long run.
+    /// The number of mutants of each seed.
     private static let rounds = getenv("PHOTOINBOX_FUZZ_ROUNDS").flatMap { Int(String(cString: $0)) } ?? 100
 
     static func mutate(_ original: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
@@ -52,7 +52,7 @@ struct FuzzTests {
         }
     }
 
-    /// Values that do not stand where they are said to, or that are others when they are read from there alone.
+    /// Returns values that are not at their reported position, or differ when their source is read alone.
     static func misplaced(_ bytes: [UInt8]) -> [String] {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map {
             Array(String(decoding: $0, as: UTF8.self).unicodeScalars.drop { $0 == "\u{FEFF}" })
@@ -99,8 +99,8 @@ struct FuzzTests {
         ("a = ", "["), ("a = [\n", "[\n"), ("a = ", "{a = "), ("a = [x\n", "\"\n"), ("a = \"\"\"", "\\\n"),
     ]
 
-    /// Most take a second, and would take an hour if the time grew with the square of the length.
-    @Test("A megabyte is read in time", .timeLimit(.minutes(10)), arguments: repeated)
+    /// Most take a second; quadratic time would take an hour.
+    @Test("A document of a megabyte is read in linear time", .timeLimit(.minutes(10)), arguments: repeated)
     func largeDocuments(start: String, repeated: String) {
         let parts = repeated.split(separator: "#", omittingEmptySubsequences: false)
         var text = start

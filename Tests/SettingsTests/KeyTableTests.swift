@@ -3,7 +3,7 @@ import Testing
 @testable import Settings
 
 struct KeyTableTests {
-    @Test func theDefaultFileIsAValidConfigurationThatSaysNothing() throws {
+    @Test func defaultFileIsAValidConfigurationWithoutSettings() throws {
         let settings = try settings(Settings.defaultFileText())
         #expect(settings.library == nil)
         #expect(settings.effective.allSatisfy { $0.origin == .standard })
@@ -18,12 +18,12 @@ struct KeyTableTests {
         #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 })
     }
 
-    @Test func everyExampleIsTakenOnceItsCommentMarkIsGone() throws {
+    @Test func everyExampleOfTheDefaultFileIsValid() throws {
         // A line that begins with "#" and no blank is a setting or a header.
         var lines: [Substring] = []
         for line in Settings.defaultFileText().split(separator: "\n", omittingEmptySubsequences: false) {
             let isSetting = line.hasPrefix("#") && !line.hasPrefix("# ") && line.count > 1
-            // A timer has one of the two.
+            // A timer must not have both "every" and "at".
             lines.append(isSetting && !line.hasPrefix("#at =") ? line.dropFirst() : line)
         }
         let settings = try settings(lines.joined(separator: "\n"))

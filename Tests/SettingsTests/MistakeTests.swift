@@ -3,9 +3,9 @@ import Testing
 
 @testable import Settings
 
-/// Each mistake is one line that says where, what, and what to write.
+/// Each mistake is one line with its position, the statement and the remedy.
 struct MistakeTests {
-    /// A file with nothing wrong but `line`, which becomes its third.
+    /// Returns the mistakes of a file whose third line is `line` and whose other lines are valid.
     static func top(_ line: String) -> [String] { mistakes("\nlibrary = '/l'\n\(line)\n") }
 
     static func inbox(_ line: String) -> [String] { mistakes("library = '/l'\n[inbox.a]\npath = '/a'\n\(line)\n") }
@@ -64,7 +64,7 @@ struct MistakeTests {
                 + "exclude, library, renditions"
         ),
     ])
-    func ofAnInbox(line: String, expected: String) { #expect(Self.inbox(line) == [expected]) }
+    func mistakeInAnInboxIsReported(line: String, expected: String) { #expect(Self.inbox(line) == [expected]) }
 
     @Test(arguments: [
         ("libary = '/x'", "photoinbox.toml:3:1: unknown key \"libary\"; did you mean \"library\"?"),
@@ -176,7 +176,7 @@ struct MistakeTests {
             "photoinbox.toml:5:1: unknown key \"timeout\"; keys of [hook.NAME] are command, on, inboxes, deadline"
         ),
     ])
-    func ofTheRest(line: String, expected: String) { #expect(Self.top(line) == [expected]) }
+    func mistakeInAnotherSectionIsReported(line: String, expected: String) { #expect(Self.top(line) == [expected]) }
 
     @Test(arguments: [
         ("every = '1h'", "photoinbox.toml:2:3: [[timer]] has no action; add action = \"reconcile\""),
@@ -208,9 +208,9 @@ struct MistakeTests {
             "photoinbox.toml:5:10: action = 'hook': write \"hook NAME\", with the name of a [hook.NAME] section"
         ),
     ])
-    func ofATimer(lines: String, expected: String) { #expect(Self.timer(lines) == [expected]) }
+    func mistakeInATimerIsReported(lines: String, expected: String) { #expect(Self.timer(lines) == [expected]) }
 
-    @Test func namesCannotForgeALine() {
+    @Test func controlCharactersInNamesAreEscaped() {
         let found = mistakes("library = '/l'\n[inbox.\"a\\u001b[2J\\nb\"]\nmode = 'copy'\n[\"x\\ny\"]")
         #expect(found.count == 2)
         #expect(found.allSatisfy { $0.unicodeScalars.allSatisfy { $0.value >= 0x20 } }, "\(found)")
@@ -225,7 +225,7 @@ struct MistakeTests {
             ])
     }
 
-    @Test func aMissingLibraryIsOneMistake() {
+    @Test func missingLibraryIsReportedOnce() {
         #expect(
             mistakes("[inbox.a]\npath = '/a'\n[inbox.b]\npath = '/b'") == [
                 "photoinbox.toml: no library is named; add library = \"/srv/photos/library\" at the top, "

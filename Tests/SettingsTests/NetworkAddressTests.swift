@@ -1,9 +1,9 @@
 import Settings
 import Testing
 
-@Suite("Addresses of the network")
+@Suite("Network addresses and ranges")
 struct NetworkAddressTests {
-    /// As `inet_pton` would have it: the tests' own reading, by the range's.
+    /// Reads an address like `inet_pton`, independently of the tested code.
     private func parsed(_ text: String) -> NetworkAddress? {
         if !text.contains(":") { return NetworkAddress(text.split(separator: ".").compactMap { UInt8($0) }) }
         let halves = text.split(separator: "::", omittingEmptySubsequences: false).map(String.init)
@@ -19,7 +19,7 @@ struct NetworkAddressTests {
     }
 
     @Test(
-        "What is no address of the Internet is private, first and last of each network",
+        "The first and last addresses of private networks are private",
         arguments: [
             "0.0.0.0", "0.255.255.255", "10.0.0.1", "10.255.255.255", "100.64.0.0", "100.127.255.255", "127.0.0.1",
             "127.255.255.254", "169.254.169.254", "172.16.0.1", "172.31.255.255", "192.0.0.8", "192.0.2.1",
@@ -35,7 +35,7 @@ struct NetworkAddressTests {
     }
 
     @Test(
-        "All others are taken, those beside private networks too",
+        "Other addresses, including those next to private networks, are public",
         arguments: [
             "1.0.0.1", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0",
             "169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "192.0.1.0", "192.167.255.255",
@@ -47,13 +47,13 @@ struct NetworkAddressTests {
         #expect(address.privateReason == nil, "\(address.privateReason ?? "")")
     }
 
-    @Test("Neither 3 nor 5 nor 17 bytes are an address")
+    @Test("Only 4 or 16 bytes are an address")
     func lengths() {
         for count in [0, 3, 5, 15, 17] { #expect(NetworkAddress(Array(repeating: 8, count: count)) == nil) }
     }
 
     @Test(
-        "Networks are read, and hold their first and last addresses and none beside",
+        "A network contains its first and last addresses, and none next to them",
         arguments: [
             ("192.168.1.0/24", ["192.168.1.0", "192.168.1.255"], ["192.168.0.255", "192.168.2.0"]),
             ("127.0.0.1", ["127.0.0.1", "::ffff:7f00:1"], ["127.0.0.2", "::1"]),
@@ -70,11 +70,11 @@ struct NetworkAddressTests {
     }
 
     @Test(
-        "What is no network is none",
+        "An invalid network is refused",
         arguments: [
             "", "/", "192.168.1.0/33", "192.168.1.1/24", "192.168.1/24", "192.168.1.0/", "192.168.1.256", "a.b.c.d",
             "192.168.1.0/24/8", "fd00::1/8", "fd00::/129", ":::", "1::2::3", "12345::", "1:2:3:4:5:6:7", "+1.2.3.4",
             "1.2.3.-4", "1:2:3:4:5:6:7:8:9", "localhost", "10.0.0.0/+8",
         ])
-    func noNetworks(_ text: String) { #expect(NetworkRange(text) == nil) }
+    func invalidNetworks(_ text: String) { #expect(NetworkRange(text) == nil) }
 }

@@ -10,12 +10,12 @@ struct OverlapTests {
         return mistakes(text)
     }
 
-    @Test func placesThatKeepApartAreTaken() {
+    @Test func separateDirectoriesAreAccepted() {
         #expect(Self.found("/p/library", "/p/inbox", "/p/inbox2", "/p/lib").isEmpty)
         #expect(Self.found("/p/library", "/state/inbox", more: "state = '/state'").isEmpty)
     }
 
-    @Test func anInboxInTheLibraryIsRefused() {
+    @Test func inboxInTheLibraryIsRefused() {
         #expect(
             Self.found("/p/library", "/p/library/in") == [
                 "photoinbox.toml:4:8: path = \"/p/library/in\": this inbox lies inside the library, /p/library "
@@ -23,7 +23,7 @@ struct OverlapTests {
             ])
     }
 
-    @Test func theLibraryInAnInboxIsRefused() {
+    @Test func libraryInAnInboxIsRefused() {
         let found = Self.found("/p/in/library", "/p/in", more: "quarantine = '/q'\nduplicates = '/d'\nstate = '/s'")
         #expect(
             found == [
@@ -40,7 +40,7 @@ struct OverlapTests {
             ])
     }
 
-    @Test func derivedDirectoriesCountToo() {
+    @Test func defaultDirectoriesCountToo() {
         #expect(
             Self.found("/p/library", "/p/quarantine/in") == [
                 "photoinbox.toml:4:8: path = \"/p/quarantine/in\": this inbox lies inside the quarantine, "

@@ -5,7 +5,7 @@ import Testing
 @testable import Settings
 
 struct SettingsTests {
-    @Test func aFullFileIsRead() throws {
+    @Test func fileWithEverySectionIsRead() throws {
         let settings = try settings(fullFile)
         let library = try #require(settings.library)
         #expect(library.path == "/srv/photos/library")
@@ -39,7 +39,7 @@ struct SettingsTests {
         #expect(settings.log == LogSettings(level: .debug, destination: .auto))
     }
 
-    @Test func eachEffectiveValueKnowsWhereItComesFrom() throws {
+    @Test func everyEffectiveValueHasItsOrigin() throws {
         var builder = SettingsBuilder(context: plainContext)
         builder.addFlag("--quarantine", key: "quarantine", value: "../q")
         builder.addFile(Array(fullFile.utf8), path: "photoinbox.toml")
@@ -63,7 +63,7 @@ struct SettingsTests {
         #expect(shown["filing.owner"] == nil)
     }
 
-    @Test func flagsAloneAreEnough() throws {
+    @Test func flagsAreSufficientWithoutAFile() throws {
         var builder = SettingsBuilder(context: plainContext)
         builder.addFlag("--library", key: "library", value: "./library")
         builder.addInbox("inbox", flag: "--inbox")
@@ -90,7 +90,7 @@ struct SettingsTests {
             ])
     }
 
-    @Test func flagsBeatFilesInAnyOrderAndLaterFilesBeatEarlierOnes() throws {
+    @Test func flagsOverrideFilesAndLaterFilesOverrideEarlierOnes() throws {
         var builder = SettingsBuilder(context: plainContext)
         builder.addFlag("--library", key: "library", value: "/flag")
         builder.addFile(Array("library = '/one'\n[log]\nlevel = 'debug'".utf8), path: "1.toml")
@@ -100,7 +100,7 @@ struct SettingsTests {
         #expect(settings.log.level == .error)
     }
 
-    @Test func theServiceManagersDirectoriesAreTaken() throws {
+    @Test func directoriesOfTheServiceManagerAreUsed() throws {
         var builder = SettingsBuilder(
             context: SettingsContext(workingDirectory: "/", stateDirectory: "/s", runtimeDirectory: "/r"))
         builder.addFile(Array("library = '/srv/l'".utf8), path: "/etc/photoinbox/photoinbox.toml")
@@ -111,7 +111,7 @@ struct SettingsTests {
         #expect(settings.effective("state")?.origin.description == "$STATE_DIRECTORY")
     }
 
-    @Test func configurationsOfInstancesAndUsersHavePlacesOfTheirOwn() throws {
+    @Test func configurationsOfInstancesAndUsersHaveTheirOwnDirectories() throws {
         let text = Array("library = '/srv/l'".utf8)
         func places(_ file: BytePath, _ context: SettingsContext = plainContext) throws -> [BytePath] {
             var builder = SettingsBuilder(context: context)
@@ -137,7 +137,7 @@ struct SettingsTests {
         #expect(try places("/home/ana/photoinbox.toml", context) == ["/srv/state", "/srv/state/run"])
     }
 
-    @Test func aSocketTellsWhoseConfigurationCounts() {
+    @Test func socketOfAnInstanceDeterminesItsConfiguration() {
         #expect(
             StandardPlaces.configuration(ofSocket: "/run/photoinboxd/studio/hooks") == "/etc/photoinbox/studio.toml")
         for socket: BytePath in [
@@ -147,7 +147,7 @@ struct SettingsTests {
         }
     }
 
-    @Test func anEmptyConfigurationIdles() throws {
+    @Test func emptyConfigurationHasNoLibraryAndNoInbox() throws {
         let settings = try settings("")
         #expect(settings.library == nil)
         #expect(settings.inboxes.isEmpty)
@@ -155,14 +155,14 @@ struct SettingsTests {
         #expect(settings.signals[.terminate] == .stop)
     }
 
-    @Test func relativePathsOfAFileAreBesideIt() throws {
+    @Test func relativePathsInAFileAreRelativeToItsDirectory() throws {
         let text = "library = \"library\"\n[inbox.a]\npath = \"./in//box/\""
         let settings = try settings(text, at: "conf/photoinbox.toml")
         #expect(settings.library?.path == "/home/ana/conf/library")
         #expect(settings.inboxes[0].path == "/home/ana/conf/in/box")
     }
 
-    @Test func downloadsHaveLimits() throws {
+    @Test func limitsOfDownloadsAreRead() throws {
         #expect(try settings("library = '/l'\n[inbox.a]\npath = '/a'").fetch == FetchLimits())
         let fetch = try settings(
             "library = '/l'\n[inbox.a]\npath = '/a'\n[fetch]\nat-once = '3'\ndeadline = '1m'\nstall = '2s'\n"
@@ -175,7 +175,7 @@ struct SettingsTests {
                     atOnce: 3, deadline: 60, stall: 2, largest: 1 << 20, tries: 2, pause: 10, allowed: allowed))
     }
 
-    @Test func renditionsAreOfEachInbox() throws {
+    @Test func everyInboxHasItsOwnRenditions() throws {
         let text =
             "library = '/l'\n[inbox.a]\npath = '/a'\n[inbox.b]\npath = '/b'\nrenditions = ['googly', 'hash']"
             + "\n[inbox.c]\npath = '/c'\nrenditions = []"
@@ -183,7 +183,7 @@ struct SettingsTests {
         #expect(inboxes.map(\.renditions) == [RenditionKind.standard, [.googly, .hash], []])
     }
 
-    @Test func inboxesMayNameTheOneLibraryThemselves() throws {
+    @Test func inboxesMayNameTheLibraryIfAllNameTheSame() throws {
         let text = "[inbox.a]\npath = '/a'\nlibrary = '/l'\n[inbox.b]\npath = '/b'\nlibrary = '/l'"
         #expect(try settings(text).library?.path == "/l")
         #expect(

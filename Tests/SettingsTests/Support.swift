@@ -56,19 +56,19 @@ let fullFile = """
     group = "photos"
     """
 
-/// The settings of one file, called photoinbox.toml.
+/// Returns the settings of a file named photoinbox.toml.
 func settings(_ text: String, at path: BytePath = "/etc/photoinbox/photoinbox.toml") throws(SettingsError) -> Settings {
     var builder = SettingsBuilder(context: plainContext)
     builder.addFile(Array(text.utf8), path: path)
     return try builder.build()
 }
 
-/// The lines that one file, called photoinbox.toml, is refused with; none if it is taken.
+/// Returns the mistakes, one line each, of a file named photoinbox.toml.
 func mistakes(_ text: String) -> [String] {
     mistakes { $0.addFile(Array(text.utf8), path: "photoinbox.toml") }
 }
 
-/// The lines that what `fill` adds is refused with.
+/// Returns the mistakes, one line each, of the files and flags that `fill` adds.
 func mistakes(_ fill: (inout SettingsBuilder) -> Void) -> [String] {
     var builder = SettingsBuilder(context: plainContext)
     fill(&builder)
@@ -80,7 +80,7 @@ func mistakes(_ fill: (inout SettingsBuilder) -> Void) -> [String] {
     }
 }
 
-/// A small generator with a seed, so that a failure can be repeated.
+/// A seeded generator, so that failures are reproducible.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Settings
 
-/// What a name may be defined as, once it is defined.
+/// Definitions of names that are already defined.
 struct TOMLDefinitionTests {
     private static func errors(_ text: String) -> [String] {
         TOMLDocument(Array(text.utf8)).errors.map { "\($0.position.line):\($0.position.column): \($0.message)" }
@@ -36,7 +36,7 @@ struct TOMLDefinitionTests {
         ("[a.b.c]\nz = 9\n[a]\nb.c.t = 1", "4:1: \"b.c\" has a header, on line 1; write the key below it"),
         ("[[a.b]]\n[a]\nb.y = 2", "3:1: \"b\" has a header, on line 1; write the key below it"),
     ])
-    func refused(text: String, error: String) { #expect(Self.errors(text) == [error]) }
+    func secondDefinitionIsRefused(text: String, error: String) { #expect(Self.errors(text) == [error]) }
 
     @Test(arguments: [
         "a.b = 1\na.c.d = 1\na.c.e = 2", "[a.b]\n[a]", "[a.b]\n[a]\nc = 1\n[a.d]", "[x]\na.b = 1\n[x.a.c]\nd = 1",
@@ -44,9 +44,9 @@ struct TOMLDefinitionTests {
         "a = {b.c = 1, b.d = 2}", "'' = 1\n\"a.b\" = 1\na.b = 1",
         "'\u{E9}' = 1\n'e\u{301}' = 1",
     ])
-    func taken(text: String) { #expect(Self.errors(text) == []) }
+    func additionToATableIsAccepted(text: String) { #expect(Self.errors(text) == []) }
 
-    @Test func aRefusedStatementDefinesNothing() {
+    @Test func refusedStatementDefinesNothing() {
         let text = "[a.b.c]\n[a]\nb.c.x.y = 1\n[a.b]\n[a]\n[a.b.c.x]\nz = 1\n[q\na = 1\n[q]\na = 1\na.b = 1"
         #expect(TOMLDocument(Array(text.utf8)).errors.map(\.position.line) == [3, 5, 8, 12])
     }

@@ -4,7 +4,7 @@ import Testing
 @testable import Settings
 
 struct TOMLDocumentTests {
-    /// What stands at `steps`, the names of keys or, in arrays, numbers; an element has no key.
+    /// Returns the entry at `steps`, names of keys or indices of arrays. Elements of arrays have no key.
     static func entry(_ text: String, _ steps: String...) -> TOMLEntry? {
         var found: TOMLEntry?
         var entries = TOMLDocument(Array(text.utf8)).entries
@@ -22,7 +22,7 @@ struct TOMLDocumentTests {
         return found
     }
 
-    @Test func placesOfKeysAndValues() throws {
+    @Test func positionsOfKeysAndValues() throws {
         let text = """
             a = 1 # one
               "b.c" . 'd' = [ 10,
@@ -62,13 +62,13 @@ struct TOMLDocumentTests {
         #expect(TOMLDocument(Array(text.utf8)).errors == [])
     }
 
-    @Test func syntaxErrorsHaveTheirPlacesAndDoNotHideOneAnother() {
+    @Test func everySyntaxErrorIsReportedAtItsPosition() {
         let document = TOMLDocument(Array("a = 1\nb = \nc = 3\nd = \"open\ne = 5\n".utf8))
         #expect(document.errors.map(\.position.line) == [2, 4])
         #expect(document.entries.map(\.key) == ["a", "c", "e"])
     }
 
-    @Test func whatFollowsABadStatementIsReadAsItStands() {
+    @Test func statementsAfterABadOneAreRead() {
         let text = """
             # \u{1}
             a
@@ -94,7 +94,7 @@ struct TOMLDocumentTests {
         #expect(Self.entry(text, "e", "b")?.position.line == 12 && Self.entry(text, "f", "g")?.position.line == 17)
     }
 
-    @Test func aFewErrorsAreEnough() {
+    @Test func atMostTwentyErrorsAreReported() {
         let document = TOMLDocument(Array(String(repeating: "a = 1\n", count: 100).utf8))
         #expect(document.errors.map(\.position.line) == Array(2...21))
     }
@@ -131,27 +131,27 @@ struct TOMLDocumentTests {
     ]
 
     @Test(arguments: malformed)
-    func whatIsNotWellFormedIsRefused(text: String, word: String) { expectRefusal(of: text, word) }
+    func malformedDocumentIsRefused(text: String, word: String) { expectRefusal(of: text, word) }
 
-    /// Not an argument, which would be printed with all its lines.
-    @Test func whatIsTooLargeIsRefused() { expectRefusal(of: String(repeating: "\n", count: 1 << 21), "larger") }
+    /// Not an argument of the test above, since arguments are printed.
+    @Test func tooLargeDocumentIsRefused() { expectRefusal(of: String(repeating: "\n", count: 1 << 21), "larger") }
 
     private func expectRefusal(of text: String, _ word: String) {
         let document = TOMLDocument(Array(text.utf8))
         #expect(document.errors.count == 1 && document.errors.allSatisfy { $0.message.contains(word) }, "\(document)")
     }
 
-    @Test func otherEncodingsAreRefusedWhereTheyStand() {
+    @Test func invalidUTF8IsRefusedAtItsPosition() {
         let document = TOMLDocument(Array("a = 1\nb = \"ä".utf8) + [0xC3, 0x22])
         #expect(document.errors.map(\.position) == [TextPosition(line: 2, column: 7)])
         #expect(document.errors.first?.message.contains("UTF-8") == true)
     }
 
-    @Test func anEscapedBackslashBeforeU0000IsHarmless() {
+    @Test func escapedBackslashBeforeU0000IsAccepted() {
         #expect(TOMLDocument(Array("a = \"\\\\u0000\"".utf8)).errors == [])
     }
 
-    @Test func byteOrderMarksAndCarriageReturnsAreTolerated() {
+    @Test func byteOrderMarkAndCarriageReturnsAreAccepted() {
         let document = TOMLDocument([0xEF, 0xBB, 0xBF] + Array("a = \"x\"\r\n\r\n[b]\r\nc = 'y'\r\n".utf8))
         #expect(document.errors == [])
         #expect(
@@ -162,7 +162,7 @@ struct TOMLDocumentTests {
         #expect(document.entries.first?.node.source == "\"x\"")
     }
 
-    @Test func deepNestingEnds() {
+    @Test func deepNestingIsRefused() {
         for text in ["a = " + String(repeating: "[", count: 4000), String(repeating: "a = [\n", count: 3000)] {
             #expect(!TOMLDocument(Array(text.utf8)).errors.isEmpty)
         }
@@ -172,8 +172,8 @@ struct TOMLDocumentTests {
         #expect(!mistakes(balanced).isEmpty)
     }
 
-    @Test("Reading texts again and again, others each time, costs no memory")
-    func textsThatAreReadAgain() async {
+    @Test("Reading many different texts leaks no memory")
+    func memory() async {
         await #expect(processExitsWith: .success) {
             func mostKilobytes() -> Int {
                 var usage = rusage()

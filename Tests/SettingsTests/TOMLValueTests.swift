@@ -2,7 +2,7 @@ import Testing
 
 @testable import Settings
 
-/// What is read for a value that is written so.
+/// Values by their notation.
 struct TOMLValueTests {
     private static func content(_ source: String) -> TOMLNode.Content? {
         let document = TOMLDocument(Array("a = \(source) # comment\n".utf8))
@@ -51,7 +51,7 @@ struct TOMLValueTests {
         "1979-05-27T24:00:00Z", "1979-05-27x07:32:00", #""""a"""""""#, "'''a''''''", "\"a\nb\"", "'a\rb'", "\"\u{7F}\"",
         #""\x41""#, #""\u12""#, #""\u+123""#, #""\U00110000""#,
     ])
-    func refused(source: String) { #expect(Self.content(source) == nil) }
+    func invalidNotationIsRefused(source: String) { #expect(Self.content(source) == nil) }
 
     @Test func arraysAndTables() throws {
         func node(_ content: TOMLNode.Content, _ column: Int, _ source: String) -> TOMLNode {
