@@ -16,9 +16,7 @@ package struct ContentHash: Hashable, Sendable, CustomStringConvertible {
     fileprivate init(_ digest: SHA256.Digest) { bytes = Array(digest) }
 
     /// 64 lower-case hexadecimal digits.
-    package var description: String {
-        bytes.map { ($0 < 0x10 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
+    package var description: String { hexadecimal(bytes) }
 }
 
 /// Hashes bytes incrementally.

@@ -9,11 +9,11 @@ struct ImportTrouble: Error, Hashable {
     init(_ reason: String) { self.reason = reason }
 
     /// A failed call; frequent causes have a text of their own.
-    init(_ error: SystemCallError, _ whose: String) {
+    init(_ error: SystemCallError, _ subject: String) {
         switch error.code {
         case .noSpace, .diskQuotaExceeded: self.init("no space left in the inbox's file system")
-        case .ioError: self.init("\(whose): the medium failed (\(error.call): \(error.code))")
-        default: self.init("\(whose): \(error.call): \(error.code)")
+        case .ioError: self.init("\(subject): the medium failed (\(error.call): \(error.code))")
+        default: self.init("\(subject): \(error.call): \(error.code)")
         }
     }
 }
@@ -44,7 +44,7 @@ final class ImportCopy: Sendable {
 }
 
 extension ImportCopy {
-    /// Its entry in the memory, for the path `destination` in the inbox.
+    /// Returns its entry in the memory, for the path `destination` in the inbox.
     func line(as destination: BytePath) -> (ImportMemory.Key, ImportMemory.Entry) {
         (
             ImportMemory.Key(source.path, source.status),
@@ -78,14 +78,13 @@ final class ImportCopier {
 
     deinit { buffer.deallocate() }
 
-    /// The hash of a file, which must not change meanwhile.
+    /// Returns the hash of a file, which must not change meanwhile.
     func hash(_ source: OpenSource, _ onRead: (UInt64) -> Void = { _ in }) throws -> ContentHash {
         let hash = try read(source.content, size: source.size, "the file", onRead) { _, _ throws(SystemCallError) in }
         try requireUnchanged(source)
         return hash
     }
 
-    /// The sample of a file.
     func sample(_ source: OpenSource) throws -> ImportSample {
         do throws(SystemCallError) { return try ImportSample(of: source.content, size: source.size) } catch {
             throw ImportTrouble(error, "the file")
@@ -122,7 +121,7 @@ final class ImportCopier {
     private func fill(
         _ file: SharedFile, from source: OpenSource, _ onRead: (UInt64) -> Void
     ) throws -> ContentHash {
-        if source.size > 0, try isBroughtByKernel(file.descriptor, source) {
+        if source.size > 0, try copyInKernel(file.descriptor, source) {
             return try read(source.content, size: source.size, "the file", onRead) { _, _ throws(SystemCallError) in }
         }
         return try read(source.content, size: source.size, "the file", onRead) {
@@ -131,8 +130,8 @@ final class ImportCopier {
         }
     }
 
-    /// Whether the kernel has shared or copied the blocks, which it can within one file system.
-    private func isBroughtByKernel(_ copy: borrowing OwnedDescriptor, _ source: OpenSource) throws -> Bool {
+    /// Has the kernel share or copy the blocks. Returns false if it cannot, as between two file systems.
+    private func copyInKernel(_ copy: borrowing OwnedDescriptor, _ source: OpenSource) throws -> Bool {
         guard mayClone else { return false }
         if (try? FileStatus(of: copy).device) != source.status.device {
             mayClone = false
@@ -163,7 +162,7 @@ final class ImportCopier {
 
     /// Reads a file from start to end, passes each block to `write`, and returns the hash.
     func read(
-        _ file: borrowing OwnedDescriptor, size: UInt64, _ whose: String, _ onRead: (UInt64) -> Void = { _ in },
+        _ file: borrowing OwnedDescriptor, size: UInt64, _ subject: String, _ onRead: (UInt64) -> Void = { _ in },
         write: (UnsafeRawBufferPointer, UInt64) throws(SystemCallError) -> Void
     ) throws -> ContentHash {
         file.adviseSequentialReading()
@@ -173,7 +172,7 @@ final class ImportCopier {
             if try shouldAbandon() { throw ImportAbandoned() }
             let count: Int
             do throws(SystemCallError) { count = try file.read(into: buffer, at: done) } catch {
-                throw ImportTrouble(error, whose)
+                throw ImportTrouble(error, subject)
             }
             if count == 0 { break }
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
@@ -184,7 +183,7 @@ final class ImportCopier {
             guard done <= size else { break }
         }
         guard done == size else {
-            throw ImportTrouble("\(whose) changed during the import: it no longer has \(size) bytes")
+            throw ImportTrouble("\(subject) changed during the import: it no longer has \(size) bytes")
         }
         return hasher.hash()
     }

@@ -4,12 +4,11 @@ import Filing
 import LinuxKernel
 import SystemPackage
 
-/// Copies that are synced together; whole sets.
+/// The copies of some sets, which are synced together.
 struct ImportBatch: Sendable {
     var copies: [ImportCopy] = []
     var bytes: UInt64 = 0
-
-    /// These bound the open descriptors, and the work that a crash can lose.
+    /// Bounds the number of open descriptors, and the work that a crash can lose.
     static let most = (copies: 40, bytes: UInt64(192) << 20)
     var isFull: Bool { copies.count >= Self.most.copies || bytes >= Self.most.bytes }
 
@@ -38,9 +37,9 @@ final class ImportFinisher: Sendable {
     private let knowledge: ImportKnowledge
     private let date: String
     private let state = Locked(State())
-    private let something = DispatchSemaphore(value: 0)
-    /// One batch is finished, and one waits.
-    private let room = DispatchSemaphore(value: 0)
+    private let hasWork = DispatchSemaphore(value: 0)
+    /// Permits one waiting batch, while another one is processed.
+    private let waitingSlot = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
 
     /// `date` names the directory of a new run: 2026-11-22.
@@ -55,7 +54,7 @@ final class ImportFinisher: Sendable {
         self.memory = memory
         self.date = date
         // Not as the initial value: libdispatch traps if a semaphore is released with less than that.
-        room.signal()
+        waitingSlot.signal()
         if let run = memory?.unfinishedRun { state.withLock { $0.run = run } }
         try startThread(named: "import-finish") { [self] in
             work()
@@ -69,17 +68,17 @@ final class ImportFinisher: Sendable {
     /// Adds a batch; blocks while the previous one waits, until `isAbandoned` is true.
     func add(_ batch: ImportBatch, _ isAbandoned: () throws -> Bool) throws {
         guard !batch.copies.isEmpty else { return }
-        while room.wait(timeout: .now() + .milliseconds(100)) == .timedOut {
+        while waitingSlot.wait(timeout: .now() + .milliseconds(100)) == .timedOut {
             if try isAbandoned() { throw ImportAbandoned() }
         }
         state.withLock { $0.batches.append(batch) }
-        something.signal()
+        hasWork.signal()
     }
 
     /// Releases the directory of this run, so that it can be removed once it is empty.
     func releaseDirectory() { state.withLock { $0.hold = nil } }
 
-    /// The findings since the last call.
+    /// Returns the findings since the last call.
     func removeFindings() -> [ImportFinding] {
         state.withLock { state in
             defer { state.findings = [] }
@@ -90,7 +89,7 @@ final class ImportFinisher: Sendable {
     /// Waits for all batches. Once `isAbandoned` is true, no more copies get names.
     func finish(_ isAbandoned: () throws -> Bool) throws {
         state.withLock { $0.isEnding = true }
-        something.signal()
+        hasWork.signal()
         while ended.wait(timeout: .now() + .milliseconds(100)) == .timedOut {
             if try isAbandoned() { return }
         }
@@ -103,7 +102,7 @@ final class ImportFinisher: Sendable {
             state.isEnding = true
             state.isAbandoned = true
         }
-        something.signal()
+        hasWork.signal()
         ended.wait()
         ended.signal()
     }
@@ -113,12 +112,12 @@ final class ImportFinisher: Sendable {
     private func work() {
         let reader = ImportCopier { [self] in isAbandoned }
         while true {
-            something.wait()
+            hasWork.wait()
             let (batch, isLast) = state.withLock { state in
                 (state.batches.isEmpty ? nil : state.batches.removeFirst(), state.isEnding && state.batches.isEmpty)
             }
             if let batch {
-                room.signal()
+                waitingSlot.signal()
                 finish(batch, reader)
             }
             if isLast || isAbandoned { return }
@@ -142,7 +141,7 @@ final class ImportFinisher: Sendable {
         report(placed)
     }
 
-    /// The copies that, read again, are equal to their sources.
+    /// Reads the copies again and returns those that are equal to their sources.
     private func verified(_ copies: [ImportCopy], _ reader: ImportCopier) -> [ImportCopy] {
         var equal: [ImportCopy] = []
         for (index, copy) in copies.enumerated() {
@@ -188,7 +187,7 @@ final class ImportFinisher: Sendable {
                 }
                 try directory.syncDirectory()
                 placed += fresh
-                // Copies that got another name, since theirs was used by another file.
+                // Copies whose name was taken have another one.
                 let others = fresh.filter { copy, path in path.name != copy.source.name }
                 if !others.isEmpty { try memory?.add(others.map { copy, path in copy.line(as: path) }) }
             }

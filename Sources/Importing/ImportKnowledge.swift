@@ -4,7 +4,7 @@ import Filing
 import LinuxKernel
 import SystemPackage
 
-/// What is known of files before they are copied, from earlier runs, the inbox and the catalogue. Any thread.
+/// Determines from earlier runs, the inbox and the catalogue which files need no copy. Any thread.
 final class ImportKnowledge: Sendable {
     /// Why no copy is needed.
     enum Answer {
@@ -12,7 +12,7 @@ final class ImportKnowledge: Sendable {
         case waiting(BytePath)
         /// The daemon is moving the copy out of the inbox.
         case moving
-        /// The reason, and where the copy is now, if it was moved out of the inbox.
+        /// The reason, and the copy's new path if it was moved out of the inbox.
         case decided(String, at: BytePath?)
     }
 
@@ -30,25 +30,25 @@ final class ImportKnowledge: Sendable {
         self.sizes = sizes
     }
 
-    /// Why the file of `entry` needs no copy; nil if it does. Does not read the file.
+    /// Returns why the file of `entry` needs no copy; nil if it does. Does not read the file.
     func answer(_ entry: ImportMemory.Entry, _ status: FileStatus) throws(CatalogueError) -> Answer? {
         // Twice, since it may be filed between the two checks.
         for _ in 0..<2 {
             if let photo = try filed(entry.hash) { return .known(photo) }
-            // The copy has the time that the file had then; FAT rounds it after the next mount.
-            if let lying = try? FileStatus(of: entry.destination, beneath: inbox), lying.kind == .regular,
-                lying.identity.size == status.identity.size,
-                [entry.modified, status.identity.modified].contains(where: { $0.isNear(lying.identity.modified) })
+            // The copy has the file's time at the copying; FAT rounds the file's own time after the next mount.
+            if let copy = try? FileStatus(of: entry.destination, beneath: inbox), copy.kind == .regular,
+                copy.identity.size == status.identity.size,
+                [entry.modified, status.identity.modified].contains(where: { $0.isNear(copy.identity.modified) })
             {
                 return .waiting(entry.destination)
             }
         }
-        // On its way to quarantine: the outcome is recorded together with the end of the move.
+        // It is being moved to quarantine; its outcome is recorded when the move ends.
         if try catalogue?.pendingMoves(inbox: plan.inbox).contains(where: { $0.move.path == entry.destination }) == true
         {
             return .moving
         }
-        // Removed without an outcome, or by a person: it is imported again.
+        // A copy that was removed without an outcome, or by a person, is imported again.
         let outcomes = try catalogue?.outcomes(forPath: entry.destination, inbox: plan.inbox) ?? []
         guard let last = outcomes.first?.outcome, last.outcome == .quarantined || last.outcome == .ignored else {
             return nil
@@ -59,8 +59,8 @@ final class ImportKnowledge: Sendable {
     /// Whether a photo of this size is recorded, so that the file must be hashed before it is copied.
     func mayBeFiled(size: UInt64) -> Bool { sizes.mayContain(size) }
 
-    /// The photo with this content, if it is recorded in the configured library and a file of its size exists. A record
-    /// alone is not a copy: the library may be another one now, or have lost the file.
+    /// Returns the photo with this content if it is recorded in the configured library and a file of its size exists. A
+    /// record alone is not sufficient: the library may be another one now, or have lost the file.
     func filed(_ hash: ContentHash) throws(CatalogueError) -> StoredPhoto? {
         guard let library = plan.library, let stored = try catalogue?.photo(withHash: hash.bytes),
             stored.photo.library == library, let root = try? openDirectory(library),
@@ -71,7 +71,7 @@ final class ImportKnowledge: Sendable {
         return stored
     }
 
-    /// The copy that makes another one unnecessary; nil if there is none.
+    /// Returns the copy that makes another one unnecessary.
     func copy(of answer: Answer, _ hash: ContentHash, size: UInt64) -> RecordedCopy? {
         switch answer {
         case .known(let photo):
@@ -86,7 +86,7 @@ final class ImportKnowledge: Sendable {
 }
 
 extension FileTime {
-    /// Whether the two are equal to a clock of two seconds.
+    /// Whether the two differ by at most two seconds, the resolution of FAT.
     func isNear(_ other: FileTime) -> Bool {
         let (later, earlier) = (max(seconds, other.seconds), min(seconds, other.seconds))
         let (apart, isFar) = later.subtractingReportingOverflow(earlier)
@@ -94,7 +94,7 @@ extension FileTime {
     }
 }
 
-/// A set of sizes in a megabyte, whatever their number; with false positives, without false negatives.
+/// A set of sizes that always uses a megabyte; with false positives, without false negatives.
 struct SizeFilter {
     private static let bits = 1 << 23
     private var words = [UInt64](repeating: 0, count: bits / 64)

@@ -4,17 +4,16 @@ import Glibc
 package import LinuxKernel
 import SystemPackage
 
-/// What earlier runs copied from one source into one inbox: a small file of lines, extended before each batch gets its
-/// names, so that the next run can continue after a kill.
+/// The record of files that earlier runs copied from one source into one inbox: a small file of lines, extended before
+/// each batch gets its names, so that the next run can continue after a kill.
 ///
-/// It only saves work: without it the source is read again, and filed photos are found by their hashes. A line is found by
-/// path and size, in any spelling of the name: FAT assigns inode numbers anew with each mount, stores times to two
-/// seconds, and shows short names in upper or lower case by mount option. Whether the file is that of the line, its
-/// content decides: see ``Entry/wouldShowWrites(to:)``.
+/// It only saves work: without it the source is read again, and filed photos are found by their hashes. A line is found
+/// by path and size, in any spelling of the name: FAT assigns inode numbers anew with each mount, stores times to two
+/// seconds, and shows short names in upper or lower case by mount option. The content decides whether the file is that
+/// of the line: see ``Entry/wouldShowWrites(to:)``.
 package final class ImportMemory: Sendable {
     struct Entry: Hashable, Sendable {
         let hash: ContentHash
-        /// Of some of its blocks; see ``ImportSample``.
         let sample: ImportSample
         /// The modification time, by the source's clock.
         let modified: FileTime
@@ -23,8 +22,8 @@ package final class ImportMemory: Sendable {
         /// Relative to the inbox.
         let destination: BytePath
 
-        /// Whether a write since it was read would have changed its time: it had been unchanged for longer
-        /// than the coarsest clock of a file system (two seconds) and usual clock corrections.
+        /// Whether every write since it was read would have changed its time: it had then been unchanged for longer
+        /// than the coarsest resolution of a file system (two seconds) and usual clock corrections.
         func wouldShowWrites(to status: FileStatus) -> Bool {
             modified == status.identity.modified && modified.seconds <= read - Self.rest
         }
@@ -44,8 +43,8 @@ package final class ImportMemory: Sendable {
             self.size = size
         }
 
-        /// The same for all spellings that a case-insensitive file system treats as one name. ASCII only: a miss costs
-        /// reading the file.
+        /// A key that is equal for all spellings that a case-insensitive file system treats as one name. ASCII only,
+        /// since a miss only costs reading the file.
         fileprivate var folded: Folded {
             let bytes = path.bytes.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
             return Folded(path: BytePath(bytes), size: size)
@@ -60,8 +59,7 @@ package final class ImportMemory: Sendable {
     }
 
     private struct State {
-        /// The offset of a file's line, by the hash of its key, and by that of its folded key: 32 bytes a file,
-        /// whatever its path.
+        /// The offset of a file's line, by the hash of its key and by that of its folded key: 32 bytes per file.
         var lines: [Int: UInt64] = [:]
         var end: UInt64 = 0
         var run: BytePath?
@@ -102,10 +100,10 @@ package final class ImportMemory: Sendable {
         return try directory.openBeneath(name, [.readWrite, .createNew], mode: 0o640)
     }
 
-    /// The directory in the inbox of an earlier run that is not finished.
+    /// The directory in the inbox of an unfinished earlier run.
     var unfinishedRun: BytePath? { state.withLock { $0.run } }
 
-    /// The entry of a file; nil if there is none, or its line was changed.
+    /// Returns the entry of a file; nil if there is none, or its line was changed.
     func entry(_ key: Key) -> Entry? {
         let (own, other) = state.withLock { ($0.lines[key.hashValue], $0.lines[key.folded.hashValue]) }
         if let (found, entry) = line(at: own), found == key { return entry }
@@ -113,8 +111,8 @@ package final class ImportMemory: Sendable {
         return nil
     }
 
-    /// Whether there is a line for exactly this name.
-    func holds(_ key: Key) -> Bool { line(at: state.withLock { $0.lines[key.hashValue] })?.0 == key }
+    /// Returns whether there is a line for exactly this name.
+    func contains(_ key: Key) -> Bool { line(at: state.withLock { $0.lines[key.hashValue] })?.0 == key }
 
     private func line(at start: UInt64?) -> (Key, Entry)? {
         guard let start else { return nil }
@@ -124,7 +122,8 @@ package final class ImportMemory: Sendable {
         return Self.parse(bytes[..<end])
     }
 
-    /// The name that a file of `directory` had before it was set aside with `mark`, by ``ImportRemoval/mark(for:)``.
+    /// Returns the name that a file of `directory` had before it was set aside with `mark`; see
+    /// ``ImportRemoval/mark(for:)``.
     func name(setAsideAs mark: String, in directory: BytePath) -> BytePath? {
         for start in state.withLock({ Set($0.lines.values) }) {
             guard let (key, _) = line(at: start) else { continue }
@@ -142,7 +141,7 @@ package final class ImportMemory: Sendable {
         try append([("done " + run.escaped, nil)]) { $0.run = nil }
     }
 
-    /// Records files that are about to get their names, durably; or not `durably`, where it only saves work.
+    /// Records files that are about to get their names. `durably` may be false if the record only saves work.
     func add(_ files: [(Key, Entry)], durably: Bool = true) throws(SystemCallError) {
         try append(files.map { (Self.line($0, $1), $0) }, durably: durably)
     }
@@ -170,19 +169,18 @@ package final class ImportMemory: Sendable {
         }
     }
 
+    /// The tab is unambiguous, since ``BytePath/escaped`` writes it as two letters.
     private static func line(_ key: Key, _ entry: Entry) -> String {
         "file \(key.size) \(entry.modified.seconds) \(entry.modified.nanoseconds) \(entry.hash) \(entry.sample.text) "
-            + "\(entry.read) \(tabless(entry.destination))\t\(key.path.escaped)"
+            + "\(entry.read) \(entry.destination.escaped)\t\(key.path.escaped)"
     }
-
-    /// Escaped paths contain no tab: ``BytePath/escaped`` writes it as two letters.
-    private static func tabless(_ path: BytePath) -> String { path.escaped }
 
     private static func parse(_ line: ArraySlice<UInt8>) -> (Key, Entry)? {
         guard let text = String(validating: line, as: UTF8.self) else { return nil }
         let words = text.split(separator: " ", maxSplits: 7, omittingEmptySubsequences: false)
         guard words.count == 8, words[0] == "file", let size = UInt64(words[1]), let seconds = Int64(words[2]),
-            let nanoseconds = UInt32(words[3]), nanoseconds < 1_000_000_000, let hash = hash(words[4]),
+            let nanoseconds = UInt32(words[3]), nanoseconds < 1_000_000_000,
+            let hash = bytes(ofHexadecimal: words[4].utf8).flatMap({ ContentHash($0) }),
             let sample = ImportSample(words[5]), let read = Int64(words[6])
         else { return nil }
         let paths = words[7].split(separator: "\t", maxSplits: 1, omittingEmptySubsequences: false)
@@ -196,20 +194,7 @@ package final class ImportMemory: Sendable {
         )
     }
 
-    private static func hash(_ digits: Substring) -> ContentHash? {
-        let digits = Array(digits.utf8)
-        guard digits.count == 64 else { return nil }
-        var bytes: [UInt8] = []
-        for start in stride(from: 0, to: 64, by: 2) {
-            guard let byte = UInt8(String(decoding: digits[start..<(start + 2)], as: UTF8.self), radix: 16) else {
-                return nil
-            }
-            bytes.append(byte)
-        }
-        return ContentHash(bytes)
-    }
-
-    /// Reads all lines once. A partial line at the end, from a crash, will be overwritten.
+    /// Reads all lines once. A partial line at the end, from a crash, is overwritten later.
     private static func read(_ file: borrowing OwnedDescriptor, _ size: UInt64) throws(SystemCallError) -> State {
         var state = State()
         var rest: [UInt8] = []

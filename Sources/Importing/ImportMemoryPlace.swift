@@ -2,19 +2,19 @@ package import FileValues
 import LinuxKernel
 import SystemPackage
 
-/// Where the memory of imports is: in the state directory, or, for users who may not write there, in the inbox, under a
-/// hidden name.
+/// The place of the memory of imports: the state directory, or, for users who may not write there, a hidden directory
+/// of the inbox.
 package enum ImportMemoryPlace {
     private static let hidden: BytePath = ".photo-inbox-imports"
     private static let name: BytePath = "imports"
 
-    /// Whether a memory exists; a dry run creates none.
+    /// Returns whether a memory exists, for a dry run, which creates none.
     package static func exists(state: BytePath, _ plan: ImportPlan) -> Bool {
         [state.appending(name), plan.inboxPath.appending(hidden)].contains { (try? FileStatus(at: $0)) != nil }
     }
 
-    /// The memory for `plan`; nil if it cannot be opened, since it only saves work. Throws
-    /// ``ImportFailure/busy`` while another run has it.
+    /// Opens the memory for `plan`; nil if that fails, since it only saves work. Throws ``ImportFailure/busy`` while
+    /// another run has it.
     package static func open(state: BytePath, _ plan: ImportPlan) throws(ImportFailure) -> ImportMemory? {
         for (parent, name) in [(state, name), (plan.inboxPath, hidden)] {
             do throws(SystemCallError) {

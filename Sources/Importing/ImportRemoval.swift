@@ -7,21 +7,22 @@ import SystemPackage
 /// Removes files from the source after checking that a copy has their bytes; see
 /// ``SourceFile/remove(token:hash:seeing:probe:work:syncing:areTimesReliable:)``.
 ///
-/// The temporary name of a file begins with a mark made from its path, so that the next run can restore the name of a file
-/// that a killed run had set aside.
+/// The temporary name of a file begins with a mark made from its path, so that the next run can restore the name of a
+/// file that a killed run had set aside.
 struct ImportRemoval {
     let knowledge: ImportKnowledge
     let shouldStop: () -> Bool
 
-    /// How often to search for a copy that is neither where it was nor recorded elsewhere, how often for one that the daemon
-    /// is moving, and the pause between, in microseconds. A move takes milliseconds, on a slow disk seconds; if the
-    /// daemon was killed meanwhile, it stays unfinished. The thread is the import's own.
+    /// How often to search for a copy that is neither at its path nor recorded elsewhere, and for one that the daemon
+    /// is moving. A move takes milliseconds, on a slow disk seconds; if the daemon is killed meanwhile, it stays
+    /// unfinished.
     private static let attempts = (lost: 50, moving: 3_000)
+    /// Between two searches, in microseconds; the thread is the import's own.
     private static let pause: UInt32 = 20_000
 
-    /// Removes a file that is unchanged since `source` was opened, if its bytes are in the copy that `answer` names, or in
-    /// the daemon's copy of that; returns nil, or why it was not removed. The caller keeps `source` open: FAT may give the
-    /// inode number of a closed file to another one.
+    /// Removes a file that is unchanged since `source` was opened, if its bytes are in the copy that `answer` names, or
+    /// in the daemon's copy of that. Returns why it was not removed, or nil. The caller must keep `source` open, since
+    /// FAT may give the inode number of a closed file to another one.
     func remove(
         _ source: OpenSource, _ line: ImportMemory.Entry, _ answer: ImportKnowledge.Answer,
         root: borrowing OwnedDescriptor
@@ -71,7 +72,7 @@ struct ImportRemoval {
     }
 
     private static func words(_ error: FilingError) -> String {
-        if case .noOtherCopy(let doubt) = error.cause { return doubt.description }
+        if case .noOtherCopy(let reason) = error.cause { return reason.description }
         return "it could not be removed: \(error.cause)"
     }
 
@@ -81,7 +82,7 @@ struct ImportRemoval {
     /// Hexadecimal digits of the path's hash: with 128 random bits after them they fit into a token.
     private static let digits = 24
 
-    /// The beginning of the name of a file that is set aside.
+    /// Returns the beginning of the name of a file that is set aside.
     static func mark(for path: BytePath) -> String {
         var hasher = ContentHasher()
         path.bytes.withUnsafeBytes { hasher.update($0) }
@@ -100,7 +101,7 @@ struct ImportRemoval {
         } catch { return nil }
     }
 
-    /// The mark in the name of a file that a killed import set aside; nil in other names.
+    /// Returns the mark in the name of a file that a killed import set aside; nil for other names.
     static func mark(of name: BytePath) -> String? {
         let (prefix, suffix) = (Array((FileNames.prefix + prefix).utf8), Array(".aside.part".utf8))
         guard name.bytes.starts(with: prefix), name.bytes.suffix(suffix.count).elementsEqual(suffix) else { return nil }

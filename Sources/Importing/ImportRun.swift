@@ -5,8 +5,8 @@ import LinuxKernel
 import PhotoModel
 import SystemPackage
 
-/// Imports the photos of one source into an inbox: counts, then goes through directories and sets,
-/// copies what is not known yet, and lets a second thread sync, compare and name the copies.
+/// Imports the photos of one source into an inbox: counts the files, then copies the new files of each directory and
+/// set, while a second thread syncs, compares and names the copies.
 ///
 /// Used by one thread. Stops between sets; the next run continues one that was stopped or killed.
 package final class ImportRun {
@@ -26,8 +26,7 @@ package final class ImportRun {
     private var hasFailed = false
     private var batch = ImportBatch()
 
-    /// Without `memory` and `catalogue` nothing is known of a file before it is read. `date` names the
-    /// directory: 2026-11-22.
+    /// `date` names the directory: 2026-11-22. Without `memory` and `catalogue` every file is new.
     package init(
         _ plan: ImportPlan, catalogue: CatalogueFile?, memory: ImportMemory?, date: String, control: ImportControl
     ) {

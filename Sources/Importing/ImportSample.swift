@@ -7,7 +7,7 @@ struct ImportSample: Hashable, Sendable {
     /// Hexadecimal.
     let text: String
 
-    /// Reads what ``text`` was; nil if it is not a sample.
+    /// A stored sample; nil if `text` is not one.
     init?(_ text: Substring) {
         let areDigits = text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
         guard text.utf8.count == Self.digits, areDigits else { return nil }

@@ -4,7 +4,7 @@ import LinuxKernel
 import PhotoModel
 import SystemPackage
 
-/// One directory of the source, and its size.
+/// One directory of the source with its size.
 struct SourceDirectory: Hashable, Sendable {
     /// Relative to the source; empty for the source itself.
     let path: BytePath
@@ -12,8 +12,8 @@ struct SourceDirectory: Hashable, Sendable {
     let bytes: UInt64
 }
 
-/// Counts a source before anything is copied, to show the time left. Two threads share the directories; what
-/// is kept is a line for each directory, never for each file.
+/// Counts the files of a source before the copying, to show the time left. Two threads share the directories. Memory is
+/// proportional to the number of directories, not of files.
 final class ImportSurvey: Sendable {
     private struct State {
         var pending: [BytePath] = [""]
@@ -24,13 +24,13 @@ final class ImportSurvey: Sendable {
         var isAbandoned = false
     }
 
-    /// The number of directories that a thread removes at a time.
+    /// The maximum number of directories that a thread scans at a time.
     private static let stride = 16
-    /// The deepest directory; bounds file systems with endless trees.
+    /// The maximum depth, for file systems with endless trees.
     private static let depth = 128
 
     private let root: OwnedDescriptor
-    /// The inbox itself, which is never read, by whatever path it is reached.
+    /// The inbox, which is never read, on any path.
     private let inbox: FileStatus
     private let state = Locked(State())
     /// Signalled when there may be work for the other thread.
@@ -42,8 +42,7 @@ final class ImportSurvey: Sendable {
         self.inbox = inbox
     }
 
-    /// The directories with files, in byte order, and what was left out or could not be read. Nil if it was
-    /// abandoned.
+    /// Returns the directories with files, in byte order, and the findings on others. Nil if it was abandoned.
     func run(_ isAbandoned: () -> Bool) -> (directories: [SourceDirectory], findings: [ImportFinding])? {
         let hasHelper: Bool
         do throws(SystemCallError) {
@@ -74,7 +73,7 @@ final class ImportSurvey: Sendable {
             }
             guard let batch else { break }
             if batch.isEmpty {
-                // The other thread has the rest, and signals more; meanwhile `isAbandoned` must be called.
+                // The other thread scans the rest and may signal more; meanwhile `isAbandoned` must be called.
                 _ = more.wait(timeout: .now() + .milliseconds(50))
                 continue
             }

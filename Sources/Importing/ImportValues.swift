@@ -2,11 +2,11 @@ package import FileValues
 package import Filing
 package import LinuxKernel
 
-/// What to import, and where to.
+/// The source, destination and options of an import.
 package struct ImportPlan: Sendable {
     /// The directory to import: absolute, without links.
     package var source: BytePath
-    /// That directory, if the caller has opened it already.
+    /// The source, if the caller has already opened it.
     package var root: SharedFile?
     /// The inbox's name.
     package var inbox: String
@@ -20,9 +20,9 @@ package struct ImportPlan: Sendable {
     package var isDry: Bool
     /// The configured library; nil if none is known, so that nothing counts as filed.
     package var library: BytePath?
-    /// Throws unless the open directory is that library.
+    /// Throws unless the open directory is the configured library.
     package var requireLibrary: @Sendable (borrowing OwnedDescriptor) throws -> Void
-    /// Why the daemon would ignore a file at this path of the inbox; nil if it would not.
+    /// Returns why the daemon would ignore a file at this path of the inbox; nil if it would not.
     package var exclusion: @Sendable (BytePath) -> String?
 
     func openSource() throws(SystemCallError) -> OwnedDescriptor {
@@ -74,11 +74,11 @@ package struct ImportFinding: Hashable, Sendable {
     /// Relative to the source.
     package let path: BytePath
     package let size: UInt64
-    /// The reason, or where the copy is now.
+    /// The reason, or the copy's path.
     package let reason: String
     /// Whether it was removed from the source.
     package var source = Source.kept
-    /// Why it was not removed, although it should have been.
+    /// Why the removal failed.
     package var kept: String?
 
     package init(_ what: What, _ path: BytePath, size: UInt64, _ reason: String) {
@@ -91,7 +91,7 @@ package struct ImportFinding: Hashable, Sendable {
 
 /// The progress of an import, in files and bytes.
 package struct ImportProgress: Hashable, Sendable {
-    /// Nil until everything is counted.
+    /// Nil until all files are counted.
     package var totalFiles: Int?
     package var totalBytes: UInt64?
     package var files = 0

@@ -5,12 +5,12 @@ import LinuxKernel
 import PhotoModel
 import SystemPackage
 
-/// Decides for each file of the source, and copies it if needed.
+/// Decides on each file of the source, and copies it if needed.
 final class ImportWalk {
     enum Result {
         /// It is copied, and must be synced and compared.
         case copy(ImportCopy)
-        /// Nothing more is to be done.
+        /// The result is final.
         case finding(ImportFinding)
     }
 
@@ -38,7 +38,7 @@ final class ImportWalk {
         copier = ImportCopier(shouldAbandon: shouldAbandon)
     }
 
-    /// A directory of the source, and the sets in it.
+    /// Opens a directory of the source. Returns it with its sets.
     func open(_ path: BytePath) throws(SystemCallError) -> (OpenDirectory, [[SourceEntry]]) {
         let directory = try OpenDirectory(path, beneath: root.descriptor)
         return (directory, try directory.sets())
@@ -55,8 +55,8 @@ final class ImportWalk {
         ahead = ahead.suffix(1) + [source]
     }
 
-    /// Decides for one file. `withNewPhoto` says that a photo of its set is new, so that a sidecar is copied, known or
-    /// not. `onRead` is called with the bytes that were read.
+    /// Decides on one file. With `withNewPhoto` a photo of its set is new, so that a sidecar is copied even if it is
+    /// known. `onRead` is called with the number of bytes read.
     func process(
         _ entry: SourceEntry, in directory: OpenDirectory, withNewPhoto: Bool, onRead: (UInt64) -> Void
     ) throws -> Result {
@@ -107,7 +107,7 @@ final class ImportWalk {
         if let line = memory?.entry(ImportMemory.Key(path, status)),
             let answer = try knowledge.answer(line, status), !(withNewPhoto && isKnown(answer))
         {
-            // A file is removed only after it was read, whatever the memory says.
+            // A file is removed only after it was read, even if it is in the memory.
             let isMove = plan.removes && !plan.isDry
             if !isMove, line.wouldShowWrites(to: status) {
                 if try copier.sample(source) == line.sample {
@@ -125,7 +125,7 @@ final class ImportWalk {
             let hash = try copier.hash(source)
             if let photo = try knowledge.filed(hash) {
                 if !plan.removes || plan.isDry {
-                    // So that it need not be read the next time.
+                    // So that the next run need not read it.
                     try remember(source, hash, as: path)
                     return .finding(finding(.known(photo), path, source.size))
                 }
@@ -136,13 +136,13 @@ final class ImportWalk {
         return .copy(try copier.copy(source, into: inbox, onRead))
     }
 
-    /// Whether a file still has the content of its line. Then the line is written again, so that it need not be read the
-    /// next time.
+    /// Returns whether a file still has the content of its line. If so, writes the line again, so that the next run
+    /// need not read the file.
     private func readAgain(
         _ source: OpenSource, _ line: ImportMemory.Entry, _ answer: ImportKnowledge.Answer, _ onRead: (UInt64) -> Void
     ) throws -> Bool {
         guard try copier.hash(source, onRead) == line.hash else { return false }
-        // Files that wait in the inbox are found by their time when they were copied.
+        // Copies that wait in the inbox are found by the file's time when it was copied.
         if isKnown(answer) || line.modified.isNear(source.status.identity.modified) {
             try remember(source, line.hash, as: line.destination)
         }
@@ -199,10 +199,10 @@ final class ImportWalk {
         _ answer: ImportKnowledge.Answer, _ hash: ContentHash, _ source: OpenSource
     ) throws -> ImportFinding {
         var finding = finding(answer, source.path, source.size)
-        // By this line the next run can restore its name, if this one is killed while it is set aside.
+        // With this line the next run can restore the name, if this run is killed while the file is set aside.
         let key = ImportMemory.Key(source.path, source.status)
         var line = memory?.entry(key)
-        if line == nil || memory?.holds(key) != true {
+        if line == nil || memory?.contains(key) != true {
             let made = ImportMemory.Entry(
                 hash: hash, sample: try copier.sample(source), modified: source.status.identity.modified,
                 read: FileTime.now.seconds, destination: line?.destination ?? source.path)

@@ -14,8 +14,8 @@ final class OpenDirectory: Sendable {
         descriptor = try root.openDirectoryBeneath(path)
     }
 
-    /// Its files in sets: each set's photos before its sidecars, sets in byte order of their keys. Only one directory's
-    /// names are in memory at a time.
+    /// Returns its files in sets, in byte order of their keys; in each set the photos come before the sidecars. Only
+    /// one directory's names are in memory at a time.
     func sets() throws(SystemCallError) -> [[SourceEntry]] {
         var entries: [SourceEntry] = []
         try DirectoryReader().read(descriptor) { entry in
@@ -63,7 +63,7 @@ final class OpenSource: Sendable {
     var path: BytePath { directory.path.appending(name) }
     var size: UInt64 { status.identity.size }
 
-    /// Throws unless it is a regular file; check its kind before, since merely opening a device can have effects.
+    /// Throws unless it is a regular file. Check its kind before, since opening a device can have side effects.
     init(_ name: BytePath, in directory: OpenDirectory) throws(SystemCallError) {
         self.directory = directory
         self.name = name
@@ -72,7 +72,7 @@ final class OpenSource: Sendable {
         guard status.kind == .regular else { throw SystemCallError("open", .invalidArgument, path: name) }
     }
 
-    /// What has changed since it was opened; nil if nothing has.
+    /// Returns how it changed since it was opened; nil if it did not.
     func change() throws(SystemCallError) -> String? {
         let now = try FileStatus(of: content)
         if now.identity.size != size { return "\(size) bytes, then \(now.identity.size)" }
