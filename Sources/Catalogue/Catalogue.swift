@@ -53,9 +53,8 @@ package actor Catalogue {
         do { return try body(file) } catch { throw CatalogueError(error, step) }
     }
 
-    /// Returns the photo with each of these contents, or nil, and the set that was filed last. Throws
-    /// ``CatalogueError/beingReturned`` for a photo that is being returned from the library: it is neither there nor
-    /// gone.
+    /// Returns the photo with each of these contents, or nil, and the last filed set that matches `set`. Throws
+    /// ``CatalogueError/beingReturned`` for a photo that is being returned from the library, whose state is undecided.
     package func lookUp(
         _ contents: [[UInt8]], _ set: SetQuery? = nil
     ) throws(CatalogueError) -> (photos: [StoredPhoto?], set: [StoredPhoto]) {

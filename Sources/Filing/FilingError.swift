@@ -2,7 +2,7 @@ package import FileValues
 package import LinuxKernel
 package import SystemPackage
 
-/// The failure of one step of filing. In every case the source is unchanged and the temporary is removed.
+/// The failure of one step of filing. In every case the source stays in its place and the temporary is removed.
 package struct FilingError: Error, Hashable, Sendable {
     package enum Cause: Hashable, Sendable {
         /// A system call failed.
@@ -118,7 +118,7 @@ extension FilingError.Cause: CustomStringConvertible {
         case .cannotNameSafely(let error):
             "this file system can neither link nor rename without replacing (\(error.call): \(error.code))"
         case .noFreeName: "other programs took each name that was free before it could be used"
-        case .noOtherCopy(let doubt): doubt.description
+        case .noOtherCopy(let reason): reason.description
         case .tooLittleLeft(let free): "only \(free) bytes are free there, less than min-free"
         case .stopped: "stopped on request"
         }

@@ -74,14 +74,14 @@ private final class SetPlacement {
         do throws(FilingError) {
             for index in staged.indices {
                 guard let file = try name(index, number) else {
-                    takeBack()
+                    removePlaced()
                     return false
                 }
                 placed.append(file)
             }
             return true
         } catch {
-            takeBack()
+            removePlaced()
             throw error
         }
     }
@@ -106,13 +106,13 @@ private final class SetPlacement {
     /// Syncs the directory of all names.
     func sync() throws(FilingError) {
         do { try staged[0].syncDirectory(work: work) } catch {
-            takeBack()
+            removePlaced()
             throw error
         }
     }
 
     /// Removes the copies. Errors are ignored: recovery finds the rest by their intents.
-    private func takeBack() {
+    private func removePlaced() {
         for (file, staged) in zip(placed, staged) {
             _ = try? root.takeBack(
                 file, token: staged.plan.token, hash: staged.plan.hash, seeing: staged.source, probe: WriterProbe(),

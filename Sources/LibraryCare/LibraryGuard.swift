@@ -48,7 +48,8 @@ package final class LibraryGuard: Sendable {
     @discardableResult
     package func check(_ root: borrowing OwnedDescriptor, at path: BytePath) throws -> KnownLibrary? {
         let identity = try PlaceIdentity(of: root)
-        // Without a UUID and a unique mount identifier, the identity proves nothing, since mount numbers are reused.
+        // With neither a UUID nor a unique mount identifier, the identity proves nothing, since mount numbers are
+        // reused.
         let staysSame = identity.isLasting || identity.mount != nil
         if staysSame, accepted.withLock({ $0[path] }) == identity { return nil }
         let found = KnownLibrary(identity, path)

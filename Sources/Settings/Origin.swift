@@ -17,7 +17,7 @@ package struct TextPosition: Hashable, Comparable, Sendable {
     }
 }
 
-/// Where an effective value comes from.
+/// The origin of an effective value.
 package enum Origin: Hashable, Sendable {
     /// A position in a configuration file, by the path that was given for it.
     case file(BytePath, TextPosition)

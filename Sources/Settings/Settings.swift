@@ -76,7 +76,7 @@ package struct LibrarySettings: Hashable, Sendable {
 
 /// One inbox.
 package struct InboxSettings: Hashable, Sendable {
-    /// What happens to a photo in the inbox once it is filed.
+    /// The treatment of a photo in the inbox once it is filed.
     package enum Mode: String, CaseIterable, Hashable, Sendable {
         /// It is removed from the inbox.
         case move
@@ -227,7 +227,7 @@ package struct MetricsSettings: Hashable, Sendable {
     package let every: TimeSpan
 }
 
-/// What is logged, and where.
+/// The level and destination of the log.
 package struct LogSettings: Hashable, Sendable {
     package enum Level: String, CaseIterable, Hashable, Sendable {
         case error, warning, notice, info, debug

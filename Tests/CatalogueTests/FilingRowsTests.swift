@@ -129,7 +129,7 @@ struct FilingRowsTests {
         #expect(try catalogue.photos(matching: all, limit: 10).count == 2)
     }
 
-    @Test func filtersAndPages() throws {
+    @Test func photosAreFilteredAndPaged() throws {
         let place = try Place()
         let catalogue = try place.open()
         for number in UInt8(1)...9 { try catalogue.file(number) }
@@ -149,7 +149,7 @@ struct FilingRowsTests {
         #expect(try catalogue.photos(matching: PhotoFilter(), limit: 100).map(\.id) == (1...9).reversed())
     }
 
-    @Test func outcomesAndCounts() throws {
+    @Test func outcomesAreFoundAndCounted() throws {
         let place = try Place()
         let catalogue = try place.open()
         let filed = try catalogue.file(1)

@@ -21,7 +21,7 @@ struct SetRowsTests {
         ).map(\.photo)
     }
 
-    @Test func aSetIsFoundByAnyOfItsKeys() throws {
+    @Test func setIsFoundByAnyOfItsKeys() throws {
         let place = try Place()
         defer { withExtendedLifetime(place) {} }
         let catalogue = try place.open()

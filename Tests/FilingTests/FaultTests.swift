@@ -17,7 +17,8 @@ struct FaultTests {
     }
 
     @Test(
-        "A full library", .enabled(if: isRoot, "skipped: needs root to mount a small file system"),
+        "A full library is a transient error until there is space",
+        .enabled(if: isRoot, "skipped: needs root to mount a small file system"),
         arguments: PlacementTests.everyMeans)
     func fullDisk(means: PlacementMeans) throws {
         let stage = try Stage()
@@ -36,7 +37,7 @@ struct FaultTests {
         #expect(try failure(source, stage, library) == nil)
     }
 
-    @Test("A read-only library", .enabled(if: isRoot, "skipped: needs root to mount"))
+    @Test("A read-only library is an error of the destination", .enabled(if: isRoot, "skipped: needs root to mount"))
     func readOnlyLibrary() throws {
         let stage = try Stage()
         let mounted = try MountedScratch(size: "4m")
@@ -48,7 +49,9 @@ struct FaultTests {
         #expect(error.side == .destination)
     }
 
-    @Test("A library on another file system", .enabled(if: access("/dev/shm", W_OK) == 0, "skipped: no /dev/shm"))
+    @Test(
+        "A file is placed in a library on another file system",
+        .enabled(if: access("/dev/shm", W_OK) == 0, "skipped: no /dev/shm"))
     func otherFileSystem() throws {
         let stage = try Stage()
         let shared = try ScratchDirectory(below: "/dev/shm")
@@ -59,7 +62,7 @@ struct FaultTests {
         #expect(try content(of: library.descriptor.openBeneath("2026/11/a.jpg", .read)) == someBytes(3_000_000))
     }
 
-    @Test("A library without permission", .enabled(if: !isRoot, "skipped: needs an ordinary user"))
+    @Test("A library without permission is a transient error", .enabled(if: !isRoot, "skipped: needs an ordinary user"))
     func noPermission() throws {
         let stage = try Stage()
         try stage.drop("a.jpg", someBytes())

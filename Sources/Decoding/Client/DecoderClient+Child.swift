@@ -159,7 +159,7 @@ package struct DecoderSnapshot: Hashable, Sendable {
     package var refused = 0
     /// Pictures that ended their decoder.
     package var lost = 0
-    /// What is missing in the last decoder's confinement; empty if it is complete.
+    /// The gaps in the last decoder's confinement; empty if it is complete.
     package var gaps = ""
     /// Why there is no decoder; nil if there is one, or was not needed yet.
     package var trouble: DecoderTrouble?

@@ -143,7 +143,7 @@ package final class DecoderClient: Sendable {
         }
     }
 
-    /// Takes the next step, if one is due.
+    /// Performs the next step, if one is due.
     func proceed() {
         publish()
         enum Step {

@@ -160,7 +160,7 @@ package struct DecoderRefusal: Hashable, Sendable {
 
 /// A decoder's first message, once it is confined or has failed to be.
 package struct DecoderHello: Hashable, Sendable {
-    /// What is missing; empty if it is completely confined.
+    /// The gaps in its confinement; empty if it is complete.
     package var gaps: String
 
     package init(gaps: String) { self.gaps = gaps }
