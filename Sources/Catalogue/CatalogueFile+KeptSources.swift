@@ -27,13 +27,6 @@ extension CatalogueFile {
         }
     }
 
-    package func keptSources(inbox: String) throws(CatalogueError) -> [KeptSource] {
-        try read("reading kept sources") { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM kept_source WHERE inbox = ? ORDER BY path", arguments: [inbox])
-                .map { try KeptSource($0) }
-        }
-    }
-
     /// Deletes the kept source of a path, because the file is gone or is to be retried.
     package func forgetKept(inbox: String, path: BytePath) throws(CatalogueError) {
         try write("forgetting a kept source") { db in

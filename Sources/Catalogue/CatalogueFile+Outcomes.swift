@@ -2,19 +2,6 @@ package import FileValues
 import Foundation
 import GRDB
 
-/// The number of files with one outcome in one inbox.
-package struct OutcomeCount: Hashable, Sendable {
-    package let inbox: String
-    package let outcome: OutcomeKind
-    package let files: Int
-
-    package init(inbox: String, outcome: OutcomeKind, files: Int) {
-        self.inbox = inbox
-        self.outcome = outcome
-        self.files = files
-    }
-}
-
 extension CatalogueFile {
     /// Records outcomes other than filed, with the sources that stay, in one transaction. Returns the operations'
     /// identifiers. A kept source gets the outcome of the same inbox and path.
@@ -66,22 +53,6 @@ extension CatalogueFile {
 
     package func outcome(id: Int64) throws(CatalogueError) -> StoredOutcome? {
         try outcomes("WHERE id = ?", [id]).first
-    }
-
-    /// Counts the files with each outcome since `time`, by inbox; zeros are left out.
-    package func countsSince(_ time: FileTime) throws(CatalogueError) -> [OutcomeCount] {
-        try read("counting outcomes") { db in
-            try Row.fetchAll(
-                db,
-                sql: "SELECT inbox, outcome, count(*) AS files FROM outcome WHERE at >= ? GROUP BY 1, 2 ORDER BY 1, 2",
-                arguments: [time.nanosecondsSince1970]
-            ).map { row in
-                guard let kind = OutcomeKind(rawValue: try row.value("outcome")) else {
-                    throw UnreadableRow(column: "outcome")
-                }
-                return OutcomeCount(inbox: try row.value("inbox"), outcome: kind, files: try row.value("files"))
-            }
-        }
     }
 
     private func outcomes(_ clause: String, _ arguments: StatementArguments) throws(CatalogueError) -> [StoredOutcome] {

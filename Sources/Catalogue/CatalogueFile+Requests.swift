@@ -96,11 +96,6 @@ extension CatalogueFile {
         ).first
     }
 
-    /// Returns the last `limit` requests, newest first.
-    package func recentRequests(limit: Int) throws(CatalogueError) -> [StoredRequest] {
-        try requests("ORDER BY id DESC LIMIT ?", [limit])
-    }
-
     /// Returns the requests of an inbox whose files are in the trash, oldest first.
     package func discarded(inbox: String) throws(CatalogueError) -> [StoredRequest] {
         try requests("WHERE step = 'done' AND what = 'discard' AND inbox = ? ORDER BY ended_at", [inbox])

@@ -166,14 +166,12 @@ struct FilingRowsTests {
         #expect(try catalogue.outcomes(forPath: "a.txt", inbox: "card").isEmpty)
         #expect(try catalogue.outcomes(forPath: "a.txt", inbox: "phones").count == 1)
         #expect(try catalogue.outcomes(ofPhoto: filed.photo).count == 2)
-        #expect(
-            try catalogue.countsSince(later) == [
-                OutcomeCount(inbox: "card", outcome: .duplicate, files: 1),
-                OutcomeCount(inbox: "phones", outcome: .ignored, files: 2),
-            ])
-        #expect(try catalogue.countsSince(noon).reduce(0) { $0 + $1.files } == 4)
-        #expect(try catalogue.countsSince(FileTime(seconds: .max, nanoseconds: 0)).isEmpty)
-        #expect(try catalogue.countsSince(FileTime(seconds: .min, nanoseconds: 0)).count == 3)
+        let counts = try catalogue.countsByDay(since: later, inbox: nil)
+        #expect(counts.map(\.inbox) == ["card", "phones"])
+        #expect(counts.map(\.files) == [[.duplicate: 1], [.ignored: 2]])
+        #expect(try catalogue.countsByDay(since: noon, inbox: "card").map(\.files) == [[.filed: 1, .duplicate: 1]])
+        #expect(try catalogue.countsByDay(since: FileTime(seconds: .max, nanoseconds: 0), inbox: nil).isEmpty)
+        #expect(try catalogue.countsByDay(since: FileTime(seconds: .min, nanoseconds: 0), inbox: nil).count == 2)
     }
 
     @Test("A kept source is recognized only in its recorded state")
@@ -191,7 +189,7 @@ struct FilingRowsTests {
         #expect(try catalogue.isKept(identity(1), inbox: "card"))
         #expect(try !catalogue.isKept(identity(1), inbox: "phones"))
         #expect(try !catalogue.isKept(identity(2), inbox: "card"))
-        #expect(try catalogue.keptSources(inbox: "card") == [kept])
+        #expect(try catalogue.keptSource(like: identity(1), inbox: "card") == kept)
         // Renamed: the same content and a later change time. The caller compares hashes.
         let renamed = FileIdentity(inode: 1, size: 4_000_000, modified: identity(1).modified, changed: noon)
         #expect(try !catalogue.isKept(renamed, inbox: "card"))

@@ -3,7 +3,7 @@ import Decoding
 import Glibc
 import LinuxKernel
 
-/// Does what the picture's text says.
+/// Performs the operation that the picture's text names.
 struct HostileMaker: PictureMaker {
     let startsThread: Bool
 

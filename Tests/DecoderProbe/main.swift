@@ -1,8 +1,8 @@
 import DecoderService
 import Glibc
 
-// A decoder that a hostile picture has taken over, for the tests of its confinement: the picture's text says what it
-// tries. `decoder-probe --bare WORD` tries the same without any confinement and prints what came of it.
+// A decoder that a hostile picture has compromised, for the tests of its confinement: the picture's text names the
+// operation that it attempts. `decoder-probe --bare WORD` attempts it without confinement and prints the result.
 
 let words = CommandLine.arguments
 if words.count == 3, words[1] == "--bare" {
