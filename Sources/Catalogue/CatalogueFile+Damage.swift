@@ -99,7 +99,7 @@ extension CatalogueFile {
         }
     }
 
-    /// Records that another program has verified the whole library.
+    /// Records that the whole library was verified, but not by the daemon's own passes.
     package func noteVerified(_ library: BytePath, at time: FileTime) throws(CatalogueError) {
         let cursor = try verification(of: library)?.cursor
         try setVerification(VerificationState(cursor: cursor, at: time, wholeAt: time), of: library)

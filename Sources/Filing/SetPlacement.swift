@@ -99,7 +99,7 @@ private final class SetPlacement {
             return try self.name(index, number)
         case .taken:
             guard number == 0, let equal = try file.equalFile(under: name, work) else { return nil }
-            return try file.placedFile(adopting: equal, named: name)
+            return try file.placedFile(existing: equal, named: name)
         }
     }
 

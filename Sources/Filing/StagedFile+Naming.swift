@@ -33,7 +33,7 @@ extension StagedFile {
                 return try again.assignName(work: work)
             case .taken:
                 guard number == 0, let equal = try equalFile(under: name, work) else { return nil }
-                return try placedFile(adopting: equal, named: name)
+                return try placedFile(existing: equal, named: name)
             }
         } isFree: { number throws(FilingError) in
             if plan.isExact { throw .noFreeName(.nameCopy, plan.path) }
@@ -64,7 +64,7 @@ extension StagedFile {
     }
 
     /// Returns the equal file that already has `name`, and discards the copy.
-    func placedFile(adopting equal: FileStatus, named name: BytePath) throws(FilingError) -> PlacedFile {
+    func placedFile(existing equal: FileStatus, named name: BytePath) throws(FilingError) -> PlacedFile {
         try discardTemporary()
         return PlacedFile(path: plan.directory.appending(name), wasThere: true, method: nil, status: equal)
     }

@@ -294,7 +294,7 @@ struct OtherCopyTests {
         #expect(try stage.files("inbox") == ["a.jpg": someBytes()])
     }
 
-    @Test("A file under the wanted name is not adopted if it is the source")
+    @Test("A file under the wanted name does not count as the copy if it is the source")
     func notAdopted() throws {
         let stage = try Stage()
         let library = try stage.library()

@@ -68,7 +68,8 @@ struct SetPlacementTests {
     }
 
     @Test(
-        "An equal file under a wanted name is adopted, and the set gets no number", arguments: PlacementTests.everyMeans
+        "An equal file under a wanted name counts as the copy, and the set gets no number",
+        arguments: PlacementTests.everyMeans
     )
     func adopted(means: PlacementMeans) throws {
         let stage = try Stage()
