@@ -1,14 +1,14 @@
-/// A path, or one name of it, as the bytes that Linux gave: any byte but NUL, in no particular encoding.
+/// A path, or one name of it, as raw bytes: any byte but NUL, in no particular encoding.
 ///
-/// Names in an inbox are hostile input, so a `BytePath` never becomes a `String` on the way to the kernel; it becomes
-/// one only for people, through ``escaped``. A value type without I/O; safe on any thread. See path_resolution(7).
+/// Names in an inbox are hostile input, so a `BytePath` is never converted to `String` for a system call, only for
+/// display, by ``escaped``. A value type without I/O; safe on any thread. See path_resolution(7).
 public struct BytePath: Hashable, Sendable {
     /// The bytes, without a terminating NUL.
     public let bytes: [UInt8]
 
-    /// Takes `bytes` as they are, up to the first NUL, where the kernel would end the path too.
+    /// Copies `bytes` up to the first NUL, where the kernel would end the path too.
     public init(_ bytes: some Collection<UInt8>) {
-        // In one piece where they lie in one: byte by byte costs a call for each, since other modules call this unspecialised.
+        // One copy of contiguous storage: other modules call this unspecialised, so each byte alone would cost a call.
         let copy = bytes.withContiguousStorageIfAvailable { [UInt8]($0[..<($0.firstIndex(of: 0) ?? $0.count)]) }
         self.bytes = copy ?? Array(bytes.prefix { $0 != 0 })
     }
@@ -18,13 +18,13 @@ public struct BytePath: Hashable, Sendable {
         self.init(string.utf8)
     }
 
-    /// Whether there are no bytes at all: the root itself, where paths are relative to one.
+    /// Whether there are no bytes; as a relative path, the root itself.
     public var isEmpty: Bool { bytes.isEmpty }
 
     /// Whether the path starts at the root of the file system.
     public var isAbsolute: Bool { bytes.first == Self.slash }
 
-    /// The names between slashes, in order; empty ones (from doubled, leading or trailing slashes) are left out.
+    /// The names between slashes, in order, without empty ones (from doubled, leading or trailing slashes).
     public var components: [BytePath] {
         bytes.split(separator: Self.slash).map { BytePath(unchecked: Array($0)) }
     }
@@ -69,7 +69,7 @@ public struct BytePath: Hashable, Sendable {
     /// This path with `suffix` added to its last name.
     public func addingSuffix(_ suffix: String) -> BytePath { BytePath(unchecked: bytes + Array(suffix.utf8)) }
 
-    /// Whether this path is `ancestor` or lies below it, name by name. No file system is asked, no link is resolved.
+    /// Whether this path is `ancestor` or below it, compared by names alone: links are not resolved.
     public func isInside(_ ancestor: BytePath) -> Bool {
         guard isAbsolute == ancestor.isAbsolute else { return false }
         let mine = components
@@ -77,14 +77,14 @@ public struct BytePath: Hashable, Sendable {
         return mine.count >= theirs.count && mine.starts(with: theirs)
     }
 
-    /// What remains of this path below `ancestor`; nil if it is not inside; empty if both are the same.
+    /// This path relative to `ancestor`: nil if it is not inside, empty if both are the same.
     public func relative(to ancestor: BytePath) -> BytePath? {
         guard isInside(ancestor) else { return nil }
         let rest = components.dropFirst(ancestor.components.count).map(\.bytes)
         return BytePath(unchecked: Array(rest.joined(separator: [Self.slash])))
     }
 
-    /// Whether the path may be walked beneath a directory descriptor: relative, not empty, no `.` and no `..` in it.
+    /// Whether the path may be resolved beneath a directory descriptor: relative, not empty, without `.` and `..`.
     public var isSafeBeneath: Bool {
         !isEmpty && !isAbsolute
             && components.allSatisfy { $0.bytes != [Self.dot] && $0.bytes != [Self.dot, Self.dot] }
@@ -96,7 +96,7 @@ public struct BytePath: Hashable, Sendable {
         terminated.reserveCapacity(bytes.count + 1)
         for byte in bytes { terminated.append(CChar(bitPattern: byte)) }
         terminated.append(0)
-        // A closure with typed throws cannot pass through the rethrowing buffer call, so its result is carried out.
+        // The rethrowing buffer call would lose the error's type, so its result is passed as a value.
         let result: Result<R, E> = terminated.withUnsafeBufferPointer { buffer in
             guard let base = buffer.baseAddress else { preconditionFailure("a terminated buffer is never empty") }
             do throws(E) { return .success(try body(base)) } catch { return .failure(error) }
@@ -106,7 +106,7 @@ public struct BytePath: Hashable, Sendable {
 
     private init(unchecked bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Takes bytes that are known to hold no NUL, such as names that the kernel gave, without looking at each.
+    /// Wraps bytes that are known to hold no NUL, such as names from the kernel, without a search.
     package init(withoutNUL bytes: [UInt8]) { self.bytes = bytes }
 
     private var trimmingTrailingSlashes: ArraySlice<UInt8> {
@@ -125,7 +125,7 @@ public struct BytePath: Hashable, Sendable {
 }
 
 extension BytePath: Comparable {
-    /// Byte order, as `LC_ALL=C sort` has it.
+    /// Byte order, as in `LC_ALL=C sort`.
     public static func < (left: BytePath, right: BytePath) -> Bool {
         left.bytes.lexicographicallyPrecedes(right.bytes)
     }
@@ -137,6 +137,6 @@ extension BytePath: ExpressibleByStringLiteral {
 }
 
 extension BytePath: CustomStringConvertible {
-    /// The same as ``escaped``, so that a path in a message can never forge a line of it.
+    /// The same as ``escaped``, so that a path can never forge a line of a message.
     public var description: String { escaped }
 }

@@ -1,15 +1,12 @@
 extension BytePath {
-    /// The path for people, logs and terminals: valid, printable UTF-8 as it is; everything else as C escapes.
+    /// The path for display: printable UTF-8 unchanged, everything else as C escapes.
     ///
     /// Control characters, line separators, direction overrides, invisible marks, invalid UTF-8 and the backslash
-    /// itself are escaped, so no name can forge a line, move a cursor or pose as another name. The result is one line
-    /// and can be turned back (``init(escaped:)``).
+    /// itself are escaped, so no name can forge a line, move a cursor or pose as another name. The result is one line;
+    /// ``init(escaped:)`` reverses it.
     public var escaped: String { escapeForDisplay(bytes) }
 
-    /// Whether the bytes are valid UTF-8 that ``escaped`` shows unchanged.
-    public var isPlainText: Bool { escaped.utf8.elementsEqual(bytes) }
-
-    /// The inverse of ``escaped``; nil if `text` holds an escape that `escaped` does not write.
+    /// Reverses ``escaped``; nil if `text` holds an escape that `escaped` does not write.
     public init?(escaped text: String) {
         var out: [UInt8] = []
         var rest = Substring(text).utf8
@@ -59,8 +56,8 @@ private func hexEscapes(_ bytes: some Sequence<UInt8>) -> String {
     bytes.map { ($0 < 0x10 ? "\\x0" : "\\x") + String($0, radix: 16) }.joined()
 }
 
-/// Control (Cc), format (Cf: direction overrides, zero-width marks), line and paragraph separators (Zl, Zp), private
-/// and unassigned scalars: they show as nothing, or move what follows.
+/// Whether a scalar is invisible or moves the text after it: control (Cc), format (Cf: direction overrides, zero-width
+/// marks), line and paragraph separators (Zl, Zp), private, unassigned.
 private func isUnsafeForDisplay(_ scalar: Unicode.Scalar) -> Bool {
     if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7F }
     switch scalar.properties.generalCategory {
@@ -69,7 +66,7 @@ private func isUnsafeForDisplay(_ scalar: Unicode.Scalar) -> Bool {
     }
 }
 
-/// Walks bytes as UTF-8, giving back each invalid byte as itself, as `String(decoding:)` would not.
+/// Decodes UTF-8 and returns each invalid byte as itself, which `String(decoding:)` would replace.
 private struct UTF8Walker {
     enum Step {
         case scalar(Unicode.Scalar)

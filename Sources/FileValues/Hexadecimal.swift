@@ -1,10 +1,10 @@
-/// Bytes as people compare them with sha256sum(1): two lower-case digits each.
+/// Bytes as two lower-case hexadecimal digits each, as sha256sum(1) prints them.
 package func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
     let digits = Array("0123456789abcdef".utf8)
     return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
 }
 
-/// The bytes that hexadecimal digits of either case stand for; nil if they are not that.
+/// The bytes that hexadecimal digits of either case denote; nil if malformed.
 package func bytes(ofHexadecimal digits: some Collection<UInt8>) -> [UInt8]? {
     guard digits.count.isMultiple(of: 2) else { return nil }
     var bytes: [UInt8] = []

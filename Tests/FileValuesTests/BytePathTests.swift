@@ -1,7 +1,7 @@
 import FileValues
 import Testing
 
-@Suite("Paths are bytes")
+@Suite("BytePath")
 struct BytePathTests {
     @Test(
         "Names, parents, stems and extensions",
@@ -22,7 +22,8 @@ struct BytePathTests {
         #expect(path.lowercasedExtension == Array(ending.utf8))
     }
 
-    @Test func whatLiesInsideWhat() {
+    @Test("isInside and relative(to:) compare whole names")
+    func containment() {
         #expect(BytePath("/a/b/c").isInside("/a/b"))
         #expect(!BytePath("/a/bc").isInside("/a/b"))
         #expect(BytePath("/a/b/c/d").relative(to: "/a/b") == "c/d")
@@ -30,10 +31,11 @@ struct BytePathTests {
         #expect(BytePath("a/b").relative(to: "/a") == nil)
     }
 
-    @Test("Only plain relative paths are walked beneath a directory", arguments: ["", "/a", "..", "a/../b", "./a"])
+    @Test("Paths that are empty, absolute or hold dots are not safe", arguments: ["", "/a", "..", "a/../b", "./a"])
     func unsafe(path: String) { #expect(!BytePath(path).isSafeBeneath) }
 
-    @Test func aNulEndsThePath() { #expect(BytePath([0x61, 0, 0x62]) == "a") }
+    @Test("A NUL ends the path")
+    func nul() { #expect(BytePath([0x61, 0, 0x62]) == "a") }
 
     @Test("Every byte survives escaping, and no escaped name spans lines")
     func roundTrip() throws {
@@ -57,7 +59,8 @@ struct BytePathTests {
         ])
     func escapes(raw: String, shown: String) { #expect(BytePath(raw).escaped == shown) }
 
-    @Test func invalidBytesAreShownInHex() {
+    @Test("Invalid bytes are escaped in hexadecimal, and malformed escapes are refused")
+    func invalidBytes() {
         #expect(BytePath([0x61, 0xFF, 0xC3]).escaped == "a\\xff\\xc3")
         #expect(BytePath(escaped: "\\q") == nil)
         #expect(BytePath(escaped: "\\x4") == nil)

@@ -1,7 +1,7 @@
-/// What tells one state of one file from another: inode, size, modification and change times.
+/// The identity of one state of one file: inode, size, modification and change times.
 ///
-/// Kept over restarts; the device number is left out because it changes with each mount. Equal identities mean that
-/// nothing was written in between, as far as the kernel tells, short of a shared mapping that is never synced.
+/// Valid across restarts; without the device number, which changes with each mount. Equal identities mean that nothing
+/// was written in between, as far as the kernel reports it (a shared mapping that is never synced is not seen).
 public struct FileIdentity: Hashable, Sendable {
     /// The inode number on its file system.
     public let inode: UInt64

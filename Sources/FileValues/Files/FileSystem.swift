@@ -1,8 +1,8 @@
-/// Which file system something lies on, as far as it stays the same over remounts; see fstatfs(2).
+/// A file system, by the values of fstatfs(2) that survive remounts.
 public struct FileSystem: Hashable, Sendable {
     /// The magic number of its type.
     public let type: Int64
-    /// `f_fsid`: stays where `st_dev` changes with each mount (btrfs); zero where the file system has none.
+    /// `f_fsid`: stable where `st_dev` changes with each mount (btrfs); zero if the file system has none.
     public let identifier: UInt64
 
     /// A file system from its parts.
@@ -11,12 +11,12 @@ public struct FileSystem: Hashable, Sendable {
         self.identifier = identifier
     }
 
-    /// What is known of its type.
+    /// The properties of its type.
     public var kind: FileSystemKind { FileSystemKind(magic: UInt32(truncatingIfNeeded: type)) }
 
     /// The name of its type, for people.
     public var name: String { kind.name }
 
-    /// Whether others may change files here without this kernel knowing, so that inotify(7) misses changes.
+    /// Whether files may be changed without this kernel's knowledge, so that inotify(7) misses changes.
     public var changesElsewhere: Bool { kind.events == .ownChangesOnly }
 }

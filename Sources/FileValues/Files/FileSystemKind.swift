@@ -1,39 +1,39 @@
-/// A type of file system, and what leases, events and inode numbers are worth on it.
+/// A type of file system, and how reliable leases, events and inode numbers are on it.
 ///
-/// Found by the magic number of statfs(2), which says less than mount(8): all of FUSE is one type (sshfs, ntfs-3g, and
-/// virtiofs too), and so are ext2, ext3 and ext4.
+/// Identified by the magic number of statfs(2), which is coarser than mount(8): all of FUSE is one type (sshfs,
+/// ntfs-3g, virtiofs), and so are ext2, ext3 and ext4.
 public struct FileSystemKind: Hashable, Sendable {
-    /// What inotify(7) tells of changes to its files.
+    /// Which changes to its files inotify(7) reports.
     public enum Events: Hashable, Sendable {
-        /// All that this kernel makes, and nobody else makes any.
+        /// All: only this kernel makes changes.
         case all
-        /// Not what is changed directly in the directories that it is laid over.
+        /// Not changes made directly in its lower directories.
         case notBelow
-        /// Only what this machine changes: others may change files without this kernel knowing.
+        /// Only changes made by this machine; others may change files without this kernel's knowledge.
         case ownChangesOnly
     }
 
-    /// What the number of an inode is worth.
+    /// How stable inode numbers are.
     public enum Inodes: Hashable, Sendable {
-        /// A file keeps it as long as it lives.
+        /// A file keeps its number until it is deleted.
         case lasting
-        /// Made up in memory: another after a remount, or even after the file was forgotten and looked up again.
+        /// Assigned in memory: changes after a remount, or even when the kernel drops the inode and reads it again.
         case passing
     }
 
     /// The number that statfs(2) reports, from linux/magic.h or the file system's own source.
     public let magic: UInt32
-    /// A name for people.
+    /// Its display name.
     public let name: String
     /// See ``Events-swift.enum``.
     public let events: Events
-    /// What an answer to a request for a lease says of writers.
+    /// What the answer to a lease request proves about writers.
     public let leases: LeaseTrust
     /// See ``Inodes-swift.enum``.
     public let inodes: Inodes
 
-    /// What is known of the type with this number. Of an unknown one the events are believed, as far as comparisons do
-    /// not refute them; leases and inode numbers are not.
+    /// The type with this number. An unknown type's events are trusted until a comparison refutes them; its leases and
+    /// inode numbers are not.
     public init(magic: UInt32) {
         self =
             Self.table[magic]
@@ -50,13 +50,13 @@ public struct FileSystemKind: Hashable, Sendable {
     }
 }
 
-/// How much a lease (fcntl(2), F_SETLEASE) says of writers.
+/// What a lease (fcntl(2), F_SETLEASE) proves about writers.
 public enum LeaseTrust: Hashable, Sendable {
-    /// Both answers are right.
+    /// Both answers are reliable.
     case decides
-    /// A refusal means a writer; a grant may overlook one (overlay: a mapping of the lower file; FUSE: whoever writes
-    /// to the file behind it).
+    /// A refusal means a writer; a grant may overlook one (overlay: a mapping of the lower file; FUSE: a writer of
+    /// the backing file).
     case refusalOnly
-    /// Neither: NFSv4 without a delegation says "writer" for ever, and servers have writers that we can't see.
+    /// Neither: NFSv4 without a delegation always refuses, and a server may have writers that this machine cannot see.
     case nothing
 }

@@ -1,9 +1,9 @@
-/// Which events a watch asks for, or a record tells of; the bits of inotify(7).
+/// The event bits of a watch or a record; see inotify(7).
 public struct InotifyMask: OptionSet, Hashable, Sendable {
-    /// The bits as the kernel has them.
+    /// The kernel's bits.
     public let rawValue: UInt32
 
-    /// The bits as the kernel has them.
+    /// The kernel's bits.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// Read from.
@@ -22,32 +22,31 @@ public struct InotifyMask: OptionSet, Hashable, Sendable {
     public static let movedFrom = InotifyMask(rawValue: 0x40)
     /// An entry came into the directory by a rename.
     public static let movedTo = InotifyMask(rawValue: 0x80)
-    /// An entry was made: file, directory, link, anything.
+    /// An entry of any kind was created.
     public static let created = InotifyMask(rawValue: 0x100)
     /// An entry was removed.
     public static let deleted = InotifyMask(rawValue: 0x200)
-    /// The watched inode itself is gone.
+    /// The watched inode itself was deleted.
     public static let deletedSelf = InotifyMask(rawValue: 0x400)
-    /// The watched inode itself got another name.
+    /// The watched inode itself was renamed.
     public static let movedSelf = InotifyMask(rawValue: 0x800)
 
-    /// Told: the file system was unmounted.
+    /// In records: the file system was unmounted.
     public static let unmounted = InotifyMask(rawValue: 0x2000)
-    /// Told, with descriptor −1: the queue was full and records were lost.
+    /// In records, with descriptor −1: the queue was full and records were lost.
     public static let queueOverflow = InotifyMask(rawValue: 0x4000)
-    /// Told: the watch is gone, removed by us or with its inode; the last record of its descriptor.
+    /// In records: the watch was removed, by a call or with its inode; the last record of its descriptor.
     public static let ignored = InotifyMask(rawValue: 0x8000)
-    /// Told: the entry is a directory.
+    /// In records: the entry is a directory.
     public static let isDirectory = InotifyMask(rawValue: 0x4000_0000)
 
-    /// Asked: only if it is a directory.
+    /// In requests: only if it is a directory.
     public static let onlyDirectory = InotifyMask(rawValue: 0x0100_0000)
-    /// Asked: do not follow a symbolic link at the end of the path.
+    /// In requests: do not follow a symbolic link at the end of the path.
     public static let dontFollow = InotifyMask(rawValue: 0x0200_0000)
-    /// Asked: what else is asked for is added to the mask of the watch that the inode may have already. Without it, that
-    /// mask is replaced.
+    /// In requests: add to the mask of the inode's existing watch, if any, instead of replacing it.
     public static let addingToMask = InotifyMask(rawValue: 0x2000_0000)
-    /// Asked: no events for files that have no name in the directory any more.
+    /// In requests: no events for files that no longer have a name in the directory.
     public static let excludeUnlinked = InotifyMask(rawValue: 0x0400_0000)
 
     /// The names of the bits as inotifywait prints them, joined by commas.

@@ -1,8 +1,8 @@
-/// Which directory a root really is, whatever its path leads to now: identity that is kept over restarts and remounts.
+/// The identity of a root directory, independent of its path and valid across restarts and remounts.
 package struct RootIdentity: Hashable, Sendable {
-    /// The file system, which keeps its identifier where `st_dev` changes with each mount.
+    /// The file system; its identifier is stable where `st_dev` changes with each mount.
     package let fileSystem: FileSystem
-    /// The directory's inode on it.
+    /// The directory's inode.
     package let inode: UInt64
 
     /// An identity from its parts.

@@ -1,4 +1,4 @@
-/// A day of the Gregorian calendar, which is carried back before 1582 as ISO 8601 does. Always a day that exists.
+/// A valid day of the proleptic Gregorian calendar of ISO 8601.
 package struct CivilDate: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// 0 to 9999.
     package let year: Int
@@ -7,7 +7,7 @@ package struct CivilDate: Hashable, Comparable, Sendable, CustomStringConvertibl
     /// 1 to 31.
     package let day: Int
 
-    /// The day, or nil if there is none such: 2023-02-29, 2024-00-01, a year of five digits.
+    /// The day, or nil if it does not exist: 2023-02-29, 2024-00-01, a year of five digits.
     package init?(year: Int, month: Int, day: Int) {
         guard (0...9999).contains(year), (1...12).contains(month), day >= 1,
             day <= Self.days(inMonth: month, of: year)
@@ -20,7 +20,7 @@ package struct CivilDate: Hashable, Comparable, Sendable, CustomStringConvertibl
     /// The day that is `days` after 1970-01-01 (before, if negative), or nil if its year is not 0 to 9999.
     package init?(daysSince1970 days: Int) {
         guard (-719_528...2_932_896).contains(days) else { return nil }
-        // Counted in eras of 400 years that begin in March, so that the leap day comes last and months have fixed starts.
+        // Eras of 400 years that begin in March: the leap day comes last, so months have fixed starts.
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097
@@ -60,11 +60,11 @@ package struct CivilDate: Hashable, Comparable, Sendable, CustomStringConvertibl
         (left.year, left.month, left.day) < (right.year, right.month, right.day)
     }
 
-    /// As ISO 8601 has it: `2024-01-31`.
+    /// ISO 8601: `2024-01-31`.
     package var description: String { "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))" }
 }
 
-/// `number` in decimal with zeros before it, at least `width` digits.
+/// `number` in decimal, padded with zeros to at least `width` digits.
 package func padded(_ number: Int, _ width: Int) -> String {
     let digits = String(number)
     return String(repeating: "0", count: max(0, width - digits.count)) + digits

@@ -1,4 +1,4 @@
-/// A time of a day as a clock on the wall shows it, in no particular zone.
+/// A date and local time without a time zone.
 package struct CivilDateTime: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The day.
     package let date: CivilDate
@@ -6,12 +6,12 @@ package struct CivilDateTime: Hashable, Comparable, Sendable, CustomStringConver
     package let hour: Int
     /// 0 to 59.
     package let minute: Int
-    /// 0 to 59; a leap second is kept as 59.
+    /// 0 to 59; a leap second is stored as 59.
     package let second: Int
     /// 0 to 999,999,999.
     package let nanosecond: Int
 
-    /// The time, or nil if no clock shows it.
+    /// The time, or nil if a part is out of range.
     package init?(_ date: CivilDate, hour: Int = 0, minute: Int = 0, second: Int = 0, nanosecond: Int = 0) {
         guard (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second),
             (0...999_999_999).contains(nanosecond)
@@ -23,7 +23,7 @@ package struct CivilDateTime: Hashable, Comparable, Sendable, CustomStringConver
         self.nanosecond = nanosecond
     }
 
-    /// What a clock `offset` seconds east of UTC shows at `instant`, or nil outside the years 0 to 9999.
+    /// The local time at `instant`, `offset` seconds east of UTC, or nil outside the years 0 to 9999.
     package init?(_ instant: FileTime, offset: Int32 = 0) {
         let (seconds, overflow) = instant.seconds.addingReportingOverflow(Int64(offset))
         guard !overflow else { return nil }
@@ -38,13 +38,13 @@ package struct CivilDateTime: Hashable, Comparable, Sendable, CustomStringConver
             nanosecond: Int(min(instant.nanoseconds, 999_999_999)))
     }
 
-    /// The instant at which a clock `offset` seconds east of UTC shows this.
+    /// The instant of this local time, `offset` seconds east of UTC.
     package func instant(offset: Int32) -> FileTime {
         let seconds = date.daysSince1970 * 86_400 + hour * 3_600 + minute * 60 + second - Int(offset)
         return FileTime(seconds: Int64(seconds), nanoseconds: UInt32(nanosecond))
     }
 
-    /// The same with another fraction of the second.
+    /// A copy with another fraction of the second.
     package func replacingNanosecond(_ nanosecond: Int) -> CivilDateTime {
         CivilDateTime(date, hour: hour, minute: minute, second: second, nanosecond: nanosecond) ?? self
     }
@@ -62,7 +62,7 @@ package struct CivilDateTime: Hashable, Comparable, Sendable, CustomStringConver
     package var description: String { "\(date) \(clock)" }
 }
 
-/// An offset from UTC in words: `+01:00`, `-03:30`; with seconds where there are any.
+/// An offset from UTC as text: `+01:00`, `-03:30`; with seconds if they are not zero.
 package func offsetText(_ offset: Int32) -> String {
     let magnitude = Int(offset.magnitude)
     let seconds = magnitude % 60 == 0 ? "" : ":\(padded(magnitude % 60, 2))"

@@ -1,4 +1,4 @@
-/// A time as the kernel keeps it for files: seconds and nanoseconds since 1970-01-01 00:00:00 UTC. See inode(7).
+/// A file timestamp: seconds and nanoseconds since 1970-01-01 00:00:00 UTC. See inode(7).
 public struct FileTime: Hashable, Comparable, Sendable {
     /// Whole seconds; negative before 1970.
     public let seconds: Int64
@@ -18,7 +18,7 @@ public struct FileTime: Hashable, Comparable, Sendable {
 }
 
 extension FileTime {
-    /// RFC 3339 in UTC, with milliseconds: `2026-11-21T13:07:31.123Z`; the seconds alone for a year that it cannot write.
+    /// RFC 3339 in UTC with milliseconds, `2026-11-21T13:07:31.123Z`; the bare seconds outside the years 0 to 9999.
     package var rfc3339: String {
         LocalClock.universal.rfc3339(seconds, milliseconds: Int(nanoseconds / 1_000_000)) ?? "\(seconds) s"
     }

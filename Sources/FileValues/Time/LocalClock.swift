@@ -1,15 +1,16 @@
-/// Instants as texts, for one offset from universal time. Pure: the caller asks the system for the offset, since it
-/// changes with the season. Instants are seconds since 1970; those outside the years 0 to 9999 have no text, since files
-/// may claim any time.
+/// Formats instants for one offset from UTC.
+///
+/// Pure: the caller asks the system for the offset, which changes with the season. Instants are seconds since 1970. A
+/// file may have any time, so those outside the years 0 to 9999 have no text.
 package struct LocalClock: Hashable, Sendable {
-    /// Seconds east of Greenwich.
+    /// Seconds east of UTC.
     package let offset: Int32
 
     package static let universal = LocalClock(offset: 0)
 
     private static let weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
 
-    /// Offsets beyond a day are none.
+    /// Offsets of a day or more count as zero.
     package init(offset: Int32) { self.offset = abs(Int64(offset)) < 86_400 ? offset : 0 }
 
     private func reading(_ seconds: Int64) -> CivilDateTime? {
@@ -21,7 +22,7 @@ package struct LocalClock: Hashable, Sendable {
         reading(seconds).map { "\(padded($0.hour, 2)):\(padded($0.minute, 2))" } ?? "--:--"
     }
 
-    /// `Sunday 03:00`, for the last days.
+    /// `Sunday 03:00`, or `--:--`.
     package func weekdayAndTime(_ seconds: Int64) -> String {
         reading(seconds).map { "\(Self.weekdays[$0.date.weekday]) \(timeOfDay(seconds))" } ?? "--:--"
     }
@@ -34,7 +35,7 @@ package struct LocalClock: Hashable, Sendable {
         reading(time.seconds).map { "\($0.clock).\(padded(Int(time.nanoseconds / 1_000_000), 3))" }
     }
 
-    /// `2026-11-21T14:07:31Z`, or with milliseconds and offset: RFC 3339. Nil for what has no text.
+    /// RFC 3339: `2026-11-21T14:07:31Z`, or with milliseconds and offset; nil outside the years 0 to 9999.
     package func rfc3339(_ seconds: Int64, milliseconds: Int? = nil) -> String? {
         guard let reading = reading(seconds) else { return nil }
         let fraction = milliseconds.map { "." + padded($0, 3) } ?? ""
