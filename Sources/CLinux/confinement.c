@@ -32,7 +32,7 @@ int clinux_processor_time_alarm(uint32_t seconds) {
     return setitimer(ITIMER_PROF, &alarm, NULL);
 }
 
-/* Landlock. The kernel's numbers are written out: headers of Debian 12 know the first versions only. */
+/* Landlock. With the kernel's numbers, since the headers of Debian 12 cover only the first versions. */
 
 #define LANDLOCK_CREATE_RULESET 444
 #define LANDLOCK_ADD_RULE 445
@@ -48,7 +48,7 @@ int clinux_landlock_version(void) {
     return (int)syscall(LANDLOCK_CREATE_RULESET, NULL, (size_t)0, 1u /* LANDLOCK_CREATE_RULESET_VERSION */);
 }
 
-/* Rights came with versions: 13 at first, REFER with 2, TRUNCATE with 3, device ioctls with 5. */
+/* Rights by version: 13 in the first, then REFER (2), TRUNCATE (3), device ioctls (5). */
 static uint64_t file_rights(int version) {
     return (UINT64_C(1) << (version >= 5 ? 16 : version >= 3 ? 15 : version >= 2 ? 14 : 13)) - 1;
 }
@@ -59,7 +59,7 @@ static int new_set(int version, int network) {
         .network = version >= 4 && network ? 3 : 0, /* to bind and to connect TCP sockets */
         .scoped = version >= 6 ? 3 : 0,             /* abstract sockets, signals */
     };
-    /* A kernel takes no structure that is longer than the one it knows, unless the rest is 0. */
+    /* A kernel accepts a structure longer than its own only if the rest is 0. */
     return (int)syscall(LANDLOCK_CREATE_RULESET, &rules, sizeof rules, 0u);
 }
 
@@ -90,7 +90,7 @@ int clinux_landlock_allow(int set, int version, int place, int writes) {
 
 int clinux_landlock_enforce(int set) { return (int)syscall(LANDLOCK_RESTRICT_SELF, set, 0u); }
 
-/* seccomp: a program for the kernel's filter machine. Each part ends with an answer or falls through to the next. */
+/* seccomp: a BPF program. Each part returns or falls through to the next. */
 
 #if defined(__x86_64__)
 #define OUR_ARCHITECTURE AUDIT_ARCH_X86_64
@@ -106,11 +106,11 @@ int clinux_landlock_enforce(int set) { return (int)syscall(LANDLOCK_RESTRICT_SEL
 #define ANSWER(value) BPF_STMT(BPF_RET | BPF_K, (value))
 #define ALLOWED ANSWER(SECCOMP_RET_ALLOW)
 #define REFUSED(error) ANSWER(SECCOMP_RET_ERRNO | (error))
-/* Falls through where the accumulator is `value`, else skips `count`. */
+/* Falls through if the accumulator is `value`, else skips `count`. */
 #define IF_EQUAL(value, count) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (count))
 
 #define ALLOW(call) IF_EQUAL(__NR_##call, 1), ALLOWED
-/* Allowed where what remains of argument `n` under `mask` is `value`; refused otherwise. */
+/* Allowed if argument `n` & `mask` is `value`; refused otherwise. */
 #define ALLOW_IF(call, n, mask, value) \
     IF_EQUAL(__NR_##call, 5), LOAD(ARGUMENT(n)), AND(mask), IF_EQUAL(value, 1), ALLOWED, REFUSED(EPERM)
 
@@ -124,36 +124,35 @@ int clinux_seccomp_compute_only(void) {
         LOAD(FIELD(arch)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OUR_ARCHITECTURE, 1, 0),
         ANSWER(SECCOMP_RET_KILL_PROCESS),
-        /* Calls of the x32 kind have numbers from 2^30 on and are none of those below. */
+        /* x32 calls have numbers from 2^30 on, so none of them is listed below. */
         LOAD(FIELD(nr)),
-        /* What is open. */
+        /* Open descriptors. */
         ALLOW(read), ALLOW(readv), ALLOW(pread64), ALLOW(preadv), ALLOW(lseek), ALLOW(write), ALLOW(writev),
         ALLOW(pwrite64), ALLOW(fstat), ALLOW(ftruncate), ALLOW(close), ALLOW(dup),
-        /* Memory; none that is executed. */
+        /* Memory, not executable. */
         ALLOW(munmap), ALLOW(mremap), ALLOW(madvise), ALLOW(brk),
         ALLOW_IF(mmap, 2, PROT_EXEC, 0), ALLOW_IF(mprotect, 2, PROT_EXEC, 0),
-        /* Threads, which libvips decodes with. clone3(2) hides its flags behind a pointer; the C library then takes
-           clone(2). */
+        /* Threads, for libvips. clone3(2) passes its flags by pointer; after ENOSYS the C library uses clone(2). */
         IF_EQUAL(__NR_clone3, 1), REFUSED(ENOSYS),
         IF_EQUAL(__NR_clone, 5), LOAD(ARGUMENT(0)), AND(THREAD | NAMESPACES), IF_EQUAL(THREAD, 1), ALLOWED,
         REFUSED(EPERM),
         ALLOW(futex), ALLOW(set_robust_list), ALLOW(rseq), ALLOW(sched_yield), ALLOW(sched_getaffinity),
         ALLOW(getpid), ALLOW(gettid), ALLOW(exit), ALLOW(exit_group), ALLOW(restart_syscall),
-        /* Signals to itself, for abort(3). */
+        /* Signals to the process itself, for abort(3). */
         ALLOW(rt_sigaction), ALLOW(rt_sigprocmask), ALLOW(rt_sigreturn), ALLOW(sigaltstack),
         ALLOW_IF(tgkill, 0, 0xFFFFFFFFu, (uint32_t)getpid()),
-        /* Time and chance. */
+        /* Clocks and random numbers. */
         ALLOW(clock_gettime), ALLOW(clock_getres), ALLOW(clock_nanosleep), ALLOW(nanosleep), ALLOW(gettimeofday),
         ALLOW(getrandom), ALLOW(getrusage), ALLOW(setitimer),
-        ALLOW_IF(fcntl, 1, 0xFFFFFFFFu, F_GETFL), /* asked by streams of the C library */
-        /* The requests. */
+        ALLOW_IF(fcntl, 1, 0xFFFFFFFFu, F_GETFL), /* for streams of the C library */
+        /* Requests. */
         ALLOW_IF(recvmsg, 0, 0xFFFFFFFFu, 0), ALLOW_IF(sendmsg, 0, 0xFFFFFFFFu, 0),
         REFUSED(EPERM),
     };
     struct sock_fprog filter = {.len = sizeof program / sizeof program[0], .filter = program};
     long result = syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter);
     if (result == 0) return 0;
-    /* A thread that could not be reached. */
+    /* The number of a thread that could not be synchronised. */
     if (result > 0) errno = EBUSY;
     return -1;
 #else

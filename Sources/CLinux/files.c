@@ -32,14 +32,14 @@ int clinux_file_system(int fd, struct clinux_file_system *out) {
     struct statfs status;
     if (fstatfs(fd, &status) != 0) return -1;
     out->magic = (uint32_t)status.f_type;
-    /* A structure of two integers whose member name differs between C libraries. */
+    /* A structure of two integers; the member's name differs between C libraries. */
     memcpy(&out->identifier, &status.f_fsid, sizeof out->identifier);
     if (__builtin_mul_overflow((uint64_t)status.f_bavail, (uint64_t)status.f_bsize, &out->available))
         out->available = UINT64_MAX;
     return 0;
 }
 
-/* linux/fs.h of Linux 6.9. */
+/* From linux/fs.h of Linux 6.9. */
 struct file_system_uuid { uint8_t length, uuid[16]; };
 #define GET_FILE_SYSTEM_UUID _IOR(0x15, 0, struct file_system_uuid)
 
@@ -68,7 +68,7 @@ int clinux_o_path(void) { return O_PATH; }
 #endif
 
 int clinux_memory_file(const char *name) {
-    /* Before Linux 6.3 the flag is unknown; since then the system may demand it: see vm.memfd_noexec. */
+    /* Linux before 6.3 rejects the flag; later ones may require it: see vm.memfd_noexec. */
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
     return fd < 0 && errno == EINVAL ? memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING) : fd;
 }

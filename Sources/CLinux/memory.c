@@ -23,7 +23,7 @@ void clinux_trim_heap(void) {
 #endif
 }
 
-/* The first object is the program itself. What can be written is left alone: it would be lost. */
+/* The first object is the program itself. Writable pages are left alone: their content would be lost. */
 static int release(struct dl_phdr_info *info, size_t size, void *unused) {
     (void)size, (void)unused;
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

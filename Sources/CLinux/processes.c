@@ -13,7 +13,7 @@ static int set_attributes(posix_spawnattr_t *attributes) {
     sigset_t none, all;
     sigemptyset(&none);
     sigfillset(&all);
-    /* Nobody can change these two, so asking for their defaults is an error on some systems. */
+    /* These two cannot be changed; resetting them is an error on some systems. */
     sigdelset(&all, SIGKILL);
     sigdelset(&all, SIGSTOP);
     int error = posix_spawnattr_setsigmask(attributes, &none);
@@ -28,7 +28,7 @@ static int set_attributes(posix_spawnattr_t *attributes) {
 static int add_actions(posix_spawn_file_actions_t *actions, const int streams[3], int directory) {
     int error = 0;
     if (directory != -1) error = posix_spawn_file_actions_addfchdir_np(actions, directory);
-    /* Onto itself it clears close-on-exec. */
+    /* dup2 onto itself clears close-on-exec. */
     for (int i = 0; i < 3 && !error; i++) error = posix_spawn_file_actions_adddup2(actions, streams[i], i);
     if (!error) error = posix_spawn_file_actions_addclosefrom_np(actions, 3);
     return error;

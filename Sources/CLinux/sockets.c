@@ -119,7 +119,7 @@ int64_t clinux_receive_message(int fd, void *bytes, uint64_t size, int *descript
         message.msg_control = &control;
         message.msg_controllen = sizeof control;
     }
-    /* With MSG_TRUNC the length is the message's own, so one that was cut short is seen. */
+    /* With MSG_TRUNC the result is the message's full length, which shows truncation. */
     ssize_t length = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_TRUNC);
     uint32_t found = 0;
     if (length >= 0 && descriptors) {

@@ -3,33 +3,32 @@ public import FileValues
 import Glibc
 import SystemPackage
 
-/// How a file beneath a directory is opened. Always without following links and closed on exec.
+/// Flags for opening a file beneath a directory; links are never followed, and the file is closed on exec.
 public struct OpenOptions: OptionSet, Sendable {
-    /// The flags as open(2) has them.
+    /// The flags of open(2).
     public let rawValue: Int32
 
-    /// Flags as open(2) has them.
+    /// Flags of open(2).
     public init(rawValue: Int32) { self.rawValue = rawValue }
 
     /// For reading.
     public static let read = OpenOptions(rawValue: O_RDONLY)
     /// For writing.
     public static let write = OpenOptions(rawValue: O_WRONLY)
-    /// For both.
+    /// For reading and writing.
     public static let readWrite = OpenOptions(rawValue: O_RDWR)
-    /// Made if absent; fails with EEXIST otherwise.
+    /// Creates the file; fails with EEXIST if it exists.
     public static let createNew = OpenOptions(rawValue: O_CREAT | O_EXCL)
-    /// Never waits: a FIFO without a writer opens at once.
+    /// Never blocks: a FIFO without a writer opens at once.
     public static let nonBlocking = OpenOptions(rawValue: O_NONBLOCK)
-    /// A directory or nothing.
+    /// Fails unless it is a directory.
     public static let directory = OpenOptions(rawValue: O_DIRECTORY)
-    /// As a place on the way to something (O_PATH): nothing can be read, and inotify(7) tells nobody. The value of
-    /// x86, ARM, RISC-V, POWER and s390; Swift's import of Glibc leaves it out.
+    /// O_PATH: nothing can be read, and inotify(7) reports no event. The value of x86, ARM, RISC-V, POWER and s390;
+    /// Swift's import of Glibc omits it.
     public static let placeAlone = OpenOptions(rawValue: 0o10_000_000)
 }
 
-/// Opens the directory at `path`, following links in it: for roots that the configuration names, never for names that
-/// came from an inbox.
+/// Opens the directory at `path` and follows links: for configured roots, never for names from an inbox.
 public func openDirectory(
     _ path: BytePath, _ options: OpenOptions = .read
 ) throws(SystemCallError) -> OwnedDescriptor {
@@ -38,11 +37,11 @@ public func openDirectory(
 }
 
 extension OwnedDescriptor {
-    /// Opens the directory `path` below this one, a name at a time, so that no link and no `..` on the way can lead
-    /// out; an empty path opens this directory again.
+    /// Opens the directory `path` below this one, one name at a time, so that no link or `..` can lead out of it; an
+    /// empty path opens this directory again.
     ///
-    /// Walks with openat(2) and O_NOFOLLOW, since openat2(2) is ENOSYS under RestrictSUIDSGID=. A symbolic link fails
-    /// with ELOOP or ENOTDIR, as does a file in a directory's place.
+    /// Uses openat(2) with O_NOFOLLOW, since openat2(2) is ENOSYS under RestrictSUIDSGID=. A symbolic link, or a file
+    /// in place of a directory, fails with ELOOP or ENOTDIR.
     public borrowing func openDirectoryBeneath(_ path: BytePath) throws(SystemCallError) -> OwnedDescriptor {
         guard path.isEmpty || path.isSafeBeneath else { throw SystemCallError("openat", .invalidArgument, path: path) }
         var current = try openEntry(".", O_RDONLY | O_DIRECTORY)
@@ -52,7 +51,7 @@ extension OwnedDescriptor {
         return current
     }
 
-    /// Opens the file `path` below this directory in the same way; `mode` counts where the file is made.
+    /// Opens the file `path` below this directory in the same way; `mode` applies to a new file.
     public borrowing func openBeneath(
         _ path: BytePath, _ options: OpenOptions, mode: UInt32 = 0o600
     ) throws(SystemCallError) -> OwnedDescriptor {
@@ -62,8 +61,8 @@ extension OwnedDescriptor {
         return try openDirectoryBeneath(path.parent).openEntry(name, options.rawValue, mode: mode)
     }
 
-    /// Makes the directory `path` below this one, with what is missing on the way, and opens it. Each new directory's
-    /// parent is synced, so that the path to a file in it is as durable as the file; see mkdirat(2), fsync(2).
+    /// Creates the directory `path` below this one, with missing parents, and opens it. The parent of each new
+    /// directory is synced, so that the path to a file in it is as durable as the file; see mkdirat(2), fsync(2).
     public borrowing func makeDirectoriesBeneath(
         _ path: BytePath, mode: UInt32
     ) throws(SystemCallError) -> OwnedDescriptor {
@@ -82,7 +81,7 @@ extension OwnedDescriptor {
         return current
     }
 
-    /// Opens the directory `name` in this one for reading; `name` is one name, ended by NUL, as a listing gave it.
+    /// Opens the directory `name` in this one for reading; `name` is a single name from a listing, ended by NUL.
     package borrowing func openDirectory(named name: UnsafePointer<CChar>) throws(SystemCallError) -> OwnedDescriptor {
         let directory = raw
         return try descriptorCall("openat") {
@@ -90,7 +89,7 @@ extension OwnedDescriptor {
         }
     }
 
-    /// Opens the file `name` in this directory for reading, in the same way; never waits for a FIFO.
+    /// Opens the file `name` in this directory for reading, in the same way; never blocks on a FIFO.
     package borrowing func openFile(named name: UnsafePointer<CChar>) throws(SystemCallError) -> OwnedDescriptor {
         let directory = raw
         return try descriptorCall("openat") {

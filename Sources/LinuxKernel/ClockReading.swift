@@ -1,12 +1,12 @@
 import Glibc
 
-/// The clocks at one moment, in nanoseconds: what the time that files lie in the trash is counted by.
+/// The clocks at one moment, in nanoseconds; measures how long files have been in the trash.
 package struct ClockReading: Hashable, Sendable {
-    /// Which start of the machine it was; what is unknown is never twice the same.
+    /// The boot; an unknown one never equals another.
     package let boot: String
     /// CLOCK_BOOTTIME.
     package let boottime: Int64
-    /// CLOCK_REALTIME, which may be wrong, and jump.
+    /// CLOCK_REALTIME, which may be wrong and may jump.
     package let wall: Int64
 
     package init(boot: String, boottime: Int64, wall: Int64) {
@@ -15,11 +15,10 @@ package struct ClockReading: Hashable, Sendable {
         self.wall = wall
     }
 
-    /// How much a restart of the machine counts at most: only the wall clock tells how long it was off.
+    /// The most that a reboot adds, since only the wall clock shows how long the machine was off.
     package static let longestGap: Int64 = 86_400_000_000_000
 
-    /// The time that has certainly passed since `earlier`; over a restart of the machine, what the wall clock says, within
-    /// ``longestGap``.
+    /// The time since `earlier`; across a reboot the wall clock's difference, at most ``longestGap``.
     package func elapsed(since earlier: ClockReading) -> Int64 {
         if boot == earlier.boot { return max(0, boottime - earlier.boottime) }
         return min(max(0, wall - earlier.wall), Self.longestGap)
@@ -27,14 +26,14 @@ package struct ClockReading: Hashable, Sendable {
 }
 
 extension ClockReading {
-    /// Of this moment.
+    /// The current reading.
     package static var now: ClockReading {
         ClockReading(
             boot: thisBoot, boottime: Int64(nanoseconds(of: CLOCK_BOOTTIME)),
             wall: Int64(nanoseconds(of: CLOCK_REALTIME)))
     }
 
-    /// Where it cannot be read, a restart of the daemon counts as one of the machine.
+    /// Random if unreadable, so that a restart of the daemon then counts as a reboot.
     private static let thisBoot: String = {
         let identifier = readBootIdentifier()
         return identifier.isEmpty ? "\(UInt64.random(in: .min ... .max))" : String(decoding: identifier, as: UTF8.self)

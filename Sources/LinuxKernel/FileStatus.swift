@@ -2,7 +2,7 @@ public import FileValues
 import Glibc
 
 extension FileKind {
-    /// The kind that the type bits of a mode say; see inode(7).
+    /// The kind for the type bits of a mode; see inode(7).
     init(mode: UInt32) {
         switch mode & UInt32(S_IFMT) {
         case UInt32(S_IFREG): self = .regular
@@ -17,23 +17,23 @@ extension FileKind {
     }
 }
 
-/// What stat(2) tells about a file.
+/// The result of stat(2).
 public struct FileStatus: Hashable, Sendable {
     /// Its kind.
     public let kind: FileKind
     /// Inode, size and times.
     public let identity: FileIdentity
-    /// The mounted file system's device number; changes with each mount, so it is never kept.
+    /// The file system's device number; changes with each mount, so it must not be stored.
     public let device: UInt64
-    /// The number of names.
+    /// The number of hard links.
     public let links: UInt64
-    /// Permission bits, set-id and sticky bits included.
+    /// Permission bits, with set-ID and sticky bits.
     public let mode: UInt32
     /// Owner.
     public let user: UInt32
     /// Group.
     public let group: UInt32
-    /// Allocated bytes; less than the size where there are holes.
+    /// Allocated bytes; less than the size if there are holes.
     public let allocated: UInt64
 
     /// The status of an open file; see fstat(2).
@@ -41,7 +41,7 @@ public struct FileStatus: Hashable, Sendable {
         try self.init(descriptor: descriptor.raw)
     }
 
-    /// The same, for a raw descriptor that somebody else owns.
+    /// The status of an open file by its raw descriptor.
     public init(descriptor: Int32) throws(SystemCallError) {
         var raw = stat()
         try systemCall("fstat") { fstat(descriptor, &raw) }
@@ -58,7 +58,7 @@ public struct FileStatus: Hashable, Sendable {
         self.init(raw)
     }
 
-    /// The same for a name as the kernel wants it, ended by NUL, where many are asked for: no memory is taken for any.
+    /// The same for a C string, without allocating.
     package init(
         ofName name: UnsafePointer<CChar>, in directory: borrowing OwnedDescriptor
     ) throws(SystemCallError) {
@@ -68,7 +68,7 @@ public struct FileStatus: Hashable, Sendable {
         self.init(raw)
     }
 
-    /// The status of `path`, with symbolic links followed only if told so.
+    /// The status of `path`; symbolic links in its last name are followed only if `followingLinks`.
     public init(at path: BytePath, followingLinks: Bool = false) throws(SystemCallError) {
         var raw = stat()
         try systemCall("stat", path: path) {

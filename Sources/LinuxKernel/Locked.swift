@@ -1,17 +1,17 @@
 import Glibc
 
-/// A value behind a plain mutex, for state that has no natural queue and for snapshots that any thread may read.
+/// A value behind a plain mutex, for state without a natural queue and for snapshots that any thread may read.
 ///
-/// One of the project's two audited unchecked types (the other is the queue-bound box): `value` is reachable only
+/// One of the project's two audited unchecked types (the other is the queue-bound box): `value` is accessible only
 /// inside ``withLock(_:)``. A pthread mutex, because Thread Sanitizer reports false races for
-/// `Synchronization.Mutex` on Linux. Never call out, resume or log while holding it. Can be inlined in other modules:
-/// unspecialised, each access would look up metadata.
+/// `Synchronization.Mutex` on Linux. Never call out, resume or log while holding it. Inlinable: unspecialised, each
+/// access would look up metadata.
 ///
-/// A closure is held in a structure, never as the value itself: the compiler wraps it anew at each access, and each
-/// wrapper calls the one before, so that a call needs more stack every time. A test over the sources finds those.
+/// A closure must be held in a structure, never as the value itself: the compiler wraps it again at each access, and
+/// each wrapper calls the one before, so that each call needs more stack. A test of the sources rejects those.
 public final class Locked<Value>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    // Whoever nests accesses has been waiting for himself before they could overlap.
+    // Exclusivity checking is redundant: a nested access deadlocks on the mutex before the accesses could overlap.
     @exclusivity(unchecked) @usableFromInline var value: Value
 
     /// A box that holds `value`.
@@ -28,7 +28,7 @@ public final class Locked<Value>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Runs `body` with exclusive access. Not to be nested on one box: a plain mutex would wait for itself.
+    /// Runs `body` with exclusive access. Not to be nested on one box: the plain mutex would deadlock.
     @inlinable
     public func withLock<R, E: Error>(_ body: (inout Value) throws(E) -> sending R) throws(E) -> sending R {
         lock()
@@ -36,12 +36,11 @@ public final class Locked<Value>: @unchecked Sendable {
         return try body(&value)
     }
 
-    /// The same, unless somebody else holds the lock for so long: then nil. For those who must not wait for what may
-    /// never end.
+    /// The same, but nil if another thread holds the lock for `patience`: for callers that must not block.
     public func withLock<R>(waitingAtMost patience: Duration, _ body: (inout Value) -> sending R) -> sending R? {
         let nap: useconds_t = 1000
         var left = patience / .microseconds(Int64(nap))
-        // Not pthread_mutex_timedlock(3), which goes by a clock that can be set.
+        // Not pthread_mutex_timedlock(3), which uses a clock that can be set.
         while pthread_mutex_trylock(mutex) != 0 {
             if left <= 0 { return nil }
             left -= 1

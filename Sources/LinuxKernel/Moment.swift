@@ -1,10 +1,10 @@
 package import FileValues
 
-/// One moment on both clocks: the monotonic one orders and measures, the wall clock is only shown.
+/// One moment on both clocks: the monotonic one for ordering and measuring, the wall clock for display.
 package struct Moment: Hashable, Sendable {
     /// Nanoseconds of CLOCK_MONOTONIC.
     package let monotonic: Int64
-    /// The time of day.
+    /// The wall clock.
     package let wall: FileTime
 
     package init(monotonic: Int64, wall: FileTime) {
@@ -12,7 +12,7 @@ package struct Moment: Hashable, Sendable {
         self.wall = wall
     }
 
-    /// This moment; see clock_gettime(2).
+    /// The current moment; see clock_gettime(2).
     package static var now: Moment { Moment(monotonic: Int64(monotonicNanoseconds()), wall: .now) }
 
     /// The same moment, `seconds` later.

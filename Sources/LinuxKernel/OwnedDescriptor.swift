@@ -1,14 +1,14 @@
 import Glibc
 import SystemPackage
 
-/// A file descriptor with one owner, closed once: when the value ends, or never if ``take()`` handed it on.
+/// A file descriptor with one owner, closed when the value ends unless ``take()`` transferred it.
 ///
-/// Move-only, so that a descriptor cannot be closed twice or used after its number was given to another file.
+/// Move-only, so that a descriptor cannot be closed twice or used after its number was reused.
 public struct OwnedDescriptor: ~Copyable, Sendable {
-    /// The number, for system calls while this value lives. Not to be kept.
+    /// The number, for system calls while this value exists; must not be stored.
     public let raw: Int32
 
-    /// Takes over `raw`, which must be open and owned by nobody else.
+    /// Becomes the owner of `raw`, which must be open and without another owner.
     public init(taking raw: Int32) {
         precondition(raw >= 0, "not a descriptor: \(raw)")
         self.raw = raw
@@ -16,14 +16,14 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
 
     deinit { _ = Glibc.close(raw) }
 
-    /// Gives the number to a new owner, who closes it.
+    /// Transfers the number to a new owner, which must close it.
     public consuming func take() -> Int32 {
         let number = raw
         discard self
         return number
     }
 
-    /// Closes now and reports what close(2) said; the descriptor is gone either way.
+    /// Closes now and throws the error of close(2); the descriptor is released in either case.
     public consuming func close() throws(SystemCallError) {
         let number = raw
         discard self

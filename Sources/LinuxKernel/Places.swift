@@ -2,7 +2,7 @@ import CLinux
 public import FileValues
 import Glibc
 
-/// Takes hold of the directory that a path starts from: the root directory, or the working directory.
+/// Opens the directory that a path starts from, with O_PATH: the root or the working directory.
 public func openStart(of path: BytePath) throws(SystemCallError) -> OwnedDescriptor {
     let start: BytePath = path.isAbsolute ? "/" : "."
     return try descriptorCall("open", path: start) {
@@ -10,10 +10,10 @@ public func openStart(of path: BytePath) throws(SystemCallError) -> OwnedDescrip
     }
 }
 
-// Places: what a name stands for, held without being opened, to follow a path step by step as path_resolution(7) says.
+// Places: O_PATH descriptors of files, to follow a path step by step as in path_resolution(7).
 extension OwnedDescriptor {
-    /// Takes hold of what `name` stands for in this directory, of a symbolic link as such, without opening it (O_PATH):
-    /// it can be asked for its status and be walked on from, nothing else. `name` may be `..`.
+    /// Opens the entry `name` of this directory with O_PATH, for its status and as a start for further steps; a
+    /// symbolic link is not followed. `name` may be `..`.
     public borrowing func openPlace(_ name: BytePath) throws(SystemCallError) -> OwnedDescriptor {
         let directory = raw
         return try descriptorCall("openat", path: name) {
@@ -21,8 +21,8 @@ extension OwnedDescriptor {
         }
     }
 
-    /// The same of the directory that `name` leads to when the kernel follows it: for links whose text is not where they
-    /// lead, as there are in /proc.
+    /// The same for the directory that `name` leads to when the kernel follows it: for links whose text is not their
+    /// target, as in /proc.
     public borrowing func openDirectoryPlace(_ name: BytePath) throws(SystemCallError) -> OwnedDescriptor {
         let directory = raw
         return try descriptorCall("openat", path: name) {
@@ -30,7 +30,7 @@ extension OwnedDescriptor {
         }
     }
 
-    /// The text of the symbolic link that this descriptor holds; see readlinkat(2).
+    /// The text of this symbolic link; see readlinkat(2).
     public borrowing func linkText() throws(SystemCallError) -> BytePath {
         let number = raw
         var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
@@ -38,7 +38,7 @@ extension OwnedDescriptor {
         return BytePath(bytes[..<count])
     }
 
-    /// Where it is now, as a path from the process's root directory, as mount tables have it; see proc_pid_fd(5).
+    /// Its current path from the process's root directory, as in mount tables; see proc_pid_fd(5).
     public borrowing func currentPath() throws(SystemCallError) -> BytePath {
         let entry = BytePath("/proc/self/fd/\(raw)")
         var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))

@@ -1,10 +1,11 @@
 import CLinux
 
-/// What of the program's own code is in memory. Any thread.
+/// The program's own code in memory. Any thread.
 public enum ProgramCode {
-    /// Lets go of the pages of code that were needed so far, once, when a long-lived program has started: reading options
-    /// and configuration takes code of megabytes that nobody needs again. The kernel keeps the file's pages as long as it
-    /// likes, and what is needed after all comes back by itself; see MADV_DONTNEED in madvise(2). Libraries stay as they
-    /// are, since others use their pages, too.
+    /// Releases the code pages used so far, for a long-lived program after its start: code that reads options and
+    /// configuration is megabytes large and not needed again.
+    ///
+    /// Pages that are needed after all are mapped again, from the page cache or the file; see MADV_DONTNEED in
+    /// madvise(2). Libraries are left alone, since other processes share their pages.
     public static func giveBackWhatIsUnused() { clinux_release_code() }
 }

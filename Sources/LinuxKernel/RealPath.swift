@@ -2,7 +2,7 @@ package import FileValues
 import Glibc
 import SystemPackage
 
-/// The path without links, `.` and `..`; see realpath(3).
+/// The absolute path without links, `.` and `..`; see realpath(3).
 package func realPath(_ path: BytePath) throws(SystemCallError) -> BytePath {
     guard let text = path.withCString({ realpath($0, nil) }) else {
         throw SystemCallError("realpath", Errno(rawValue: errno), path: path)
@@ -11,8 +11,8 @@ package func realPath(_ path: BytePath) throws(SystemCallError) -> BytePath {
     return BytePath(UnsafeBufferPointer(start: text, count: strlen(text)).map { UInt8(bitPattern: $0) })
 }
 
-/// Where a file is or would be made that is named by `path`: symbolic links that the last name is are followed, to nothing
-/// as well; those of directories stay. At most 40, as the kernel follows. See readlink(2).
+/// The path where a file named by `path` exists or would be created: links in the last name are followed, dangling ones
+/// too, those in directories are not. At most 40, as in the kernel. See readlink(2).
 package func linkedPath(_ path: BytePath) -> BytePath {
     var path = path
     for _ in 0..<40 {

@@ -1,10 +1,10 @@
 import Glibc
 import SystemPackage
 
-/// A descriptor that several threads make calls on, and that one of them may end at any time.
+/// A descriptor that several threads use and that any of them may end at any time.
 ///
-/// After ``end()`` it is closed as soon as no call is in it any more: a thread that is held in a call by a hung mount
-/// never finds another file under its number, and nobody waits for that thread.
+/// After ``end()`` it is closed when the last call on it returns: a thread blocked in a call by a hung mount never
+/// meets another file under its number, and no other thread waits for it.
 final class SharedDescriptor: Sendable {
     private struct Use {
         var calls = 0
@@ -18,7 +18,7 @@ final class SharedDescriptor: Sendable {
 
     deinit { end() }
 
-    /// Closes it now, or when the last call that is under way returns. Calls after it throw EBADF.
+    /// Closes it now, or when the last call on it returns. Later calls throw EBADF.
     func end() {
         let closesNow = use.withLock { use in
             defer { use.hasEnded = true }
@@ -27,8 +27,9 @@ final class SharedDescriptor: Sendable {
         if closesNow { close(number) }
     }
 
-    /// Gives `body` the number, which stays open until it returns. `call` is what the error says if it is closed.
-    func inUse<R>(_ call: String, _ body: (Int32) throws(SystemCallError) -> R) throws(SystemCallError) -> R {
+    /// Calls `body` with the number, which stays open until it returns. `call` names the call in the error after
+    /// ``end()``.
+    func withNumber<R>(_ call: String, _ body: (Int32) throws(SystemCallError) -> R) throws(SystemCallError) -> R {
         let isOpen = use.withLock { use in
             if !use.hasEnded { use.calls += 1 }
             return !use.hasEnded
@@ -47,15 +48,15 @@ final class SharedDescriptor: Sendable {
     /// A second descriptor of the same open file.
     func duplicate() throws(SystemCallError) -> OwnedDescriptor {
         OwnedDescriptor(
-            taking: try inUse("fcntl") { number throws(SystemCallError) in
+            taking: try withNumber("fcntl") { number throws(SystemCallError) in
                 try systemCall("fcntl") { fcntl(number, F_DUPFD_CLOEXEC, 0) }
             })
     }
 
-    /// How many bytes wait to be read; see FIONREAD in inotify(7).
+    /// The number of unread bytes; see FIONREAD in inotify(7).
     func queuedBytes() throws(SystemCallError) -> Int {
         var count: Int32 = 0
-        try inUse("ioctl") { number throws(SystemCallError) in
+        try withNumber("ioctl") { number throws(SystemCallError) in
             _ = try systemCall("ioctl") { ioctl(number, UInt(FIONREAD), &count) }
         }
         return Int(count)

@@ -2,13 +2,13 @@ public import FileValues
 import Glibc
 public import SystemPackage
 
-/// A system call that failed: which, why, and on what.
+/// A failed system call: its name, error and path.
 public struct SystemCallError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The call, as its manual page names it.
     public let call: String
     /// Why it failed; see errno(3).
     public let code: Errno
-    /// What it was about, where there is a path.
+    /// The path that it failed on, if any.
     public let path: BytePath?
 
     /// An error from its parts.
@@ -29,7 +29,7 @@ public struct SystemCallError: Error, Hashable, Sendable, CustomStringConvertibl
 }
 
 extension CallFailure: CustomStringConvertible {
-    /// What failed in a call that was made.
+    /// The failure of a system call's error.
     public init(_ error: SystemCallError) { self.init(error.call, number: error.code.rawValue, path: error.path) }
 
     /// Why it failed; see errno(3).
@@ -39,10 +39,10 @@ extension CallFailure: CustomStringConvertible {
     public var description: String { SystemCallError(self).description }
 }
 
-/// Runs a system call that returns −1 on error: retries it when a signal interrupted it, throws what else failed.
+/// Runs a system call that returns −1 on error: retries after EINTR, throws other errors.
 ///
-/// EBADF and EFAULT trap: they mean that we used a descriptor or a pointer that was not ours any more, and going on
-/// could touch another file.
+/// EBADF and EFAULT trap: they mean that a descriptor or pointer was used after its end, and continuing could affect
+/// another file.
 @discardableResult
 public func systemCall<Value: FixedWidthInteger & SignedInteger>(
     _ name: String, path: @autoclosure () -> BytePath? = nil, _ body: () -> Value
@@ -59,7 +59,7 @@ public func systemCall<Value: FixedWidthInteger & SignedInteger>(
     }
 }
 
-/// The same for calls that return a descriptor, which the caller then owns.
+/// The same for calls that return a descriptor, which the caller owns.
 public func descriptorCall(
     _ name: String, path: @autoclosure () -> BytePath? = nil, _ body: () -> Int32
 ) throws(SystemCallError) -> OwnedDescriptor {

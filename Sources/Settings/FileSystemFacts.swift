@@ -67,7 +67,7 @@ package struct LocalFileSystem: FileSystemFacts {
     package init(patience: Double = 15) { self.patience = patience }
 
     package func inbox(at path: BytePath) -> FileSystemEntry {
-        askAside(named: "check", patience: patience) { entry(at: path) }
+        runOnOwnThread(named: "check", patience: patience) { entry(at: path) }
             ?? .unreachable("no answer for \(Int(patience)) s")
     }
 
@@ -119,7 +119,7 @@ package struct LocalFileSystem: FileSystemFacts {
 
     /// Probes with a file in `first` only, and creates none in `second`.
     package func probe(_ first: BytePath, in second: BytePath) -> PlaceMeeting.Relation? {
-        let found: PlaceMeeting.Relation?? = askAside(named: "probe", patience: patience) {
+        let found: PlaceMeeting.Relation?? = runOnOwnThread(named: "probe", patience: patience) {
             switch PlaceProbe(first)?.find(around: second) {
             case .there: .same
             case .above: .secondInFirst

@@ -5,9 +5,10 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite("Files are opened beneath a directory, never outside it")
+@Suite("Opening beneath a directory")
 struct BeneathTests {
-    @Test func makesWaysAndOpensFilesInThem() throws {
+    @Test("Missing directories are created, and files opened in them")
+    func create() throws {
         let scratch = try ScratchDirectory()
         let root = try openDirectory(BytePath(scratch.path))
         let day = try root.makeDirectoriesBeneath("2026/11", mode: 0o750)
@@ -19,7 +20,7 @@ struct BeneathTests {
         }
     }
 
-    @Test("No link is followed, in the middle or at the end")
+    @Test("Links are not followed, in the middle or at the end")
     func links() throws {
         let scratch = try ScratchDirectory()
         let root = try openDirectory(BytePath(scratch.path))
@@ -32,14 +33,15 @@ struct BeneathTests {
         #expect(try FileStatus(of: "way", in: root).kind == .symbolicLink)
     }
 
-    @Test("Paths that would leave are refused before any call", arguments: ["../etc", "/etc", "a/../../etc", "", "."])
+    @Test("Paths that lead outside are refused before any call", arguments: ["../etc", "/etc", "a/../../etc", "", "."])
     func escapes(path: String) throws {
         let scratch = try ScratchDirectory()
         let root = try openDirectory(BytePath(scratch.path))
         #expect(throws: SystemCallError.self) { _ = try root.openBeneath(BytePath(path), .read) }
     }
 
-    @Test func namesWithAnyBytesWork() throws {
+    @Test("Names may hold any bytes")
+    func anyBytes() throws {
         let scratch = try ScratchDirectory()
         let root = try openDirectory(BytePath(scratch.path))
         let name = BytePath([0x0A, 0xFF, 0x2D] + Array(repeating: 0x80, count: 252))

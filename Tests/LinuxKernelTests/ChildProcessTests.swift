@@ -4,7 +4,7 @@ import LinuxKernel
 import SystemPackage
 import Testing
 
-@Suite("Children are started clean", .timeLimit(.minutes(60)))
+@Suite("Starting child processes", .timeLimit(.minutes(60)))
 struct ChildProcessTests {
     private static func output(
         of program: BytePath, _ arguments: [BytePath], environment: [String: String] = [:]
@@ -31,33 +31,38 @@ struct ChildProcessTests {
         return String(decoding: text, as: UTF8.self)
     }
 
-    @Test func argumentsArriveAsBytes() throws {
+    @Test("Arguments are passed as bytes")
+    func arguments() throws {
         let text = try Self.output(of: "/usr/bin/printf", ["<%s>", "a b", "", "$HOME;*", "\"'\n"])
         #expect(text == "<a b><><$HOME;*><\"'\n>")
         let raw = BytePath([0xFF, 0x01])
         #expect(try Self.output(of: "/bin/sh", ["-c", "printf %s \"$1\" | od -An -tx1", "sh", raw]) == " ff 01\n")
     }
 
-    @Test func environmentIsWhatIsGiven() throws {
+    @Test("A child has only the variables that are passed")
+    func environment() throws {
         #expect(try Self.output(of: "/usr/bin/env", []) == "")
         #expect(
             try Self.output(of: "/usr/bin/env", [], environment: ["LANG": "C", "A": ""]).split(separator: "\n").sorted()
                 == ["A=", "LANG=C"])
     }
 
-    @Test func onlyThreeDescriptorsAreInherited() throws {
-        // One without close-on-exec; 3 is ls's own, of the directory that it lists.
+    @Test("A child inherits only its three streams")
+    func descriptors() throws {
+        // Without close-on-exec; 3 is ls's own, of the directory that it lists.
         let leak = open("/dev/null", O_RDONLY)
         defer { close(leak) }
         #expect(try Self.output(of: "/bin/ls", ["/proc/self/fd"]) == "0\n1\n2\n3\n")
     }
 
-    @Test func leadsAGroupOfItsOwn() throws {
+    @Test("A child leads its own process group")
+    func processGroup() throws {
         let words = try Self.output(of: "/bin/sh", ["-c", "read line </proc/$$/stat; echo $line"]).split(separator: " ")
         #expect(words[0] == words[4])
     }
 
-    @Test func maskAndDispositionsAreReset() async {
+    @Test("Signal mask and dispositions are reset")
+    func signals() async {
         await #expect(processExitsWith: .success) {
             signal(SIGPIPE, SIG_IGN)
             signal(SIGINT, SIG_IGN)
@@ -71,8 +76,8 @@ struct ChildProcessTests {
         }
     }
 
-    /// Standard output given as 0, standard input as 1: none may overwrite the other on its way.
-    @Test func streamsMayBeCrossed() async {
+    /// Standard output is passed as 0, standard input as 1: neither may overwrite the other.
+    @Test("Streams may be swapped") func swappedStreams() async {
         await #expect(processExitsWith: .success) {
             var first: [Int32] = [-1, -1]
             var second: [Int32] = [-1, -1]
@@ -91,7 +96,8 @@ struct ChildProcessTests {
         }
     }
 
-    @Test func whatCannotBeExecutedThrows() {
+    @Test("A missing program, a directory and a relative path throw")
+    func notExecutable() {
         let absent = #expect(throws: SystemCallError.self) { try ChildProcess.spawn("/nonexistent/program").wait() }
         #expect(absent?.description == "posix_spawn /nonexistent/program: No such file or directory")
         let directory = #expect(throws: SystemCallError.self) { try ChildProcess.spawn("/").wait() }
@@ -100,7 +106,8 @@ struct ChildProcessTests {
         #expect(relative?.code == .invalidArgument)
     }
 
-    @Test func workingDirectoryIsGivenByDescriptor() throws {
+    @Test("The working directory is passed by descriptor")
+    func workingDirectory() throws {
         let directory = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         defer { close(directory) }
         let child = try ChildProcess.spawn("/bin/sh", ["-c", "[ \"$(pwd)\" = /proc ]"], directory: directory)

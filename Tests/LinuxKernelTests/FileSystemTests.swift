@@ -3,11 +3,11 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-@Suite("File systems by their type")
+@Suite("Properties of file system types")
 struct FileSystemTests {
     private static let decided = ["ext4", "XFS", "btrfs", "tmpfs", "F2FS", "ZFS"]
 
-    /// Numbers as linux/magic.h and the file systems' own sources have them.
+    /// Numbers from linux/magic.h and the file systems' own sources.
     static let known: [(UInt32, String)] = [
         (0xEF53, "ext4"), (0x5846_5342, "XFS"), (0x9123_683E, "btrfs"), (0x0102_1994, "tmpfs"),
         (0xF2F5_2010, "F2FS"), (0x2FC1_2FC1, "ZFS"), (0x794C_7630, "overlay"), (0x6573_5546, "FUSE"),
@@ -15,18 +15,18 @@ struct FileSystemTests {
         (0x0102_1997, "9p"), (0x4D44, "FAT"), (0x2011_BAB0, "exFAT"), (0x7366_746E, "NTFS"), (0x5346_544E, "NTFS"),
     ]
 
-    @Test("Each number has its name", arguments: known)
+    @Test("Each number has a name", arguments: known)
     func name(magic: UInt32, name: String) {
         #expect(FileSystemKind(magic: magic).name == name)
         #expect(FileSystemKind(magic: magic).magic == magic)
     }
 
-    @Test("Leases decide on these and no others", arguments: known)
+    @Test("Leases are decisive on certain types only", arguments: known)
     func leases(magic: UInt32, name: String) {
         #expect((FileSystemKind(magic: magic).leases == .decides) == Self.decided.contains(name))
     }
 
-    @Test("Where servers write, nothing local tells of it", arguments: ["NFS", "SMB", "Ceph", "9p", "FUSE"])
+    @Test("Remote types report neither changes nor writers", arguments: ["NFS", "SMB", "Ceph", "9p", "FUSE"])
     func remote(name: String) throws {
         for (magic, _) in Self.known.filter({ $0.1 == name }) {
             let fileSystem = FileSystem(type: Int64(magic), identifier: 0)
@@ -35,7 +35,7 @@ struct FileSystemTests {
         }
     }
 
-    @Test("Events of local ones are believed, as far as they go")
+    @Test("Local types report their events")
     func events() {
         for name in Self.decided + ["FAT", "exFAT", "NTFS"] {
             for (magic, _) in Self.known.filter({ $0.1 == name }) {
@@ -46,7 +46,7 @@ struct FileSystemTests {
         #expect(!FileSystem(type: 0x794C_7630, identifier: 0).changesElsewhere)
     }
 
-    @Test("Inode numbers last where they are on the disk")
+    @Test("Inode numbers are stable on types that store them")
     func inodes() {
         for magic: UInt32 in [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x6969] {
             #expect(FileSystemKind(magic: magic).inodes == .lasting)
@@ -56,7 +56,7 @@ struct FileSystemTests {
         }
     }
 
-    @Test("An unknown one is named by its number, and not trusted with leases")
+    @Test("An unknown type is named by its number, and its leases are not trusted")
     func unknown() {
         let kind = FileSystemKind(magic: 0x1234_ABCD)
         #expect(kind.name == "file system 0x1234abcd")
@@ -64,8 +64,8 @@ struct FileSystemTests {
         #expect(kind.leases == .refusalOnly)
     }
 
-    @Test("The kernel is asked")
-    func asked() throws {
+    @Test("The type and the free space are read from the kernel")
+    func fromKernel() throws {
         let proc = try FileSystem(of: try openDirectory("/proc"))
         #expect(proc.type == 0x9FA0)
         #expect(!proc.changesElsewhere)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LinuxKernel
 
-@Suite("inotify's records are read from the raw buffer, names as bytes")
+@Suite("Inotify records")
 struct InotifyTests {
     private struct Record: Equatable {
         let watch: Int32
@@ -27,7 +27,7 @@ struct InotifyTests {
         }
     }
 
-    @Test("Names of 1 to 255 bytes, none of them text, through a buffer for one record and through a large one")
+    @Test("Names of 1 to 255 arbitrary bytes are read, with a buffer for one record and with a large one")
     func names() throws {
         let scratch = try ScratchDirectory()
         let directory = try openDirectory(scratch.bytePath)
@@ -47,7 +47,7 @@ struct InotifyTests {
         }
     }
 
-    @Test("The end of a directory is told of itself, then that its watch is gone")
+    @Test("A removed directory reports itself, then the end of its watch")
     func lastRecords() throws {
         let scratch = try ScratchDirectory()
         mkdir(scratch.appending("sub"), 0o755)
@@ -61,7 +61,7 @@ struct InotifyTests {
         #expect(!instance.removeWatch(watch))
     }
 
-    @Test("After its end every call says so, and none touches another file")
+    @Test("After the end every call throws, and none affects another file")
     func end() throws {
         let instance = try InotifyInstance()
         instance.end()
@@ -72,7 +72,7 @@ struct InotifyTests {
         #expect(!instance.removeWatch(1))
     }
 
-    @Test("Bytes that are no whole record end the sequence", arguments: [0, 1, 15, 16, 20, 31])
+    @Test("An incomplete record ends the sequence", arguments: [0, 1, 15, 16, 20, 31])
     func truncated(count: Int) {
         // One record that claims 16 bytes of name.
         var bytes = [UInt8](repeating: 0, count: 32)
@@ -91,9 +91,9 @@ struct InotifyTests {
     }
 }
 
-@Suite("Directories are listed as bytes, with kinds")
+@Suite("Directory listings")
 struct DirectoryReaderTests {
-    @Test("Every entry once, through a buffer that holds but a few")
+    @Test("Every entry is listed once, with a buffer that holds only a few")
     func listing() throws {
         let scratch = try ScratchDirectory()
         let directory = try openDirectory(scratch.bytePath)
@@ -108,7 +108,7 @@ struct DirectoryReaderTests {
         symlink("x", scratch.appending("way"))
         expected.merge(["sub": .directory, "pipe": .fifo, "way": .symbolicLink]) { $1 }
         let reader = DirectoryReader(capacity: 4096)
-        // Twice: the position is put back.
+        // Twice: the position is reset.
         for _ in 0..<2 {
             var found: [BytePath: FileKind] = [:]
             var count = 0
@@ -121,7 +121,7 @@ struct DirectoryReaderTests {
         }
     }
 
-    @Test("Records that claim more than there is are not followed")
+    @Test("Records with a wrong length are ignored")
     func malformed() {
         var bytes = [UInt8](repeating: 0, count: 24)
         bytes[16] = 200

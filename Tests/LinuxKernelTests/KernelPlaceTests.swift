@@ -12,7 +12,7 @@ struct KernelPlaceTests {
             .meeting(of: KernelPlace(mount: first.0, path: first.1), KernelPlace(mount: second.0, path: second.1))
     }
 
-    @Test("Two volumes of one disk, as containers have them: -v /data:/inbox -v /data/library:/library")
+    @Test("Two volumes of one disk overlap, as in containers: -v /data:/inbox -v /data/library:/library")
     func volumes() throws {
         let found = try #require(
             meeting(
@@ -22,7 +22,7 @@ struct KernelPlaceTests {
         #expect(found.first == "/data" && found.second == "/data/library")
     }
 
-    @Test("A part of the library bound elsewhere, and the very same directory mounted twice")
+    @Test("A bind mount of a part of the library overlaps; the same directory mounted twice is the same")
     func bound() {
         let lines = ["1 0 8:1 / / rw - ext4 /dev/a rw", "2 1 8:1 /srv/lib/2024 /in rw - ext4 /dev/a rw"]
         #expect(meeting(of: (1, "/srv/lib"), (2, "/in"), in: lines[0], lines[1])?.relation == .secondInFirst)
@@ -32,7 +32,7 @@ struct KernelPlaceTests {
         #expect(meeting(of: (2, "/in"), (1, "/srv/lib/2023"), in: lines[0], lines[1]) == nil)
     }
 
-    @Test("Subvolumes of one btrfs, which have a device number each and one superblock")
+    @Test("Subvolumes of one btrfs overlap only by path; they have a device number each and one superblock")
     func subvolumes() {
         let lines = [
             "1 0 0:40 /@root / rw - btrfs /dev/a rw", "2 1 0:40 /@photos /photos rw - btrfs /dev/a rw",
@@ -47,7 +47,7 @@ struct KernelPlaceTests {
         #expect(relation((4, "/o"), (2, "/photos")) == nil)
     }
 
-    @Test("What another mount covers is not reached")
+    @Test("A directory covered by another mount does not overlap")
     func covered() {
         let disk = ["1 0 0:30 / / rw - overlay o rw", "2 1 8:1 /data /inbox rw - ext4 /dev/a rw"]
         let library = "3 1 8:1 /data/library /library rw - ext4 /dev/a rw"
@@ -66,7 +66,7 @@ struct KernelPlaceTests {
         #expect(meeting(of: (2, "/inbox"), (8, "/library"), in: disk[0], disk[1], hidden, hiding, other) == nil)
     }
 
-    @Test("What is mounted in a directory belongs to it: held whole, or shared with another")
+    @Test("Mounts in a directory count: contained in one, or shared by both")
     func within() {
         let root = "1 0 0:30 / / rw - overlay o rw"
         let inbox = "2 1 8:1 /data /inbox rw - ext4 /dev/a rw"
@@ -78,11 +78,11 @@ struct KernelPlaceTests {
         let both = ["3 2 8:3 / /inbox/x rw - ext4 /dev/c rw", "5 4 8:3 /y /library/z rw - ext4 /dev/c rw"]
         let found = meeting(of: (2, "/inbox"), (4, "/library"), in: root, inbox, library, both[0], both[1])
         #expect(found?.relation == .shared && found?.first == "/" && found?.second == "/y")
-        // Not in the part of the mount that is meant.
+        // Not in this part of the mount.
         #expect(meeting(of: (2, "/inbox/in"), (4, "/library"), in: root, inbox, library, both[0], both[1]) == nil)
     }
 
-    @Test("Another spelling of one name leads to one inode; a number that file systems give to all says nothing")
+    @Test("Another spelling of a name is recognised by its inode, unless that is 0")
     func spelled() {
         let table = MountTable(parsing: Array("1 0 7:0 / / rw - vfat /dev/a rw".utf8))
         func relation(_ inode: UInt64) -> PlaceMeeting.Relation? {
@@ -98,7 +98,7 @@ struct KernelPlaceTests {
         #expect(relation(5) == .secondInFirst && relation(0) == nil)
     }
 
-    @Test("A mount that is gone, and a directory without a name, meet nothing")
+    @Test("A missing mount and a deleted directory do not overlap anything")
     func gone() {
         #expect(meeting(of: (1, "/a"), (7, "/a/b"), in: "1 0 8:1 / / rw - ext4 /dev/a rw") == nil)
         #expect(
@@ -108,7 +108,7 @@ struct KernelPlaceTests {
     }
 
     @Test(
-        "What has a superblock for each mount may hide the same files",
+        "Types with a superblock for each mount may contain the same files",
         arguments: [
             ("nfs4", "0:51", true), ("nfs4", "0:50", false), ("ext4", "8:1", true), ("fuse.bindfs", "0:52", true),
         ])
@@ -120,7 +120,7 @@ struct KernelPlaceTests {
         #expect(table.mayBeTwins(second, second) == type.hasPrefix("fuse"))
     }
 
-    @Test("Real directories are where their names say, and one that is still to be made is foreseen")
+    @Test("Real directories, links and directories that do not exist yet are compared")
     func real() throws {
         let scratch = try ScratchDirectory()
         for name in ["a", "a/in", "ab"] { #expect(mkdir(scratch.appending(name), 0o755) == 0) }

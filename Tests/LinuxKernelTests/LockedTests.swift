@@ -4,9 +4,9 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-@Suite("A lock", .timeLimit(.minutes(60)))
+@Suite("Locked", .timeLimit(.minutes(60)))
 struct LockedTests {
-    @Test("Who does not want to wait for ever gets nothing while somebody else holds it, and the value after that")
+    @Test("Locking with a limit returns nil while another thread holds the lock, and succeeds afterwards")
     func patience() async throws {
         let locked = Locked(0)
         try await aside {
@@ -29,7 +29,7 @@ struct LockedTests {
         }
     }
 
-    /// A closure in a generic box is wrapped once more at each access, until calling it uses up the stack.
+    /// A closure in a generic box is wrapped again at each access, until calling it exhausts the stack.
     @Test("No box in the sources holds a closure as its value")
     func noClosures() throws {
         let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -3,12 +3,12 @@ import Testing
 @testable import LinuxKernel
 
 @Test(
-    "A group counts as chosen where it is a service's, or has its user's name",
+    "A group is dedicated if it is a service's or has its user's name",
     arguments: [
         (UInt32(0), "root", "root", true), (998, "_photoinbox", "_photoinbox", true), (33, "www-data", "users", true),
         (1000, "ana", "ana", true), (1000, "ana", "users", false), (1000, nil, nil, false),
         (65_534, "nobody", "nogroup", false),
     ] as [(UInt32, String?, String?, Bool)])
-func chosenGroups(user: UInt32, name: String?, group: String?, isChosen: Bool) {
-    #expect(LinuxKernel.isChosen(user: user, named: name, group: group) == isChosen)
+func dedicatedGroups(user: UInt32, name: String?, group: String?, isDedicated: Bool) {
+    #expect(LinuxKernel.isDedicated(user: user, named: name, group: group) == isDedicated)
 }

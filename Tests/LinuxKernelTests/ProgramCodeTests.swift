@@ -3,15 +3,15 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-@Suite("Code that is not needed any more is given back", .timeLimit(.minutes(60)))
+@Suite("ProgramCode", .timeLimit(.minutes(60)))
 struct ProgramCodeTests {
-    /// In a process of its own, where no other test fetches code back meanwhile.
-    @Test func andComesBackByItself() async {
+    /// In its own process, where no other test uses code meanwhile.
+    @Test("Unused code is released, and the program continues to run") func release() async {
         await #expect(processExitsWith: .success) {
             let before = residentCode()
             ProgramCode.giveBackWhatIsUnused()
             let after = residentCode()
-            // What has measured it was fetched back.
+            // Not 0: the code that measures is in memory.
             guard before > 0, after > 0, after < before / 2 else {
                 print("note: \(before) KiB before, \(after) KiB after")
                 exit(1)

@@ -6,9 +6,9 @@ import Testing
 
 @testable import LinuxKernel
 
-@Suite("A thread of its own", .timeLimit(.minutes(60)))
+@Suite("Own threads", .timeLimit(.minutes(60)))
 struct ThreadTests {
-    /// What `body` makes of it on a new thread.
+    /// The result of `body` on a new thread.
     private func onThread<R: Sendable>(
         named name: String = "test", _ body: @escaping @Sendable () throws -> R
     ) async throws -> R {
@@ -27,7 +27,7 @@ struct ThreadTests {
         return BytePath(bytes[..<count])
     }
 
-    /// Nil where unshare(2) is refused.
+    /// Nil if unshare(2) is refused.
     private static func ownDirectory() throws -> ThreadDirectory? {
         do { return try ThreadDirectory() } catch {
             guard error.code == .notPermitted else { throw error }
@@ -35,7 +35,7 @@ struct ThreadTests {
         }
     }
 
-    @Test("It has its name, cut to what the kernel keeps, and no signal comes to it but of its own faults")
+    @Test("A thread has its name, truncated, and receives no signals but those of its own faults")
     func threads() async throws {
         let (name, signals) = try await onThread(named: "a name that is too long") {
             let file = try descriptorCall("open") { open("/proc/thread-self/comm", O_RDONLY | O_CLOEXEC) }
@@ -50,7 +50,7 @@ struct ThreadTests {
         #expect(Set(signals) == [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS])
     }
 
-    @Test("Its working directory is nobody else's, and it leaves it")
+    @Test("A thread's working directory does not affect other threads, and can be left")
     func ownDirectory() async throws {
         let scratch = try ScratchDirectory()
         let path = try Self.link("/proc/self/cwd")
@@ -65,7 +65,7 @@ struct ThreadTests {
         if let seen { #expect(try seen == [openDirectory(scratch.bytePath).currentPath(), path, path]) }
     }
 
-    @Test("A watch by way of it is on the directory that is open, wherever that is by now")
+    @Test("A watch through a thread's directory is on the open directory, even after a rename")
     func watches() async throws {
         let scratch = try ScratchDirectory()
         for name in ["a", "a/in"] { mkdir(scratch.appending(name), 0o755) }
@@ -85,7 +85,7 @@ struct ThreadTests {
     }
 
     @Test(
-        "What may be listed and not searched is watched all the same",
+        "A directory that may be listed but not searched is watched too",
         .enabled(if: getuid() != 0, "skipped: needs an ordinary user, root may search all"))
     func unsearchable() async throws {
         let scratch = try ScratchDirectory()
@@ -99,10 +99,10 @@ struct ThreadTests {
         #expect(!isThere)
     }
 
-    @Test("A question is given up that hangs in the kernel, not one that is only slow")
-    func questions() async throws {
+    @Test("A call that hangs in the kernel is abandoned, one that is only slow is not")
+    func hungCalls() async throws {
         let slow = try await aside {
-            askAside(named: "slow", patience: 0.001) {
+            runOnOwnThread(named: "slow", patience: 0.001) {
                 var time = timespec()
                 repeat { clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) } while time.tv_nsec < 20_000_000
                 return time.tv_nsec
@@ -112,13 +112,13 @@ struct ThreadTests {
         var ends: [Int32] = [0, 0]
         try systemCall("pipe") { pipe(&ends) }
         let hung = try await aside { [end = ends[0]] in
-            askAside(named: "hung", patience: 0.01) {
+            runOnOwnThread(named: "hung", patience: 0.01) {
                 var byte: UInt8 = 0
                 return read(end, &byte, 1)
             }
         }
         #expect(hung == nil)
-        // Its thread ends, and only then the descriptor that it reads.
+        // Ends the hung thread.
         close(ends[1])
     }
 }

@@ -5,10 +5,10 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-@Suite("Programs are trusted that nobody else can change")
+@Suite("Trusted files")
 struct TrustedFileTests {
     private let scratch: ScratchDirectory
-    /// Whoever runs the tests, and root, whose directories are on the way.
+    /// Root, which owns the parent directories, and the user that runs the tests.
     private let owners: Set<UInt32> = [0, geteuid()]
 
     init() throws {
@@ -23,7 +23,7 @@ struct TrustedFileTests {
         chmod(path, mode)
     }
 
-    /// Why it is not trusted; nil if it is.
+    /// Why the file is not trusted; nil if it is.
     private func objection(_ name: String, owners: Set<UInt32>? = nil, isProgram: Bool = true) -> String? {
         let path = name.hasPrefix("/") ? name : scratch.appending(name)
         do throws(UntrustedFile) {
@@ -32,7 +32,8 @@ struct TrustedFileTests {
         } catch { return error.description.replacing(scratch.path, with: "@") }
     }
 
-    @Test func whatOnlyTheTrustedCanChangeIsTrusted() throws {
+    @Test("Files that only their owners can change are trusted; a program must be executable")
+    func trusted() throws {
         #expect(objection("a/b/x") == nil)
         // On merged systems both of these are links.
         #expect(objection("/bin/sh", owners: [0]) == nil)
@@ -41,7 +42,8 @@ struct TrustedFileTests {
         #expect(objection("a/b/plain") == "@/a/b/plain may not be run; chmod +x @/a/b/plain")
     }
 
-    @Test func modesOfItAndOfEachDirectoryAboveCount() {
+    @Test("A file or parent directory that others may write to is refused")
+    func modes() {
         for (name, mode) in [("a/b/x", 0o775), ("a/b/x", 0o757), ("a/b", 0o775), ("a/b", 0o757), ("a", 0o777)] {
             chmod(scratch.appending(name), mode_t(mode))
             #expect(
@@ -52,12 +54,13 @@ struct TrustedFileTests {
         #expect(objection("a/b/x") == nil)
     }
 
-    @Test func nobodysOwnersTrustNobody() {
+    @Test("A root directory of another owner is refused")
+    func unknownOwner() {
         #expect(objection("a/b/x", owners: [4_000_000_000]) == "/ belongs to user 0; chown it to root")
     }
 
-    @Test(.enabled(if: geteuid() == 0, "skipped: needs root, to give files away"))
-    func ownersCount() {
+    @Test("Files and directories of other owners are refused", .enabled(if: geteuid() == 0, "skipped: needs root"))
+    func owners() {
         chown(scratch.appending("a/b"), 4_000, 0)
         #expect(objection("a/b/x") == "@/a/b belongs to user 4000; chown it to root")
         chown(scratch.appending("a/b"), 0, 0)
@@ -65,7 +68,8 @@ struct TrustedFileTests {
         #expect(objection("a/b/x") == "@/a/b/x belongs to user 4000; chown it to root")
     }
 
-    @Test func aStickyDirectoryMayBeOnTheWayButHoldsNoProgram() throws {
+    @Test("A sticky directory may be on the path, but may not hold the program")
+    func sticky() throws {
         chmod(scratch.appending("a"), 0o1777)
         #expect(objection("a/b/x") == nil)
         try program("a/x")
@@ -74,7 +78,8 @@ struct TrustedFileTests {
         #expect(objection("a/link") == "everybody may write to @/a; put it elsewhere")
     }
 
-    @Test func linksAreFollowedAndTheirWaysLookedAt() {
+    @Test("Links are followed, and their targets' directories checked")
+    func links() {
         symlink("../b/./x", scratch.appending("a/b/up"))
         symlink(scratch.appending("a/b"), scratch.appending("whole"))
         #expect(objection("whole/up") == nil)
@@ -84,21 +89,23 @@ struct TrustedFileTests {
         #expect(objection("loop") == "@/loop leads in a circle")
     }
 
-    @Test(.enabled(if: geteuid() == 0, "skipped: needs root, to give a link away"))
-    func linksOfOthersAreNotFollowed() {
+    @Test("Links of other owners are not followed", .enabled(if: geteuid() == 0, "skipped: needs root"))
+    func linksOfOthers() {
         symlink("a", scratch.appending("theirs"))
         lchown(scratch.appending("theirs"), 4_000, 0)
         #expect(objection("theirs/b/x") == "the link @/theirs belongs to user 4000; chown -h it to root")
     }
 
-    @Test func whatIsNoFileIsRefused() {
+    @Test("Directories and missing files are refused")
+    func notFiles() {
         #expect(objection("a/b") == "@/a/b is not a file")
         #expect(objection("a/b/x/y") == "@/a/b/x is not a directory")
         #expect(objection("a/none") == "there is no @/a/none")
         #expect(objection("/") == "/ is not a file")
     }
 
-    @Test func aFileInMemoryIsReadAndNeverChanged() throws {
+    @Test("A file in memory can be read and not changed")
+    func memoryFiles() throws {
         let content = Array(repeating: UInt8(ascii: "x"), count: 300_000)
         let file = try memoryFile("test", content: content)
         var read = [UInt8](repeating: 0, count: 400_000)

@@ -7,11 +7,12 @@ import Testing
 
 @testable import SystemMonitor
 
-@Suite("Child process monitors report how children end", .timeLimit(.minutes(60)))
+@Suite("Child process monitors", .timeLimit(.minutes(60)))
 struct ChildProcessMonitorTests {
     private let queue = MonitorQueue(label: "test.child")
 
     @Test(
+        "The end of a child is reported once, and the child reaped",
         arguments: [
             ("exit 0", ProcessExit.exited(status: 0)), ("exit 3", .exited(status: 3)),
             ("exit 255", .exited(status: 255)),
@@ -19,14 +20,14 @@ struct ChildProcessMonitorTests {
             ("kill -TERM $$", .killed(signal: 15, dumpedCore: false)),
             ("kill -PIPE $$", .killed(signal: 13, dumpedCore: false)),
         ])
-    func reportsTheEnd(script: String, expected: ProcessExit) async throws {
+    func exits(script: String, expected: ProcessExit) async throws {
         let child = try ChildProcess.spawn("/bin/sh", ["-c", BytePath(script)])
         let identifier = child.identifier
         var observed = await Observed(try ChildProcessMonitor(child, label: script, queue: queue))
         #expect(try await observed.next() == expected)
-        // Reaped: its number belongs to nobody.
+        // Reaped: its number is free.
         #expect(kill(identifier, 0) == -1 && errno == ESRCH)
-        // Its descriptor stays readable, but nothing more comes while others do.
+        // Its descriptor stays readable, but no further event follows while others are reported.
         for _ in 0..<3 {
             let other = try ChildProcess.spawn("/bin/true")
             var next = await Observed(try ChildProcessMonitor(other, label: "other", queue: queue))
@@ -37,9 +38,10 @@ struct ChildProcessMonitorTests {
         await observed.end()
     }
 
-    @Test func childThatEndedBeforeSetUpIsReported() async throws {
+    @Test("A child that ended before set up is reported")
+    func endedBeforeSetUp() async throws {
         let child = try ChildProcess.spawn("/bin/true")
-        // Until it is a zombie, without reaping it.
+        // Until it is a zombie.
         var ended = pollfd(fd: child.descriptor.raw, events: Int16(POLLIN), revents: 0)
         try systemCall("poll") { poll(&ended, 1, -1) }
         var observed = await Observed(
@@ -48,7 +50,8 @@ struct ChildProcessMonitorTests {
         await observed.end()
     }
 
-    @Test func signalsReachTheChildUntilItIsReaped() async throws {
+    @Test("A signal reaches the child until it is reaped")
+    func signals() async throws {
         let child = try ChildProcess.spawn("/bin/sleep", ["1000"])
         var observed = await Observed(try ChildProcessMonitor(child, label: "sleep", queue: queue))
         let monitor = observed.monitor
@@ -58,12 +61,13 @@ struct ChildProcessMonitorTests {
         await observed.end()
     }
 
-    @Test func aGroupIsSignalledUntilItsLeaderIsReapedAndEndsWithIt() async throws {
+    @Test("A group can be signalled until its leader is reaped, and is killed with it")
+    func groups() async throws {
         let ends = try OutputPipe().take()
         let reading = OwnedDescriptor(taking: ends.reading)
         let writing = OwnedDescriptor(taking: ends.writing)
         try systemCall("fcntl") { fcntl(reading.raw, F_SETFL, 0) }
-        // Its child takes no TERM, and holds the pipe open as long as it lives.
+        // Its child ignores TERM and holds the pipe open until it ends.
         let child = try ChildProcess.spawn(
             "/bin/sh", ["-c", "(trap '' TERM; echo; while :; do sleep 1000; done) & wait"],
             output: .descriptor(writing.raw))
@@ -75,11 +79,12 @@ struct ChildProcessMonitorTests {
         #expect(queue.sync { monitor.sendToGroup(signal: SIGTERM) })
         #expect(try await observed.next() == .killed(signal: SIGTERM, dumpedCore: false))
         #expect(queue.sync { monitor.sendToGroup(signal: SIGTERM) } == false)
-        #expect(read(reading.raw, &byte, 1) == 0, "nobody of the group is left")
+        #expect(read(reading.raw, &byte, 1) == 0, "no process of the group is left")
         await observed.end()
     }
 
-    @Test func manyChildrenEachOnce() async throws {
+    @Test("Each of many children is reported once")
+    func manyChildren() async throws {
         var all: [(identifier: Int32, status: Int32, monitor: ChildProcessMonitor)] = []
         let (ends, continuation) = AsyncStream<(Int32, ProcessExit)>.makeStream()
         for status in Int32(0)..<100 {
@@ -104,26 +109,28 @@ struct ChildProcessMonitorTests {
         }
     }
 
-    @Test func strangersAreRefused() throws {
+    @Test("Processes that are not children are refused")
+    func notChildren() throws {
         let refusal = #expect(throws: SystemCallError.self) {
             try ChildProcessMonitor(processIdentifier: getppid(), label: "parent", queue: queue)
         }
         #expect(refusal?.call == "waitid" && refusal?.code == .noChildProcess)
         let nobody = #expect(throws: SystemCallError.self) {
-            // Above the largest process number that Linux gives.
+            // Above the largest process number of Linux.
             try ChildProcessMonitor(processIdentifier: 1 << 23, label: "nobody", queue: queue)
         }
         #expect(nobody?.call == "pidfd_open")
     }
 
-    @Test func childReapedElsewhereDisablesTheMonitor() async throws {
+    @Test("A child that is reaped elsewhere disables the monitor")
+    func reapedElsewhere() async throws {
         let ends = try makePipe()
         defer { for end in [ends.reading, ends.writing] { close(end) } }
         let child = try ChildProcess.spawn("/bin/cat", input: .descriptor(ends.reading))
         let identifier = child.identifier
         let observed = await Observed(try ChildProcessMonitor(child, label: "stolen", queue: queue))
         let monitor = observed.monitor
-        // On the monitor's queue, so that it cannot look in between.
+        // On the monitor's queue, so that the monitor cannot run in between.
         queue.sync {
             kill(identifier, SIGKILL)
             var status: Int32 = 0

@@ -16,7 +16,7 @@ struct ClockMonitorTests {
             monitor.setEventHandler { change in
                 if monitor.describe().delivered == 1 { done(change) }
             }
-            // A microsecond ahead, and back below.
+            // A microsecond forwards, and back below.
             monitor.activate { #expect(stepClock(seconds: 0, microseconds: 1)) }
         }
         #expect(change.jump < .seconds(1) && change.jump > .seconds(-1))
@@ -38,7 +38,7 @@ private let mayStepClock: Bool = {
     return false
 }()
 
-/// adjtimex(2) with ADJ_SETOFFSET, which Swift's import of the C library leaves out.
+/// adjtimex(2) with ADJ_SETOFFSET, which Swift's import of the C library omits.
 private func stepClock(seconds: Int, microseconds: Int) -> Bool {
     typealias Adjust = @convention(c) (UnsafeMutableRawPointer) -> Int32
     guard let symbol = dlsym(dlopen(nil, RTLD_NOW), "adjtimex") else { return false }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SystemMonitor
 
-@Suite("Connection monitors receive and send without waiting", .timeLimit(.minutes(60)))
+@Suite("Connection monitors", .timeLimit(.minutes(60)))
 struct ConnectionMonitorTests {
     private let queue = MonitorQueue(label: "test.connection")
 
@@ -23,7 +23,8 @@ struct ConnectionMonitorTests {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    @Test func receivesAndAnswers() async throws {
+    @Test("Received bytes are reported, and answers sent")
+    func answers() async throws {
         let (monitor, other) = try pair()
         var observed = await Observed(monitor) { monitor, event in
             guard case .received(let bytes) = event else { return }
@@ -39,7 +40,7 @@ struct ConnectionMonitorTests {
         await observed.end()
     }
 
-    @Test("What was sent last before the end is received; half an end is no end")
+    @Test("The last bytes are received before the end, and a half-closed connection stays open")
     func halfClosed() async throws {
         let (monitor, other) = try pair()
         try send("last words", to: other)
@@ -47,7 +48,7 @@ struct ConnectionMonitorTests {
         var observed = await Observed(monitor)
         #expect(text(try await observed.next()) == "last words")
         #expect(try await observed.next() == .finished)
-        // The other side still listens.
+        // The peer still receives.
         await queue.run { done in
             #expect(monitor.send(Array("answer".utf8)) == .done)
             done(())
@@ -60,7 +61,8 @@ struct ConnectionMonitorTests {
         await observed.end()
     }
 
-    @Test func aFullyClosedOneWithDataEndsAfterTheData() async throws {
+    @Test("A closed connection ends after its last bytes")
+    func closedWithData() async throws {
         let (monitor, other) = try pair()
         try send("request", to: other)
         close(other)
@@ -70,7 +72,7 @@ struct ConnectionMonitorTests {
         await observed.end()
     }
 
-    @Test("What the other side does not take waits, up to the limit, and goes when it reads")
+    @Test("Bytes for a slow peer are kept up to the limit and sent when it reads")
     func slowReader() async throws {
         let (monitor, other) = try pair(limit: 4 << 20)
         var observed = await Observed(monitor)
@@ -79,7 +81,7 @@ struct ConnectionMonitorTests {
         #expect(results.first == .waiting && results.last == .refused)
         let taken = results.count { $0 != .refused }
         #expect(taken == 4)
-        // While nobody reads, nothing happens.
+        // While the peer does not read, no event is reported.
         #expect(monitor.describe().delivered == 0)
         var left = taken << 20
         while left > 0 { left -= try receive(from: other).utf8.count }
@@ -90,7 +92,7 @@ struct ConnectionMonitorTests {
         await observed.end()
     }
 
-    @Test("Where nobody wants to read, what comes waits in the kernel; that the other side went is told")
+    @Test("While reading is off, bytes wait in the kernel, and the peer's end is still reported")
     func notReading() async throws {
         let (monitor, other) = try pair()
         var observed = await Observed(monitor)
@@ -115,7 +117,8 @@ struct ConnectionMonitorTests {
         await observed.end()
     }
 
-    @Test func aResetIsAnError() async throws {
+    @Test("A reset is reported as an error")
+    func reset() async throws {
         let (monitor, other) = try pair()
         await queue.run { done in
             #expect(monitor.send(Array("unread".utf8)) == .done)
@@ -127,7 +130,7 @@ struct ConnectionMonitorTests {
         await observed.end()
     }
 
-    @Test("A hang-up is told once, and wakes nobody afterwards")
+    @Test("A hang-up is reported once and causes no further wake-ups")
     func noSpin() async throws {
         let (monitor, other) = try pair()
         close(other)
@@ -150,7 +153,7 @@ struct ConnectionMonitorTests {
 
     enum Misuse: String, Codable, CaseIterable { case send, setReading }
 
-    @Test("Touching it off its queue traps", arguments: Misuse.allCases)
+    @Test("A call off its queue traps", arguments: Misuse.allCases)
     func offTheQueue(misuse: Misuse) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [misuse] in
             let ends = try makeSocketPair()
@@ -168,7 +171,7 @@ struct ConnectionMonitorTests {
         #expect(text.contains(expected + LifecycleRule.onItsQueue.rawValue))
     }
 
-    @Test("After its invalidation nothing is sent, and the other side sees the end")
+    @Test("After invalidation sending is refused, and the peer sees the end")
     func afterInvalidation() async throws {
         let (monitor, other) = try pair()
         _ = await Observed(monitor)

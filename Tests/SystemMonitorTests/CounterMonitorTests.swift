@@ -3,10 +3,10 @@ import Testing
 
 @testable import SystemMonitor
 
-@Suite("Counter monitors make one event of many notices")
+@Suite("Counter monitors")
 struct CounterMonitorTests {
     @Test(
-        "What came since the last event is combined by the mode",
+        "Notices since the last event are combined by the mode",
         arguments: [
             (CounterMonitor.Mode.add, [1, 2, 4, 4], 11), (.or, [1, 2, 4, 4], 7), (.replace, [1, 2, 4, 0], 0),
         ] as [(CounterMonitor.Mode, [UInt], UInt)])

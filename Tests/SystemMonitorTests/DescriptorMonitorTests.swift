@@ -7,7 +7,7 @@ import Testing
 
 @testable import SystemMonitor
 
-@Suite("Descriptor monitors report readiness, hang-ups and errors", .timeLimit(.minutes(60)))
+@Suite("Descriptor monitors", .timeLimit(.minutes(60)))
 struct DescriptorMonitorTests {
     private let queue = MonitorQueue(label: "test.descriptor")
 
@@ -17,13 +17,14 @@ struct DescriptorMonitorTests {
         try DescriptorMonitor(owning: OwnedDescriptor(taking: raw), for: direction, label: "test", queue: queue)
     }
 
-    /// A handler that takes everything there is, so that the descriptor stops being readable.
+    /// A handler that reads all bytes, so that the descriptor is no longer readable.
     private let consume: @Sendable (DescriptorMonitor, DescriptorEvent) throws -> Void = { monitor, event in
         guard event.isReady, let available = event.available, available > 0 else { return }
         _ = try monitor.withDescriptor { try receive(from: $0, atMost: available) }
     }
 
-    @Test func pipeIsReadableThenHungUpOnce() async throws {
+    @Test("A pipe is reported as readable, then once as hung up")
+    func pipes() async throws {
         let ends = try makePipe()
         var pipe = await Observed(try monitor(ends.reading), react: consume)
         try send("abc", to: ends.writing)
@@ -38,7 +39,7 @@ struct DescriptorMonitorTests {
         await pipe.end()
     }
 
-    /// While another descriptor goes round many times, on the same queue and the same epoll, nothing more comes.
+    /// Requires that no event follows while another descriptor of the same queue and epoll is reported many times.
     private func expectSilence(of quiet: DescriptorMonitor) async throws {
         let before = quiet.describe().delivered
         let ends = try makePipe()
@@ -52,7 +53,8 @@ struct DescriptorMonitorTests {
         #expect(quiet.describe().delivered == before)
     }
 
-    @Test func dataBeforeTheHangUpComesFirst() async throws {
+    @Test("Bytes before a hang-up are reported first")
+    func dataBeforeHangUp() async throws {
         let ends = try makeSocketPair()
         try send("last", to: ends.other)
         shutdown(ends.other, Int32(SHUT_WR))
@@ -67,7 +69,8 @@ struct DescriptorMonitorTests {
         close(ends.other)
     }
 
-    @Test func staysReadyUntilItIsRead() async throws {
+    @Test("A descriptor is reported until its bytes are read")
+    func unread() async throws {
         let ends = try makePipe()
         try send("abcdef", to: ends.writing)
         var pipe = await Observed(
@@ -78,7 +81,8 @@ struct DescriptorMonitorTests {
         close(ends.writing)
     }
 
-    @Test func fifoOpenedBothWaysOutlivesItsWriters() async throws {
+    @Test("A FIFO that is opened for reading and writing outlives its writers")
+    func fifo() async throws {
         let scratch = try ScratchDirectory()
         let path = scratch.appending("commands")
         try #require(mkfifo(path, 0o600) == 0)
@@ -92,7 +96,8 @@ struct DescriptorMonitorTests {
         await fifo.end()
     }
 
-    @Test func resetIsAnError() async throws {
+    @Test("A reset is reported as an error")
+    func reset() async throws {
         let ends = try makeSocketPair()
         try send("unread", to: ends.one)
         close(ends.other)
@@ -103,7 +108,8 @@ struct DescriptorMonitorTests {
         await socket.end()
     }
 
-    @Test func terminalIsReadableAndHangsUp() async throws {
+    @Test("A terminal is reported as readable and as hung up")
+    func terminal() async throws {
         let main = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         try #require(main >= 0)
         // TIOCSPTLCK and TIOCGPTPEER of ioctl_tty(2): unlock the pair, open its other side.
@@ -122,13 +128,14 @@ struct DescriptorMonitorTests {
         await terminal.end()
     }
 
-    @Test func writingWaitsForRoomAndFailsWithoutReaders() async throws {
+    @Test("Writing waits for room and fails without readers")
+    func writing() async throws {
         let ends = try makePipe()
         try systemCall("fcntl") { fcntl(ends.writing, F_SETFL, O_NONBLOCK) }
         let page = [UInt8](repeating: 0, count: 4_096)
         while write(ends.writing, page, page.count) > 0 {}
         var pipe = await Observed(try monitor(ends.writing, .write)) { monitor, event in
-            // Fills it again, so that it is not ready for ever.
+            // Fills it again, so that it is not permanently ready.
             if event.isReady { monitor.withDescriptor { raw in while write(raw, page, page.count) > 0 {} } }
         }
         try await expectSilence(of: pipe.monitor)
@@ -146,7 +153,7 @@ struct DescriptorMonitorTests {
     }
 
     @Test(
-        "What epoll refuses is refused at set up, with the reason",
+        "A descriptor that epoll refuses is refused at set up, with the reason",
         arguments: [
             ("/etc/passwd", FileKind.regular, "cannot watch a regular file, which is always ready"),
             ("/", .directory, "cannot watch a directory, whose changes only inotify tells"),
@@ -158,11 +165,12 @@ struct DescriptorMonitorTests {
         #expect(refusal?.description == "\(words) (epoll_ctl: Operation not permitted)")
     }
 
-    @Test func borrowedDescriptorMayBeClosedByItsOwner() async throws {
+    @Test("The owner may close a borrowed descriptor")
+    func borrowed() async throws {
         let ends = try makePipe()
         let borrowing = try DescriptorMonitor(borrowing: ends.reading, for: .read, label: "test", queue: queue)
         close(ends.reading)
-        // The number is free again; whatever takes it is not watched.
+        // The number is free again; its next file is not watched.
         let stranger = try makePipe()
         var pipe = await Observed(borrowing, react: consume)
         try send("to a stranger", to: stranger.writing)
@@ -172,7 +180,8 @@ struct DescriptorMonitorTests {
         for number in [ends.writing, stranger.reading, stranger.writing] { close(number) }
     }
 
-    @Test func ownedDescriptorIsClosedWhenTheInvalidationHasFinished() async throws {
+    @Test("An owned descriptor is closed when the invalidation has finished")
+    func owned() async throws {
         let ends = try makeSocketPair()
         let socket = await Observed(try monitor(ends.one))
         await socket.end()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SystemMonitor
 
-@Suite("Directory monitors give what inotify tells", .timeLimit(.minutes(60)))
+@Suite("Directory monitors", .timeLimit(.minutes(60)))
 struct DirectoryMonitorTests {
     private struct Seen: Sendable, Equatable {
         let watch: Int32
@@ -15,7 +15,7 @@ struct DirectoryMonitorTests {
         let name: BytePath
     }
 
-    /// Runs `body` under a monitor of a scratch directory until a record with the mask `last` came.
+    /// Runs `body` under a monitor of a scratch directory until a record with the mask `last` is reported.
     private func watch(
         _ mask: InotifyMask, until last: InotifyMask, _ body: @escaping @Sendable (DirectoryMonitor, String) -> Void
     ) async throws -> ([Seen], MonitorDescription) {
@@ -45,7 +45,7 @@ struct DirectoryMonitorTests {
         return (queue.sync { seen.onQueue { $0 } }, monitor.describe())
     }
 
-    @Test("Records come in order, with their names; after invalidation the instance is gone")
+    @Test("Records are in order, with their names, and after invalidation the instance is closed")
     func records() async throws {
         let (seen, description) = try await watch([.created, .closedAfterWriting, .deletedSelf], until: .ignored) {
             let file = creat("\($1)/a.jpg", 0o644)
@@ -62,7 +62,7 @@ struct DirectoryMonitorTests {
         #expect(description.kind == "DirectoryMonitor")
     }
 
-    @Test("More than one read holds is read on, in order")
+    @Test("More records than fit in one read are reported in order")
     func manyRecords() async throws {
         let (seen, _) = try await watch([.created, .deletedSelf], until: .deletedSelf) {
             for number in 0..<3_000 { mkdir("\($1)/directory-with-a-longer-name-\(number)", 0o755) }
@@ -78,7 +78,7 @@ struct DirectoryMonitorTests {
                 })
     }
 
-    @Test("An abandoned one, never activated, leaves no descriptor in use")
+    @Test("A released monitor that was never activated leaves no descriptor open")
     func abandoned() async throws {
         let queue = MonitorQueue(label: "test.directory")
         let monitor = try DirectoryMonitor(label: "abandoned", queue: queue)

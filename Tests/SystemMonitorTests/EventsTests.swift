@@ -42,7 +42,7 @@ struct EventsTests {
         queue.sync { for number in numbers { owner.core.deliver(number) } }
     }
 
-    @Test("A consumer that is behind holds the monitor; once it has caught up, the rest comes in order")
+    @Test("A slow consumer holds the monitor, and then gets the rest in order")
     func isHeld() async throws {
         let (owner, events) = owner(buffering: 4)
         deliver(0..<10, to: owner)
@@ -57,7 +57,7 @@ struct EventsTests {
         #expect(owner.describe().dropped == 0)
     }
 
-    @Test("While it is held, what comes waits in the kernel")
+    @Test("While the monitor is held, events wait in the kernel")
     func kernelWaits() async throws {
         let (reading, writing) = try makePipe()
         defer { close(writing) }
@@ -81,7 +81,7 @@ struct EventsTests {
         #expect(monitor.describe().dropped == 0)
     }
 
-    @Test("Invalidating ends the sequence; what was not taken is dropped and counted")
+    @Test("Invalidation ends the sequence, and unconsumed events are dropped and counted")
     func invalidated() async throws {
         let (owner, events) = owner(buffering: 8)
         deliver(0..<3, to: owner)
@@ -90,19 +90,21 @@ struct EventsTests {
         await owner.invalidated()
         #expect(try await iterator.next() == nil)
         #expect(owner.describe().dropped == 2)
-        // Where somebody waits.
+        // With a waiting consumer.
         let (other, more) = self.owner(buffering: 8)
         let waiting = Task { try await more.first { _ in true } }
         await other.invalidated()
         #expect(try await waiting.value == nil)
     }
 
-    @Test func releasedInSetUpItEnds() async throws {
+    @Test("The sequence ends when its monitor is released during set up")
+    func releasedInSetUp() async throws {
         let events = queue.sync { OwnerMonitor(queue: queue).events() }
         for try await _ in events { Issue.record("an event of a monitor that never was active") }
     }
 
-    @Test func aHandlerThatIsSetLaterReplacesIt() async throws {
+    @Test("A handler that is set later replaces the sequence")
+    func replaced() async throws {
         let owner = OwnerMonitor(queue: queue)
         let seen = Locked(0)
         let events = queue.sync {
@@ -117,7 +119,7 @@ struct EventsTests {
         await owner.invalidated()
     }
 
-    @Test("A failing source is thrown once, after the events before it; enabled again, the monitor goes on")
+    @Test("An error of the source is thrown once, after earlier events, and a re-enabled monitor continues")
     func failure() async throws {
         let (owner, events) = owner(buffering: 8)
         deliver(0..<1, to: owner)
@@ -134,7 +136,7 @@ struct EventsTests {
         await owner.invalidated()
     }
 
-    @Test("Cancelling loops, again and again, loses no event and leaves the monitor active")
+    @Test("Cancelling loops repeatedly loses no event and leaves the monitor active")
     func cancelled() async throws {
         let counter = CounterMonitor(.add, label: "c", queue: queue)
         let events = await queue.run { done in
@@ -158,14 +160,15 @@ struct EventsTests {
                 return taken
             }
             if sum == rounds { break }
-            // What is not there any more was lost, and nothing would come.
+            // A lost event would leave the loop waiting.
             counter.notify(0)
         }
         #expect(taken.withLock { $0 } == rounds)
         await counter.invalidated()
     }
 
-    @Test func twoTasksAtATimeTrap() async {
+    @Test("Iteration by two tasks at a time traps")
+    func twoTasks() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let queue = MonitorQueue(label: "test.events")
             let owner = OwnerMonitor(queue: queue)
@@ -184,7 +187,8 @@ struct EventsTests {
         #expect(said.contains("two tasks iterate over the events of one monitor at the same time"))
     }
 
-    @Test func afterActivationItTraps() async {
+    @Test("Asking for the sequence after activation traps")
+    func afterActivation() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let queue = MonitorQueue(label: "test.events")
             let owner = OwnerMonitor(queue: queue)
@@ -198,11 +202,12 @@ struct EventsTests {
     }
 }
 
-@Suite("A monitor in a scope", .timeLimit(.minutes(60)))
+@Suite("withMonitor", .timeLimit(.minutes(60)))
 struct WithMonitorTests {
     private let queue = MonitorQueue(label: "test.scope")
 
-    @Test func itIsActiveInTheBodyAndGoneAfterIt() async throws {
+    @Test("The monitor is active in the body and invalidated afterwards")
+    func body() async throws {
         let timer = try TimerMonitor(.every(.milliseconds(1)), label: "scope", queue: queue)
         let count = try await withMonitor(timer, onQueue: { $0.setPriority(3) }) { timer, ticks in
             #expect(timer.describe().state != .setUp)
@@ -218,7 +223,8 @@ struct WithMonitorTests {
         #expect(timer.describe().state == .invalidated)
     }
 
-    @Test func itIsGoneAfterABodyThatThrows() async throws {
+    @Test("The monitor is invalidated after a body that throws")
+    func throwingBody() async throws {
         let timer = try TimerMonitor(.never, label: "scope", queue: queue)
         await #expect(throws: Refusal.self) {
             try await withMonitor(timer) { _, _ throws(Refusal) in throw Refusal() }
@@ -226,7 +232,8 @@ struct WithMonitorTests {
         #expect(timer.describe().state == .invalidated)
     }
 
-    @Test func itIsGoneAfterACancelledBody() async throws {
+    @Test("The monitor is invalidated after a cancelled body")
+    func cancelledBody() async throws {
         let timer = try TimerMonitor(.never, label: "scope", queue: queue)
         let (begun, begin) = AsyncStream<Void>.makeStream()
         let task = Task {
@@ -242,7 +249,8 @@ struct WithMonitorTests {
         #expect(timer.describe().state == .invalidated)
     }
 
-    @Test func aHandlerMayTakeTheEvents() async throws {
+    @Test("A handler of its own gets the events")
+    func ownHandler() async throws {
         let (ticks, tick) = AsyncStream<Void>.makeStream()
         try await withMonitor(
             TimerMonitor(.once(after: .zero), label: "scope", queue: queue),
@@ -254,7 +262,7 @@ struct WithMonitorTests {
     }
 }
 
-/// Lives on the queue of its monitor, and counts what the queue runs between two looks.
+/// Runs on its monitor's queue and counts the blocks that the queue runs between two calls.
 private actor Watcher {
     nonisolated let queue: MonitorQueue
     private nonisolated let executor: QueueExecutor
@@ -270,7 +278,7 @@ private actor Watcher {
         timer = try TimerMonitor(.every(.milliseconds(1)), label: "watcher", queue: queue)
     }
 
-    /// Uses the monitor without a change of queue, until it has ticked three times.
+    /// Uses the monitor without switching queues, until it has ticked three times.
     func run() async -> Int {
         await withCheckedContinuation { done in
             timer.setEventHandler { [self] _ in
@@ -284,7 +292,7 @@ private actor Watcher {
         return ticks
     }
 
-    /// In a scope of its own actor, whose state the body uses.
+    /// Uses the actor's state in the body of `withMonitor`.
     func runInAScope() async throws -> Int {
         try await withMonitor(timer) { _, events in
             for try await _ in events {
@@ -295,16 +303,16 @@ private actor Watcher {
         return ticks
     }
 
-    /// What got in before another function of the same actor looked.
+    /// The number of blocks that ran before a call of another function of the same actor.
     func duringOwnCall() async -> Int {
         queue.async { [between] in between.withLock { $0 += 1 } }
-        return await look()
+        return await blocksBetween()
     }
 
-    private func look() async -> Int { between.withLock { $0 } }
+    private func blocksBetween() async -> Int { between.withLock { $0 } }
 }
 
-/// A task executor on a queue of its own.
+/// A task executor on its own queue.
 private final class Tasks: TaskExecutor {
     private let queue = MonitorQueue(label: "test.tasks")
 
@@ -318,12 +326,13 @@ private final class Tasks: TaskExecutor {
 struct QueueExecutorTests {
     private let queue = MonitorQueue(label: "test.actor")
 
-    @Test func anActorUsesItsMonitorsDirectly() async throws {
+    @Test("An actor uses its monitors directly")
+    func monitors() async throws {
         #expect(await (try Watcher(queue, executor: queue.executor)).run() == 3)
         #expect(try await Watcher(queue, executor: queue.executor).runInAScope() == 3)
     }
 
-    @Test("Nothing gets in between where an actor calls itself")
+    @Test("No other block runs when an actor calls itself")
     func ownCalls() async throws {
         let watcher = try Watcher(queue, executor: queue.executor)
         #expect(await watcher.duringOwnCall() == 0)
@@ -332,7 +341,8 @@ struct QueueExecutorTests {
         #expect(await Task(executorPreference: tasks) { await other.duringOwnCall() }.value == 0)
     }
 
-    @Test func elsewhereItTrapsWithAMessage() async {
+    @Test("assumeIsolated on another queue traps with a message")
+    func otherQueue() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let queue = MonitorQueue(label: "test.actor")
             let watcher = try Watcher(queue, executor: queue.executor)

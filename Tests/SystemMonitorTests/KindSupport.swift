@@ -4,7 +4,7 @@ import Testing
 
 @testable import SystemMonitor
 
-/// A monitor without a kernel source, whose events the test brings.
+/// A monitor without a kernel source, whose events the test delivers.
 final class OwnerMonitor: Monitor {
     var handle: MonitorHandle<Int> { core.handle }
     let core: MonitorCore<Int>
@@ -18,12 +18,13 @@ final class OwnerMonitor: Monitor {
     }
 }
 
-/// The events of a monitor, one after the other, for a test.
+/// The events of a monitor in order, for a test.
 struct Observed<M: Monitor>: ~Copyable {
     let monitor: M
     private var events: AsyncStream<M.Event>.Iterator
 
-    /// Gives the monitor a handler that calls `react` and then reports; activates it and waits for the registration.
+    /// Sets a handler that calls `react` and then reports the event, activates the monitor and waits for the
+    /// registration.
     init(_ monitor: M, react: @escaping @Sendable (M, M.Event) throws -> Void = { _, _ in }) async {
         let (stream, continuation) = AsyncStream<M.Event>.makeStream()
         events = stream.makeAsyncIterator()
@@ -73,14 +74,14 @@ func send(_ text: String, to descriptor: Int32) throws {
     try systemCall("write") { write(descriptor, bytes, bytes.count) }
 }
 
-/// What can be read now, at most `limit` bytes; waits if it is nothing yet.
+/// Reads the available bytes, at most `limit`; waits if there are none.
 func receive(from descriptor: Int32, atMost limit: Int = 65_536) throws -> String {
     var buffer = [UInt8](repeating: 0, count: limit)
     let count = try systemCall("read") { read(descriptor, &buffer, limit) }
     return String(decoding: buffer.prefix(count), as: UTF8.self)
 }
 
-/// All until the end.
+/// Reads all bytes up to the end.
 func receiveAll(from descriptor: Int32) throws -> String {
     var text = ""
     while case let part = try receive(from: descriptor), !part.isEmpty { text += part }

@@ -2,8 +2,8 @@ import Testing
 
 @testable import SystemMonitor
 
-/// The machine's states as its moves lead there, and what each event does in each of them.
-@Suite("The lifecycle's machine, in every state and with every event")
+/// Tests every event in every state of the machine.
+@Suite("The state machine of the lifecycle")
 struct LifecycleTests {
     enum Situation: String, CaseIterable, Sendable, Codable {
         case setUp, active, suspended, suspendedTwice, disabled, rateLimited, backlogged, suspendedAndDisabled, behind
@@ -41,7 +41,7 @@ struct LifecycleTests {
         case sourceCancelled, backlogGrew, backlogEmptied, rateLimitReached, rateLimitEnded, handlerFailed
         case consumerFellBehind, consumerCaughtUp
 
-        /// What the machine answers.
+        /// The machine's answer.
         func send(to machine: inout Lifecycle) throws -> String {
             switch self {
             case .configure: try answer { try machine.configure() }
@@ -70,8 +70,8 @@ struct LifecycleTests {
         }
     }
 
-    /// A row: the event; then, for each situation in the order of its cases, the action or the rule, and the state after
-    /// it where that differs. `impossible` traps.
+    /// A row: the event; for each situation in the order of its cases the action or the rule, and the state after
+    /// it if that differs. `impossible` traps.
     static let table: [(Event, [String])] = [
         (
             .configure,
@@ -178,7 +178,7 @@ struct LifecycleTests {
         #expect(Self.table.allSatisfy { $0.1.count == Situation.allCases.count })
     }
 
-    @Test("Each event has its action and leads to its state", arguments: table)
+    @Test("Each event returns its action and leads to its state", arguments: table)
     func answers(event: Event, row: [String]) throws {
         for (situation, expected) in zip(Situation.allCases, row) where expected != "impossible" {
             var machine = try situation.reach()
@@ -196,7 +196,7 @@ struct LifecycleTests {
     }
 
     @Test(
-        "What our own code can never do traps and says so",
+        "An event that is impossible in a state traps with a message",
         arguments: table.flatMap { event, row in
             zip(Situation.allCases, row).filter { $0.1 == "impossible" }.map { (event, $0.0) }
         })
@@ -210,7 +210,7 @@ struct LifecycleTests {
         #expect(said.contains("the event \(event) cannot come in the state"))
     }
 
-    @Test("Reasons to hold the source back may come and go in any order")
+    @Test("Reasons to hold the source may begin and end in any order")
     func holdsAreBalanced() throws {
         var random = SystemRandomNumberGenerator()
         for _ in 0..<500 {

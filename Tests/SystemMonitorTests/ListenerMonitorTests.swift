@@ -7,7 +7,7 @@ import Testing
 
 @testable import SystemMonitor
 
-@Suite("Listener monitors report connections and who made them", .timeLimit(.minutes(60)))
+@Suite("Listener monitors", .timeLimit(.minutes(60)))
 struct ListenerMonitorTests {
     private let queue = MonitorQueue(label: "test.listener")
     private let scratch: ScratchDirectory
@@ -20,7 +20,8 @@ struct ListenerMonitorTests {
         try ListenerMonitor(owning: try listen(at: path(name), mode: mode), label: "test", queue: queue)
     }
 
-    @Test func tellsWhoConnects() async throws {
+    @Test("Connections are reported with the client's credentials")
+    func credentials() async throws {
         var observed = await Observed(try listener())
         for _ in 0..<3 {
             let client = try connect(to: path("control"), patience: .seconds(5))
@@ -33,7 +34,7 @@ struct ListenerMonitorTests {
             }
             let isGone = incoming.take() == nil
             #expect(isGone)
-            // Non-blocking, whatever the listener was.
+            // Non-blocking, whether the listener was or not.
             #expect(fcntl(connection.raw, F_GETFL) & O_NONBLOCK != 0)
             try send("hello", to: connection.raw)
             #expect(try receive(from: client.raw) == "hello")
@@ -41,12 +42,13 @@ struct ListenerMonitorTests {
         await observed.end()
     }
 
-    @Test func takesAFloodInTurnsAndEndsWhatNobodyTakes() async throws {
+    @Test("Many connections are all reported, and those not taken are closed")
+    func flood() async throws {
         var observed = await Observed(try listener())
         var clients: [Int32] = []
         for _ in 0..<100 { clients.append(try connect(to: path("control"), patience: .seconds(5)).take()) }
         for _ in 0..<100 { _ = try await observed.next() }
-        // The handles are gone, and nobody took what was in them.
+        // The handles were released without taking their connections.
         for client in clients {
             #expect(try receiveAll(from: client).isEmpty)
             close(client)
@@ -55,9 +57,9 @@ struct ListenerMonitorTests {
         await observed.end()
     }
 
-    @Test("Permissions and group of the socket are those that were asked for, whatever lay there")
+    @Test("The socket has the requested permissions and group, and replaces older files")
     func permissions() async throws {
-        // A socket that a process left behind, and a temporary of one that died in between.
+        // A socket left by an earlier process, and a temporary left by one that died.
         for name in ["control", "control.\(getpid()).part"] {
             _ = try listen(at: path(name), mode: 0o600)
         }
@@ -69,7 +71,7 @@ struct ListenerMonitorTests {
         _ = try await observed.next()
         _ = consume client
         await observed.end()
-        // Once it was still there: a program that another test starts may hold all descriptors until its exec.
+        // Repeated, since a child of another test may hold all descriptors until its exec.
         let deadline = ContinuousClock.now.advanced(by: .seconds(waitLimit))
         var isRefused = false
         while !isRefused, ContinuousClock.now < deadline {
@@ -78,7 +80,7 @@ struct ListenerMonitorTests {
         #expect(isRefused)
     }
 
-    @Test("A path that no socket address has room for")
+    @Test("A path that is too long for a socket address works")
     func longPath() async throws {
         let deep = String(repeating: "d", count: 200)
         try #require(mkdir(scratch.appending(deep), 0o700) == 0)
@@ -89,7 +91,8 @@ struct ListenerMonitorTests {
         await observed.end()
     }
 
-    @Test func refusesWhatDoesNotListen() throws {
+    @Test("A socket that does not listen is refused")
+    func notListening() throws {
         let ends = try makeSocketPair()
         let error = #expect(throws: SystemCallError.self) {
             try ListenerMonitor(owning: OwnedDescriptor(taking: ends.one), label: "test", queue: queue)
@@ -98,7 +101,7 @@ struct ListenerMonitorTests {
         close(ends.other)
     }
 
-    @Test("Without a descriptor left, connections are ended and counted, and nothing spins")
+    @Test("Without free descriptors connections are closed and counted, without a busy loop")
     func exhaustion() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let scratch = try ScratchDirectory()
@@ -107,7 +110,7 @@ struct ListenerMonitorTests {
             let monitor = try ListenerMonitor(
                 owning: try listen(at: path, mode: 0o600), label: "test", queue: queue)
             var observed = await Observed(monitor)
-            // Connected first, since that takes descriptors too.
+            // Connected first, since that needs descriptors too.
             monitor.queue.sync { monitor.suspend() }
             let clients = try (0..<2).map { _ in try connect(to: path, patience: .seconds(5)).take() }
             var hoard: [Int32] = []
@@ -119,7 +122,7 @@ struct ListenerMonitorTests {
                 var byte: UInt8 = 0
                 precondition(read(client, &byte, 1) <= 0, "ended by us")
             }
-            // A connection is counted after it was ended: when the turn that does both is over.
+            // A connection is counted after it is closed, in the same turn.
             let told = monitor.queue.sync { monitor.describe() }
             precondition(told.dropped == 2 && told.delivered == 0 && told.errors == 0, "\(told)")
             for number in hoard { close(number) }
@@ -131,7 +134,7 @@ struct ListenerMonitorTests {
         #expect(result != nil)
     }
 
-    @Test("Where no connection can be taken to be ended, they wait, and are told when there are descriptors again")
+    @Test("Without even a reserved descriptor connections wait, and are reported later")
     func nothingLeft() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let scratch = try ScratchDirectory()
@@ -142,7 +145,7 @@ struct ListenerMonitorTests {
             var observed = await Observed(monitor)
             queue.sync { monitor.suspend() }
             let clients = try (0..<2).map { _ in try connect(to: path, patience: .seconds(5)).take() }
-            // Not one number may be given, also not that of the descriptor in reserve.
+            // No descriptor may be opened, not even with the reserved number.
             var (before, none) = (rlimit(), rlimit())
             let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
             precondition(getrlimit(resource, &before) == 0)
@@ -163,9 +166,9 @@ struct ListenerMonitorTests {
         #expect(result != nil)
     }
 
-    @Test("A connection of which the kernel does not tell who made it is ended, and others are told")
+    @Test("A connection without credentials is closed, and others are reported")
     func unknownPeer() async throws {
-        // Of AF_INET nobody knows.
+        // AF_INET has no credentials.
         let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         try #require(server >= 0 && Glibc.listen(server, 8) == 0)
         let observed = await Observed(
@@ -190,7 +193,8 @@ struct ListenerMonitorTests {
         await observed.end()
     }
 
-    @Test func aReleasedListenerEndsItsConnections() throws {
+    @Test("A released listener closes its pending connections")
+    func released() throws {
         let listener = try listener()
         let client = try connect(to: path("control"), patience: .seconds(5))
         _ = consume listener

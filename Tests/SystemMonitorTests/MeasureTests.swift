@@ -2,9 +2,9 @@ import Testing
 
 @testable import SystemMonitor
 
-@Suite("Durations are counted in steps of an eighth")
+@Suite("Duration histograms")
 struct DurationHistogramTests {
-    @Test("Each value lies in a step that reaches at most an eighth above it")
+    @Test("Each value is in a step that ends at most an eighth above it")
     func steps() {
         var values: [UInt64] = Array(0...1_000)
         for exponent in 3..<43 {
@@ -19,7 +19,7 @@ struct DurationHistogramTests {
         }
     }
 
-    @Test("Quantiles are as of the sorted values, to within an eighth")
+    @Test("Quantiles match those of the sorted values, to within an eighth")
     func quantiles() throws {
         var histogram = DurationHistogram()
         #expect(histogram.quantile(0.5) == nil)
@@ -33,7 +33,8 @@ struct DurationHistogramTests {
         #expect(histogram.quantile(1) == 1_000_000)
     }
 
-    @Test func whatTakesForEverIsCountedToo() {
+    @Test("The shortest and the longest durations are counted")
+    func extremes() {
         var histogram = DurationHistogram()
         histogram.add(.max)
         histogram.add(0)
@@ -43,9 +44,10 @@ struct DurationHistogramTests {
     }
 }
 
-@Suite("The rate limit admits a burst in each interval")
+@Suite("Rate limits")
 struct RateLimitTests {
-    @Test func admits() {
+    @Test("A rate limit admits a burst in each interval")
+    func admits() {
         var limit = RateLimit(interval: 100, burst: 2)
         let answers = [1_000, 1_050, 1_099, 1_100, 1_199, 1_199, 1_200].map { limit.admits(at: $0) }
         #expect(answers == [true, true, false, true, true, false, true])

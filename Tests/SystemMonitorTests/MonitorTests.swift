@@ -8,7 +8,7 @@ private struct HandlerFailure: Error, CustomStringConvertible {
     let description = "the handler failed"
 }
 
-@Suite("Monitors live by their lifecycle", .timeLimit(.minutes(60)))
+@Suite("Monitors", .timeLimit(.minutes(60)))
 struct MonitorTests {
     private let queue = MonitorQueue(label: "test.monitors")
 
@@ -16,12 +16,13 @@ struct MonitorTests {
         CounterMonitor(.add, label: label, queue: queue)
     }
 
-    /// Waits until all that was on the queue before has run, kernel sources' blocks included.
-    private func settle() async {
+    /// Waits until all earlier blocks of the queue have run, including those of kernel sources.
+    private func drainQueue() async {
         for _ in 0..<4 { await queue.run { $0(()) } }
     }
 
-    @Test func stagesShowInItsDescription() async throws {
+    @Test("A monitor's description shows its state")
+    func states() async throws {
         let monitor = counter("stages")
         #expect(monitor.describe().state == .setUp)
         #expect(monitor.describe().createdAt.hasPrefix("SystemMonitorTests/MonitorTests.swift:"))
@@ -42,12 +43,13 @@ struct MonitorTests {
         #expect(!MonitorRegistry.shared.descriptions().contains { $0.id == monitor.describe().id })
     }
 
-    @Test func suspendedOnesGetNothingAndThenAllAsOne() async throws {
+    @Test("A suspended monitor delivers nothing, and all notices as one event after resume")
+    func suspended() async throws {
         let monitor = counter()
         let seen = Locked<[CounterEvent]>([])
         queue.sync {
             monitor.setEventHandler { event in
-                // Whenever it comes: that nothing has come so far would say little.
+                // In the handler, since checking only that none was delivered so far would prove little.
                 if monitor.describe().state != .active { Issue.record("delivered while suspended") }
                 seen.withLock { $0.append(event) }
             }
@@ -58,9 +60,9 @@ struct MonitorTests {
             monitor.suspend()
         }
         for _ in 0..<5 { monitor.notify(2) }
-        await settle()
+        await drainQueue()
         queue.sync { monitor.resume() }
-        await settle()
+        await drainQueue()
         #expect(seen.withLock { $0 }.isEmpty)
         queue.sync { monitor.resume() }
         try await poll({ monitor.describe().delivered }, until: { $0 > 0 })
@@ -69,7 +71,7 @@ struct MonitorTests {
         #expect(monitor.describe().coalesced == 4)
     }
 
-    @Test("Invalidating a suspended one finishes, and drops and counts what it held back")
+    @Test("Invalidating a suspended monitor finishes, and drops and counts the held events")
     func invalidatedWhileSuspended() async {
         let monitor = counter()
         queue.sync { monitor.setEventHandler { _ in Issue.record("delivered while suspended") } }
@@ -86,7 +88,8 @@ struct MonitorTests {
         #expect(monitor.describe().dropped == 3)
     }
 
-    @Test func invalidatedInSetUp() async throws {
+    @Test("A monitor can be invalidated during set up")
+    func invalidatedInSetUp() async throws {
         let count = counter("never")
         let timer = try TimerMonitor(.once(after: .zero), label: "never", queue: queue)
         await count.invalidated()
@@ -95,7 +98,7 @@ struct MonitorTests {
         #expect(queue.sync { timer.handle.engine.descriptor(file: #fileID, line: #line) } == nil)
     }
 
-    @Test("Invalidated in its own handler, in the middle of a batch: the rest is dropped and counted")
+    @Test("Invalidation in the handler, within a batch, drops and counts the rest")
     func invalidatedInTheHandler() async throws {
         let core = await queue.run { done in
             let owner = OwnerMonitor(queue: queue)
@@ -109,7 +112,7 @@ struct MonitorTests {
         #expect(core.describe().dropped == 7)
     }
 
-    @Test("Suspended in its own handler, in the middle of a batch: the rest waits, in order")
+    @Test("Suspension in the handler, within a batch, keeps the rest in order")
     func suspendedInTheHandler() async throws {
         let owner = OwnerMonitor(queue: queue)
         let seen = Locked<[Int]>([])
@@ -121,7 +124,7 @@ struct MonitorTests {
             owner.activate()
             for number in 0..<6 { owner.core.deliver(number) }
         }
-        await settle()
+        await drainQueue()
         #expect(seen.withLock { $0 } == [0, 1, 2])
         queue.sync {
             owner.resume()
@@ -132,7 +135,7 @@ struct MonitorTests {
         await owner.invalidated()
     }
 
-    @Test("The last reference may go in the completion, and the handler may hold the monitor")
+    @Test("The last reference may be released in the completion, and the handler may hold the monitor")
     func releasedInTheCompletion() async {
         weak var gone: CounterMonitor?
         await queue.run { done in
@@ -150,11 +153,12 @@ struct MonitorTests {
             }
             await monitor.invalidated()
         }
-        await settle()
+        await drainQueue()
         #expect(gone == nil)
     }
 
-    @Test func aThrowingHandlerDisablesItsOwnMonitor() async {
+    @Test("A handler that throws disables only its own monitor")
+    func throwingHandler() async {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let queue = MonitorQueue(label: "test.throwing")
             MonitorRegistry.shared.setHandlerErrorSink { description, error in
@@ -188,7 +192,7 @@ struct MonitorTests {
         #expect(said.contains("failing disabled: the handler failed"))
     }
 
-    @Test("Over its burst it is held back until the interval ends; invalidating it then works")
+    @Test("A monitor over its burst is held until the interval ends, and can be invalidated meanwhile")
     func rateLimited() async {
         let owner = OwnerMonitor(queue: queue)
         queue.sync {
@@ -197,7 +201,7 @@ struct MonitorTests {
             owner.activate()
             for number in 0..<10 { owner.core.deliver(number) }
         }
-        await settle()
+        await drainQueue()
         #expect(owner.describe().state == .rateLimited)
         #expect(owner.describe().delivered == 3)
         #expect(owner.describe().rateLimitHits == 1)
@@ -205,7 +209,7 @@ struct MonitorTests {
         #expect(owner.describe().dropped == 7)
     }
 
-    @Test("When the interval has ended it goes on, and nothing was lost")
+    @Test("When the interval has ended all held events are delivered")
     func rateLimitEnds() async throws {
         let owner = OwnerMonitor(queue: queue)
         let seen = Locked<[Int]>([])
@@ -221,7 +225,7 @@ struct MonitorTests {
         await owner.invalidated()
     }
 
-    @Test("Of those that are ready together the most urgent is first", arguments: [false, true])
+    @Test("The most urgent of the ready monitors is served first", arguments: [false, true])
     func priorities(differ: Bool) async throws {
         let order = Locked<[String]>([])
         let monitors = ["idle", "normal", "urgent", "normal too"].map { counter($0) }
@@ -244,7 +248,7 @@ struct MonitorTests {
         #expect(queue.sync { !queue.turns.onQueue { $0.isMixed } })
     }
 
-    @Test("One that waits for its turn can be suspended and invalidated")
+    @Test("A monitor that waits for its turn can be suspended and invalidated")
     func invalidatedBeforeItsTurn() async throws {
         let urgent = counter("urgent")
         let idle = counter("idle")
@@ -262,7 +266,7 @@ struct MonitorTests {
         queue.sync { for monitor in [idle, held, urgent] { monitor.notify() } }
         try await poll({ idle.describe().state }, until: { $0 == .invalidated })
         #expect(idle.describe().dropped == 1)
-        await settle()
+        await drainQueue()
         #expect(held.describe().delivered == 0)
         queue.sync { held.resume() }
         try await poll({ held.describe().delivered }, until: { $0 == 1 })
@@ -270,8 +274,8 @@ struct MonitorTests {
         await urgent.invalidated()
     }
 
-    @Test("A queue dies with its monitors, so nothing of theirs is left")
-    func queuesDie() async throws {
+    @Test("A queue is deallocated with its monitors")
+    func queueDeallocation() async throws {
         let deaths = await withCheckedContinuation { continuation in
             let queue = MonitorQueue(label: "test.dying") { continuation.resume(returning: true) }
             queue.async {
@@ -299,7 +303,8 @@ struct MonitorTests {
         #expect(deaths)
     }
 
-    @Test func handlerTimesAreCounted() async {
+    @Test("Run times of handlers are measured")
+    func handlerTimes() async {
         let owner = OwnerMonitor(queue: queue)
         queue.sync {
             owner.setEventHandler { number in

@@ -9,11 +9,11 @@ import Testing
 
 @testable import SystemMonitor
 
-@Suite("Mount monitors see what is mounted and unmounted", .timeLimit(.minutes(60)))
+@Suite("Mount monitors", .timeLimit(.minutes(60)))
 struct MountMonitorTests {
     private let queue = MonitorQueue(label: "test.mounts")
 
-    /// A shell in a mount namespace of its own, which nothing of ours lives in.
+    /// A shell in its own mount namespace, without any process of the tests.
     private final class Namespace: Sendable {
         let shell: Int32
         private let commands: OwnedDescriptor
@@ -58,8 +58,10 @@ struct MountMonitorTests {
         }
     }()
 
-    @Test(.enabled(if: refusal == nil, "skipped: needs root or user namespaces: \(refusal ?? "")"))
-    func seesTheLifeOfAMount() async throws {
+    @Test(
+        "A mount, a remount and an unmount are reported",
+        .enabled(if: refusal == nil, "skipped: needs root or user namespaces: \(refusal ?? "")"))
+    func mountAndUnmount() async throws {
         let scratch = try ScratchDirectory()
         let place = scratch.appending("a b\\c\nd")
         let quoted = "'\(place)'"
@@ -89,13 +91,13 @@ struct MountMonitorTests {
     }
 
     @Test(
-        "A change while the last one is being handled is not missed",
+        "A change during the handler is reported",
         .enabled(if: refusal == nil, "skipped: needs root or user namespaces: \(refusal ?? "")"))
     func missesNothing() async throws {
         let scratch = try ScratchDirectory()
         let namespace = try Namespace()
         let monitor = try MountMonitor(ofProcess: namespace.shell, label: "mounts", queue: queue)
-        // Each is mounted by the handler of the one before: after the table was read, and before the kernel is asked
+        // Each is mounted by the handler of the one before: after the table was read, and before the kernel is polled
         // for the next event.
         let left = Locked(5)
         var observed = await Observed(monitor) { _, _ in
@@ -105,7 +107,7 @@ struct MountMonitorTests {
             }
             if number >= 0 { try namespace.run("mount -t tmpfs number\(number) \(scratch.path)") }
         }
-        // On the queue, so that the handler does not speak to the shell before this has its answer.
+        // On the queue, so that the handler does not use the shell before this has its answer.
         try queue.sync { try namespace.run("mount -t tmpfs first \(scratch.path)") }
         for source in ["first", "number4", "number3", "number2", "number1", "number0"] {
             #expect(try await observed.next().added.map(\.source) == [BytePath(source)])
@@ -113,7 +115,7 @@ struct MountMonitorTests {
         await observed.end()
     }
 
-    /// Does `work` on a thread in a mount namespace of its own, given the thread's number, by which /proc has its mounts.
+    /// Runs `work` on a thread in its own mount namespace, with the thread's number for /proc.
     private static func inOwnMounts(_ work: @escaping @Sendable (Int32) -> Void) async {
         await withCheckedContinuation { done in
             let begin = Unmanaged.passRetained(Body(work: work) { done.resume() })
@@ -146,7 +148,7 @@ struct MountMonitorTests {
     }
 
     @Test(
-        "Of two changes in a row the last is told, however closely it follows",
+        "The second of two quick changes is reported too",
         .enabled(if: geteuid() == 0, "skipped: needs root, to mount"))
     func twoInARow() async throws {
         let scratch = try ScratchDirectory()
@@ -158,7 +160,7 @@ struct MountMonitorTests {
             guard let monitor = try? MountMonitor(ofProcess: thread, label: "pairs", queue: queue) else {
                 return missed.withLock { $0 = -1 }
             }
-            // How many of the two are to be mounted for somebody to be woken, and who.
+            // The number of mounts to wait for, and the semaphore to signal.
             let wanted = Locked(-1)
             let told = DispatchSemaphore(value: 0)
             let look: @Sendable () -> Void = { [unowned monitor] in
@@ -186,7 +188,7 @@ struct MountMonitorTests {
                             #expect(umount2(place, 0) == 0)
                         }
                     }
-                    // What is told comes within a millisecond or never.
+                    // A report arrives within a millisecond or never.
                     if told.wait(timeout: .now() + 2 * slowness) == .timedOut { missed.withLock { $0 += 1 } }
                 }
             }
@@ -196,7 +198,8 @@ struct MountMonitorTests {
         #expect(missed.withLock { $0 } == 0)
     }
 
-    @Test func knowsTheMountsOfThisProcess() async throws {
+    @Test("The mounts of this process are listed")
+    func ownMounts() async throws {
         let monitor = try MountMonitor(label: "own", queue: queue)
         let observed = await Observed(monitor)
         let mounts = queue.sync { monitor.mounts() }.mounts.values
@@ -204,7 +207,8 @@ struct MountMonitorTests {
         await observed.end()
     }
 
-    @Test func processThatIsNotThereIsAnError() {
+    @Test("A missing process is an error")
+    func missingProcess() {
         let refusal = #expect(throws: SystemCallError.self) {
             try MountMonitor(ofProcess: 1 << 23, label: "nobody", queue: queue)
         }

@@ -7,11 +7,11 @@ import Testing
 
 @testable import SystemMonitor
 
-@Suite("Pressure monitors hear of scarcity", .tags(.alone), .timeLimit(.minutes(60)))
+@Suite("Pressure monitors", .tags(.alone), .timeLimit(.minutes(60)))
 struct PressureMonitorTests {
     private let queue = MonitorQueue(label: "test.pressure")
 
-    /// Why triggers cannot be set here; nil if they can.
+    /// Why triggers cannot be set on this machine; nil if they can.
     private static let refusal: String? = {
         do throws(SystemCallError) {
             let file: BytePath = "/proc/pressure/cpu"
@@ -25,9 +25,10 @@ struct PressureMonitorTests {
     }()
 
     @Test(
+        "A trigger can be set and ended for each resource",
         .enabled(if: refusal == nil, "skipped: needs pressure triggers: \(refusal ?? "")"),
         arguments: PressureMonitor.Resource.allCases)
-    func armsAndEnds(resource: PressureMonitor.Resource) async throws {
+    func setUp(resource: PressureMonitor.Resource) async throws {
         let monitor = try PressureMonitor(
             resource, threshold: .seconds(2), label: resource.rawValue, queue: queue)
         let observed = await Observed(monitor)
@@ -35,9 +36,11 @@ struct PressureMonitorTests {
         await observed.end()
     }
 
-    /// More busy programs than processors: some always wait for one.
-    @Test(.enabled(if: refusal == nil, "skipped: needs pressure triggers: \(refusal ?? "")"))
-    func firesWhenProcessorsAreScarce() async throws {
+    /// More busy programs than processors, so that some always wait.
+    @Test(
+        "A trigger fires when processors are scarce",
+        .enabled(if: refusal == nil, "skipped: needs pressure triggers: \(refusal ?? "")"))
+    func fires() async throws {
         var observed = await Observed(
             try PressureMonitor(.cpu, threshold: .milliseconds(20), label: "cpu", queue: queue))
         let burners = try Burners()
@@ -48,12 +51,12 @@ struct PressureMonitorTests {
         await observed.end()
     }
 
-    /// When a trigger fires while nobody waits for it. It is only polled once here: what is told to a second asker, as
-    /// epoll is one, is lost, and no other event comes to make up for it.
+    /// When a trigger fires while nothing waits for it. It may be polled only once: an event that is reported to a
+    /// second poller, such as epoll, is lost, and no other event follows.
     enum Moment: CaseIterable { case beforeActivation, whileHandled, whileSuspended }
 
     @Test(
-        "What fires while nobody waits is told afterwards",
+        "A firing while nothing waits is reported afterwards",
         .enabled(if: ControlGroup.canBeMade, "skipped: needs root, cgroup2 and its pressure files"),
         arguments: Moment.allCases)
     func missesNothing(moment: Moment) async throws {
@@ -62,13 +65,13 @@ struct PressureMonitorTests {
             .cpu, threshold: .milliseconds(20), at: group.pressure, label: "cpu", queue: queue)
         let burners = try Burners(in: group)
         defer { burners.stop() }
-        // Another trigger has fired twice, so the monitor's at least once; then the group has rest.
+        // Another trigger fires twice, so the monitor's fires at least once; then the group is idle.
         let pass: @Sendable () throws -> Void = {
             let witness = try group.trigger()
             defer { close(witness) }
             for _ in 0..<2 where try !Self.fires(witness, within: 30) { throw SystemCallError("poll", .timedOut) }
             burners.stop()
-            // What was waited lately may make it fire once more. Two windows of silence, and none is left.
+            // Recent waiting may make it fire once more; after two silent windows it does not.
             while try Self.fires(witness, within: 4) {}
         }
         if moment == .beforeActivation { try await aside(pass) }
@@ -98,7 +101,8 @@ struct PressureMonitorTests {
         return try systemCall("poll") { poll(&question, 1, seconds * 1_000) } == 1
     }
 
-    @Test func whatIsNoPressureFileIsRefused() throws {
+    @Test("A missing file and one that is not a pressure file are refused")
+    func notAPressureFile() throws {
         let scratch = try ScratchDirectory()
         let absent = #expect(throws: SystemCallError.self) {
             try PressureMonitor(
@@ -108,8 +112,10 @@ struct PressureMonitorTests {
         #expect(absent?.call == "open" && absent?.code == .noSuchFileOrDirectory)
     }
 
-    @Test(.enabled(if: refusal == nil, "skipped: needs pressure triggers: \(refusal ?? "")"))
-    func impossibleTriggerIsRefused() {
+    @Test(
+        "An impossible trigger is refused",
+        .enabled(if: refusal == nil, "skipped: needs pressure triggers: \(refusal ?? "")"))
+    func impossibleTrigger() {
         let refusal = #expect(throws: SystemCallError.self) {
             try PressureMonitor(.memory, threshold: .seconds(3), window: .seconds(2), label: "more", queue: queue)
         }
@@ -143,8 +149,8 @@ private final class Burners: Sendable {
     }
 }
 
-/// A control group, whose pressure is that of the test's own programs alone: what else the machine does would make up
-/// for an event that was lost.
+/// A control group, whose pressure comes from the test's own programs only: other load of the machine would make up
+/// for a lost event.
 private final class ControlGroup: Sendable {
     static let canBeMade: Bool = {
         do {
@@ -173,7 +179,7 @@ private final class ControlGroup: Sendable {
         try send("\(process)\n", to: file.raw)
     }
 
-    /// Another trigger for the same.
+    /// Another trigger for the same group.
     func trigger() throws -> Int32 {
         let trigger = try descriptorCall("open") { open("\(pressure)", O_RDWR | O_NONBLOCK | O_CLOEXEC) }
         let raw = trigger.raw

@@ -5,13 +5,13 @@ import Testing
 
 @testable import SystemMonitor
 
-@Suite("Monitors may be released in every state but active", .timeLimit(.minutes(60)))
+@Suite("Releasing monitors", .timeLimit(.minutes(60)))
 struct ReleaseTests {
     private struct Refusal: Error {}
 
     private let queue = MonitorQueue(label: "test.release")
 
-    /// What tells by its release that whoever held it is gone, and on which thread.
+    /// Reports its release, and the thread of it.
     private final class Token: Sendable {
         private let released: @Sendable () -> Void
         init(_ released: @escaping @Sendable () -> Void) { self.released = released }
@@ -20,7 +20,9 @@ struct ReleaseTests {
 
     private func isLive(_ id: UInt64) -> Bool { MonitorRegistry.shared.descriptions().contains { $0.id == id } }
 
-    @Test("In set up: descriptor, claims and handler go, on the monitor's queue, and the registry forgets it")
+    @Test(
+        "Released during set up, a monitor releases descriptor, claims and handler on its queue and leaves the registry"
+    )
     func inSetUp() async throws {
         let (reading, writing) = try makePipe()
         defer { close(writing) }
@@ -39,12 +41,12 @@ struct ReleaseTests {
         #expect(wasOnQueue)
         queue.sync {}
         #expect(!isLive(id))
-        // A pipe without readers, once a child that another test starts at this moment is executed.
+        // The pipe has no readers, once a child of another test that inherited it is executed.
         var end = pollfd(fd: writing, events: 0, revents: 0)
         #expect(poll(&end, 1, Int32(waitLimit * 1_000)) == 1 && end.revents == Int16(POLLERR))
     }
 
-    @Test("In an initializer that throws after the first of its monitors")
+    @Test("A monitor is released by an initialiser that throws after creating it")
     func inAFailingInitializer() async throws {
         final class Pair {
             let first: TimerMonitor
@@ -61,7 +63,7 @@ struct ReleaseTests {
         #expect(id != 0 && !isLive(id))
     }
 
-    @Test("Right after invalidate: the completion runs, then what was held is released, each once")
+    @Test("Released right after invalidate, a monitor runs its completion, then releases its resources, once each")
     func whileInvalidating() async throws {
         let log = Locked<[String]>([])
         let note: @Sendable (String) -> Void = { text in log.withLock { $0.append(text) } }
@@ -81,7 +83,7 @@ struct ReleaseTests {
         #expect(log.withLock { $0 } == ["end", "handler released", "completion"])
     }
 
-    @Test("Suspended, invalidated, and released on another thread while the kernel lets go")
+    @Test("A monitor is suspended, invalidated and released on another thread during cancellation")
     func suspendedAndElsewhere() async throws {
         var timer: TimerMonitor? = try TimerMonitor(.every(.milliseconds(1)), label: "held", queue: queue)
         await timer?.activated()
@@ -96,7 +98,7 @@ struct ReleaseTests {
         #expect(!isLive(id))
     }
 
-    @Test("README's function: nobody but its handler holds the monitor until it is invalidated")
+    @Test("README's function: only the handler holds the monitor until it is invalidated")
     func heldByItsHandler() async throws {
         var id: UInt64 = 0
         try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
@@ -114,26 +116,26 @@ struct ReleaseTests {
         #expect(!isLive(id))
     }
 
-    @Test("A queue dies with a monitor that was never activated")
-    func queuesDie() async throws {
+    @Test("A queue is deallocated with a monitor that was never activated")
+    func queueDeallocation() async throws {
         await withCheckedContinuation { done in
             let queue = MonitorQueue(label: "test.dying") { done.resume() }
             _ = CounterMonitor(.add, label: "never", queue: queue)
         }
     }
 
-    @Test("A read that fails when the invalidation has finished is counted, and nothing more")
+    @Test("A read that fails after the invalidation is only counted")
     func lostRead() async throws {
         let owner = OwnerMonitor(queue: queue)
         queue.sync { owner.activate() }
         await owner.invalidated()
-        // A read that failed when the end had come.
+        // A read that failed after the end.
         queue.sync { EventOutlet(engine: owner.handle.engine, slot: owner.handle.slot).fail(Refusal()) }
         #expect(owner.describe().state == .invalidated)
         #expect(owner.describe().errors == 1)
     }
 
-    @Test("What is kept while it is suspended is bounded and counted, and comes in order")
+    @Test("Events kept during suspension are bounded and counted, and delivered in order")
     func bounded() async throws {
         let owner = OwnerMonitor(queue: queue)
         let seen = Locked<[Int]>([])
@@ -159,7 +161,8 @@ struct ReleaseTests {
         #expect(owner.describe().dropped == 10)
     }
 
-    @Test func aBacklogIsFirstInFirstOut() {
+    @Test("A backlog is first in, first out")
+    func backlog() {
         var backlog = Backlog<Int>()
         var (next, expected) = (0, 0)
         for size in [1, 5, 2, 0, 7, 3] {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SystemMonitor
 
-/// A monitor, its queue, and what a wrong move leaves on standard error.
+/// A monitor and its queue.
 private func makeMonitor() -> (CounterMonitor, MonitorQueue) {
     let queue = MonitorQueue(label: "test.rules")
     return (CounterMonitor(.add, label: "card", queue: queue, file: "Test/Setup.swift", line: 7), queue)
@@ -14,13 +14,14 @@ private func text(_ result: ExitTest.Result?) -> String {
     String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
 }
 
-@Suite("Each broken rule traps, after saying which monitor, state, rule and place")
+@Suite("Lifecycle rules: breaking one traps with the monitor, state, rule and call site")
 struct RuleTests {
     private static func message(_ state: String, _ rule: LifecycleRule) -> String {
         "monitor CounterMonitor \"card\" (queue test.rules) is \(state); rule: \(rule.rawValue); "
     }
 
-    @Test func activatingTwice() async {
+    @Test("Activating twice")
+    func activatingTwice() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let (monitor, queue) = makeMonitor()
             queue.sync {
@@ -31,7 +32,8 @@ struct RuleTests {
         #expect(text(result).contains(Self.message("active", .activatedOnce) + "called at Test/Here.swift:12\n"))
     }
 
-    @Test func settingTheHandlerAfterActivation() async {
+    @Test("Setting the handler after activation")
+    func settingTheHandlerAfterActivation() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let (monitor, queue) = makeMonitor()
             queue.sync {
@@ -43,7 +45,8 @@ struct RuleTests {
         #expect(text(result).contains("called at SystemMonitorTests/RuleTests.swift:"))
     }
 
-    @Test func settingThePriorityAfterActivation() async {
+    @Test("Setting the priority after activation")
+    func settingThePriorityAfterActivation() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let (monitor, queue) = makeMonitor()
             queue.sync {
@@ -54,7 +57,8 @@ struct RuleTests {
         #expect(text(result).contains(Self.message("active", .propertiesAreSetBeforeActivation)))
     }
 
-    @Test func settingTheRateLimitWhileSuspended() async {
+    @Test("Setting the rate limit while suspended")
+    func settingTheRateLimitWhileSuspended() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let (monitor, queue) = makeMonitor()
             queue.sync {
@@ -66,7 +70,8 @@ struct RuleTests {
         #expect(text(result).contains(Self.message("suspended", .propertiesAreSetBeforeActivation)))
     }
 
-    @Test func touchingItOffItsQueue() async {
+    @Test("A call off the queue")
+    func callOffTheQueue() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let (monitor, _) = makeMonitor()
             MonitorQueue(label: "test.other").sync { monitor.activate() }
@@ -74,7 +79,8 @@ struct RuleTests {
         #expect(text(result).contains(Self.message("set up", .onItsQueue)))
     }
 
-    @Test func waitingForAQueueOnItself() async {
+    @Test("Waiting for a queue on that queue")
+    func syncOnItself() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let queue = MonitorQueue(label: "test.rules")
             queue.sync { queue.sync(file: "Test/Here.swift", line: 3) {} }
@@ -83,13 +89,13 @@ struct RuleTests {
         #expect(text(result).contains(expected))
     }
 
-    @Test("Waiting for a queue that waits, over other queues, for the caller")
-    func waitingInACircle() async {
+    @Test("Waiting for a queue that waits, through other queues, for the caller")
+    func syncInACircle() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let (outer, middle, inner) = (
                 MonitorQueue(label: "test.rules"), MonitorQueue(label: "test.2"), MonitorQueue(label: "test.3")
             )
-            // What is over does not count.
+            // Finished calls do not count.
             outer.sync { middle.sync {} }
             middle.sync { outer.sync {} }
             tell("so far it is right")
@@ -103,15 +109,16 @@ struct RuleTests {
         #expect(text(result).contains(expected))
     }
 
-    @Test("The same with Dispatch's own sync in between traps, without a message")
-    func waitingInACircleOverDispatch() async {
+    @Test("Waiting in a circle through Dispatch's own sync traps without a message")
+    func syncThroughDispatch() async {
         await #expect(processExitsWith: .failure) {
             let (outer, inner) = (MonitorQueue(label: "test.rules"), DispatchQueue(label: "test.plain"))
             outer.sync { inner.sync { outer.sync { exit(0) } } }
         }
     }
 
-    @Test func touchingABoundValueOffItsQueue() async {
+    @Test("Accessing a bound value off its queue")
+    func boundValueOffTheQueue() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let queue = MonitorQueue(label: "test.bound")
             let value = QueueBound(1, queue: queue)
@@ -121,7 +128,8 @@ struct RuleTests {
         #expect(text(result).contains("queue test.bound; rule: \(LifecycleRule.valueOnItsQueue.rawValue)"))
     }
 
-    @Test func suspendingBeforeActivation() async {
+    @Test("Suspending before activation")
+    func suspendingBeforeActivation() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let (monitor, queue) = makeMonitor()
             queue.sync { monitor.suspend() }
@@ -129,7 +137,8 @@ struct RuleTests {
         #expect(text(result).contains(Self.message("set up", .onlyActiveOnesAreSuspended)))
     }
 
-    @Test func resumingOnceTooOften() async {
+    @Test("Resuming more often than suspending")
+    func resumingTooOften() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let (monitor, queue) = makeMonitor()
             queue.sync {
@@ -142,7 +151,8 @@ struct RuleTests {
         #expect(text(result).contains(Self.message("active", .resumeBalancesSuspend)))
     }
 
-    @Test func enablingWhatIsNotDisabled() async {
+    @Test("Enabling a monitor that is not disabled")
+    func enabling() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let (monitor, queue) = makeMonitor()
             queue.sync {
@@ -157,7 +167,7 @@ struct RuleTests {
         case activate, suspend, resume, reenable, invalidate, setPriority, setEventHandler
     }
 
-    @Test("Using it while it is being invalidated, and afterwards", arguments: Use.allCases, [false, true])
+    @Test("Using a monitor during and after invalidation", arguments: Use.allCases, [false, true])
     func usingAfterInvalidation(use: Use, hasFinished: Bool) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             [use, hasFinished] in
@@ -193,7 +203,8 @@ struct RuleTests {
         case rateLimited = "rate limited"
     }
 
-    @Test("Releasing it while it is active, on its queue and elsewhere", arguments: Stage.allCases, [false, true])
+    @Test(
+        "Releasing a monitor while it is active, on its queue and elsewhere", arguments: Stage.allCases, [false, true])
     func releasing(stage: Stage, isOnQueue: Bool) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             [stage, isOnQueue] in
@@ -219,7 +230,8 @@ struct RuleTests {
                     + " to it, and call invalidate() on its queue"))
     }
 
-    @Test func aSinkIsToldToo() async {
+    @Test("The message is reported to a sink too")
+    func sink() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             LifecycleViolation.setSink { message in tell("sink heard: \(message)") }
             let (monitor, queue) = makeMonitor()

@@ -7,7 +7,7 @@ import Testing
 @Suite("Signal monitors, in a process of their own")
 struct SignalMonitorTests {
     @Test(
-        "Each signal is reported with its sender, wherever the main thread is; SIGTERM ends in an orderly way",
+        "Signals are reported with their senders, wherever the main thread is, and SIGTERM ends the process in order",
         .timeLimit(.minutes(60)), arguments: ["signals", "signals-dispatch-main"])
     func reports(way: String) async throws {
         let probe = try Probe(way)
@@ -38,7 +38,7 @@ struct SignalMonitorTests {
         #expect(try await probe.end().ending == .status(0))
     }
 
-    @Test("A signal between activation and registration is not lost, and kills nobody", .timeLimit(.minutes(60)))
+    @Test("A signal between activation and registration is neither lost nor fatal", .timeLimit(.minutes(60)))
     func early() async throws {
         for _ in 0..<10 {
             let (lines, ending) = try await Probe("own-signal").end()
@@ -47,7 +47,7 @@ struct SignalMonitorTests {
         }
     }
 
-    @Test("Blocking after another thread exists traps and names the thread", .timeLimit(.minutes(60)))
+    @Test("Blocking signals after another thread exists traps and names the thread", .timeLimit(.minutes(60)))
     func tooLate() async throws {
         let (lines, ending) = try await Probe("block-too-late").end()
         #expect(lines.contains { $0.contains("does not block SIGUSR1; signals are blocked in main before any other") })
@@ -55,14 +55,14 @@ struct SignalMonitorTests {
         #expect(ending != .status(0))
     }
 
-    @Test("A main thread that dispatchMain left open is found", .timeLimit(.minutes(60)))
-    func dispatchMainIsFound() async throws {
+    @Test("A main thread left open by dispatchMain is detected", .timeLimit(.minutes(60)))
+    func dispatchMain() async throws {
         let (lines, ending) = try await Probe("dispatch-main").end()
         #expect(lines == ["refused for the main thread"])
         #expect(ending == .status(0))
     }
 
-    @Test("A signal has one monitor; what cannot be watched is refused", .timeLimit(.minutes(60)))
+    @Test("A signal has one monitor, and one that cannot be watched is refused", .timeLimit(.minutes(60)))
     func owners() async throws {
         let (lines, ending) = try await Probe("owners").end()
         #expect(
@@ -74,7 +74,8 @@ struct SignalMonitorTests {
         #expect(ending == .status(0))
     }
 
-    @Test func unblockedSignalsAreRefused() {
+    @Test("A signal that is not blocked is refused")
+    func unblocked() {
         // The test program's main thread blocks nothing.
         let queue = MonitorQueue(label: "test.signals")
         #expect(throws: SignalMonitorError.self) {
@@ -82,35 +83,36 @@ struct SignalMonitorTests {
         }
     }
 
-    @Test func names() {
+    @Test("Signals are described by their names")
+    func names() {
         #expect(Signal.term.description == "SIGTERM")
         #expect(Signal.realTime(3).description == "SIGRTMIN+3")
         #expect(Signal(rawValue: SIGVTALRM).description == "signal \(SIGVTALRM)")
     }
 }
 
-@Suite("A life of ten thousand monitors leaves nothing behind", .tags(.lives))
+@Suite("Ten thousand monitors leave no resources behind", .tags(.lives))
 struct ChurnTests {
     @Test(
-        "Descriptors, threads, memory and the registry are as before",
+        "Descriptors, threads, memory and the registry are unchanged after many lifecycles",
         .timeLimit(.minutes(60)),
         arguments: [
             "CounterMonitor", "TimerMonitor", "ClockMonitor", "SignalMonitor", "pipe", "DirectoryMonitor",
             "ListenerMonitor", "ConnectionMonitor",
         ])
-    func leavesNothing(kind: String) async throws { try expectNothing(await Probe("churn", kind).end()) }
+    func churn(kind: String) async throws { try expectNoLeaks(await Probe("churn", kind).end()) }
 
     @Test(
-        "So are they where each is released in set up, or right after its invalidation, on whatever thread",
+        "The same after releases during set up or right after invalidation, on any thread",
         .timeLimit(.minutes(60)),
         arguments: [
             "CounterMonitor", "TimerMonitor", "ClockMonitor", "SignalMonitor", "pipe", "DescriptorMonitor",
             "DirectoryMonitor", "ListenerMonitor", "ConnectionMonitor", "ChildProcessMonitor", "MountMonitor",
             "PressureMonitor",
         ])
-    func releasesLeaveNothing(kind: String) async throws { try expectNothing(await Probe("release", kind).end()) }
+    func releases(kind: String) async throws { try expectNoLeaks(await Probe("release", kind).end()) }
 
-    private func expectNothing(_ end: (lines: [String], ending: RunningProgram.Ending)) throws {
+    private func expectNoLeaks(_ end: (lines: [String], ending: RunningProgram.Ending)) throws {
         let (lines, ending) = end
         #expect(ending == .status(0), "\(lines)")
         var figures: [String: [Int]] = [:]
@@ -124,8 +126,8 @@ struct ChurnTests {
         #expect(descriptors.first == descriptors.last)
         // libdispatch's pool: as many workers as processors, its manager, and a few that replace waiting ones.
         #expect(try #require(threads.last) <= max(threads[0], 8) + 4)
-        // What leaks grows with every 2,000 monitors: 2,000 objects of 48 bytes are 94 kilobytes. What the allocator keeps
-        // grows at times, not each time. A sanitizer keeps memory of its own for what was freed.
+        // A leak grows with every 2,000 monitors: 2,000 objects of 48 bytes are 94 kilobytes. The allocator's retained
+        // memory grows only sometimes. A sanitizer retains freed memory.
         let least = zip(memory.dropFirst(), memory).map { $0 - $1 }.min()
         if !isSanitized { #expect(try #require(least) < 90, "kilobytes: \(memory)") }
         #expect(figures["live"] == [0])

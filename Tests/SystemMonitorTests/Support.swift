@@ -9,11 +9,11 @@ func tell(_ text: String) {
     _ = text.withUTF8 { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
 }
 
-/// What a test collects on queues.
+/// Values that a test collects on queues.
 typealias Box<Value> = Locked<Value>
 
 extension MonitorQueue {
-    /// Runs `body` on the queue and waits for what it hands to its argument.
+    /// Runs `body` on the queue and waits for the value that it passes to its argument.
     func run<Value: Sendable>(_ body: @escaping @Sendable (@escaping @Sendable (Value) -> Void) -> Void) async -> Value
     {
         await withCheckedContinuation { continuation in

@@ -6,40 +6,43 @@ import Testing
 
 private let second: UInt64 = 1_000_000_000
 
-@Suite("Timers' plans")
+@Suite("Timer plans")
 struct TimerPlanTests {
-    @Test func onceIsOnce() {
+    @Test("A single tick is due once")
+    func once() {
         var plan = TimerPlan(.once(after: .seconds(5)), tolerance: 0, offset: 0, now: 100)
         #expect(plan.wake == 5 * second + 100)
-        #expect(plan.take(at: 5 * second) == 0)
-        #expect(plan.take(at: 5 * second + 100) == 1)
+        #expect(plan.consumeTicks(at: 5 * second) == 0)
+        #expect(plan.consumeTicks(at: 5 * second + 100) == 1)
         #expect(plan.wake == nil)
-        #expect(plan.take(at: .max) == 0)
+        #expect(plan.consumeTicks(at: .max) == 0)
     }
 
     @Test("Ticks stay on their grid, and missed ones are counted")
     func repeats() {
         var plan = TimerPlan(.every(.seconds(10), after: .seconds(1)), tolerance: 0, offset: 0, now: 0)
         #expect(plan.wake == 1 * second)
-        #expect(plan.take(at: 3 * second) == 1)
+        #expect(plan.consumeTicks(at: 3 * second) == 1)
         #expect(plan.wake == 11 * second)
-        #expect(plan.take(at: 41 * second) == 4)
+        #expect(plan.consumeTicks(at: 41 * second) == 4)
         #expect(plan.wake == 51 * second)
     }
 
-    @Test func withoutADelayTheFirstTickIsAfterOnePeriod() {
+    @Test("Without a delay the first tick is after one period")
+    func withoutDelay() {
         #expect(TimerPlan(.every(.seconds(2)), tolerance: 0, offset: 0, now: 7).wake == 2 * second + 7)
         #expect(TimerPlan(.never, tolerance: 0, offset: 0, now: 7).wake == nil)
     }
 
-    @Test func whatNeverComesDoesNotOverflow() {
+    @Test("Times beyond the kernel's range do not overflow")
+    func farthest() {
         var plan = TimerPlan(.every(.seconds(Int64.max)), tolerance: .max, offset: 0, now: .max - 5)
         #expect(plan.wake == TimerPlan.farthest)
-        #expect(plan.take(at: .max) == 1)
+        #expect(plan.consumeTicks(at: .max) == 1)
     }
 
     @Test(
-        "Wake-ups are gathered at the same offset in a minute, ten seconds, a second, a quarter",
+        "Wake-ups are aligned to an offset in a minute, ten seconds, a second or a quarter",
         arguments: [
             // earliest, latest, offset in the minute, expected: in milliseconds
             (30_000, 120_000, 20_000, 80_000), (30_000, 60_000, 20_000, 50_000), (61_000, 79_000, 23_000, 73_000),
@@ -53,7 +56,7 @@ struct TimerPlanTests {
                 == expected * million)
     }
 
-    @Test("A wake-up is never early, and never later than allowed")
+    @Test("A wake-up is never early and never later than allowed")
     func staysWithin() {
         var random = SystemRandomNumberGenerator()
         for _ in 0..<10_000 {
@@ -64,7 +67,8 @@ struct TimerPlanTests {
         }
     }
 
-    @Test func theOffsetComesFromTheBoot() {
+    @Test("The offset is derived from the boot identifier")
+    func bootOffset() {
         // 0x0000000000000001 ^ 0x0000000000000003 = 2 µs, the bytes of each half read from the last to the first.
         let boot = "01000000-0000-0000-0300-000000000000\n"
         #expect(BootOffset.offset(ofBoot: Array(boot.utf8)) == 2_000)
@@ -78,7 +82,7 @@ struct TimerPlanTests {
 struct TimerMonitorTests {
     private let queue = MonitorQueue(label: "test.timers")
 
-    @Test("Once is once, on both clocks", arguments: [TimerMonitor.Clock.monotonic, .boottime])
+    @Test("A single timer fires once, on both clocks", arguments: [TimerMonitor.Clock.monotonic, .boottime])
     func once(clock: TimerMonitor.Clock) async throws {
         let timer = try TimerMonitor(clock: clock, .once(after: .milliseconds(5)), label: "once", queue: queue)
         let start = nanoseconds(of: clock.id)
@@ -92,7 +96,8 @@ struct TimerMonitorTests {
         #expect(timer.describe().delivered == 1)
     }
 
-    @Test func itRepeatsUntilInvalidated() async throws {
+    @Test("A timer repeats until it is invalidated")
+    func repeats() async throws {
         let timer = try TimerMonitor(.every(.milliseconds(1)), label: "often", queue: queue)
         let ticks = await queue.run { done in
             let total = Locked<UInt64>(0)
@@ -108,7 +113,7 @@ struct TimerMonitorTests {
         #expect(ticks == timer.describe().delivered + timer.describe().coalesced)
     }
 
-    @Test("Ticks that the handler's slowness missed are one event")
+    @Test("Ticks that a slow handler missed are one event")
     func missed() async throws {
         let timer = try TimerMonitor(.every(.milliseconds(2)), label: "slow", queue: queue)
         let second = await queue.run { (done: @escaping @Sendable (TimerEvent) -> Void) in
@@ -123,7 +128,7 @@ struct TimerMonitorTests {
         #expect(timer.describe().coalesced >= 3)
     }
 
-    @Test("Rescheduled while active, in its handler, and before activation")
+    @Test("A timer can be rescheduled while active, in its handler and before activation")
     func rescheduled() async throws {
         let timer = try TimerMonitor(.once(after: .seconds(3600)), label: "moved", queue: queue)
         let count = await queue.run { done in
@@ -145,7 +150,8 @@ struct TimerMonitorTests {
         await timer.invalidated()
     }
 
-    @Test func reschedulingAfterInvalidationTraps() async {
+    @Test("Rescheduling after invalidation traps")
+    func rescheduledTooLate() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let queue = MonitorQueue(label: "test.timers")
             let timer = try TimerMonitor(.never, label: "late", queue: queue)
@@ -157,7 +163,7 @@ struct TimerMonitorTests {
             said.contains("monitor TimerMonitor \"late\" (queue test.timers) is invalidated; rule: a monitor is not"))
     }
 
-    @Test("A tick that comes while it is suspended is reported afterwards")
+    @Test("A tick during suspension is reported afterwards")
     func suspended() async throws {
         let timer = try TimerMonitor(.every(.milliseconds(1)), label: "held", queue: queue)
         let ticks = Locked<[UInt64]>([])
@@ -172,7 +178,7 @@ struct TimerMonitorTests {
             timer.suspend()
             return ticks.withLock { $0.count }
         }
-        // Five of its ticks have passed when another timer says so.
+        // Five of its ticks have passed when another timer fires.
         let other = try TimerMonitor(.once(after: .milliseconds(6)), label: "other", queue: queue)
         await queue.run { done in
             other.setEventHandler { _ in done(()) }
@@ -180,7 +186,7 @@ struct TimerMonitorTests {
         }
         queue.sync { timer.resume() }
         let after = try await poll({ ticks.withLock { $0 } }, until: { $0.count > before })
-        #expect(after[before] >= 5, "the ticks that it missed are one event")
+        #expect(after[before] >= 5, "missed ticks are one event")
         await timer.invalidated()
         await other.invalidated()
     }

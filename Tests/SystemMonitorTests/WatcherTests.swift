@@ -7,7 +7,7 @@ import Testing
 
 @testable import SystemMonitor
 
-@Suite("Descriptors that can hang up are watched by epoll descriptors of their own", .timeLimit(.minutes(60)))
+@Suite("Epoll watchers of descriptors that can hang up", .timeLimit(.minutes(60)))
 struct WatcherTests {
     private let queue = MonitorQueue(label: "test.watchers")
 
@@ -19,7 +19,7 @@ struct WatcherTests {
         return (ends[0], ends[1])
     }
 
-    @Test("What is written is read, then the end is seen, and the descriptor is closed once")
+    @Test("Bytes are read, then the end is reported, and the descriptor is closed once")
     func hangUp() async throws {
         let (reader, writer) = try makePipe()
         let monitor = try ReaderMonitor(OwnedDescriptor(taking: reader), queue: queue)
@@ -39,7 +39,7 @@ struct WatcherTests {
         #expect(monitor.describe().state == .invalidated)
     }
 
-    @Test("An end that is readable while suspended is reported after resume")
+    @Test("An end during suspension is reported after resume")
     func suspended() async throws {
         let (reader, writer) = try makePipe()
         let monitor = try ReaderMonitor(OwnedDescriptor(taking: reader), queue: queue)
@@ -69,7 +69,7 @@ struct WatcherTests {
         }
     }
 
-    @Test("The kernel lets go before the completion: the same numbers can be watched at once")
+    @Test("The descriptor is free in the completion, so its number can be watched again at once")
     func numbersAreFree() async throws {
         for _ in 0..<50 {
             let (reader, writer) = try makePipe()
@@ -85,7 +85,7 @@ struct WatcherTests {
     }
 }
 
-/// Text that a descriptor gives, and nil at its end.
+/// Reports the text of a descriptor, and nil at its end.
 private final class ReaderMonitor: Monitor {
     var handle: MonitorHandle<String?> { core.handle }
     let core: MonitorCore<String?>

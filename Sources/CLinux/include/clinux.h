@@ -1,9 +1,8 @@
-/* What Swift's import of the C library leaves out or cannot call: variadic calls, calls without a wrapper in
+/* Calls that Swift's import of the C library omits or cannot make: variadic calls, calls without a wrapper in
    glibc 2.36, structures and macros of the event calls.
 
-   No system header but <stdint.h> is included here: a header that both this module and Swift's Glibc module read
-   with other feature macros makes their declarations clash. Each function returns −1 and sets errno, as the manual
-   page that it is named after says. */
+   Includes no system header but <stdint.h>: declarations clash if this module and Swift's Glibc module read a header
+   with different feature macros. Each function returns −1 and sets errno, as in the manual page of its call. */
 #ifndef CLINUX_H
 #define CLINUX_H
 #include <stdint.h>

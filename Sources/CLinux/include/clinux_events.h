@@ -1,4 +1,4 @@
-/* Event descriptors: pidfd and the like. */
+/* Event descriptors. */
 #ifndef CLINUX_EVENTS_H
 #define CLINUX_EVENTS_H
 #include <stdint.h>
@@ -8,7 +8,7 @@ int clinux_pidfd_send_signal(int pidfd, int signal);         /* pidfd_send_signa
 
 int32_t clinux_gettid(void);                                 /* gettid(2) */
 
-/* epoll_create1(2), closed on exec, holding `fd` with `events`; the values of epoll_ctl(2). */
+/* epoll_create1(2), closed on exec, with `fd` added for `events`; the values of epoll_ctl(2). */
 int clinux_epoll_watching(int fd, uint32_t events);
 /* epoll_wait(2) for one event, without waiting. */
 int clinux_epoll_take(int epoll);
@@ -17,16 +17,16 @@ int clinux_epoll_take(int epoll);
 #define CLINUX_EPOLLOUT 0x004u
 #define CLINUX_EPOLLET 0x80000000u
 
-/* eventfd(2) with 0 in it, non-blocking and closed on exec. */
+/* eventfd(2) with value 0, non-blocking and closed on exec. */
 int clinux_eventfd(void);
 /* io_setup(2) for one request at a time; `context` starts as 0. */
 int clinux_aio_setup(uint64_t *context);
-/* io_submit(2) of IOCB_CMD_POLL: asks `fd` once for `events`, now and whenever it wakes its pollers, until the answer is
-   yes, and adds 1 to `counter`, an eventfd, then. */
+/* io_submit(2) of IOCB_CMD_POLL: polls `fd` for `events`, now and at each wake-up, until one is ready, then adds 1 to
+   `counter`, an eventfd. */
 int clinux_aio_poll(uint64_t context, int fd, uint32_t events, int counter);
-/* io_getevents(2): takes the answer, which makes room for the next request; does not wait. */
+/* io_getevents(2): consumes the result, which makes room for the next request; does not block. */
 int clinux_aio_reap(uint64_t context);
-/* io_destroy(2): withdraws what was asked and waits until the kernel has let go of its descriptors. */
+/* io_destroy(2): cancels the request and waits until the kernel has released its descriptors. */
 int clinux_aio_destroy(uint64_t context);
 
 /* timerfd_create(2), non-blocking and closed on exec; `clock` is a clockid_t. */
@@ -39,7 +39,7 @@ int clinux_pipe(int ends[2]);
 
 /* signalfd(2) for the `count` signals, non-blocking and closed on exec. */
 int clinux_signalfd(const int *signals, int count);
-/* What one signalfd_siginfo says. */
+/* The fields of one signalfd_siginfo. */
 struct clinux_signal {
     uint32_t number;
     int32_t code;

@@ -1,4 +1,4 @@
-/* Files: what is variadic, or newer than Swift's import. */
+/* Files: calls that are variadic, or missing in Swift's Glibc module. */
 #ifndef CLINUX_FILES_H
 #define CLINUX_FILES_H
 #include <stdint.h>
@@ -17,12 +17,12 @@ struct clinux_file_system { uint32_t magic; uint64_t identifier; uint64_t availa
 int clinux_file_system(int fd, struct clinux_file_system *out);                 /* fstatfs(2) */
 /* ioctl FS_IOC_GETFSUUID (Linux 6.9): fills `uuid` and returns its length, at most 16. */
 int clinux_file_system_uuid(int fd, uint8_t uuid[16]);
-/* statx(2), STATX_MNT_ID_UNIQUE (Linux 6.8): the number of the mount, which is given to no other until the next boot;
-   1, or 0 where the kernel has none. */
+/* statx(2), STATX_MNT_ID_UNIQUE (Linux 6.8): the number of the mount, unique until the next boot. Returns 1, or 0 if
+   unsupported. */
 int clinux_mount_number(int fd, uint64_t *number);
 int clinux_o_tmpfile(void);                                                     /* O_TMPFILE */
 int clinux_o_path(void);                                                        /* O_PATH */
-/* memfd_create(2), closed on exec, not executable where the kernel knows that. */
+/* memfd_create(2), closed on exec, not executable if the kernel supports that. */
 int clinux_memory_file(const char *name);
 int clinux_seal(int fd);                                                        /* fcntl(2), F_ADD_SEALS, all of them */
 int clinux_set_attribute(int fd, const char *name, const void *value, uint64_t length);     /* fsetxattr(2) */

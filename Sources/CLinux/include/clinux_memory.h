@@ -1,4 +1,4 @@
-/* The C library's heap: calls that other C libraries than glibc do not have, where these do nothing. And code. */
+/* The heap (calls of glibc; without effect in other C libraries) and the program's code. */
 #ifndef CLINUX_MEMORY_H
 #define CLINUX_MEMORY_H
 #include <stdint.h>

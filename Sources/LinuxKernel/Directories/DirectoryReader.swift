@@ -2,13 +2,13 @@ import CLinux
 public import FileValues
 import Glibc
 
-/// One entry of a directory, as the directory itself tells it.
+/// One entry of a directory listing.
 public struct DirectoryEntry: Hashable, Sendable {
-    /// Its name: any bytes but NUL and the slash, at most 255 of them on the file systems in use.
+    /// Its name: any bytes but NUL and slash, at most 255 on common file systems.
     public let name: BytePath
-    /// Its inode number; that of the covered directory where something is mounted on it.
+    /// Its inode number; for a mount point, that of the covered directory.
     public let inode: UInt64
-    /// Its kind; unknown where the file system does not keep kinds in directories, so that it has to be asked for.
+    /// Its kind; unknown if the file system does not store kinds in directories, so that stat(2) is needed.
     public let kind: FileKind
 
     /// An entry from its parts.
@@ -19,10 +19,10 @@ public struct DirectoryEntry: Hashable, Sendable {
     }
 }
 
-/// Reads directories with getdents64(2) into one buffer that is used again for each.
+/// Reads directories with getdents64(2) into one reused buffer.
 ///
-/// Not `Sendable`: it belongs to whoever lists. Readers of one directory at the same time need a descriptor each,
-/// because the position belongs to the open file.
+/// Not `Sendable`. Concurrent readers of one directory need a descriptor each, because the position belongs to the
+/// open file.
 public final class DirectoryReader {
     private let buffer: UnsafeMutableRawBufferPointer
 
@@ -33,10 +33,10 @@ public final class DirectoryReader {
 
     deinit { buffer.deallocate() }
 
-    /// Calls `body` with each entry of an open directory but `.` and `..`, from its start, in the file system's order.
+    /// Calls `body` with each entry of an open directory except `.` and `..`, in the file system's order.
     ///
-    /// Entries made or removed meanwhile may be told or not; each of the others is told once. An error in the middle
-    /// is thrown after the entries that came before it: such a listing says nothing of what it did not tell.
+    /// Entries created or removed meanwhile may be reported or not; each of the others is reported once. An error is
+    /// thrown after the entries before it: entries missing from such a listing may exist.
     public func read(
         _ directory: borrowing OwnedDescriptor, _ body: (DirectoryEntry) -> Void
     ) throws(SystemCallError) {
@@ -45,8 +45,8 @@ public final class DirectoryReader {
         }
     }
 
-    /// The same without a copy of each name: its bytes, which a NUL follows, are valid in the call alone. One that was
-    /// just opened, and not read from yet, is at its start already.
+    /// The same without copying names: the bytes of a name, followed by a NUL, are valid only during the call.
+    /// `isAtStart` saves the seek for a directory that was just opened.
     package func readInPlace(
         _ directory: borrowing OwnedDescriptor, isAtStart: Bool = false,
         _ body: (UnsafeRawBufferPointer, UInt64, FileKind) -> Void
@@ -62,7 +62,7 @@ public final class DirectoryReader {
         }
     }
 
-    /// Walks the records of one read: u64 inode, i64 offset, u16 length, u8 type, then the name up to its NUL.
+    /// Parses the records of one read: u64 inode, i64 offset, u16 length, u8 type, then the name up to its NUL.
     static func parse(
         _ records: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer, UInt64, FileKind) -> Void
     ) {
@@ -73,7 +73,7 @@ public final class DirectoryReader {
             let first = start + headerSize
             var end = first
             while end < start + length, records[end] != 0 { end += 1 }
-            // A record without its NUL is none.
+            // A record without its NUL is malformed.
             guard end < start + length else { return }
             let name = UnsafeRawBufferPointer(rebasing: records[first..<end])
             let isDots = name.count <= 2 && name.allSatisfy { $0 == UInt8(ascii: ".") }
@@ -89,7 +89,7 @@ public final class DirectoryReader {
 }
 
 extension FileKind {
-    /// The kind that `d_type` in a directory entry stands for; see readdir(3).
+    /// The kind for `d_type` of a directory entry; see readdir(3).
     init(directoryType: UInt8) {
         switch Int(directoryType) {
         case DT_REG: self = .regular

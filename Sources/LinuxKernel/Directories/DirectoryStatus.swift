@@ -2,12 +2,12 @@ import CLinux
 public import FileValues
 import Glibc
 
-/// Which directory it is, and whether something is mounted there; see statx(2).
+/// A directory's identity, and whether it is the root of a mount; see statx(2).
 public struct DirectoryStatus: Hashable, Sendable {
-    /// Its inode, that of what is mounted there.
+    /// Its inode; for a mount point, that of the mounted root.
     public let inode: UInt64
-    /// When it was made, as the file system keeps it; nil where it does not. Tells it from another directory that is given
-    /// the inode number of one that is gone, as some file systems do at once.
+    /// Its creation time; nil if the file system does not store it. Distinguishes it from a later directory with the
+    /// same inode number, which some file systems reuse at once.
     public let born: FileTime?
     /// Whether it is the root of a mount, bind mounts included. Always false before Linux 5.8.
     public let isMountRoot: Bool
@@ -17,7 +17,7 @@ public struct DirectoryStatus: Hashable, Sendable {
         try self.init("", descriptor.raw)
     }
 
-    /// The status of the directory under a name, which is ended by NUL; of a symbolic link, or a file, as such.
+    /// The status of an entry by its name, ended by NUL; a symbolic link is not followed.
     package init(
         ofName name: UnsafePointer<CChar>, in directory: borrowing OwnedDescriptor
     ) throws(SystemCallError) {

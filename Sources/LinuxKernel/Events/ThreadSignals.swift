@@ -1,6 +1,6 @@
 import Glibc
 
-/// A thread of this process and the signals it does not block, of those that were asked for.
+/// A thread of this process and those of the requested signals that it does not block.
 public struct OpenThread: Hashable, Sendable {
     /// Its id; the main thread's is the process's.
     public let thread: Int32
@@ -8,10 +8,11 @@ public struct OpenThread: Hashable, Sendable {
     public let signals: [Int32]
 }
 
-/// The threads of this process that do not block all of `signals`: the kernel gives a signal to any of them rather than
-/// to a signalfd. Read from /proc/self/task, see proc_pid_status(5); without /proc, none are found.
+/// The threads of this process that do not block all of `signals`.
 ///
-/// A thread in sigsuspend(2), as dispatchMain() leaves the main one, is seen with the mask it has there.
+/// The kernel delivers a signal to any of them rather than to a signalfd. Reads /proc/self/task, see
+/// proc_pid_status(5); without /proc the result is empty. A thread in sigsuspend(2), such as the main one after
+/// dispatchMain(), counts with the mask it has there.
 public func threadsNotBlocking(_ signals: [Int32]) -> [OpenThread] {
     guard let tasks = opendir("/proc/self/task") else { return [] }
     defer { closedir(tasks) }
@@ -27,16 +28,16 @@ public func threadsNotBlocking(_ signals: [Int32]) -> [OpenThread] {
     return found.sorted { $0.thread < $1.thread }
 }
 
-/// Whether `signal`, arriving now, would leave the process alone: it is ignored, or every thread blocks it.
+/// Whether `signal` would have no effect on the process now: it is ignored, or every thread blocks it.
 ///
-/// False if /proc/self/task cannot be read. New threads inherit the mask of the one that makes them, so the answer stays
-/// true if `main` blocked the signal before there was any other thread.
+/// False if /proc/self/task is unreadable. A new thread inherits its creator's mask, so the answer stays true if `main`
+/// blocked the signal before it created threads.
 public func isSignalHarmless(_ signal: Int32) -> Bool {
     if isSignalIgnored(signal) { return true }
     return access("/proc/self/task", R_OK | X_OK) == 0 && threadsNotBlocking([signal]).isEmpty
 }
 
-/// Whether the process ignores `signal`, as programs do that nohup(1) has started; see sigaction(2).
+/// Whether the process ignores `signal`, as one started by nohup(1) does; see sigaction(2).
 public func isSignalIgnored(_ signal: Int32) -> Bool {
     var action = sigaction()
     guard sigaction(signal, nil, &action) == 0, let handler = action.__sigaction_handler.sa_handler else {
@@ -46,7 +47,7 @@ public func isSignalIgnored(_ signal: Int32) -> Bool {
     return unsafeBitCast(handler, to: Int.self) == 1
 }
 
-/// Nil if the thread is gone or a zombie.
+/// Nil if the thread has ended or is a zombie.
 private func blockedSignals(ofStatus path: String) -> UInt64? {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }

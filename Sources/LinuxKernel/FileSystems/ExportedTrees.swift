@@ -1,10 +1,10 @@
 public import FileValues
 import Glibc
 
-/// The directories that this machine's NFS server gives to others, whose writes no lease tells of: NFSv3 opens nothing, and
-/// nfsd(7) closes its own files when somebody asks for a lease.
+/// The directories that this machine exports over NFS.
 ///
-/// Safe on any thread. The lists are read again when they were last read more than two seconds ago.
+/// Leases do not detect NFS writers: NFSv3 opens nothing, and nfsd(7) closes its files when a lease is requested. Safe
+/// on any thread. The lists are cached for two seconds.
 public final class ExportedTrees: Sendable {
     private struct Root {
         let path: BytePath
@@ -16,24 +16,23 @@ public final class ExportedTrees: Sendable {
         let roots: [Root]
     }
 
-    /// Those of this machine.
+    /// The exports of this machine.
     public static let system = ExportedTrees(lists: ["/var/lib/nfs/etab", "/proc/fs/nfsd/exports"])
 
     private let lists: [BytePath]
     private let reading = Locked<Reading?>(nil)
 
-    /// Those that `lists` name, as exportfs(8) and the kernel write them; a list that is not there, or may not be read, is
+    /// The exports in `lists`, files in the format of exportfs(8) and the kernel; one that cannot be read counts as
     /// empty.
     public init(lists: [BytePath]) { self.lists = lists }
 
-    /// The exported directory that `directory` is, or lies in; nil if there is none. A file system that is mounted in one
-    /// counts as exported, too.
+    /// The exported directory that is or contains `directory`, if any. A file system mounted in one counts as exported.
     public func root(of directory: borrowing OwnedDescriptor) -> BytePath? {
         let roots = current()
         guard !roots.isEmpty else { return nil }
         var path = "."
         var below: FileStatus?
-        // Nothing has more directories above it: a path has 4,096 bytes.
+        // No directory is deeper: a path has at most 4,096 bytes.
         for _ in 0..<2_048 {
             guard let status = try? FileStatus(of: BytePath(path), in: directory) else { return nil }
             if status.device == below?.device, status.identity.inode == below?.identity.inode { return nil }
@@ -61,7 +60,7 @@ public final class ExportedTrees: Sendable {
         return roots
     }
 
-    /// The first field of each line, with what exports(5) writes in octal; pure.
+    /// The first field of each line, with octal escapes as in exports(5) decoded; pure.
     static func paths(in text: [UInt8]) -> [BytePath] {
         text.split(separator: UInt8(ascii: "\n")).compactMap { line in
             let field = Array(line.prefix { $0 != 0x20 && $0 != 0x09 })

@@ -15,14 +15,14 @@ extension RootIdentity {
     }
 }
 
-/// What a mounted file system says of itself; see fstatfs(2).
+/// The status of a mounted file system; see fstatfs(2).
 public struct FileSystemStatus: Hashable, Sendable {
-    /// Which it is.
+    /// Its identity.
     public let fileSystem: FileSystem
-    /// Bytes that this process may still write.
+    /// Bytes available to this process.
     public let available: UInt64
 
-    /// The status of the file system that an open file lies on. Waits as long as that file system does.
+    /// The status of an open file's file system. Blocks if that file system hangs.
     public init(of descriptor: borrowing OwnedDescriptor) throws(SystemCallError) {
         var raw = clinux_file_system()
         let number = descriptor.raw
@@ -31,6 +31,6 @@ public struct FileSystemStatus: Hashable, Sendable {
         available = raw.available
     }
 
-    /// What is known of its type.
+    /// The properties of its type.
     public var kind: FileSystemKind { fileSystem.kind }
 }

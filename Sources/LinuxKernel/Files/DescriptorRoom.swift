@@ -1,12 +1,11 @@
 import Glibc
 import SystemPackage
 
-/// Makes sure that so many files more can be opened, before there is a thread that has no way to say that it can't:
-/// libdispatch ends a process whose descriptors ran out without a word. Raises the soft limit (RLIMIT_NOFILE) to the hard
-/// one where that is needed.
+/// Ensures that `count` more files can be opened; raises the soft limit (RLIMIT_NOFILE) to the hard one if necessary.
 ///
-/// Returns the limit where there is no room, in open files; nil where there is. Opens and closes that many for the trial;
-/// any thread, but others may take what was free.
+/// To be called at start-up: libdispatch ends a process that runs out of descriptors without a message. Returns nil on
+/// success, otherwise the limit in open files. Opens and closes that many files as a test; other threads may use the
+/// free ones afterwards.
 public func limitWithoutRoom(forDescriptors count: Int) -> UInt64? {
     if hasRoom(forDescriptors: count) { return nil }
     var limit = rlimit()
@@ -25,7 +24,7 @@ private func hasRoom(forDescriptors count: Int) -> Bool {
     defer { for file in opened { close(file) } }
     while opened.count < count {
         let file = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        // Whatever else stands against it is no matter of room.
+        // Any other error is not about the limit.
         if file < 0 { return errno != EMFILE }
         opened.append(file)
     }

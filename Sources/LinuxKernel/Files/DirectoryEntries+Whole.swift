@@ -3,14 +3,14 @@ import Glibc
 import SystemPackage
 
 extension OwnedDescriptor {
-    /// The names in this directory but `.` and `..`, in the file system's order. See getdents64(2).
+    /// The entries of this directory except `.` and `..`, in the file system's order. See getdents64(2).
     public borrowing func entries() throws(SystemCallError) -> [DirectoryEntry] {
         var found: [DirectoryEntry] = []
         try DirectoryReader().read(self) { found.append($0) }
         return found
     }
 
-    /// Gives the file `name` the name `other`, in place of what has that name now, at once. See renameat(2).
+    /// Renames `name` to `other` and replaces what has that name, atomically. See renameat(2).
     public borrowing func rename(_ name: BytePath, replacing other: BytePath) throws(SystemCallError) {
         try rename(name, to: self, replacing: other)
     }
@@ -28,10 +28,12 @@ extension OwnedDescriptor {
         }
     }
 
-    /// Puts `bytes` under `name` in this directory, in place of what was there: a reader sees one or the other, whole. By
-    /// default for the directory's owner to change and its group to read, whatever the umask says. Nothing is synced.
+    /// Replaces the file `name` in this directory by one with `bytes`, atomically: a reader sees the old or the new
+    /// one.
+    ///
+    /// By default writable by the directory's owner and readable by its group, whatever the umask. Nothing is synced.
     package borrowing func put(_ bytes: [UInt8], as name: BytePath, mode: UInt32 = 0o640) throws(SystemCallError) {
-        // The same name for whoever makes the same one; what a crash left goes first.
+        // Removes what a crash of a process with this number left.
         let temporary = name.addingSuffix(".\(getpid()).part")
         try? unlink(temporary)
         let file = try openBeneath(temporary, [.write, .createNew], mode: mode)
@@ -48,16 +50,16 @@ extension OwnedDescriptor {
 }
 
 extension FileStatus {
-    /// The status of `path` below a directory, with no link followed on the way.
+    /// The status of `path` below a directory; links are not followed.
     public init(of path: BytePath, beneath root: borrowing OwnedDescriptor) throws(SystemCallError) {
         let parent = try root.openDirectoryBeneath(path.parent)
         try self.init(of: path.name, in: parent)
     }
 }
 
-/// Makes the directory at `path`, an absolute path, with what is missing on the way; one that is there is left as it is.
-/// New ones are for their owner and, where somebody has chosen who is in it, group alone: what is in them is nobody else's
-/// business.
+/// Creates the directory at `path`, an absolute path, with missing parents; an existing one is left unchanged.
+///
+/// It is accessible to its owner only and, if ``chosenGroup()`` finds a dedicated group, to that group.
 package func makeDirectory(_ path: BytePath, mode: UInt32 = chosenGroup() == nil ? 0o700 : 0o750)
     throws(SystemCallError)
 {
@@ -65,7 +67,7 @@ package func makeDirectory(_ path: BytePath, mode: UInt32 = chosenGroup() == nil
         guard error.code == .noSuchFileOrDirectory, !path.isEmpty, path != "/" else { throw error }
         try makeDirectory(path.parent, mode: 0o755)
         _ = try openDirectory(path.parent).makeDirectoriesBeneath(path.name, mode: mode)
-        // The unit's umask would leave the group out.
+        // The unit's umask would exclude the group.
         try openDirectory(path).setMode(mode)
     }
 }

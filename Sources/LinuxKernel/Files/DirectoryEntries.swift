@@ -3,13 +3,12 @@ public import FileValues
 import Glibc
 import SystemPackage
 
-// Single entries of an open directory. `name` is always one name; a slash in it is refused, so nothing here can reach
-// outside the directory.
+// Single entries of an open directory. A slash in `name` is refused, so nothing here can reach outside the directory.
 
 extension OwnedDescriptor {
-    /// Makes a file without a name in this directory's file system, open for reading and writing. It is gone when the
-    /// descriptor closes unless ``link(_:as:)`` named it. Throws EOPNOTSUPP or EISDIR where the file system or the
-    /// kernel can't. See open(2), O_TMPFILE.
+    /// Creates a file without a name in this directory's file system, open for reading and writing. It is deleted when
+    /// the descriptor closes unless ``link(_:as:)`` named it. Throws EOPNOTSUPP or EISDIR if unsupported. See open(2),
+    /// O_TMPFILE.
     public borrowing func makeAnonymousFile(mode: UInt32) throws(SystemCallError) -> OwnedDescriptor {
         let directory = raw
         return try descriptorCall("openat O_TMPFILE") {
@@ -17,9 +16,9 @@ extension OwnedDescriptor {
         }
     }
 
-    /// Names the anonymous file `file` in this directory; EEXIST if the name is taken. See linkat(2).
+    /// Names the anonymous file `file` in this directory; EEXIST if the name is in use. See linkat(2).
     ///
-    /// By way of /proc, since AT_EMPTY_PATH needs CAP_DAC_READ_SEARCH; ENOENT therefore also means "no /proc".
+    /// Through /proc, since AT_EMPTY_PATH requires CAP_DAC_READ_SEARCH; ENOENT therefore also means "no /proc".
     public borrowing func link(_ file: borrowing OwnedDescriptor, as name: BytePath) throws(SystemCallError) {
         try requireSingleName(name, "linkat")
         let (directory, source) = (raw, "/proc/self/fd/\(file.raw)")
@@ -28,12 +27,12 @@ extension OwnedDescriptor {
         }
     }
 
-    /// Gives the file `name` of this directory a second name in it; EEXIST if that is taken. See linkat(2).
+    /// Links the file `name` of this directory as `newName` in it; EEXIST if that is in use. See linkat(2).
     public borrowing func link(_ name: BytePath, as newName: BytePath) throws(SystemCallError) {
         try link(name, in: self, as: newName)
     }
 
-    /// The same with the second name in `directory`.
+    /// The same with the new name in `directory`.
     public borrowing func link(
         _ name: BytePath, in directory: borrowing OwnedDescriptor, as newName: BytePath
     ) throws(SystemCallError) {
@@ -45,8 +44,8 @@ extension OwnedDescriptor {
         }
     }
 
-    /// Moves the entry `name` to `directory` as `newName`; EEXIST if that is taken, EXDEV on another mount, EINVAL or
-    /// ENOSYS where the file system can't promise not to replace. See renameat2(2), RENAME_NOREPLACE.
+    /// Moves the entry `name` to `directory` as `newName`; EEXIST if that is in use, EXDEV on another mount, EINVAL or
+    /// ENOSYS if the file system does not support RENAME_NOREPLACE. See renameat2(2).
     public borrowing func rename(
         _ name: BytePath, to directory: borrowing OwnedDescriptor, as newName: BytePath
     ) throws(SystemCallError) {
@@ -65,8 +64,8 @@ extension OwnedDescriptor {
         try systemCall("unlinkat", path: name) { name.withCString { unlinkat(directory, $0, 0) } }
     }
 
-    /// Makes the directory `name` with the permission bits `mode`, less the umask; EEXIST if there is an entry of
-    /// that name. See mkdirat(2).
+    /// Creates the directory `name` with the permission bits `mode` less the umask; EEXIST if the name is in use. See
+    /// mkdirat(2).
     public borrowing func makeDirectory(_ name: BytePath, mode: UInt32) throws(SystemCallError) {
         try requireSingleName(name, "mkdirat")
         let directory = raw

@@ -1,19 +1,18 @@
 import CLinux
 import Glibc
 
-/// Where a file was downloaded from, as browsers, wget and curl leave it: a file system may not keep it.
+/// The attribute with a download's address, as browsers, wget and curl set it; not every file system stores it.
 package let originAttribute = "user.xdg.origin.url"
 
 extension OwnedDescriptor {
-    /// Sets an extended attribute of an open file; false where that cannot be done. See fsetxattr(2).
+    /// Sets an extended attribute of an open file; false if that fails. See fsetxattr(2).
     @discardableResult
     package borrowing func setAttribute(_ name: String, _ value: [UInt8]) -> Bool {
         let number = raw
         return name.withCString { clinux_set_attribute(number, $0, value, UInt64(value.count)) } == 0
     }
 
-    /// An extended attribute of an open file; nil where there is none, where it is longer than `most` bytes, and where the
-    /// file system has none at all. See fgetxattr(2).
+    /// An extended attribute of an open file; nil if absent, unsupported or longer than `most` bytes. See fgetxattr(2).
     package borrowing func attribute(_ name: String, most: Int) -> [UInt8]? {
         let number = raw
         var count: Int64 = -1

@@ -3,7 +3,7 @@ public import FileValues
 import Glibc
 import SystemPackage
 
-// The content and attributes of an open file. All calls give an offset, so the descriptor's own position never matters.
+// The content and attributes of an open file. All calls pass an offset; the descriptor's position is not used.
 
 extension OwnedDescriptor {
     /// Reads up to `buffer.count` bytes at `offset`; 0 at the end of the file. See pread(2).
@@ -22,7 +22,7 @@ extension OwnedDescriptor {
 
     /// Writes all of `bytes` at `offset`.
     public borrowing func write(_ bytes: [UInt8], at offset: UInt64) throws(SystemCallError) {
-        // The buffer call rethrows untyped, so the result is carried out of it.
+        // The rethrowing buffer call would lose the error's type, so its result is passed as a value.
         let number = raw
         let result: Result<Void, SystemCallError> = bytes.withUnsafeBytes { buffer in
             do throws(SystemCallError) { return .success(try writeAll(buffer, at: offset, to: number)) } catch {
@@ -32,7 +32,7 @@ extension OwnedDescriptor {
         try result.get()
     }
 
-    /// Makes it `length` bytes long. See ftruncate(2).
+    /// Sets the length to `length` bytes. See ftruncate(2).
     public borrowing func cut(to length: UInt64) throws(SystemCallError) {
         guard let end = off_t(exactly: length) else { throw SystemCallError("ftruncate", .invalidArgument) }
         let number = raw
@@ -42,13 +42,13 @@ extension OwnedDescriptor {
     /// Makes content and attributes, or a directory's entries, durable; see fsync(2).
     ///
     /// Never retried, not even after EINTR: a failed fsync may have dropped the pages that it could not write and
-    /// marked them clean, so that the next one would succeed without them. Who gets an error throws the copy away.
+    /// marked them clean, so that the next one would succeed without them. After an error the copy must be discarded.
     public borrowing func sync() throws(SystemCallError) {
         guard fsync(raw) == 0 else { throw SystemCallError("fsync", Errno(rawValue: errno)) }
     }
 
-    /// Makes this directory's entries durable: by fsync(2), or by syncfs(2) where the file system has none for
-    /// directories (vboxsf, 9p). Never retried, as ``sync()``.
+    /// Makes this directory's entries durable: by fsync(2), or by syncfs(2) if the file system cannot sync directories
+    /// (vboxsf, 9p). Never retried, as ``sync()``.
     public borrowing func syncDirectory() throws(SystemCallError) {
         do { try sync() } catch {
             guard [.invalidArgument, .notSupported, .noFunction].contains(error.code) else { throw error }
@@ -56,17 +56,17 @@ extension OwnedDescriptor {
         }
     }
 
-    /// Has the kernel begin to write what was changed, and does not wait for it: a sync that comes later finds less to
-    /// do. Promises nothing, so what fails here is left to that sync. See sync_file_range(2).
+    /// Starts writing changed pages without waiting, so that a later sync has less to do. Gives no guarantee; errors
+    /// are left to that sync. See sync_file_range(2).
     public borrowing func startWriting() { _ = clinux_start_writing(raw) }
 
-    /// Has the kernel read the first `length` bytes ahead; advice only. See posix_fadvise(2).
+    /// Asks the kernel to read the first `length` bytes ahead; advice only. See posix_fadvise(2).
     public borrowing func adviseReadingSoon(length: UInt64) {
         _ = posix_fadvise(raw, 0, off_t(clamping: length), POSIX_FADV_WILLNEED)
     }
 
-    /// Shares the blocks of `source` as this file's content, where both lie on one file system that can; throws
-    /// EOPNOTSUPP, EXDEV, EINVAL or ENOTTY where it can't. See ioctl_ficlone(2).
+    /// Shares the blocks of `source` as this file's content, if both are on one file system that supports it; otherwise
+    /// throws EOPNOTSUPP, EXDEV, EINVAL or ENOTTY. See ioctl_ficlone(2).
     public borrowing func clone(from source: borrowing OwnedDescriptor) throws(SystemCallError) {
         let (to, from) = (raw, source.raw)
         try systemCall("ioctl FICLONE") { clinux_clone_file(to, from) }
@@ -81,26 +81,26 @@ extension OwnedDescriptor {
         return UInt64(try systemCall("copy_file_range") { clinux_copy_range(from, to, offset, length) })
     }
 
-    /// Tells the kernel that the file will be read from start to end; advice only. See posix_fadvise(2).
+    /// Announces reading from start to end; advice only. See posix_fadvise(2).
     public borrowing func adviseSequentialReading() {
         _ = posix_fadvise(raw, 0, 0, POSIX_FADV_SEQUENTIAL)
     }
 
-    /// Asks the kernel to drop the clean pages of the file from memory, so that the next read comes from the medium as
-    /// far as the medium's own caches let it. Advice only. See posix_fadvise(2).
+    /// Asks the kernel to drop the file's clean pages, so that the next read comes from the medium (or its own cache).
+    /// Advice only. See posix_fadvise(2).
     public borrowing func dropCachedPages() {
         _ = posix_fadvise(raw, 0, 0, POSIX_FADV_DONTNEED)
     }
 
-    /// The parts of the first `size` bytes that have no data on the medium: holes, or space set aside but not yet written
-    /// (an upload that preallocates). The first `most` of them, in order; none also where the file system does not keep
-    /// track. See lseek(2), SEEK_HOLE.
+    /// The parts of the first `size` bytes without data on the medium: holes, or preallocated space that is not written
+    /// yet. The first `most` of them, in order; empty also if the file system does not track them. See lseek(2),
+    /// SEEK_HOLE.
     public borrowing func holes(size: UInt64, most: Int = 1_024) throws(SystemCallError) -> [Range<UInt64>] {
         var holes: [Range<UInt64>] = []
         var position: UInt64 = 0
         while position < size, holes.count < most {
             guard let start = try seek(from: position, clinux_next_hole), start < size else { break }
-            // Nothing but a hole up to the end of the file: ENXIO.
+            // ENXIO: a hole up to the end of the file.
             let end = min(size, try seek(from: start, clinux_next_data) ?? size)
             guard end > start else { break }
             holes.append(start..<end)
@@ -109,8 +109,8 @@ extension OwnedDescriptor {
         return holes
     }
 
-    /// Nil for EINVAL, not supported here, and for ENXIO, nothing of the kind before the end, or the file was cut since its
-    /// size was taken: its identity tells that.
+    /// Nil for EINVAL, unsupported, and for ENXIO: nothing of the kind before the end, or the file was truncated since
+    /// its size was read, which its identity shows.
     private borrowing func seek(
         from offset: UInt64, _ call: (Int32, UInt64) -> Int64
     ) throws(SystemCallError) -> UInt64? {
@@ -122,19 +122,19 @@ extension OwnedDescriptor {
         }
     }
 
-    /// Gives this file to the owner and group of the directory that it lies in, where root has made it in somebody's:
-    /// else its owner could not change what is his. Does nothing for others than root.
+    /// Gives a file that root created in a user's directory to that directory's owner and group, who could not change
+    /// it otherwise. Does nothing unless run by root.
     package borrowing func giveToOwner(of directory: borrowing OwnedDescriptor) throws(SystemCallError) {
         guard geteuid() == 0 else { return }
         let (wanted, own) = (try FileStatus(of: directory), try FileStatus(of: self))
-        // Of a file with another name nobody knows whose that is.
+        // The owner of another hard link is unknown.
         guard own.kind == .directory || own.links == 1 else { return }
         if (wanted.user, wanted.group) != (own.user, own.group) {
             try setOwner(user: wanted.user, group: wanted.group)
         }
     }
 
-    /// Sets owner and group; nil leaves one as it is. See fchown(2).
+    /// Sets owner and group; nil leaves one unchanged. See fchown(2).
     public borrowing func setOwner(user: UInt32?, group: UInt32?) throws(SystemCallError) {
         let number = raw
         try systemCall("fchown") { fchown(number, user ?? .max, group ?? .max) }
@@ -146,8 +146,8 @@ extension OwnedDescriptor {
         try systemCall("fchmod") { fchmod(number, mode_t(mode)) }
     }
 
-    /// The same, without set-user-ID, set-group-ID and sticky bit where they are refused, as RestrictSUIDSGID= of
-    /// systemd.exec(5) does: whoever needs a directory's group for what is made in it gives it that.
+    /// The same, without set-user-ID, set-group-ID and sticky bit if they are refused, as under RestrictSUIDSGID= of
+    /// systemd.exec(5); new files then need their group set explicitly.
     public borrowing func setModeOrLess(_ mode: UInt32) throws(SystemCallError) {
         do throws(SystemCallError) { try setMode(mode) } catch {
             guard error.code == .notPermitted, mode & 0o7000 != 0 else { throw error }
@@ -155,7 +155,7 @@ extension OwnedDescriptor {
         }
     }
 
-    /// Sets the time of the last content change and leaves the access time. See futimens(3).
+    /// Sets the modification time and leaves the access time. See futimens(3).
     public borrowing func setModified(_ time: FileTime) throws(SystemCallError) {
         let number = raw
         // UTIME_OMIT, a macro that Swift does not import; the value is part of the kernel's interface.

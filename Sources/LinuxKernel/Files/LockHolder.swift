@@ -1,8 +1,8 @@
 import FileValues
 import Glibc
 
-/// The process that holds an flock(2) on the file with this inode, as far as /proc/locks has it; see proc_locks(5). The
-/// device does not count: btrfs has another one there than stat(2) tells.
+/// The process that holds an flock(2) on the file with this inode, if /proc/locks lists it; see proc_locks(5). The
+/// device is not compared: on btrfs it differs from that of stat(2).
 package func lockHolder(of inode: UInt64) -> Int32? {
     let path: BytePath = "/proc/locks"
     guard let file = try? descriptorCall("open", path: path, { path.withCString { open($0, O_RDONLY | O_CLOEXEC) } }),

@@ -1,10 +1,9 @@
 import CLinux
 import Glibc
 
-/// Makes a file in memory that holds `content`, to be read from its beginning, and can never be changed; closed on exec.
+/// Creates an immutable file in memory with `content`, positioned at its start; closed on exec.
 ///
-/// A child that is given it as its standard input reads at its own pace, or not at all, and nobody has to wait to write
-/// the rest. See memfd_create(2).
+/// As standard input of a child, it needs no writer that waits for the child to read. See memfd_create(2).
 public func memoryFile(_ name: String, content: [UInt8]) throws(SystemCallError) -> OwnedDescriptor {
     let file = try descriptorCall("memfd_create") { name.withCString { clinux_memory_file($0) } }
     let raw = file.raw
@@ -23,8 +22,8 @@ public func memoryFile(_ name: String, content: [UInt8]) throws(SystemCallError)
 }
 
 extension OwnedDescriptor {
-    /// A new file in memory, empty, that has no path and ends with its last descriptor; see memfd_create(2). `name` is
-    /// what /proc shows.
+    /// Creates an empty file in memory, without a path, deleted with its last descriptor; see memfd_create(2). `name`
+    /// is shown in /proc.
     public static func memoryFile(named name: String) throws(SystemCallError) -> OwnedDescriptor {
         try descriptorCall("memfd_create") { clinux_memory_file(name) }
     }

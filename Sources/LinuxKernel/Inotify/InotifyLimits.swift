@@ -1,12 +1,12 @@
 import Glibc
 
-/// How much inotify(7) a user may have. Both limits hold for all processes of a user together.
+/// The inotify(7) limits of a user, for all of the user's processes together.
 public struct InotifyLimits: Hashable, Sendable {
-    /// One limit, and what is to be set to raise it.
+    /// One limit and the setting that raises it.
     public struct Limit: Hashable, Sendable {
-        /// As sysctl(8) calls it.
+        /// Its name in sysctl(8).
         public let setting: String
-        /// What it is now.
+        /// Its current value.
         public let value: Int
 
         /// A limit from its parts.
@@ -16,18 +16,18 @@ public struct InotifyLimits: Hashable, Sendable {
         }
     }
 
-    /// Of watches; nil where /proc/sys is hidden (ProcSubset=pid).
+    /// Of watches; nil if /proc/sys is hidden (ProcSubset=pid).
     public let watches: Limit?
     /// Of instances.
     public let instances: Limit?
 
-    /// Limits as somebody read them.
+    /// Limits from their parts.
     public init(watches: Limit? = nil, instances: Limit? = nil) {
         self.watches = watches
         self.instances = instances
     }
 
-    /// The limits as they are now. In a user namespace two hold, its own and the machine's: the smaller is the limit.
+    /// The current limits. In a user namespace the smaller of its own and the machine's applies.
     public static func current() -> InotifyLimits {
         InotifyLimits(
             watches: smaller("fs.inotify.max_user_watches", "user.max_inotify_watches"),

@@ -1,40 +1,40 @@
 public import FileValues
 import Glibc
 
-/// One record of an inotify queue, seen in the buffer it was read into: valid only as long as that buffer.
+/// One record of an inotify queue, a view of its buffer: valid only as long as the buffer.
 public struct InotifyRecord {
     /// The watch descriptor; −1 for an overflow.
     public let watch: Int32
     /// What happened.
     public let mask: InotifyMask
-    /// Joins the two records of a rename; 0 otherwise.
+    /// Connects the two records of a rename; 0 otherwise.
     public let cookie: UInt32
-    /// The entry's name without its padding; empty if the record is about the watched directory itself.
+    /// The entry's name without its padding; empty if the record concerns the watched directory itself.
     public let name: UnsafeRawBufferPointer
 
     /// The name, copied out of the buffer.
     public var copiedName: BytePath { BytePath(name) }
 }
 
-/// The records of one read, walked in the raw buffer: copying `struct inotify_event` out of it would lose the names.
+/// The records of one read, parsed in the raw buffer: copying `struct inotify_event` would lose the names.
 ///
-/// Whole records only, as the kernel writes them; bytes that are none end the sequence.
+/// The kernel writes whole records; malformed bytes end the sequence.
 public struct InotifyRecords: Sequence {
     private let buffer: UnsafeRawBufferPointer
 
-    /// The records in `buffer`, which must outlive this value and all that it gives.
+    /// The records in `buffer`, which must outlive this value and its records.
     public init(_ buffer: UnsafeRawBufferPointer) { self.buffer = buffer }
 
     /// `sizeof(struct inotify_event)`: i32 wd, u32 mask, u32 cookie, u32 len; the name follows, padded.
     public static let headerSize = 16
 
-    /// How many bytes they take.
+    /// Their size in bytes.
     public var byteCount: Int { buffer.count }
 
-    /// From the first to the last.
+    /// An iterator over the records in order.
     public func makeIterator() -> Iterator { Iterator(buffer) }
 
-    /// Walks the buffer record by record.
+    /// Parses the buffer record by record.
     public struct Iterator: IteratorProtocol {
         private let buffer: UnsafeRawBufferPointer
         private var position = 0

@@ -1,10 +1,12 @@
 public import FileValues
 import Glibc
 
-/// A directory as the kernel has it, whatever name led there: by which mount it was opened, and where it stands. With a
-/// ``MountTable`` of the same moment it says whether two directories meet; see ``MountTable/meeting(of:_:)``.
+/// A directory's place in the mount tree, whatever name it was opened by.
+///
+/// With a ``MountTable`` of the same moment it shows whether two directories overlap; see
+/// ``MountTable/meeting(of:_:)``.
 public struct KernelPlace: Hashable, Sendable {
-    /// A directory's device and inode, which tell it from all others at one moment, however its name is spelled.
+    /// A directory's device and inode, unique at one moment, however its name is spelled.
     public struct Mark: Hashable, Sendable {
         /// `st_dev`; see stat(2).
         public let device: UInt64
@@ -20,9 +22,9 @@ public struct KernelPlace: Hashable, Sendable {
 
     /// The number of the mount, as in ``Mount/identifier``.
     public let mount: Int
-    /// From the process's root, without links, as mount tables have it.
+    /// From the process's root, without links, as in mount tables.
     public let path: BytePath
-    /// Itself, then the directories above it, as far as they could be asked.
+    /// The directory's, then those of its parents, as far as they could be read.
     public let marks: [Mark]
 
     /// A place from its parts.
@@ -32,19 +34,19 @@ public struct KernelPlace: Hashable, Sendable {
         self.marks = marks
     }
 
-    /// The place of an open directory, which may be open as a place alone. Waits for the file systems on the way up.
+    /// The place of an open directory (O_PATH suffices). Blocks if a file system on the way up hangs.
     public init(of descriptor: borrowing OwnedDescriptor) throws(SystemCallError) {
         mount = try Mount.identifier(of: descriptor)
         path = try descriptor.currentPath()
         marks = Self.marks(from: descriptor)
     }
 
-    /// The place of the directory at `path`, links followed.
+    /// The place of the directory at `path`; links are followed.
     public init(at path: BytePath) throws(SystemCallError) {
         try self.init(of: openDirectory(path, .placeAlone))
     }
 
-    /// Where a directory will be that is still to be made at `way` below this one.
+    /// The place of a directory that does not exist yet, at `way` below this one.
     public func foreseen(_ way: BytePath) -> KernelPlace {
         let none = way.components.map { _ in Mark(device: 0, inode: 0) }
         return KernelPlace(mount: mount, path: path.appending(way), marks: none + marks)
@@ -65,30 +67,30 @@ public struct KernelPlace: Hashable, Sendable {
     }
 }
 
-/// How two directories meet, though their names may say nothing of it.
+/// How two directories overlap, whatever their names.
 public struct PlaceMeeting: Hashable, Sendable {
-    /// Which of the two holds the other.
+    /// Which of the two contains the other.
     public enum Relation: Hashable, Sendable {
         case same, firstInSecond, secondInFirst
-        /// Neither holds the other, and something is mounted in both: there they have the same files.
+        /// Neither contains the other, but one file system is mounted in both.
         case shared
     }
 
-    /// Which holds which.
+    /// Which contains which.
     public let relation: Relation
-    /// The file system that holds both, for people: `ext4 8:1`.
+    /// The common file system, for display: `ext4 8:1`.
     public let fileSystem: String
-    /// Where in it the first one stands, from its root.
+    /// The path of the first in it, from its root.
     public let first: BytePath
-    /// The same of the second one.
+    /// The path of the second in it.
     public let second: BytePath
 }
 
 extension MountTable {
-    /// How two directories meet, by the mounts that are in them; nil if they have no file in common, as far as that can
-    /// be told: what is mounted twice and has a superblock for each mount (network, FUSE, overlay) is not seen here.
+    /// How two directories overlap, with the mounts in them; nil if they have no file in common.
     ///
-    /// What another mount covers is not reached, so it does not count.
+    /// A file system that is mounted twice with a superblock for each mount (network, FUSE, overlay) is not detected.
+    /// What another mount covers is unreachable and does not count.
     public func meeting(of first: KernelPlace, _ second: KernelPlace) -> PlaceMeeting? {
         let (mine, theirs) = (pieces(of: first), pieces(of: second))
         let secondInFirst = theirs.first.flatMap { own in mine.first { reaches($0, own) }.map { ($0, own) } }
@@ -108,32 +110,32 @@ extension MountTable {
         return nil
     }
 
-    /// Whether the two may hold the same files with nothing in the table that shows it: two file systems, and not both
-    /// of disks of this machine; or one whose inode numbers do not show that two spellings lead to one directory.
+    /// Whether the two may contain the same files although the table does not show it: two file systems that are not
+    /// both on local disks, or one whose inode numbers do not identify a directory under two spellings.
     public func mayBeTwins(_ first: KernelPlace, _ second: KernelPlace) -> Bool {
         guard let one = mounts[first.mount], let other = mounts[second.mount] else { return false }
-        if one.device == other.device { return Self.numbersAtWill(one.type) }
-        return !(Self.ofDisks.contains(one.type) && Self.ofDisks.contains(other.type))
+        if one.device == other.device { return Self.hasUnreliableInodes(one.type) }
+        return !(Self.localDiskTypes.contains(one.type) && Self.localDiskTypes.contains(other.type))
     }
 
-    private static func numbersAtWill(_ type: String) -> Bool {
+    private static func hasUnreliableInodes(_ type: String) -> Bool {
         type == "fuse" || type.hasPrefix("fuse.") || ["cifs", "smb3", "smbfs", "vboxsf"].contains(type)
     }
 
-    private static let ofDisks: Set<String> = [
+    private static let localDiskTypes: Set<String> = [
         "bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "fuseblk", "hfs", "hfsplus", "iso9660", "jfs",
         "msdos", "nilfs2", "ntfs", "ntfs3", "ramfs", "reiserfs", "squashfs", "tmpfs", "udf", "vfat", "xfs", "zfs",
     ]
 
-    /// A spelling that differs (case, Unicode form) leads to the same inode.
+    /// Compares inodes: a name in another spelling (case, Unicode form) has the same one.
     private static func relation(of first: [KernelPlace.Mark], _ second: [KernelPlace.Mark]) -> PlaceMeeting.Relation? {
         guard let one = first.first, let other = second.first else { return nil }
-        // Some file systems number nothing, and what is not made yet has no number.
+        // Some file systems have no inode numbers, and a directory that does not exist yet has none.
         let (isOneIn, isOtherIn) = (one.inode != 0 && second.contains(one), other.inode != 0 && first.contains(other))
         return isOneIn ? (isOtherIn ? .same : .secondInFirst) : (isOtherIn ? .firstInSecond : nil)
     }
 
-    /// A directory of one mount with all that is below it, as far as nothing is mounted over it.
+    /// A directory tree within one mount, without what is mounted over parts of it.
     fileprivate struct Piece {
         let mount: Mount
         /// From the process's root.
@@ -142,7 +144,7 @@ extension MountTable {
         let inner: BytePath
     }
 
-    /// The place itself first, then what is mounted in it and can be reached; none for a mount that is gone.
+    /// The place itself, then what is mounted in it and reachable; empty if its mount no longer exists.
     private func pieces(of place: KernelPlace) -> [Piece] {
         guard let mount = mounts[place.mount], let way = place.path.relative(to: mount.mountPoint), !mount.isOfDeleted
         else { return [] }
@@ -161,12 +163,12 @@ extension MountTable {
         return pieces
     }
 
-    /// Whether the directory that `target` begins with is found below `piece`.
+    /// Whether the start of `target` is reachable below `piece`.
     private func reaches(_ piece: Piece, _ target: Piece) -> Bool {
         guard piece.mount.device == target.mount.device, target.inner.isInside(piece.inner),
             let way = target.inner.relative(to: piece.inner)
         else { return false }
-        // The very directory is reached there, though its own mount lies on its mount point.
+        // The same directory is reachable, although its own mount covers its mount point.
         if piece.mount.identifier == target.mount.identifier, piece.start.appending(way) == target.start { return true }
         return !isCovered(piece.start.appending(way), in: piece)
     }
@@ -185,7 +187,7 @@ extension MountTable {
 }
 
 extension Mount {
-    /// Whether it shows a directory that has no name any more; the kernel marks it so.
+    /// Whether its root was deleted; the kernel adds this suffix.
     fileprivate var isOfDeleted: Bool { root.bytes.suffix(9).elementsEqual("//deleted".utf8) }
 }
 

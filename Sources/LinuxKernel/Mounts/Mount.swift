@@ -2,15 +2,15 @@ public import FileValues
 
 /// One line of a mount table, /proc/PID/mountinfo; see proc_pid_mountinfo(5).
 public struct Mount: Hashable, Sendable {
-    /// The mount's number; the kernel gives it away again after an unmount.
+    /// The mount's number; the kernel reuses it after an unmount.
     public let identifier: Int
     /// The number of the mount that this one is mounted on.
     public let parent: Int
-    /// Major and minor number of the file system's device. Other after each mount of some file systems, so not kept.
+    /// Major and minor number of the file system's device; changes with each mount of some file systems.
     public let device: Device
-    /// Which directory of the file system is the mount's root: not `/` for a bind mount or a subvolume.
+    /// The directory of the file system that is the mount's root: not `/` for a bind mount or a subvolume.
     public let root: BytePath
-    /// Where it is, as seen from the process's root.
+    /// Its mount point, from the process's root.
     public let mountPoint: BytePath
     /// Options of this mount, such as `ro` or `noexec`.
     public let options: [String]
@@ -18,7 +18,7 @@ public struct Mount: Hashable, Sendable {
     public let propagation: [String]
     /// Such as `ext4`, `fuse.sshfs`, `nfs4`.
     public let type: String
-    /// What was mounted: a device, a server's export, or any word.
+    /// The source: a device, a server's export, or any word.
     public let source: BytePath
     /// Options of the file system, such as `ro` or `errors=remount-ro`.
     public let superOptions: [BytePath]
@@ -40,7 +40,7 @@ public struct Mount: Hashable, Sendable {
     /// Whether nothing can be written through it: the mount or the whole file system is read-only.
     public var isReadOnly: Bool { options.contains("ro") || superOptions.contains("ro") }
 
-    /// Reads one line without its newline; nil if it does not have the fields that the kernel has written since 2.6.26.
+    /// Parses one line without its newline; nil if a field that the kernel has written since 2.6.26 is missing.
     public init?(line: some Collection<UInt8>) {
         let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false).map { Array($0) }
         guard words.count >= 10, let dash = words[6...].firstIndex(of: [UInt8(ascii: "-")]), words.count >= dash + 4,
@@ -69,7 +69,7 @@ public struct Mount: Hashable, Sendable {
 
     private static func list(_ word: [UInt8]) -> [BytePath] { word.split(separator: UInt8(ascii: ",")).map(path) }
 
-    /// The kernel writes space, tab, newline, backslash (and `#` in some fields) as a backslash and three octal digits.
+    /// Decodes octal escapes, which the kernel writes for space, tab, newline, backslash (and `#` in some fields).
     private static func path(_ word: some Collection<UInt8>) -> BytePath {
         var bytes: [UInt8] = []
         var rest = Array(word)[...]

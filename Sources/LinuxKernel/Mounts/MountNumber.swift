@@ -3,8 +3,8 @@ import Glibc
 import SystemPackage
 
 extension Mount {
-    /// The number of the mount by which `descriptor` was opened, as in ``identifier``; see proc_pid_fdinfo(5). So it can
-    /// be told whether a path still led to a certain mount when it was opened.
+    /// The number of the mount through which `descriptor` was opened, as in ``identifier``; see proc_pid_fdinfo(5).
+    /// Shows whether a path still led to a certain mount when it was opened.
     package static func identifier(of descriptor: borrowing OwnedDescriptor) throws(SystemCallError) -> Int {
         let path = BytePath("/proc/self/fdinfo/\(descriptor.raw)")
         let file = try descriptorCall("open", path: path) { path.withCString { open($0, O_RDONLY | O_CLOEXEC) } }

@@ -4,7 +4,7 @@ import SystemPackage
 
 /// All mounts of a mount namespace at one moment.
 public struct MountTable: Hashable, Sendable {
-    /// By their numbers.
+    /// The mounts by their numbers.
     public let mounts: [Int: Mount]
 
     /// A table of these mounts.
@@ -12,24 +12,24 @@ public struct MountTable: Hashable, Sendable {
         self.mounts = Dictionary(mounts.map { ($0.identifier, $0) }) { $1 }
     }
 
-    /// Reads the text of a mountinfo file; lines that make no sense are left out.
+    /// Parses the text of a mountinfo file; malformed lines are skipped.
     public init(parsing text: some Collection<UInt8>) {
         self.init(text.split(separator: UInt8(ascii: "\n")).compactMap { Mount(line: $0) })
     }
 
-    /// Reads a mountinfo file from its beginning, whatever was read before; `descriptor` stays the caller's.
+    /// Reads a mountinfo file from its start; the caller keeps `descriptor`.
     public init(reading descriptor: Int32) throws(SystemCallError) {
         self.init(parsing: try contents(ofKernelFile: descriptor, name: "mountinfo"))
     }
 
-    /// That of this process, as it is now.
+    /// The current table of this process.
     public static func ofProcess() throws(SystemCallError) -> MountTable {
         let path: BytePath = "/proc/self/mountinfo"
         let file = try descriptorCall("open", path: path) { path.withCString { open($0, O_RDONLY | O_CLOEXEC) } }
         return try MountTable(reading: file.raw)
     }
 
-    /// What is different in `later`.
+    /// The differences between this table and `later`.
     public func changes(to later: MountTable) -> MountChanges {
         var changes = MountChanges()
         for (identifier, before) in mounts {
@@ -38,7 +38,7 @@ public struct MountTable: Hashable, Sendable {
                 continue
             }
             if after == before { continue }
-            // A number is given away again: it is the same mount only if the same thing is mounted.
+            // Numbers are reused: it is the same mount only if the same thing is mounted.
             if after.device == before.device, after.root == before.root, after.type == before.type,
                 after.source == before.source
             {
@@ -56,29 +56,29 @@ public struct MountTable: Hashable, Sendable {
     }
 }
 
-/// What happened between two looks at a mount table. Something unmounted and mounted again in between, on the same
-/// number, is not seen.
+/// The differences between two readings of a mount table. An unmount and a mount with the same number in between are
+/// not detected.
 public struct MountChanges: Hashable, Sendable {
-    /// One mount then and now.
+    /// One mount before and after.
     public struct Pair: Hashable, Sendable {
-        /// As it was.
+        /// The earlier state.
         public let before: Mount
-        /// As it is: moved, remounted with other options, or shared otherwise.
+        /// The later state: moved, remounted with other options, or with other propagation.
         public let after: Mount
     }
 
     /// Mounted, in the order of their numbers.
     public internal(set) var added: [Mount] = []
-    /// Unmounted, as they were.
+    /// Unmounted, with their last state.
     public internal(set) var removed: [Mount] = []
-    /// Still there, but not the same.
+    /// Still mounted, but changed.
     public internal(set) var changed: [Pair] = []
 
-    /// Whether nothing is different.
+    /// Whether there is no difference.
     public var isEmpty: Bool { added.isEmpty && removed.isEmpty && changed.isEmpty }
 }
 
-/// All bytes of a file in /proc, from its beginning. Such a file has no size, and read(2) gives whole records.
+/// All bytes of a file in /proc, from its start. Such a file has no size, and read(2) returns whole records.
 func contents(ofKernelFile descriptor: Int32, name: BytePath) throws(SystemCallError) -> [UInt8] {
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)

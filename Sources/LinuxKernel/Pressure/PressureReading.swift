@@ -1,8 +1,8 @@
 import FileValues
 
-/// What a pressure file says; see Documentation/accounting/psi.rst of the kernel.
+/// The content of a pressure file; see Documentation/accounting/psi.rst of the kernel.
 public struct PressureReading: Hashable, Sendable {
-    /// One line of it.
+    /// One line of the file.
     public struct Line: Hashable, Sendable {
         /// Percent of the last 10 seconds.
         public let average10: Double
@@ -10,16 +10,16 @@ public struct PressureReading: Hashable, Sendable {
         public let average60: Double
         /// Percent of the last five minutes.
         public let average300: Double
-        /// Since the machine started.
+        /// Since boot.
         public let total: Duration
     }
 
     /// The time in which at least one task waited for the resource.
     public let some: Line
-    /// The time in which all tasks that had something to do waited; nil where the kernel does not tell (cpu, before 5.13).
+    /// The time in which all non-idle tasks waited; nil if the kernel does not report it (cpu, before 5.13).
     public let full: Line?
 
-    /// Reads the text of a pressure file; nil if it is none.
+    /// Parses the text of a pressure file; nil if malformed.
     public init?(parsing text: some Collection<UInt8>) {
         var lines: [Substring: Line] = [:]
         for line in String(decoding: text, as: UTF8.self).split(separator: "\n") {
@@ -43,7 +43,7 @@ public struct PressureReading: Hashable, Sendable {
         full = lines["full"]
     }
 
-    /// Reads a pressure file that is open; `descriptor` stays the caller's. nil if the kernel writes it otherwise.
+    /// Reads an open pressure file; the caller keeps `descriptor`. Nil if the format is unknown.
     public init?(reading descriptor: Int32) throws(SystemCallError) {
         self.init(parsing: try contents(ofKernelFile: descriptor, name: "pressure"))
     }

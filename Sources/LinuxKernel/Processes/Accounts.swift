@@ -1,40 +1,39 @@
 import Glibc
 
-// Users and groups by name and by number. Each looks into files or asks a name service, and may wait for that; any
-// thread. See getpwuid_r(3) and getgrnam_r(3).
+// Users and groups by name and by number. Each call reads files or queries a name service, and may block; any thread.
+// See getpwuid_r(3) and getgrnam_r(3).
 
-/// The name of a user, where it has one.
+/// The name of a user, if any.
 package func userName(_ number: UInt32) -> String? {
     lookUp(passwd(), { getpwuid_r(number, $0, $1, $2, $3) }) { $0.pw_name.map { String(cString: $0) } }
 }
 
-/// The number of a user that is given by its name or its number; nil if there is none.
+/// The number of a user, given by name or number; nil if unknown.
 package func userNumber(_ text: String) -> UInt32? {
     lookUp(passwd(), { getpwnam_r(text, $0, $1, $2, $3) }) { $0.pw_uid } ?? UInt32(text)
 }
 
-/// The name of a group, where it has one.
+/// The name of a group, if any.
 package func groupName(_ number: UInt32) -> String? {
     lookUp(group(), { getgrgid_r(number, $0, $1, $2, $3) }) { $0.gr_name.map { String(cString: $0) } }
 }
 
-/// The number of a group that is given by its name or its number; nil if there is none.
+/// The number of a group, given by name or number; nil if unknown.
 package func groupNumber(_ text: String) -> UInt32? {
     lookUp(group(), { getgrnam_r(text, $0, $1, $2, $3) }) { $0.gr_gid } ?? UInt32(text)
 }
 
-/// The group of this process, where somebody has chosen who is in it: a service's, or the private group of a user that
-/// has the user's name. Nil for one that may be everybody's, such as `users`. See login.defs(5), SYS_UID_MAX and
-/// USERGROUPS_ENAB.
+/// The group of this process if it is dedicated: a service's, or a user's private group of the same name. Nil for a
+/// common one such as `users`. See login.defs(5), SYS_UID_MAX and USERGROUPS_ENAB.
 package func chosenGroup() -> UInt32? {
-    isChosen(user: geteuid(), named: userName(geteuid()), group: groupName(getegid())) ? getegid() : nil
+    isDedicated(user: geteuid(), named: userName(geteuid()), group: groupName(getegid())) ? getegid() : nil
 }
 
-func isChosen(user: UInt32, named userName: String?, group groupName: String?) -> Bool {
+func isDedicated(user: UInt32, named userName: String?, group groupName: String?) -> Bool {
     user < 1000 || (userName != nil && userName == groupName)
 }
 
-/// What `value` takes out of the entry that `call` finds; nil where it finds none.
+/// The `value` of the entry that `call` finds, if any.
 private func lookUp<Entry, Value>(
     _ empty: Entry,
     _ call: (
@@ -44,7 +43,7 @@ private func lookUp<Entry, Value>(
 ) -> Value? {
     var entry = empty
     var found: UnsafeMutablePointer<Entry>?
-    // A group's entry names its members.
+    // Large, since a group's entry lists its members.
     var room = [CChar](repeating: 0, count: 65_536)
     return room.withUnsafeMutableBufferPointer { buffer in
         guard let start = buffer.baseAddress, call(&entry, start, buffer.count, &found) == 0, found != nil else {

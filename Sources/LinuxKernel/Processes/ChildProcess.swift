@@ -3,21 +3,21 @@ public import FileValues
 import Glibc
 import SystemPackage
 
-/// A child of this process that nobody has reaped yet, with a descriptor that stays its own even if its number is
-/// given to another process; see pidfd_open(2).
+/// An unreaped child of this process, with a descriptor that stays valid even if its number is reused; see
+/// pidfd_open(2).
 ///
-/// Move-only, so that one owner reaps it: hand it to a monitor of child processes, or call ``wait()``. Dropped, it runs
-/// on and stays a zombie when it ends.
+/// Move-only, so that one owner reaps it: pass it to a monitor of child processes, or call ``wait()``. If dropped, it
+/// continues to run and becomes a zombie when it ends.
 public struct ChildProcess: ~Copyable, Sendable {
-    /// Its process identifier, and its process group's. Its own until it is reaped.
+    /// Its process and process group identifier, valid until it is reaped.
     public let identifier: Int32
-    /// Readable when it has ended.
+    /// Its pidfd, readable when it has ended.
     public let descriptor: OwnedDescriptor
 
-    /// Takes over a child that somebody else started, as fork(2) or posix_spawn(3) gave it.
+    /// Adopts a child that was started by fork(2) or posix_spawn(3).
     ///
-    /// Throws ECHILD where `identifier` is not an unreaped child of this process, ESRCH where there is none such. While
-    /// SIGCHLD is ignored the kernel reaps children itself, so that this can come too late.
+    /// Throws ECHILD if `identifier` is not an unreaped child of this process, ESRCH if there is no such process. While
+    /// SIGCHLD is ignored the kernel reaps children itself, possibly before this call.
     public init(adopting identifier: Int32) throws(SystemCallError) {
         let descriptor = try descriptorCall("pidfd_open") { clinux_pidfd_open(identifier) }
         _ = try ProcessExit.ofChild(descriptor.raw, peeking: true)
@@ -25,34 +25,34 @@ public struct ChildProcess: ~Copyable, Sendable {
         self.descriptor = descriptor
     }
 
-    /// Where one of the child's standard streams goes.
+    /// The target of one of the child's standard streams.
     public enum Stream: Hashable, Sendable {
         /// /dev/null.
         case null
-        /// Where this process's goes.
+        /// That of this process.
         case inherited
-        /// A copy of this descriptor, which stays the caller's.
+        /// A copy of this descriptor, which the caller keeps.
         case descriptor(Int32)
     }
 
-    /// Starts `program`, an absolute path: no shell, no search.
+    /// Starts `program`, an absolute path, without a shell or a search.
     ///
-    /// The child inherits nothing but what is said here: not the signal mask (threads of libdispatch block nearly
-    /// everything) nor dispositions, no descriptor but the three streams, no variable but `environment`. It leads a
-    /// process group of its own, so that a signal to the group reaches its children too. Blocks until the program is
-    /// executed, and so throws what execve(2) says, such as ENOENT. Any thread. See posix_spawn(3).
+    /// The child inherits only what is passed here: no signal mask (threads of libdispatch block nearly all signals) or
+    /// dispositions, no descriptor but the three streams, no variable but `environment`. It leads its own process
+    /// group, so that a signal to the group reaches its children too. Blocks until the program is executed, so errors
+    /// of execve(2), such as ENOENT, are thrown. Any thread. See posix_spawn(3).
     ///
     /// - Parameters:
     ///   - arguments: Those after the program's name.
     ///   - environment: All of its variables.
-    ///   - directory: A descriptor of its working directory, which stays the caller's; nil for ours.
+    ///   - directory: A descriptor of its working directory, which the caller keeps; nil for this process's.
     public static func spawn(
         _ program: BytePath, _ arguments: [BytePath] = [], environment: [String: String] = [:],
         input: Stream = .null, output: Stream = .null, error: Stream = .inherited, directory: Int32? = nil
     ) throws(SystemCallError) -> ChildProcess {
         guard program.isAbsolute else { throw SystemCallError("posix_spawn", .invalidArgument, path: program) }
         let null = try descriptorCall("open", path: "/dev/null") { clinux_openat(AT_FDCWD, "/dev/null", openFlags, 0) }
-        // Above 2, where needed, so that no stream overwrites one that is still to be copied.
+        // Above 2 if necessary, so that no stream overwrites one that is still to be copied.
         var moved: [Int32] = []
         defer { for number in moved { close(number) } }
         var streams: [Int32] = []
@@ -80,13 +80,13 @@ public struct ChildProcess: ~Copyable, Sendable {
         return try ChildProcess(adopting: child)
     }
 
-    /// Sends a signal to the process alone; one that has ended takes it without effect, a reaped one throws ESRCH.
+    /// Sends a signal to the process, not its group. Without effect if it has ended; throws ESRCH once it is reaped.
     public func send(signal: Int32) throws(SystemCallError) {
         let raw = descriptor.raw
         try systemCall("pidfd_send_signal") { clinux_pidfd_send_signal(raw, signal) }
     }
 
-    /// Waits, for as long as it takes, until it has ended, and reaps it.
+    /// Waits without a limit until it has ended, and reaps it.
     public consuming func wait() throws(SystemCallError) -> ProcessExit {
         while true {
             var ended = pollfd(fd: descriptor.raw, events: Int16(POLLIN), revents: 0)
@@ -95,7 +95,7 @@ public struct ChildProcess: ~Copyable, Sendable {
         }
     }
 
-    /// Gives its descriptor to a new owner, whose it is to reap it.
+    /// Transfers its descriptor to a new owner, which must reap it.
     public consuming func takeDescriptor() -> OwnedDescriptor { descriptor }
 
     private static let openFlags = O_RDWR | O_CLOEXEC
@@ -105,7 +105,7 @@ public struct ChildProcess: ~Copyable, Sendable {
 private func withCStrings<R>(
     _ texts: [BytePath], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> R
 ) -> R {
-    // One allocation holds all of them, so that nothing moves while the pointers into it live.
+    // One allocation for all of them, so that the pointers into it stay valid.
     var bytes: [CChar] = []
     var offsets: [Int] = []
     for text in texts {
@@ -124,7 +124,7 @@ private func withCStrings<R>(
     return body(first)
 }
 
-/// A program that belongs to the running one: beside it, or in `libexec` or `sbin`, where `make install` puts it.
+/// The path of a helper program: beside the running one, or in `libexec` or `sbin`, where `make install` puts it.
 package func programBeside(_ name: BytePath) -> BytePath {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
     let length = readlink("/proc/self/exe", &buffer, buffer.count)

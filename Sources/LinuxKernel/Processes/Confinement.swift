@@ -3,18 +3,18 @@ public import FileValues
 import Glibc
 import SystemPackage
 
-/// What a process gives up for good before it touches what nobody vouches for: files, network, other processes, new
-/// programs. What is open already stays open.
+/// Irrevocably removes a process's access to files, network, other processes and new programs before it handles
+/// untrusted data. Open descriptors stay usable.
 ///
-/// To be called once, early, while the process has one thread: Landlock reaches only the thread that asks.
+/// To be called once, early, while the process has one thread: Landlock restricts only the calling thread.
 public enum Confinement {
-    /// How much a confined process may use.
+    /// Resource limits of a confined process.
     public struct Limits: Hashable, Sendable {
         /// Bytes of address space.
         public var addressSpace: UInt64
-        /// The largest file that it may write, in bytes; more ends it with SIGXFSZ.
+        /// The largest file that it may write, in bytes; exceeding it raises SIGXFSZ.
         public var fileSize: UInt64
-        /// Its highest descriptor, and one more.
+        /// The highest descriptor number plus one.
         public var descriptors: UInt64
 
         /// Limits from their values.
@@ -25,9 +25,9 @@ public enum Confinement {
         }
     }
 
-    /// A part that could not be had.
+    /// A restriction that failed.
     public struct Gap: Error, Hashable, Sendable, CustomStringConvertible {
-        /// Which: `landlock`.
+        /// Its name: `landlock`.
         public let part: String
         /// Why.
         public let cause: String
@@ -36,11 +36,11 @@ public enum Confinement {
         public var description: String { "\(part): \(cause)" }
     }
 
-    /// Takes all parts, and goes on where one cannot be had.
+    /// Applies all restrictions; continues if one fails.
     ///
-    /// - Returns: What could not be had; empty if the process is confined entirely. The order is fixed: no new
-    ///   privileges and no core (prctl(2)), limits (setrlimit(2)), landlock(7) without any rule, and a seccomp(2) filter
-    ///   at the end, after which none of the others could be asked for.
+    /// - Returns: The restrictions that failed; empty if the process is fully confined. The order is fixed: no new
+    ///   privileges and no core (prctl(2)), limits (setrlimit(2)), landlock(7) without any rule, and last a seccomp(2)
+    ///   filter, which forbids the calls for all others.
     public static func begin(_ limits: Limits) -> [Gap] {
         var gaps: [Gap] = []
         attempt("no_new_privs", &gaps) { () throws(SystemCallError) in
@@ -66,10 +66,10 @@ public enum Confinement {
         return gaps
     }
 
-    /// Leaves the process the files beneath the directories `reading` and, to be changed too, `writing`; the network stays.
-    /// A directory that is not there is left out. See landlock(7).
+    /// Restricts the process to reading files beneath `reading` and reading and changing files beneath `writing`; the
+    /// network is not restricted. Missing directories are skipped. See landlock(7).
     ///
-    /// Throws where the kernel cannot do it: it has no Landlock, or one that forbids moves between directories.
+    /// Throws if the kernel has no Landlock, or a version that forbids moves between directories.
     public static func keep(reading: [BytePath], writing: [BytePath]) throws(SystemCallError) {
         let version = try systemCall("landlock_create_ruleset") { clinux_landlock_version() }
         guard version >= 2 else { throw SystemCallError("landlock_create_ruleset", .notSupported) }
@@ -92,7 +92,7 @@ public enum Confinement {
         do throws(SystemCallError) { try body() } catch { gaps.append(Gap(part: part, cause: error.description)) }
     }
 
-    /// How many threads this process has; nil without /proc.
+    /// The number of threads of this process; nil without /proc.
     private static var threadCount: Int? {
         guard let directory = opendir("/proc/self/task") else { return nil }
         defer { closedir(directory) }
@@ -103,8 +103,8 @@ public enum Confinement {
         return count
     }
 
-    /// Ends the process with SIGPROF once it has used `seconds` more of processor time, all threads together; 0 takes
-    /// that back. See setitimer(2).
+    /// Ends the process with SIGPROF after `seconds` more of processor time, all threads together; 0 cancels that. See
+    /// setitimer(2).
     public static func limitProcessorTime(seconds: UInt32) throws(SystemCallError) {
         try systemCall("setitimer") { clinux_processor_time_alarm(seconds) }
     }

@@ -4,7 +4,7 @@ import CLinux
 public enum ProcessExit: Hashable, Sendable, CustomStringConvertible {
     /// It returned from `main` or called exit(3) with this status, 0 to 255.
     case exited(status: Int32)
-    /// This signal ended it; see signal(7).
+    /// Ended by this signal; see signal(7).
     case killed(signal: Int32, dumpedCore: Bool)
 
     /// Whether it ended with status 0.
@@ -18,9 +18,9 @@ public enum ProcessExit: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// How the child behind a process descriptor ended; nil while it runs. The child is reaped, once, unless `peeking`.
+    /// How the child of a pidfd ended; nil while it runs. Reaps the child unless `peeking`.
     ///
-    /// Never waits. Throws ECHILD where the process is not a child of ours, or was reaped already.
+    /// Never blocks. Throws ECHILD if the process is not a child of this one, or is already reaped.
     public static func ofChild(_ descriptor: Int32, peeking: Bool = false) throws(SystemCallError) -> ProcessExit? {
         var code: Int32 = 0
         var status: Int32 = 0

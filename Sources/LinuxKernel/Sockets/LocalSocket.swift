@@ -3,13 +3,13 @@ public import FileValues
 import Glibc
 import SystemPackage
 
-// Stream sockets of AF_UNIX by their paths; see unix(7).
+// AF_UNIX stream sockets by path; see unix(7).
 
-/// Makes a socket that listens at `path`, in place of what was there, and can be connected to by whom `mode` and `group`
-/// allow. Non-blocking.
+/// Creates a non-blocking socket that listens at `path`, replaces what is there, and has the permissions of `mode` and
+/// `group`.
 ///
-/// It is made under a name of its own, given its permissions, and moved over the old one: nobody finds it half made, and
-/// a socket that an earlier process left behind is no obstacle.
+/// It is created under a temporary name, given its permissions, and renamed: no client finds it incomplete, and a
+/// socket that an earlier process left is no obstacle.
 public func listen(
     at path: BytePath, mode: UInt32, group: UInt32? = nil, backlog: Int32 = 128
 ) throws(SystemCallError) -> OwnedDescriptor {
@@ -36,8 +36,8 @@ public func listen(
     return socket
 }
 
-/// Connects to the socket at `path`. Blocking; what is sent, received and waited for takes `patience` each at most, then
-/// fails with EAGAIN. With no `patience` at all the connection is non-blocking, and EAGAIN says that too many wait there.
+/// Connects to the socket at `path`. Connecting, sending and receiving block at most `patience` each, then fail with
+/// EAGAIN. Without `patience` the connection is non-blocking, and EAGAIN means that its backlog is full.
 public func connect(to path: BytePath, patience: Duration?) throws(SystemCallError) -> OwnedDescriptor {
     let directory = try openDirectory(path.parent, .placeAlone)
     let socket = try descriptorCall("socket") { clinux_unix_stream() }
@@ -55,8 +55,8 @@ public func connect(to path: BytePath, patience: Duration?) throws(SystemCallErr
     return socket
 }
 
-/// Both ends of a connection without a path, closed on exec: the second is for a program that is started with it. What is
-/// sent and received by the first takes `patience` each at most, then fails with EAGAIN. See socketpair(2).
+/// Both ends of a connection without a path, closed on exec; the second is for a child. Sending and receiving on the
+/// first block at most `patience` each, then fail with EAGAIN. See socketpair(2).
 package func connectedPair(patience: Duration) throws(SystemCallError) -> (Int32, Int32) {
     var ends: [Int32] = [-1, -1]
     let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -68,18 +68,18 @@ package func connectedPair(patience: Duration) throws(SystemCallError) -> (Int32
     return (near, ends[1])
 }
 
-/// A name in an open directory as a path: a socket address has room for 107 bytes, which many a path needs more than.
+/// A path for a name in an open directory: a socket address holds only 107 bytes.
 private func place(_ name: BytePath, in directory: Int32) -> BytePath {
     BytePath("/proc/self/fd/\(directory)").appending(name)
 }
 
-/// Takes the next connection of a listening socket, non-blocking; nil if there is none.
+/// Accepts the next connection of a listening socket, without blocking; nil if there is none.
 func acceptConnection(_ listener: Int32) throws(SystemCallError) -> OwnedDescriptor? {
     while true {
         do { return try descriptorCall("accept") { clinux_accept(listener) } } catch {
             switch error.code {
             case .resourceTemporarilyUnavailable: return nil
-            // The other side was gone again before it was its turn.
+            // The client closed it before it was accepted.
             case .connectionAbort, .protocolError: continue
             default: throw error
             }
@@ -87,20 +87,20 @@ func acceptConnection(_ listener: Int32) throws(SystemCallError) -> OwnedDescrip
     }
 }
 
-/// Takes waiting connections of a listening socket without waiting. One thread at a time.
+/// Accepts pending connections of a listening socket without blocking. Not thread-safe.
 ///
-/// When the process or the system has no descriptor left, accept(2) fails and the connection stays in line, so that the
-/// listening socket is ready again at once, and for ever. One descriptor is therefore held in reserve: it is given up to
-/// take that connection and end it, which at least tells the other side.
-package struct ConnectionTaker: ~Copyable, Sendable {
-    /// What came of one attempt.
-    package enum Taken: ~Copyable {
+/// When the process or the system has no descriptor left, accept(2) fails and the connection stays pending, so that the
+/// listening socket is permanently ready. One descriptor is therefore reserved: it is closed to accept and close that
+/// connection, which at least informs the client.
+package struct ConnectionAcceptor: ~Copyable, Sendable {
+    /// The result of one attempt.
+    package enum Result: ~Copyable {
         case connection(OwnedDescriptor)
-        /// It was ended at once for want of descriptors.
+        /// Closed at once for lack of descriptors.
         case refused
-        /// Nobody waits.
-        case nobody
-        /// Somebody waits, and there is neither a descriptor for the connection nor one to give up: try again later.
+        /// No connection is pending.
+        case none
+        /// A connection is pending, but there is neither a descriptor for it nor a reserved one: try again later.
         case exhausted
     }
 
@@ -108,24 +108,24 @@ package struct ConnectionTaker: ~Copyable, Sendable {
 
     package init() throws(SystemCallError) { reserve = try Self.makeReserve() }
 
-    /// Takes the next one. Throws what is not remedied by trying again.
-    package mutating func take(from listener: Int32) throws(SystemCallError) -> Taken {
+    /// Accepts the next connection. Throws errors that a retry would not remedy.
+    package mutating func accept(from listener: Int32) throws(SystemCallError) -> Result {
         do throws(SystemCallError) {
-            // Another thread may have been faster the last time.
+            // Another thread may have used the descriptor the last time.
             if reserve == nil { reserve = try? Self.makeReserve() }
             do throws(SystemCallError) {
-                guard let connection = try acceptConnection(listener) else { return .nobody }
+                guard let connection = try acceptConnection(listener) else { return .none }
                 return .connection(connection)
-            } catch { guard Self.isWant(error), reserve != nil else { throw error } }
+            } catch { guard Self.isShortage(error), reserve != nil else { throw error } }
             reserve = nil
             let isRefused = try acceptConnection(listener) != nil
             reserve = try? Self.makeReserve()
-            return isRefused ? .refused : .nobody
-        } catch { if Self.isWant(error) { return .exhausted } else { throw error } }
+            return isRefused ? .refused : .none
+        } catch { if Self.isShortage(error) { return .exhausted } else { throw error } }
     }
 
-    /// Of descriptors or memory: it may be over soon.
-    private static func isWant(_ error: SystemCallError) -> Bool {
+    /// Whether descriptors or memory are exhausted, which may be temporary.
+    private static func isShortage(_ error: SystemCallError) -> Bool {
         [.tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory, .noBufferSpace].contains(error.code)
     }
 
@@ -134,14 +134,13 @@ package struct ConnectionTaker: ~Copyable, Sendable {
     }
 }
 
-/// Whether a descriptor is a socket that listens; see SO_ACCEPTCONN in socket(7).
+/// Whether a descriptor is a listening socket; see SO_ACCEPTCONN in socket(7).
 package func isListening(_ descriptor: borrowing OwnedDescriptor) throws(SystemCallError) -> Bool {
     let raw = descriptor.raw
     return try systemCall("getsockopt SO_ACCEPTCONN") { clinux_is_listening(raw) } == 1
 }
 
-/// The path of the socket that a connection was made to, on the side that accepted it; nil where it has none, as an
-/// abstract one. See getsockname(2).
+/// The path of the socket that accepted a connection; nil if it has none, such as an abstract one. See getsockname(2).
 package func localPath(of connection: borrowing OwnedDescriptor) throws(SystemCallError) -> BytePath? {
     let raw = connection.raw
     var name = [CChar](repeating: 0, count: 128)

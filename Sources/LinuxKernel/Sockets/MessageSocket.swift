@@ -2,16 +2,16 @@ import CLinux
 import Glibc
 import SystemPackage
 
-/// Local sockets that carry whole messages, and descriptors with them; SOCK_SEQPACKET in unix(7).
+/// Local sockets for whole messages with descriptors; SOCK_SEQPACKET in unix(7).
 public enum MessageSocket {
     /// Both ends of a connected pair. Closed on exec.
     public struct Pair: ~Copyable, Sendable {
-        /// One of them, which waits for nothing: what would wait throws EAGAIN.
+        /// The non-blocking end: a call that would block throws EAGAIN.
         public let near: OwnedDescriptor
-        /// The other, which waits: for the program that is started with it.
+        /// The blocking end, for a child.
         public let far: OwnedDescriptor
 
-        /// Makes a pair; see socketpair(2).
+        /// Creates a pair; see socketpair(2).
         public init() throws(SystemCallError) {
             var ends: [Int32] = [-1, -1]
             try systemCall("socketpair") { clinux_unix_message_pair(&ends) }
@@ -23,12 +23,12 @@ public enum MessageSocket {
             far = second
         }
 
-        /// Gives `near` to a new owner, such as a monitor, and closes the other.
+        /// Transfers `near` to a new owner, such as a monitor, and closes the other end.
         public consuming func takeNear() -> OwnedDescriptor { near }
     }
 
-    /// Sends one message, and copies of `descriptors` (four at most), through the socket `raw`. EPIPE where the other
-    /// end is gone.
+    /// Sends one message, with copies of `descriptors` (at most four), on the socket `raw`. EPIPE if the other end is
+    /// closed.
     public static func send(
         _ bytes: [UInt8], with descriptors: [Int32] = [], to raw: Int32
     ) throws(SystemCallError) {
@@ -37,25 +37,24 @@ public enum MessageSocket {
         }
     }
 
-    /// A message that came.
+    /// The result of receiving.
     public enum Received: Hashable, Sendable {
         /// The other end is closed.
         case end
-        /// One that was longer than `limit`; what it held is lost.
+        /// A message longer than `limit`, with its length; its content is lost.
         case tooLong(Int)
-        /// A whole one.
+        /// A whole message.
         case message([UInt8])
     }
 
-    /// Takes one message of at most `limit` bytes from the socket `raw`, and no descriptors: those that were sent are
-    /// closed by the kernel.
+    /// Receives one message of at most `limit` bytes from the socket `raw`; the kernel closes descriptors sent with it.
     public static func receive(limit: Int, from raw: Int32) throws(SystemCallError) -> Received {
         var buffer = [UInt8](repeating: 0, count: limit)
         let length = try systemCall("recvmsg") { clinux_receive_message(raw, &buffer, UInt64(limit), nil, nil) }
         return received(buffer, length: Int(length))
     }
 
-    /// The same with the descriptors that came with it, which the caller owns: hand each to an ``OwnedDescriptor``.
+    /// The same with the message's descriptors, which the caller owns: pass each to an ``OwnedDescriptor``.
     public static func receiveWithDescriptors(
         limit: Int, from raw: Int32
     ) throws(SystemCallError) -> (Received, descriptors: [Int32]) {
@@ -69,7 +68,7 @@ public enum MessageSocket {
     }
 
     private static func received(_ buffer: [UInt8], length: Int) -> Received {
-        // A message of no bytes looks like the end; nobody sends one.
+        // An empty message would look like the end; none is ever sent.
         if length == 0 { return .end }
         return length > buffer.count ? .tooLong(length) : .message(Array(buffer.prefix(length)))
     }

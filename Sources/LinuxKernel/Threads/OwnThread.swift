@@ -2,19 +2,18 @@ import CLinux
 import Glibc
 import SystemPackage
 
-/// Runs `body` on a new thread, which ends with it; nobody waits for that. For work that needs what threads of
-/// libdispatch do not have, such as a ``ThreadDirectory``.
+/// Runs `body` on a new detached thread, for work that a thread of libdispatch cannot do, such as with a
+/// ``ThreadDirectory``.
 ///
-/// The thread blocks all signals but those that a fault of its own raises, so that no handler and no default action
-/// happens on it. `name` is what tools show, cut to 15 bytes; see pthread_setname_np(3). Throws EAGAIN where no thread
-/// is to be had.
+/// The thread blocks all signals except those of its own faults, so that no handler or default action runs on it.
+/// `name` is shown by tools, cut to 15 bytes; see pthread_setname_np(3). Throws EAGAIN if no thread can be created.
 public func startThread(named name: String, _ body: @escaping @Sendable () -> Void) throws(SystemCallError) {
     var blocked = sigset_t()
     sigfillset(&blocked)
     for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS] { sigdelset(&blocked, fault) }
     let start = Unmanaged.passRetained(ThreadStart(name: name, body: body))
     var thread = pthread_t()
-    // A thread begins with the mask of the one that makes it: so it is never open to a signal.
+    // A thread inherits its creator's mask, so it never receives a signal.
     var before = sigset_t()
     pthread_sigmask(SIG_SETMASK, &blocked, &before)
     let code = pthread_create(
@@ -31,7 +30,7 @@ public func startThread(named name: String, _ body: @escaping @Sendable () -> Vo
     pthread_detach(thread)
 }
 
-/// What a thread is given.
+/// A thread's argument.
 private final class ThreadStart: Sendable {
     private let name: String
     private let body: @Sendable () -> Void

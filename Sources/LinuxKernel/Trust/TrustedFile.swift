@@ -2,22 +2,22 @@ public import FileValues
 import Glibc
 import SystemPackage
 
-/// Why a file is not trusted: somebody else could have put it there, or could change it.
+/// The reason why a file is not trusted: another user could have created it or could change it.
 public struct UntrustedFile: Error, Hashable, Sendable, CustomStringConvertible {
-    /// In words, with what to do about it where there is something.
+    /// The reason, with a remedy if there is one.
     public let description: String
 
     init(_ description: String) { self.description = description }
 }
 
-/// Checks that nobody but `owners` can have put the regular file at `path`, or can change it or put another in its place:
-/// it and every directory on the way, links' targets too, belongs to one of them and is writable to nobody else.
+/// Checks that only `owners` can have created the regular file at `path` and can change or replace it: the file and
+/// every directory on its path, with the targets of links, belongs to one of them and is writable by no other user.
 ///
-/// Walks from the root with O_PATH, a name at a time, so that each is looked at as it is opened. Where this holds, the file
-/// may afterwards be opened or executed by its path: only those who are trusted could have changed anything in between.
-/// Links are followed where only the trusted could have made them. A directory that everybody may write to may be on the
-/// way if it is sticky, as /tmp is, and what follows is a directory of the trusted: no one else can rename that, and
-/// directories have no second names. Blocks on the file system. See path_resolution(7), execve(2).
+/// Walks from the root with O_PATH, one name at a time, so that each is checked as it is opened. After success the file
+/// may be opened or executed by its path: only `owners` could change anything in between. Links are followed if only
+/// `owners` could have created them. A world-writable directory is accepted if it is sticky, as /tmp is, and the next
+/// name is a directory of `owners`: no other user can rename it, and directories have no hard links. Blocks on the file
+/// system. See path_resolution(7), execve(2).
 ///
 /// - Parameter isProgram: Whether it must be executable as well.
 public func checkTrusted(
@@ -25,24 +25,24 @@ public func checkTrusted(
 ) throws(UntrustedFile) {
     guard path.isAbsolute else { throw UntrustedFile("\(path) is not an absolute path") }
     var walk = TrustWalk(path, owners: owners)
-    let status = try walk.last()
+    let status = try walk.finish()
     let place = walk.place
     guard status.kind == .regular else { throw UntrustedFile("\(place) is not a file") }
     if let reason = walk.objection(to: status, place) { throw reason }
     if isProgram, status.mode & 0o111 == 0 { throw UntrustedFile("\(place) may not be run; chmod +x \(place)") }
 }
 
-/// A way from the root to a file.
+/// A walk from the root to a file.
 private struct TrustWalk {
-    /// More links than this the kernel does not follow either.
+    /// The kernel's limit, too.
     private static let mostLinks = 40
 
     private let owners: Set<UInt32>
-    /// Where it is: names without links.
+    /// The resolved names so far.
     private var done: [BytePath] = []
     private var left: [BytePath]
     private var links = 0
-    /// The directory that it is in may be written to by everybody.
+    /// Whether the current directory is world-writable.
     private var isShared = false
 
     init(_ path: BytePath, owners: Set<UInt32>) {
@@ -52,8 +52,8 @@ private struct TrustWalk {
 
     var place: BytePath { done.reduce("/") { $0.appending($1) } }
 
-    /// Goes to the end; what is there.
-    mutating func last() throws(UntrustedFile) -> FileStatus {
+    /// Walks to the end and returns its status.
+    mutating func finish() throws(UntrustedFile) -> FileStatus {
         var status = try enter()
         while !left.isEmpty {
             let name = left.removeFirst()
@@ -62,7 +62,7 @@ private struct TrustWalk {
                 status = try enter()
                 continue
             }
-            let entry = try look(name)
+            let entry = try entryStatus(name)
             if entry.kind == .symbolicLink {
                 try follow(name, entry)
                 status = try enter()
@@ -78,7 +78,7 @@ private struct TrustWalk {
         return status
     }
 
-    /// Why somebody else could change it; nil if nobody could.
+    /// Why another user could change it; nil if none could.
     func objection(to status: FileStatus, _ place: BytePath) -> UntrustedFile? {
         if !owners.contains(status.user) {
             return UntrustedFile("\(place) belongs to user \(status.user); chown it to root")
@@ -90,7 +90,7 @@ private struct TrustWalk {
         return nil
     }
 
-    /// Looks at the directory where it is.
+    /// Checks the current directory.
     private mutating func enter() throws(UntrustedFile) -> FileStatus {
         let status: FileStatus
         do throws(SystemCallError) { status = try FileStatus(of: try open()) } catch { throw unreachable(place, error) }
@@ -100,7 +100,7 @@ private struct TrustWalk {
         return status
     }
 
-    private func look(_ name: BytePath) throws(UntrustedFile) -> FileStatus {
+    private func entryStatus(_ name: BytePath) throws(UntrustedFile) -> FileStatus {
         do throws(SystemCallError) { return try FileStatus(of: name, in: try open()) } catch {
             throw unreachable(place.appending(name), error)
         }
@@ -120,7 +120,7 @@ private struct TrustWalk {
         left = Self.names(of: target) + left
     }
 
-    /// The directory where it is, opened from the root on.
+    /// The current directory, opened from the root on.
     private func open() throws(SystemCallError) -> OwnedDescriptor {
         var current = try openDirectory("/", .placeAlone)
         for name in done { current = try current.openBeneath(name, [.placeAlone, .directory]) }
@@ -143,7 +143,7 @@ private struct TrustWalk {
 }
 
 extension OwnedDescriptor {
-    /// Where the link `name` in this directory leads; see readlinkat(2).
+    /// The target of the link `name` in this directory; see readlinkat(2).
     fileprivate borrowing func readLink(_ name: BytePath) throws(SystemCallError) -> BytePath {
         var buffer = [CChar](repeating: 0, count: 4_096)
         let directory = raw

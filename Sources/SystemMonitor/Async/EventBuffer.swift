@@ -1,14 +1,14 @@
 import LinuxKernel
 
-/// Who takes a monitor's events in place of a handler, and has to be told of its end.
+/// A consumer of a monitor's events in place of a handler.
 protocol EventConsumer: Sendable {
-    /// No event comes any more; returns how many were not taken, and never will be.
+    /// Ends the events; returns the number of unconsumed ones.
     func end() -> Int
     /// The source failed.
     func fail(_ error: any Error)
 }
 
-/// The events that wait between a monitor's queue and the task that iterates over them.
+/// A buffer between a monitor's queue and the task that iterates over its events.
 final class EventBuffer<Event: Sendable>: EventConsumer {
     private typealias Continuation = CheckedContinuation<Event?, any Error>
 
@@ -17,27 +17,27 @@ final class EventBuffer<Event: Sendable>: EventConsumer {
         var waiting: Continuation?
         /// Thrown once, after the events before it.
         var failure: (any Error)?
-        /// The monitor is held until all events are taken.
+        /// Whether the monitor is held until all events are consumed.
         var isHeld = false
-        /// Lets the monitor go on; nil after the end.
-        var goOn: (@Sendable () -> Void)?
+        /// Resumes the monitor; nil after the end.
+        var resumeMonitor: (@Sendable () -> Void)?
     }
 
     private enum Step {
         case wait, refuse
-        case answer(Result<Event?, any Error>, goOn: (@Sendable () -> Void)?)
+        case answer(Result<Event?, any Error>, resumeMonitor: (@Sendable () -> Void)?)
     }
 
     private let limit: Int
     private let contents: Locked<Contents>
 
-    /// `goOn` is called, on any thread, when all events were taken after ``put(_:)`` had said that it is full.
-    init(limit: Int, goOn: @escaping @Sendable () -> Void) {
+    /// Calls `resumeMonitor`, on any thread, when all events are consumed after ``put(_:)`` reported a full buffer.
+    init(limit: Int, resumeMonitor: @escaping @Sendable () -> Void) {
         self.limit = limit
-        contents = Locked(Contents(goOn: goOn))
+        contents = Locked(Contents(resumeMonitor: resumeMonitor))
     }
 
-    /// Adds an event; whether the buffer is full now, so that the monitor is to be held. On the monitor's queue.
+    /// Adds an event. Returns whether the buffer is full, so that the monitor must be held. On the monitor's queue.
     func put(_ event: Event) -> Bool {
         let (waiting, isFull): (Continuation?, Bool) = contents.withLock { contents in
             if let waiting = contents.waiting {
@@ -52,37 +52,37 @@ final class EventBuffer<Event: Sendable>: EventConsumer {
         return isFull
     }
 
-    /// The next event; nil after the end, and when the task is cancelled.
+    /// The next event; nil after the end and on cancellation of the task.
     func next(isolation: isolated (any Actor)?) async throws -> Event? {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                // Asked with the lock: a cancellation after this finds the continuation.
+                // Checked under the lock, so that a later cancellation finds the continuation.
                 switch contents.withLock({ Self.step(&$0, continuation, isCancelled: Task.isCancelled) }) {
                 case .wait: break
                 case .refuse: fatalError("two tasks iterate over the events of one monitor at the same time")
-                case .answer(let answer, let goOn):
-                    goOn?()
+                case .answer(let answer, let resumeMonitor):
+                    resumeMonitor?()
                     continuation.resume(with: answer)
                 }
             }
         } onCancel: {
-            takeWaiting()?.resume(returning: nil)
+            removeContinuation()?.resume(returning: nil)
         }
     }
 
     private static func step(_ contents: inout Contents, _ continuation: Continuation, isCancelled: Bool) -> Step {
         if contents.waiting != nil { return .refuse }
-        if isCancelled { return .answer(.success(nil), goOn: nil) }
+        if isCancelled { return .answer(.success(nil), resumeMonitor: nil) }
         if let event = contents.events.popFirst() {
             let isCaughtUp = contents.isHeld && contents.events.isEmpty
             if isCaughtUp { contents.isHeld = false }
-            return .answer(.success(event), goOn: isCaughtUp ? contents.goOn : nil)
+            return .answer(.success(event), resumeMonitor: isCaughtUp ? contents.resumeMonitor : nil)
         }
         if let failure = contents.failure {
             contents.failure = nil
-            return .answer(.failure(failure), goOn: nil)
+            return .answer(.failure(failure), resumeMonitor: nil)
         }
-        if contents.goOn == nil { return .answer(.success(nil), goOn: nil) }
+        if contents.resumeMonitor == nil { return .answer(.success(nil), resumeMonitor: nil) }
         contents.waiting = continuation
         return .wait
     }
@@ -97,7 +97,7 @@ final class EventBuffer<Event: Sendable>: EventConsumer {
     }
 
     func end() -> Int {
-        // What the events and the closure hold is released outside the lock.
+        // The events and the closure are released outside the lock.
         let old = contents.withLock { contents in
             defer { contents = Contents() }
             return contents
@@ -106,7 +106,7 @@ final class EventBuffer<Event: Sendable>: EventConsumer {
         return old.events.count
     }
 
-    private func takeWaiting() -> Continuation? {
+    private func removeContinuation() -> Continuation? {
         contents.withLock { contents in
             defer { contents.waiting = nil }
             return contents.waiting

@@ -1,13 +1,13 @@
 /// A monitor's events as a sequence; see ``Monitor/events(buffering:file:line:)``.
 ///
-/// Iterating needs no particular queue, but one task at a time: a second one traps. The sequence does not hold the
+/// Iteration is possible on any queue, by one task at a time: a second one traps. The sequence does not retain the
 /// monitor.
 ///
-/// It ends when the monitor is invalidated, or given a handler; events that were not taken by then are dropped and
-/// counted. What makes the source fail, and so disables the monitor, is thrown once.
+/// It ends when the monitor is invalidated or gets a handler; unconsumed events are then dropped and counted. An error
+/// of the source, which disables the monitor, is thrown once.
 ///
-/// Cancelling the task that iterates ends its loop, and nothing else: the monitor stays active and its owner's, who has to
-/// invalidate it. No event is lost by that: another loop goes on with the first one that was not taken.
+/// Cancelling the iterating task ends only its loop: the monitor stays active, and its owner must invalidate it. No
+/// event is lost: another loop continues with the first unconsumed one.
 public struct MonitorEvents<Event: Sendable>: AsyncSequence, Sendable {
     let buffer: EventBuffer<Event>
 
@@ -36,11 +36,11 @@ public struct MonitorEvents<Event: Sendable>: AsyncSequence, Sendable {
 }
 
 extension Monitor {
-    /// The events as a sequence, in place of a handler; in set up only, on the queue.
+    /// The events as a sequence, in place of a handler; during set up only, on the queue.
     ///
-    /// At most `limit` events wait for the task that iterates. When so many wait, the monitor is held, as by
-    /// ``suspend(file:line:)``, so that what follows waits in the kernel; when all were taken, it goes on. Its description
-    /// calls it suspended meanwhile.
+    /// Buffers at most `limit` events for the iterating task. When the buffer is full, the monitor is held, as by
+    /// ``suspend(file:line:)``, so that further events wait in the kernel, until all are consumed. Its description
+    /// reports it as suspended meanwhile.
     public func events(
         buffering limit: Int = 64, file: StaticString = #fileID, line: UInt = #line
     ) -> MonitorEvents<Event> {

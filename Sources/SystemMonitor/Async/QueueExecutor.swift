@@ -1,7 +1,7 @@
 import Dispatch
 
-/// Runs an actor on a monitor queue, so that what the queue's monitors deliver and what the actor does are one serial
-/// order, and the actor uses its monitors without a change of queue:
+/// Runs an actor on a monitor queue, so that the queue's events and the actor's jobs are serialised and the actor uses
+/// its monitors without switching queues:
 ///
 /// ```swift
 /// actor Watcher {
@@ -10,19 +10,19 @@ import Dispatch
 /// }
 /// ```
 ///
-/// The actor must hold its executor strongly, since the runtime does not; who holds the queue holds its
+/// The actor must hold its executor strongly, since the runtime does not; the queue holds its
 /// ``MonitorQueue/executor``. A handler enters the actor with `assumeIsolated`.
 ///
-/// A function of the actor runs from one suspension to the next without anything in between, its own calls included, as
-/// long as its task prefers the task executor that this one was made with (none, by default). The runtime compares the
-/// executors of a task with those that a job was begun with; where they differ, it enqueues the job anew at each call of an
-/// asynchronous function, even of the same actor, and others may run before it.
+/// A function of the actor runs from one suspension to the next without interruption, across its own calls too, if its
+/// task prefers the task executor that this one was created with (none, by default). The runtime compares a task's
+/// executors with those of the running job; if they differ, it enqueues the job again at each call of an asynchronous
+/// function, even of the same actor, and other jobs may run first.
 public final class QueueExecutor: SerialExecutor {
     private let place: QueuePlace
     private let taskExecutor: (any TaskExecutor)?
 
-    /// An executor on `queue` for tasks that prefer `taskExecutor`; both are held. For tasks without such a preference the
-    /// queue has one already: ``MonitorQueue/executor``.
+    /// An executor on `queue` for tasks that prefer `taskExecutor`; retains both. For tasks without a preference use
+    /// ``MonitorQueue/executor``.
     public convenience init(queue: MonitorQueue, taskExecutor: any TaskExecutor) {
         self.init(place: queue.place, taskExecutor: taskExecutor)
     }
@@ -45,6 +45,6 @@ public final class QueueExecutor: SerialExecutor {
         }
     }
 
-    /// For the runtime: what `assumeIsolated` asks. Traps off the queue, with a message.
+    /// For the runtime, by `assumeIsolated`. Traps off the queue, with a message.
     public func checkIsolated() { place.check(file: #fileID, line: #line) }
 }

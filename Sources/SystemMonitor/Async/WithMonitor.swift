@@ -1,7 +1,7 @@
 import LinuxKernel
 
-/// Runs `body` with an active monitor and its events, then invalidates the monitor and waits until the kernel has let go:
-/// whether `body` returns, throws or is cancelled.
+/// Runs `body` with an active monitor and its events, then invalidates the monitor and waits for its end, whether
+/// `body` returns, throws or is cancelled.
 ///
 /// ```swift
 /// try await withMonitor(TimerMonitor(.every(.seconds(1)), label: "second", queue: queue)) { timer, ticks in
@@ -10,11 +10,11 @@ import LinuxKernel
 /// ```
 ///
 /// - Parameters:
-///   - monitor: One in set up. `body` does not invalidate it.
-///   - limit: How many events wait for `body`; see ``Monitor/events(buffering:file:line:)``.
-///   - onQueue: Called on the monitor's queue before it is activated, to set what is set in set up. A handler that it sets
-///     gets the events; the sequence is empty then.
-///   - body: Called when the kernel knows the source: what happens from then on is seen.
+///   - monitor: A monitor that is not activated yet. `body` must not invalidate it.
+///   - limit: The size of the buffer; see ``Monitor/events(buffering:file:line:)``.
+///   - onQueue: Called on the monitor's queue before activation, to set properties. If it sets a handler, that gets the
+///     events, and the sequence is empty.
+///   - body: Called when the source is registered with the kernel: later events are not missed.
 public func withMonitor<M: Monitor, Result, Failure: Error>(
     _ monitor: M, buffering limit: Int = 64, file: StaticString = #fileID, line: UInt = #line,
     isolation: isolated (any Actor)? = #isolation, onQueue: @escaping @Sendable (M) -> Void = { _ in },

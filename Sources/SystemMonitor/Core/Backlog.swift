@@ -1,4 +1,4 @@
-/// What waits in order: first in, first out, each in constant time on average.
+/// A first-in, first-out queue with amortised constant time.
 struct Backlog<Element> {
     /// The newest last.
     private var arrived: [Element] = []
@@ -8,7 +8,7 @@ struct Backlog<Element> {
     var count: Int { arrived.count + leaving.count }
     var isEmpty: Bool { arrived.isEmpty && leaving.isEmpty }
     var first: Element? { leaving.last ?? arrived.first }
-    /// All of them, in no particular order.
+    /// All elements, in no particular order.
     var all: [Element] { leaving + arrived }
 
     mutating func append(_ element: Element) { arrived.append(element) }

@@ -1,20 +1,20 @@
 import Dispatch
 import LinuxKernel
 
-/// A read source over a descriptor that it owns: made at activation, so that no inactive source ever exists to be
-/// released, and closed once, in the cancel handler, when the kernel has forgotten the descriptor.
+/// A read source over a descriptor that it owns: created at activation, since releasing an inactive source traps, and
+/// closed once, in the cancel handler, when the kernel no longer uses the descriptor.
 ///
-/// libdispatch may only see descriptors that never hang up: on EPOLLHUP it takes its bookkeeping of the descriptor apart
-/// on the source's queue, while the manager thread walks the same lists (`_dispatch_source_invoke2`, needs_delete), which
-/// ends in a use after free. And on EPOLLERR alone it spins. So whatever can hang up is watched by an epoll descriptor
-/// of its own, which is only ever readable, and that one is what libdispatch is given.
+/// libdispatch may only be given descriptors that never hang up: on EPOLLHUP it frees its records of the descriptor on
+/// the source's queue while the manager thread reads the same lists (`_dispatch_source_invoke2`, needs_delete), a use
+/// after free; on EPOLLERR alone it spins. So a descriptor that can hang up is watched by its own epoll descriptor,
+/// which only becomes readable, and libdispatch is given that one.
 final class DescriptorSource: KernelSource {
     typealias Drain = @Sendable (Int32, MonitorEngine) -> Void
     typealias Prepare = @Sendable (Int32) -> Void
 
     private struct Cell: ~Copyable {
         var descriptor: OwnedDescriptor?
-        /// The epoll descriptor that watches it, if there is one.
+        /// The epoll descriptor that watches it, if any.
         var watcher: OwnedDescriptor?
         var source: DispatchSource?
         var prepare: Prepare?
@@ -31,7 +31,7 @@ final class DescriptorSource: KernelSource {
             Cell(descriptor: descriptor, watcher: watcher, source: nil, prepare: prepare, drain: drain), queue: queue)
     }
 
-    var countsWhatWaits: Bool { false }
+    var countsUnreadEvents: Bool { false }
     var descriptor: Int32? { cell.confined { $0.descriptor?.raw } }
 
     func start(for engine: MonitorEngine) {
@@ -42,7 +42,7 @@ final class DescriptorSource: KernelSource {
             fatalError("a descriptor source was started after its end")
         }
         prepare?(raw)
-        // One closure for all events: nothing is allocated for each.
+        // One closure for all events, to avoid an allocation for each.
         let turn: @Sendable () -> Void = { drain(raw, engine) }
         let source = startSource(
             DispatchSource.makeReadSource(fileDescriptor: watched, queue: engine.queue.dispatchQueue),
@@ -69,9 +69,9 @@ final class DescriptorSource: KernelSource {
     }
 
     private func close() {
-        // The closures are dropped outside the box: what they hold may come back to it in its deinit.
+        // The closures are released outside the box: a deinit of their captures may access it.
         let closures = cell.confined { cell in
-            // Ends the descriptors' values, and so closes them; the watcher first, so that it never holds a stranger.
+            // Closes the descriptors; the watcher first, so that it never watches a reused number.
             cell.watcher = nil
             cell.descriptor = nil
             cell.source = nil

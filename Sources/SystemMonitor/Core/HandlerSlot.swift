@@ -1,8 +1,8 @@
-/// Where a monitor's event handler is kept from set up until the invalidation has finished.
+/// Holds a monitor's event handler from set up until the invalidation has finished.
 final class HandlerSlot<Event: Sendable>: Sendable {
     typealias Handler = @Sendable (Event) throws -> Void
 
-    /// The closure in an object: a closure itself would be wrapped anew each time it passes through a generic box.
+    /// The closure in an object: a bare closure would be wrapped again at each pass through a generic box.
     final class Stored: Sendable {
         let call: Handler
         init(_ call: @escaping Handler) { self.call = call }
@@ -20,7 +20,7 @@ final class HandlerSlot<Event: Sendable>: Sendable {
     func drop() { exchange(nil) }
 
     private func exchange(_ new: Stored?) {
-        // The old one is released outside the box: it may hold what comes back to the box in its deinit.
+        // The old one is released outside the box: a deinit of its captures may access the box.
         let old = bound.confined { contents in
             defer { contents = new }
             return contents

@@ -1,21 +1,21 @@
 import Dispatch
 
-/// What a monitor's events come from. All methods are called on the monitor's queue, in an order that the lifecycle
-/// gives: `start` at most once, `hold` and `release` by turns between `start` and the end, then `cancel` or `abandon`.
+/// The source of a monitor's events. All methods are called on the monitor's queue, in the order of the lifecycle:
+/// `start` at most once, `hold` and `release` alternately between `start` and the end, then `cancel` or `abandon`.
 protocol KernelSource: Sendable {
-    /// Begins to call `engine.fired`, after `engine.registered`.
+    /// Starts the calls of `engine.fired`, after `engine.registered`.
     func start(for engine: MonitorEngine)
     func hold()
     func release()
-    /// Ends after `start`: closes what it owns, then calls `engine.sourceCancelled`, on the queue, later.
+    /// Ends the source after `start`: closes what it owns, then calls `engine.sourceCancelled`, on the queue, later.
     func cancel(for engine: MonitorEngine)
     /// The same without `start`.
     func abandon(for engine: MonitorEngine)
     /// The descriptor, while it is open.
     var descriptor: Int32? { get }
-    /// Whether it counts itself, when it ends, the events that it fired for and that were not read; else each firing
-    /// that came to nothing counts as one dropped event.
-    var countsWhatWaits: Bool { get }
+    /// Whether it counts unread events itself when it ends; otherwise each unhandled firing counts as one dropped
+    /// event.
+    var countsUnreadEvents: Bool { get }
 }
 
 /// No kernel source: the owner delivers the events.
@@ -26,18 +26,18 @@ struct OwnerSource: KernelSource {
     func cancel(for engine: MonitorEngine) { engine.queue.async { engine.sourceCancelled() } }
     func abandon(for engine: MonitorEngine) { cancel(for: engine) }
     var descriptor: Int32? { nil }
-    var countsWhatWaits: Bool { false }
+    var countsUnreadEvents: Bool { false }
 }
 
-/// Makes a source, gives it its handlers, and activates it.
+/// Sets a source's handlers and activates it.
 ///
-/// No lock around this or around cancel: libdispatch keeps its book of descriptors on its manager thread alone, but for
-/// those that hang up, which it is never shown (``DescriptorSource``).
+/// Neither this nor cancel needs a lock: libdispatch updates its records of descriptors on its manager thread only,
+/// except for those that hang up, which it is never given (``DescriptorSource``).
 func startSource(
     _ made: any DispatchSourceProtocol, fired: @escaping @Sendable () -> Void,
     registered: @escaping @Sendable () -> Void, cancelled: @escaping @Sendable () -> Void
 ) -> DispatchSource {
-    // The existential is not Sendable, the class is, and on Linux every source is of that class.
+    // The existential is not Sendable, but the class is, and on Linux every source has that class.
     guard let source = made as? DispatchSource else { fatalError("a dispatch source of another class") }
     source.setEventHandler(handler: fired)
     source.setRegistrationHandler(handler: registered)

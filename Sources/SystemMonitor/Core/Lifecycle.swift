@@ -1,4 +1,4 @@
-/// The states a person is shown; see ``MonitorDescription``.
+/// A monitor's state for display; see ``MonitorDescription``.
 public enum MonitorState: String, Sendable, CaseIterable {
     case setUp = "set up"
     case active
@@ -9,25 +9,24 @@ public enum MonitorState: String, Sendable, CaseIterable {
     case invalidated
 }
 
-/// The one lifecycle of all monitors: set up → active → invalidating → invalidated. The user's last reference may go in any
-/// state but active.
+/// The lifecycle of all monitors: set up → active → invalidating → invalidated. The user's last reference may be
+/// released in any state but active.
 ///
-/// Pure: each method is one event, switches over every state, and returns what the caller is to do. A wrong move by the
-/// monitor's user throws the rule that it breaks, and changes nothing; an event that our own code can never send in a
-/// state traps.
+/// Pure: each method is one event, switches over every state, and returns the caller's action. A wrong call by the
+/// monitor's user throws the rule that it breaks and changes nothing; an event that is impossible in a state traps.
 struct Lifecycle: Sendable {
-    /// Why an active monitor gets no events from the kernel. Its source is suspended once while any reason holds, so
-    /// that reasons may come and go in any order without a count of ours ever differing from libdispatch's.
+    /// The reasons why an active monitor gets no events from the kernel. Its source is suspended once while any of them
+    /// applies, so that they may begin and end in any order without a count that could differ from libdispatch's.
     private struct Holds: Sendable {
         var suspensions = 0
         var isDisabled = false
         var isRateLimited = false
-        /// Whoever iterates over the events has not taken those that wait.
+        /// The consumer's buffer is full.
         var isBehind = false
-        /// Events that were taken from the kernel wait for their turn; more would only pile up behind them.
+        /// Events that were read wait for their turn; more would only queue behind them.
         var hasBacklog = false
 
-        var keepsSource: Bool { !isOpen || hasBacklog }
+        var areSet: Bool { !isOpen || hasBacklog }
         /// Whether the handler may run.
         var isOpen: Bool { suspensions == 0 && !isDisabled && !isRateLimited && !isBehind }
     }
@@ -39,29 +38,28 @@ struct Lifecycle: Sendable {
         case invalidated
     }
 
-    /// What to do with the kernel source.
+    /// An action on the kernel source.
     enum SourceAction: Sendable {
         case none, hold, release
     }
 
-    /// What to do with an event.
+    /// An action on an event.
     enum EventAction: Sendable {
         case deliver, keep, drop
     }
 
-    /// How to end.
+    /// An action that ends the source.
     enum InvalidateAction: Sendable {
         /// There is no source yet.
         case abandon
         case cancel
-        /// A suspended source never runs its cancel handler, so it is cancelled, which drops its events, and then
-        /// released.
+        /// Cancels, which drops the events, then releases, since a suspended source never runs its cancel handler.
         case cancelAndRelease
     }
 
     private var state = State.setUp
 
-    /// The state in a word.
+    /// The state for display.
     var summary: MonitorState {
         switch state {
         case .setUp: .setUp
@@ -83,7 +81,7 @@ struct Lifecycle: Sendable {
         }
     }
 
-    /// A property is to be changed.
+    /// Before a property is changed.
     func configure() throws(LifecycleRule) {
         switch state {
         case .setUp: return
@@ -92,7 +90,7 @@ struct Lifecycle: Sendable {
         }
     }
 
-    /// The monitor is to be used in a way that set up and active ones allow.
+    /// Before a call that is allowed during set up and while active.
     func use() throws(LifecycleRule) {
         switch state {
         case .setUp, .active: return
@@ -141,21 +139,21 @@ struct Lifecycle: Sendable {
             return .abandon
         case .active(let holds):
             state = .invalidating
-            return holds.keepsSource ? .cancelAndRelease : .cancel
+            return holds.areSet ? .cancelAndRelease : .cancel
         case .invalidating, .invalidated: throw .noUseAfterInvalidation
         }
     }
 
-    /// The kernel has let go.
+    /// The cancel handler ran: the kernel no longer uses the source.
     mutating func sourceCancelled() {
         switch state {
         case .invalidating: state = .invalidated
-        // Nobody but invalidate cancels, and a cancel handler runs once.
+        // Only invalidate cancels, and a cancel handler runs once.
         case .setUp, .active, .invalidated: impossible("sourceCancelled")
         }
     }
 
-    /// The last reference is gone; nil if nothing is to be done.
+    /// The last reference was released; nil if no action is needed.
     mutating func released() throws(LifecycleRule) -> InvalidateAction? {
         switch state {
         case .setUp:
@@ -167,14 +165,13 @@ struct Lifecycle: Sendable {
         }
     }
 
-    /// An event came from the source, or from the owner of a monitor without one.
+    /// An event arrived from the source, or from the owner of a monitor without one.
     func eventArrived() -> EventAction {
         switch state {
-        // An owner's event before activation: nobody was promised it.
+        // An owner's event before activation, which is not guaranteed to be delivered.
         case .setUp: .drop
         case .active(let holds): holds.isOpen && !holds.hasBacklog ? .deliver : .keep
-        // The source's block was on the queue already when invalidate was called, or the handler invalidated in the
-        // middle of a batch.
+        // The source's block was queued before invalidate was called, or the handler invalidated within a batch.
         case .invalidating, .invalidated: .drop
         }
     }
@@ -230,7 +227,7 @@ struct Lifecycle: Sendable {
     mutating func handlerFailed() -> SourceAction {
         switch state {
         case .active(let holds): return change(holds) { $0.isDisabled = true }
-        // The handler invalidated, then threw; or the owner's read failed when the end was on its way, or had come.
+        // The handler invalidated, then threw; or the owner's read failed during or after invalidation.
         case .invalidating, .invalidated: return .none
         case .setUp: impossible("handlerFailed")
         }
@@ -240,7 +237,7 @@ struct Lifecycle: Sendable {
         var new = holds
         body(&new)
         state = .active(new)
-        return switch (holds.keepsSource, new.keepsSource) {
+        return switch (holds.areSet, new.areSet) {
         case (false, true): .hold
         case (true, false): .release
         case (false, false), (true, true): .none

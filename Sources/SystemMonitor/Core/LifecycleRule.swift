@@ -1,4 +1,4 @@
-/// A rule of the monitors' lifecycle, each broken by one kind of wrong move.
+/// A rule of the monitors' lifecycle; the raw value is the text of its trap message.
 public enum LifecycleRule: String, Error, Sendable, CaseIterable {
     case activatedOnce = "a monitor is activated once"
     case propertiesAreSetBeforeActivation = "properties are set before activation"

@@ -1,13 +1,13 @@
 import Glibc
 import LinuxKernel
 
-/// How broken rules are reported: libdispatch itself traps without a message on Linux.
+/// Reports broken rules, since libdispatch itself traps without a message on Linux.
 public enum LifecycleViolation {
     private struct Sink { let report: @Sendable (String) -> Void }
     private static let sink = Locked<Sink?>(nil)
 
-    /// Sets where messages go besides standard error, such as the journal. Called once per broken rule, on the thread that
-    /// broke it, right before the process traps; it must not use monitors, and must not wait for long.
+    /// Sets a destination for messages besides standard error, such as the journal. Called once per broken rule, on the
+    /// offending thread, right before the process traps; it must not use monitors or block for long.
     public static func setSink(_ new: @escaping @Sendable (String) -> Void) {
         sink.withLock { $0 = Sink(report: new) }
     }
@@ -24,7 +24,7 @@ public enum LifecycleViolation {
     }
 
     private static func writeToStandardError(_ message: String) {
-        // One write, so that the line stays whole among other writers'. There is nobody to tell of a failure.
+        // One write, so that the line is not interleaved with others. A failure cannot be reported.
         var text = message + "\n"
         _ = text.withUTF8 { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }

@@ -1,11 +1,12 @@
 public import LinuxKernel
 
-/// The part that all kinds of monitors have in common: lifecycle, handler, source, statistics.
+/// The common part of all kinds of monitors: lifecycle, handler, source, statistics.
 ///
-/// A kind is a final class that makes a core in its initialiser, keeps it as a private property, and conforms to ``Monitor``
-/// through the core's ``handle``. With the core it delivers its events; its users, who have the monitor but not the core,
-/// cannot. The release of the core is the release of the monitor, so nothing but the monitor may hold the core: neither
-/// `drain` nor `onEnd`. A core is made and released on any thread; all else is for the monitor's queue.
+/// A kind is a final class that creates a core in its initialiser, stores it in a private property, and conforms to
+/// ``Monitor`` through the core's ``handle``. It delivers its events through the core; users of the monitor have no
+/// access to the core and cannot. The release of the core counts as the release of the monitor, so nothing but the
+/// monitor may retain the core: neither `drain` nor `onEnd`. A core is created and released on any thread; all other
+/// calls are made on the monitor's queue.
 public final class MonitorCore<Event: Sendable>: Sendable {
     /// For ``Monitor/handle``.
     public let handle: MonitorHandle<Event>
@@ -13,7 +14,7 @@ public final class MonitorCore<Event: Sendable>: Sendable {
     private var engine: MonitorEngine { handle.engine }
 
     /// A core without a kernel source, whose owner calls ``deliver(_:file:line:)``. `onEnd` runs once on the queue when
-    /// the invalidation has finished, before the handler is dropped and the completion called.
+    /// the invalidation has finished, before the handler is released and the completion called.
     public convenience init(
         kind: String, label: String, queue: MonitorQueue, onEnd: (@Sendable () -> Void)? = nil,
         file: StaticString = #fileID, line: UInt = #line
@@ -21,16 +22,16 @@ public final class MonitorCore<Event: Sendable>: Sendable {
         self.init(kind: kind, label: label, queue: queue, source: OwnerSource(), onEnd: onEnd, file: file, line: line)
     }
 
-    /// A core over a descriptor, which it owns from now on and closes when the kernel has let go of it.
+    /// A core over a descriptor, which it owns and closes when the source is cancelled.
     ///
     /// - Parameters:
     ///   - descriptor: Non-blocking. Without `watcher` it must be one that becomes readable and never hangs up, such as
     ///     a timerfd, a signalfd or an inotify instance.
-    ///   - watcher: For all others (pipes, sockets, terminals, process descriptors, urgent readiness, writing): what
-    ///     `epollWatcher(of:_:)` made of `descriptor`; owned and closed likewise.
+    ///   - watcher: For all others (pipes, sockets, terminals, process descriptors, urgent readiness, writing): the
+    ///     result of `epollWatcher(of:_:)` for `descriptor`; owned and closed likewise.
     ///   - prepare: Called on the queue at activation, right before the source exists.
-    ///   - drain: Called on the queue with `descriptor` when it is ready. Reads all that is there, while the outlet is
-    ///     open, and delivers it; finding nothing to read (EAGAIN) is normal. Must not hold the monitor.
+    ///   - drain: Called on the queue with `descriptor` when it is ready. Reads and delivers all available events while
+    ///     the outlet is open; finding none (EAGAIN) is normal. Must not retain the monitor.
     ///   - onEnd: Called once on the queue when the descriptor is closed.
     public convenience init(
         kind: String, label: String, queue: MonitorQueue,
@@ -67,17 +68,17 @@ public final class MonitorCore<Event: Sendable>: Sendable {
     /// Whether the handler may run now: active, and neither suspended, disabled nor rate limited. On the queue.
     public var isOpen: Bool { engine.isOpen }
 
-    /// Hands one event to the handler, as ``EventOutlet/deliver(_:)`` does. On the queue.
+    /// Delivers one event to the handler, as ``EventOutlet/deliver(_:)`` does. On the queue.
     public func deliver(_ event: Event, file: StaticString = #fileID, line: UInt = #line) {
         engine.checkQueue(file: file, line: line)
         engine.deliver(event, to: handle.slot)
     }
 
-    /// Counts events that came from elsewhere too late to be delivered; from any thread.
+    /// Counts events that arrived too late to be delivered; from any thread.
     public func countDropped(_ count: UInt64 = 1) { engine.record.addDropped(count) }
 
-    /// Gives `body` the descriptor, for calls on it other than reading; nil after invalidation, or without one. On the
-    /// queue. `body` must neither keep nor close it.
+    /// Calls `body` with the descriptor, for calls other than reading; nil after invalidation, or without one. On the
+    /// queue. `body` must neither store nor close it.
     public func withDescriptor<R, E: Error>(
         file: StaticString = #fileID, line: UInt = #line, _ body: (Int32) throws(E) -> R
     ) throws(E) -> R? {
@@ -85,35 +86,35 @@ public final class MonitorCore<Event: Sendable>: Sendable {
         return try body(raw)
     }
 
-    /// Checks, for a kind's own property, that the monitor is being set up and is touched on its queue; traps if not.
+    /// Requires, for a kind's own property, set up and the monitor's queue; traps otherwise.
     public func checkConfigurable(file: StaticString, line: UInt) { handle.checkConfigurable(file: file, line: line) }
 
-    /// Checks, for a kind's own method, that the monitor is set up or active and is touched on its queue; traps if not.
+    /// Requires, for a kind's own method, a monitor that is set up or active, and its queue; traps otherwise.
     public func checkUsable(file: StaticString, line: UInt) { engine.use(file: file, line: line) }
 }
 
-/// Where a kind puts the events that it read. Used on the monitor's queue, in the drain that was given it.
+/// Delivers the events that a kind reads. For use on the monitor's queue, inside its drain.
 public struct EventOutlet<Event: Sendable>: Sendable {
     let engine: MonitorEngine
     let slot: HandlerSlot<Event>
 
-    /// Whether the handler may run now. Where one drain reads several events it asks before each, so that what is not to
-    /// be delivered stays in the kernel.
+    /// Whether the handler may run now. A drain that reads several events checks it before each, so that events that
+    /// cannot be delivered stay in the kernel.
     public var isOpen: Bool { engine.isOpen }
 
-    /// Hands one event to the handler. While the monitor is suspended, disabled or rate limited the event is kept, unless
-    /// 1,024 are kept already; then, and after invalidation, it is dropped and counted.
+    /// Delivers one event to the handler. While the monitor is suspended, disabled or rate limited the event is kept,
+    /// unless 1,024 are kept already; then, and after invalidation, it is dropped and counted.
     public func deliver(_ event: Event) { engine.deliver(event, to: slot) }
 
     /// Counts events that were reported as part of another one.
     public func countCoalesced(_ count: UInt64) { engine.record.addCoalesced(count) }
 
-    /// Counts events that were thrown away.
+    /// Counts events that were dropped.
     public func countDropped(_ count: UInt64 = 1) { engine.record.addDropped(count) }
 
-    /// Asks the source for nothing during `time`, as a rate limit does. Only while ``isOpen``.
+    /// Holds the source for `time`, as a rate limit does. Only while ``isOpen``.
     func pause(for time: Duration) { engine.hold(for: time.wholeNanoseconds) }
 
-    /// Disables the monitor, as an error of its handler does, since its source failed: counted and reported.
+    /// Disables the monitor because its source failed; counted and reported as an error of its handler.
     public func fail(_ error: any Error) { engine.fail(error) }
 }

@@ -2,9 +2,9 @@ import Dispatch
 import FileValues
 import LinuxKernel
 
-/// What works for a monitor, apart from the object that its user holds: sources and blocks hold the engine, the user
-/// holds the core, so that the core's deinit shows that the user released it. From `invalidate` on the engine needs
-/// neither: until the source is cancelled it is held by the source's handlers.
+/// The working part of a monitor, separate from the object that its user holds: sources and blocks retain the engine,
+/// the user retains the core, so that the core's deinit shows that the user released it. After `invalidate` the
+/// source's handlers retain the engine until the source is cancelled.
 final class MonitorEngine: Sendable {
     let queue: MonitorQueue
     let record: MonitorRecord
@@ -12,14 +12,14 @@ final class MonitorEngine: Sendable {
     private let file: StaticString
     private let line: UInt
     private let bound: QueueBound<Contents>
-    /// How many events are kept at most until the handler may run.
+    /// The most events that are kept until the handler may run.
     static let mostKept = 1024
 
-    /// What was kept back until the handler may run.
+    /// Work that is kept until the handler may run.
     private enum Kept {
-        /// The source fired: what is there is still to be read.
+        /// The source fired; its events are unread.
         case turn(@Sendable () -> Void)
-        /// An event that was read.
+        /// An event that was read already.
         case delivery(@Sendable () throws -> Void)
     }
 
@@ -32,9 +32,9 @@ final class MonitorEngine: Sendable {
         var intervalEnd: DispatchSource?
         var onRegistered: (@Sendable () -> Void)?
         var completion: (@Sendable () -> Void)?
-        /// Who iterates over the events.
+        /// The consumer that iterates over the events.
         var consumer: (any EventConsumer)?
-        /// Lets go of the handlers and of what the kind has claimed.
+        /// Releases the handlers and the kind's resources.
         var end: (@Sendable () -> Void)?
 
         mutating func verdict() -> Verdict {
@@ -81,7 +81,7 @@ final class MonitorEngine: Sendable {
     }
 }
 
-// MARK: - What the user asks for
+// MARK: - Calls by the user
 
 extension MonitorEngine {
     func checkQueue(file: StaticString, line: UInt) {
@@ -89,12 +89,12 @@ extension MonitorEngine {
         dispatchPrecondition(condition: .onQueue(queue.dispatchQueue))
     }
 
-    /// Checks that the monitor is being set up.
+    /// Requires that the monitor is being set up.
     func configure(file: StaticString, line: UInt) {
         obeying(file: file, line: line) { contents throws(LifecycleRule) in try contents.lifecycle.configure() }
     }
 
-    /// Checks that the monitor is not being invalidated.
+    /// Requires that the monitor is not being invalidated.
     func use(file: StaticString, line: UInt) {
         obeying(file: file, line: line) { contents throws(LifecycleRule) in try contents.lifecycle.use() }
     }
@@ -155,7 +155,7 @@ extension MonitorEngine {
 
     private func end(_ action: Lifecycle.InvalidateAction) {
         record.enter(.invalidating)
-        // Taken out first, dropped here: what the closures hold may come back to the box in its deinit.
+        // Released outside the box: a deinit of the closures' captures may access it.
         let dropped = bound.confined { contents in
             defer {
                 (contents.backlog, contents.onRegistered) = (Backlog(), nil)
@@ -170,7 +170,7 @@ extension MonitorEngine {
         let kept = dropped.backlog.all.count { kept in
             switch kept {
             case .delivery: true
-            case .turn: !source.countsWhatWaits
+            case .turn: !source.countsUnreadEvents
             }
         }
         let late = kept + (dropped.consumer?.end() ?? 0)
@@ -185,12 +185,12 @@ extension MonitorEngine {
         }
     }
 
-    /// The user's last reference is gone; on any thread.
+    /// The user's last reference was released; on any thread.
     func released() {
         switch record.state {
-        // What it holds is dropped on its queue, as at every other end.
+        // Its resources are released on its queue, as at every other end.
         case .setUp: queue.async { self.endReleased() }
-        // Here, so that the backtrace shows who released it.
+        // Here, so that the backtrace shows the release.
         case .active, .suspended, .rateLimited, .disabled: trapReleased()
         case .invalidating, .invalidated: break
         }
@@ -234,10 +234,10 @@ extension MonitorEngine {
     }
 }
 
-// MARK: - What the source says
+// MARK: - Calls by the source
 
 extension MonitorEngine {
-    /// The kernel knows the source now.
+    /// The source is registered with the kernel.
     func registered() {
         let action = bound.confined { contents in
             defer { contents.onRegistered = nil }
@@ -246,23 +246,23 @@ extension MonitorEngine {
         action?()
     }
 
-    /// Something happened; `turn` reads and delivers it. On the queue.
+    /// The source fired; `turn` reads and delivers its events. On the queue.
     func fired(_ turn: @escaping @Sendable () -> Void) {
         let isMixed = queue.turns.confined { $0.isMixed }
         switch bound.confined({ $0.lifecycle.eventArrived() }) {
         case .deliver where !isMixed: turn()
         case .deliver, .keep: keep(.turn(turn))
-        case .drop: if !source.countsWhatWaits { record.addDropped(1) }
+        case .drop: if !source.countsUnreadEvents { record.addDropped(1) }
         }
     }
 
-    /// As many events wait as whoever iterates over them lets wait. On the queue.
+    /// The consumer's buffer is full. On the queue.
     func consumerFellBehind() { perform(bound.confined { $0.lifecycle.consumerFellBehind() }) }
 
-    /// All of them were taken. On the queue.
+    /// The consumer's buffer is empty again. On the queue.
     func consumerCaughtUp() { perform(bound.confined { $0.lifecycle.consumerCaughtUp() }) }
 
-    /// Gives one event to `handler`, now, later or never, as the lifecycle and the rate limit have it. On the queue.
+    /// Delivers, keeps or drops one event, depending on the lifecycle and the rate limit. On the queue.
     func deliver<Event: Sendable>(_ event: Event, to slot: HandlerSlot<Event>) {
         guard let handler = slot.handler else { return record.addDropped(1) }
         switch bound.confined({ $0.verdict() }) {
@@ -275,14 +275,14 @@ extension MonitorEngine {
         }
     }
 
-    /// The kernel has let go, and what the source owned is closed. On the queue.
+    /// The source is cancelled and its descriptors are closed. On the queue.
     func sourceCancelled() {
         let (end, completion) = bound.confined { contents in
             contents.lifecycle.sourceCancelled()
             defer { (contents.end, contents.completion) = (nil, nil) }
             return (contents.end, contents.completion)
         }
-        // Invalidated before the handlers go and before the completion runs: either may hold the last reference.
+        // Before the handlers are released and the completion runs: either may hold the last reference.
         record.enter(.invalidated)
         MonitorRegistry.shared.remove(record)
         end?()
@@ -293,28 +293,28 @@ extension MonitorEngine {
 // MARK: - Turns
 
 extension MonitorEngine {
-    /// It is this monitor's turn on the queue.
+    /// Runs this monitor's first kept work.
     func takeTurn() {
         enum Step {
             case nothing, limit
-            case take(Kept, Lifecycle.SourceAction)
+            case run(Kept, Lifecycle.SourceAction)
         }
         let step: Step = bound.confined { contents in
             guard contents.lifecycle.isOpen, let first = contents.backlog.first else { return .nothing }
             if case .delivery = first, !contents.isWithinRateLimit() { return .limit }
             _ = contents.backlog.popFirst()
-            return .take(first, contents.backlog.isEmpty ? contents.lifecycle.backlogEmptied() : .none)
+            return .run(first, contents.backlog.isEmpty ? contents.lifecycle.backlogEmptied() : .none)
         }
         switch step {
         case .nothing: return
         case .limit: holdForRateLimit()
-        case .take(let kept, let action):
+        case .run(let kept, let action):
             switch kept {
             case .turn(let turn): turn()
             case .delivery(let delivery): run(delivery)
             }
-            // After the turn, since the source would fire again for what the turn was to read. libdispatch counts, so
-            // what the handler did to the source meanwhile is balanced all the same.
+            // After the turn, since the source would fire again for events that the turn reads. libdispatch counts
+            // suspensions, so those by the handler remain balanced.
             perform(action)
             noteBacklog()
         }
@@ -322,7 +322,7 @@ extension MonitorEngine {
 
     private func keep(_ kept: Kept) {
         let action: Lifecycle.SourceAction? = bound.confined { contents in
-            // A turn is never dropped, since the source would not fire again; it fires once, and is held from then on.
+            // A turn is never dropped, since the source would not fire again; it fires once and is then held.
             if case .delivery = kept, contents.backlog.count >= Self.mostKept { return nil }
             contents.backlog.append(kept)
             return contents.lifecycle.backlogGrew()
@@ -334,7 +334,7 @@ extension MonitorEngine {
         hold(for: bound.confined { $0.rateLimit?.remaining(at: monotonicNanoseconds()) ?? 0 })
     }
 
-    /// Holds the source, which is open, for so many nanoseconds.
+    /// Holds the source, which is open, for `delay` nanoseconds.
     func hold(for delay: UInt64) {
         let action = bound.confined { $0.lifecycle.rateLimitReached() }
         record.addRateLimitHit()
@@ -357,7 +357,7 @@ extension MonitorEngine {
         perform(action)
     }
 
-    /// Does to the source what the lifecycle says, and tells the record and the turns of the new state.
+    /// Applies the lifecycle's action to the source, and the new state to the record and the turns.
     private func perform(_ action: Lifecycle.SourceAction) {
         switch action {
         case .none: break
@@ -387,7 +387,7 @@ extension MonitorEngine {
         }
     }
 
-    /// The handler threw, or the source failed: the monitor is disabled, and others go on.
+    /// Disables the monitor after an error of its handler or source.
     func fail(_ error: any Error) {
         record.addError("\(error)")
         perform(bound.confined { $0.lifecycle.handlerFailed() })

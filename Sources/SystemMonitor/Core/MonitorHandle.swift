@@ -1,13 +1,13 @@
-/// What connects a monitor with its core; see ``Monitor/handle``. It offers nothing to other modules: what a monitor's
-/// users may do is in ``Monitor``, and what its kind may do is in ``MonitorCore``.
+/// Connects a monitor with its core; see ``Monitor/handle``. It has no public members: users call ``Monitor``, kinds
+/// call ``MonitorCore``.
 public struct MonitorHandle<Event: Sendable>: Sendable {
     let engine: MonitorEngine
     let slot: HandlerSlot<Event>
 
-    /// Checks that the monitor is being set up and is used on its queue; traps if not.
+    /// Requires set up and the monitor's queue; traps otherwise.
     package func checkConfigurable(file: StaticString, line: UInt) { engine.configure(file: file, line: line) }
 
-    /// Sets what is called with each event, and who else is told of the end; ends who was told before.
+    /// Sets the handler and the consumer; ends the previous consumer.
     func setHandler(
         _ handler: @escaping @Sendable (Event) throws -> Void, consumer: (any EventConsumer)? = nil, file: StaticString,
         line: UInt

@@ -1,6 +1,6 @@
 import LinuxKernel
 
-/// All monitors that are not invalidated yet. Any thread may ask it, and it asks no queue.
+/// All monitors that are not invalidated yet. Usable from any thread; never waits for a queue.
 public final class MonitorRegistry: Sendable {
     /// The process's registry.
     public static let shared = MonitorRegistry()
@@ -15,16 +15,16 @@ public final class MonitorRegistry: Sendable {
 
     private init() {}
 
-    /// What is known of each, in the order in which they were set up.
+    /// A description of each, in the order of their set up.
     public func descriptions() -> [MonitorDescription] {
         let records = contents.withLock { Array($0.records.values) }
         return records.sorted { $0.id < $1.id }.map { $0.describe() }
     }
 
-    /// How many there are.
+    /// The number of monitors.
     public var liveCount: Int { contents.withLock { $0.records.count } }
 
-    /// Sets who is told of an error that a handler threw: called on the monitor's queue, after the monitor was disabled.
+    /// Sets a callback for errors of handlers, called on the monitor's queue after the monitor was disabled.
     public func setHandlerErrorSink(_ sink: @escaping @Sendable (MonitorDescription, any Error) -> Void) {
         contents.withLock { $0.onHandlerError = sink }
     }

@@ -4,20 +4,21 @@ public import LinuxKernel
 
 /// A change of the wall clock.
 public struct ClockChange: Sendable, Equatable {
-    /// How far the wall clock went ahead of the boot-time clock; negative if it was put back. Changes that came before
-    /// the handler could run are one.
+    /// How far the wall clock advanced relative to the boot-time clock; negative if it was set back. Changes before the
+    /// handler runs are combined.
     public let jump: Duration
 }
 
-/// Reports that somebody set the wall clock (CLOCK_REALTIME), and that the machine woke from sleep: by a timer that
-/// never expires and is cancelled by that; see TFD_TIMER_CANCEL_ON_SET in timerfd_create(2). Slewing, as by adjtime(3),
-/// is no change.
+/// Reports that the wall clock (CLOCK_REALTIME) was set, or that the machine woke from sleep.
+///
+/// Uses a timer that never expires and is cancelled by such a change; see TFD_TIMER_CANCEL_ON_SET in timerfd_create(2).
+/// Slewing, as by adjtime(3), is not reported.
 public final class ClockMonitor: Monitor {
     /// See ``Monitor/handle``.
     public var handle: MonitorHandle<ClockChange> { core.handle }
     private let core: MonitorCore<ClockChange>
 
-    /// Sets one up; from any thread. Throws where the process has no descriptor left.
+    /// Sets up a monitor; from any thread. Throws if the process has no descriptor left.
     public init(
         label: String, queue: MonitorQueue, file: StaticString = #fileID, line: UInt = #line
     ) throws(SystemCallError) {
@@ -30,11 +31,11 @@ public final class ClockMonitor: Monitor {
             },
             drain: { timer, outlet in
                 var expirations: UInt64 = 0
-                // Says ECANCELED after a change; the timer itself expires in no lifetime.
+                // ECANCELED after a change; the timer itself never expires.
                 guard read(timer, &expirations, MemoryLayout.size(ofValue: expirations)) < 0, errno == ECANCELED else {
                     return
                 }
-                // Armed before the offset is taken: a change in between is in the offset already, and cancels again.
+                // Armed before the offset is read: a change in between is included in it, and cancels again.
                 let now = Self.arm(timer)
                 let jump = offset.confined { before in
                     defer { before = now }

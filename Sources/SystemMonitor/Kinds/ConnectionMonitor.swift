@@ -3,30 +3,31 @@ import Glibc
 public import LinuxKernel
 public import SystemPackage
 
-/// What happens on a connection.
+/// An event of a connection.
 public enum ConnectionEvent: Hashable, Sendable {
-    /// Bytes came.
+    /// Bytes were received.
     case received([UInt8])
-    /// The other side sends nothing more, and may still listen. Comes once.
+    /// The peer has shut down sending, but may still receive. Reported once.
     case finished
-    /// All that waited to be sent is with the kernel.
+    /// All pending bytes were passed to the kernel.
     case sent
-    /// The other side is gone; with the reason, where it is an error. No event comes after it.
+    /// The peer closed the connection, or an error ended it. The last event.
     case ended(Errno?)
 }
 
-/// Receives from a connected stream socket and sends on it, waiting for nobody.
+/// Receives from and sends on a connected stream socket without blocking.
 ///
-/// What the other side does not take yet waits here, up to a limit. While nobody wants to read (``setReading(_:file:line:)``)
-/// what comes waits in the kernel, which makes the other side wait in turn; that it went is noticed all the same.
+/// Bytes that the peer does not receive yet are buffered, up to a limit. While reading is off
+/// (``setReading(_:file:line:)``) received bytes wait in the kernel, which blocks the peer in turn; its end is still
+/// detected.
 public final class ConnectionMonitor: Monitor {
-    /// What became of bytes that were to be sent.
+    /// The result of sending.
     public enum Sending: String, Hashable, Sendable {
-        /// The kernel has them all.
+        /// All bytes were passed to the kernel.
         case done
-        /// Some wait; ``ConnectionEvent/sent`` tells when they are gone.
+        /// Some bytes are pending; ``ConnectionEvent/sent`` follows.
         case waiting
-        /// None were taken: too many wait already, or the connection is over.
+        /// No bytes were accepted: too many are pending, or the connection has ended.
         case refused
     }
 
@@ -38,8 +39,8 @@ public final class ConnectionMonitor: Monitor {
     /// Used on the queue, and only while the descriptor is open.
     private let epoll: Int32
 
-    /// Watches a connected socket that the monitor owns from now on; it is closed when the invalidation has finished, or
-    /// at once if this throws. At most `limit` bytes wait to be sent. From any thread.
+    /// Watches a connected socket, which the monitor owns and closes when the invalidation has finished, or at once if
+    /// this throws. At most `limit` bytes may be pending. From any thread.
     public init(
         owning connection: consuming OwnedDescriptor, limit: Int = 1 << 20, label: String, queue: MonitorQueue,
         file: StaticString = #fileID, line: UInt = #line
@@ -58,7 +59,7 @@ public final class ConnectionMonitor: Monitor {
             }, file: file, line: line)
     }
 
-    /// Sends `bytes` after what waits already. On the queue.
+    /// Sends `bytes` after those that are pending. On the queue.
     public func send(
         _ bytes: [UInt8], file: StaticString = #fileID, line: UInt = #line
     ) -> Sending {
@@ -67,7 +68,7 @@ public final class ConnectionMonitor: Monitor {
         } ?? .refused
     }
 
-    /// Whether what comes is received; at first it is. On the queue.
+    /// Turns reading on or off; it is on at first. On the queue.
     public func setReading(_ reads: Bool, file: StaticString = #fileID, line: UInt = #line) {
         core.withDescriptor(file: file, line: line) { raw in
             traffic.confined { traffic in
@@ -78,7 +79,7 @@ public final class ConnectionMonitor: Monitor {
     }
 }
 
-/// What waits to be sent, and what epoll was told to look for.
+/// The pending bytes, and the readiness that epoll waits for.
 private struct Traffic: Sendable {
     var reads = true
     private let limit: Int
@@ -87,7 +88,7 @@ private struct Traffic: Sendable {
     private var hasEnded = false
     private var interest = Readiness.read
 
-    /// How much is received at one go: other monitors of the queue want their turn too.
+    /// The most bytes per turn, so that other monitors of the queue get theirs.
     private static let block = 16 << 10
 
     init(limit: Int) { self.limit = limit }
@@ -96,13 +97,13 @@ private struct Traffic: Sendable {
         guard !hasEnded, bytes.count <= limit - waiting.count else { return .refused }
         let wasEmpty = waiting.isEmpty
         waiting += bytes
-        // A failure is found again in the next turn, which tells it: a broken connection is always ready.
+        // A failure is reported by the next turn: a broken connection is always ready.
         if wasEmpty { _ = flush(raw) }
         updateInterest(raw, epoll)
         return waiting.isEmpty ? .done : .waiting
     }
 
-    /// The socket is ready for something, or was.
+    /// Handles a wake-up of the socket.
     mutating func turn(_ raw: Int32, _ epoll: Int32) -> [ConnectionEvent] {
         guard !hasEnded else { return [] }
         var events: [ConnectionEvent] = []
@@ -115,7 +116,7 @@ private struct Traffic: Sendable {
             switch receive(raw) {
             case .bytes(let bytes):
                 events.append(.received(bytes))
-                // There may be more, and the end comes after the last.
+                // There may be more; the end comes after the last.
                 isOver = false
             case .nothing: break
             case .end:
@@ -130,9 +131,9 @@ private struct Traffic: Sendable {
         if isOver {
             hasEnded = true
             waiting = []
-            // An error or a hang-up does not go away, and would be told for ever.
+            // An error or a hang-up persists and would be reported endlessly.
             _ = clinux_epoll_forget(epoll, raw)
-            // Whoever hung up with something unread of ours is gone, not broken.
+            // A peer that closed without reading all bytes is not an error.
             events.append(.ended(failure == .brokenPipe ? nil : failure))
         } else {
             updateInterest(raw, epoll)
@@ -148,7 +149,7 @@ private struct Traffic: Sendable {
         interest = wanted
     }
 
-    /// Sends what the kernel takes; the reason why no more will ever go.
+    /// Sends as much as the kernel accepts. Returns the error that ends the connection, if any.
     private mutating func flush(_ raw: Int32) -> Errno? {
         var sent = 0
         defer { waiting.removeFirst(sent) }

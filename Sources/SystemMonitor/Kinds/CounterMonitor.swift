@@ -1,18 +1,18 @@
 import Dispatch
 import LinuxKernel
 
-/// What a ``CounterMonitor`` reports: the notices since the last event, made one.
+/// An event of a ``CounterMonitor``: the combined notices since the last event.
 public struct CounterEvent: Sendable, Equatable {
-    /// The notices' values, combined as the monitor's mode says.
+    /// The notices' values, combined according to the monitor's mode.
     public let value: UInt
-    /// How many notices it stands for.
+    /// The number of notices.
     public let notices: UInt64
 }
 
-/// Coalesced notices from other threads: ``notify(_:)`` costs next to nothing, and the handler sees what came since its
-/// last call as one event.
+/// Coalesces notices from other threads: ``notify(_:)`` is cheap, and the handler gets all notices since its last call
+/// as one event.
 public final class CounterMonitor: Monitor {
-    /// How values of notices that wait for the handler are combined.
+    /// How the values of pending notices are combined.
     public enum Mode: String, Sendable {
         /// The sum, wrapping around.
         case add
@@ -27,7 +27,7 @@ public final class CounterMonitor: Monitor {
     private let core: MonitorCore<CounterEvent>
     private let source: CounterSource
 
-    /// Sets one up; from any thread.
+    /// Sets up a monitor; from any thread.
     public init(
         _ mode: Mode, label: String, queue: MonitorQueue, file: StaticString = #fileID, line: UInt = #line
     ) {
@@ -39,15 +39,15 @@ public final class CounterMonitor: Monitor {
             line: line)
     }
 
-    /// Adds a notice; from any thread, in any state. Those before activation are reported after it; those after
+    /// Adds a notice; from any thread, in any state. Notices before activation are reported after it; those after
     /// invalidation are dropped and counted.
     public func notify(_ value: UInt = 1) {
         if !source.notify(value) { core.countDropped() }
     }
 }
 
-/// A user-data source as the waker, with a value of our own: libdispatch's reports neither how many notices it merged,
-/// nor a replacement by 0, and cannot be told before activation.
+/// Wakes through a user-data source and holds the value itself: libdispatch's reports neither the number of merged
+/// notices nor a replacement by 0, and accepts none before activation.
 final class CounterSource: KernelSource {
     private struct Contents {
         var value: UInt = 0
@@ -66,11 +66,11 @@ final class CounterSource: KernelSource {
     }
 
     var descriptor: Int32? { nil }
-    var countsWhatWaits: Bool { true }
+    var countsUnreadEvents: Bool { true }
 
-    /// Any thread; false if it came too late.
+    /// Adds a notice; false after the end. Any thread.
     func notify(_ value: UInt) -> Bool {
-        let (isTaken, toWake) = contents.withLock { contents -> (Bool, DispatchSource?) in
+        let (isAccepted, toWake) = contents.withLock { contents -> (Bool, DispatchSource?) in
             guard !contents.isEnded else { return (false, nil) }
             switch mode {
             case .add: contents.value &+= value
@@ -81,7 +81,7 @@ final class CounterSource: KernelSource {
             return (true, contents.notices == 1 ? contents.source : nil)
         }
         if let toWake { Self.wake(toWake) }
-        return isTaken
+        return isAccepted
     }
 
     func start(for engine: MonitorEngine) {
@@ -124,7 +124,7 @@ final class CounterSource: KernelSource {
         engine.deliver(event, to: slot)
     }
 
-    /// From here on notices are late; so are those that wait.
+    /// Drops pending and later notices.
     private func end(_ engine: MonitorEngine) {
         let late = contents.withLock { contents in
             contents.isEnded = true

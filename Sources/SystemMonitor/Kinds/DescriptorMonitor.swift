@@ -4,26 +4,26 @@ import Glibc
 public import LinuxKernel
 public import SystemPackage
 
-/// What is the matter with a watched descriptor.
+/// The state of a watched descriptor.
 public struct DescriptorEvent: Hashable, Sendable {
-    /// Reading, or writing, will not block; at the end of a stream reading gives nothing.
+    /// Whether reading, or writing, will not block; at the end of a stream, reading returns no bytes.
     public let isReady: Bool
-    /// How many bytes can be read at least; nil where the kernel does not say, and for writing.
+    /// The number of bytes that can be read at least; nil for writing, or if the kernel does not report it.
     public let available: Int?
-    /// The other side is gone, or (watched for reading) will send nothing more.
+    /// Whether the peer has closed, or (watched for reading) has shut down sending.
     public let isHungUp: Bool
-    /// What went wrong: a socket's pending error, which is thereby taken from it; EPIPE for a pipe
-    /// without readers; EIO for a terminal that was hung up.
+    /// The error: a socket's pending error, which is thereby cleared; EPIPE for a pipe without readers; EIO for a
+    /// terminal that was hung up.
     public let failure: Errno?
-    /// No event comes after this one: what it says does not go away. All that is left is to invalidate the monitor.
+    /// Whether this is the last event, since its state is permanent; the monitor should be invalidated.
     public let isLast: Bool
 }
 
-/// Why a descriptor cannot be watched.
+/// The reason why a descriptor cannot be watched.
 public struct DescriptorRefusal: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What it is; nil where even that could not be found out.
+    /// The file's kind; nil if unknown.
     public let kind: FileKind?
-    /// What the kernel said.
+    /// The kernel's error.
     public let cause: SystemCallError
 
     /// One line: `cannot watch a regular file, which is always ready (epoll_ctl: Operation not permitted)`.
@@ -41,15 +41,15 @@ public struct DescriptorRefusal: Error, Hashable, Sendable, CustomStringConverti
 
 /// Reports that a pipe, FIFO, socket, terminal or other descriptor can be read or written.
 ///
-/// As long as it stays ready the event comes again, so the handler has to read, write, suspend or invalidate. A hang-up
-/// with nothing left to read, and an error that stays, are reported once (``DescriptorEvent/isLast``): the kernel would
-/// report them again and again for ever. A FIFO that is to outlive its writers is opened for reading *and* writing.
+/// The event repeats while the descriptor stays ready, so the handler must read, write, suspend or invalidate. A
+/// hang-up with nothing left to read and a permanent error are reported once (``DescriptorEvent/isLast``), since the
+/// kernel would report them endlessly. Open a FIFO for reading *and* writing if it must outlive its writers.
 public final class DescriptorMonitor: Monitor {
-    /// What to watch for.
+    /// The readiness to watch for.
     public enum Direction: String, Hashable, Sendable {
-        /// Something to read, or the end.
+        /// Readable, or at the end.
         case read
-        /// Room to write.
+        /// Writable.
         case write
     }
 
@@ -57,8 +57,8 @@ public final class DescriptorMonitor: Monitor {
     public var handle: MonitorHandle<DescriptorEvent> { core.handle }
     private let core: MonitorCore<DescriptorEvent>
 
-    /// Watches a descriptor that the monitor owns from now on; it is closed when the invalidation has finished, or at
-    /// once if this throws. From any thread.
+    /// Watches a descriptor, which the monitor owns and closes when the invalidation has finished, or at once if this
+    /// throws. From any thread.
     public init(
         owning descriptor: consuming OwnedDescriptor, for direction: Direction, label: String, queue: MonitorQueue,
         file: StaticString = #fileID, line: UInt = #line
@@ -70,19 +70,19 @@ public final class DescriptorMonitor: Monitor {
         } catch {
             throw DescriptorRefusal(kind: try? FileStatus(of: descriptor).kind, cause: error)
         }
-        // Used in the drain only, which never runs after the source's end, when it is closed.
+        // Used only in the drain, which never runs after the source's end, when this is closed.
         let epoll = watcher.raw
         core = MonitorCore(
             kind: "DescriptorMonitor", label: label, queue: queue, descriptor: descriptor, watcher: watcher,
             drain: { raw, outlet in
-                guard let event = Self.look(at: raw, direction) else { return }
+                guard let event = Self.event(of: raw, direction) else { return }
                 if event.isLast { Self.forget(raw, in: epoll, outlet) }
                 outlet.deliver(event)
             }, file: file, line: line)
     }
 
-    /// Watches a descriptor that stays the caller's, who may close it at any time: the monitor watches a duplicate. The
-    /// open file behind it stays open until the invalidation has finished, so the other side sees no hang-up before.
+    /// Watches a duplicate of a descriptor, which the caller keeps and may close at any time. The open file stays open
+    /// until the invalidation has finished, so the peer sees no hang-up before.
     public convenience init(
         borrowing descriptor: Int32, for direction: Direction, label: String, queue: MonitorQueue,
         file: StaticString = #fileID, line: UInt = #line
@@ -96,22 +96,22 @@ public final class DescriptorMonitor: Monitor {
         try self.init(owning: duplicate, for: direction, label: label, queue: queue, file: file, line: line)
     }
 
-    /// Gives `body` the descriptor, to read, write or accept; nil after invalidation. On the queue. `body` must neither
-    /// keep nor close it.
+    /// Calls `body` with the descriptor, to read, write or accept; nil after invalidation. On the queue. `body` must
+    /// neither store nor close it.
     public func withDescriptor<R, E: Error>(
         file: StaticString = #fileID, line: UInt = #line, _ body: (Int32) throws(E) -> R
     ) throws(E) -> R? {
         try core.withDescriptor(file: file, line: line, body)
     }
 
-    /// What is so now; nil if nothing is: somebody else was faster.
-    private static func look(at raw: Int32, _ direction: Direction) -> DescriptorEvent? {
+    /// The current state; nil if it is not ready, as after a read by another owner.
+    private static func event(of raw: Int32, _ direction: Direction) -> DescriptorEvent? {
         var now = conditions(of: raw, direction)
         if now.isEmpty { return nil }
         var failure: Errno?
         if now.contains(.error) {
             failure = pendingError(of: raw, direction)
-            // A socket's error is gone once it was taken; any other stays.
+            // A socket's error is cleared by reading it; others persist.
             now = conditions(of: raw, direction)
         }
         let available = direction == .read ? bytesAvailable(in: raw) : nil
@@ -131,10 +131,10 @@ public final class DescriptorMonitor: Monitor {
         static let ready = Conditions(rawValue: Int32(POLLIN) | Int32(POLLOUT))
         static let error = Conditions(rawValue: Int32(POLLERR))
         static let hangUp = Conditions(rawValue: Int32(POLLHUP))
-        /// POLLRDHUP, which Swift's Glibc module does not have.
+        /// POLLRDHUP, missing in Swift's Glibc module.
         static let readHangUp = Conditions(rawValue: 0x2000)
 
-        /// Either of the two bits, since only one is asked for.
+        /// Whether any of the bits is set, since only one of POLLIN and POLLOUT is requested.
         func contains(_ other: Conditions) -> Bool { rawValue & other.rawValue != 0 }
     }
 
@@ -147,7 +147,7 @@ public final class DescriptorMonitor: Monitor {
 
     private static func bytesAvailable(in raw: Int32) -> Int? {
         var count: Int32 = 0
-        // FIONREAD; refused by listening sockets and by much that is no stream.
+        // FIONREAD; refused by listening sockets and many files that are not streams.
         return ioctl(raw, 0x541B, &count) == 0 ? Int(count) : nil
     }
 
@@ -155,7 +155,7 @@ public final class DescriptorMonitor: Monitor {
         var code: Int32 = 0
         var size = socklen_t(MemoryLayout.size(ofValue: code))
         if getsockopt(raw, SOL_SOCKET, SO_ERROR, &code, &size) == 0, code != 0 { return Errno(rawValue: code) }
-        // No socket: a pipe without readers, or a terminal that was hung up.
+        // Not a socket: a pipe without readers, or a terminal that was hung up.
         return direction == .write ? .brokenPipe : .ioError
     }
 

@@ -2,19 +2,19 @@ import Glibc
 public import LinuxKernel
 import SystemPackage
 
-/// Records of an inotify queue in the order in which the kernel put them there, as one read gave them.
+/// The records of one read of an inotify queue, in the kernel's order.
 public struct DirectoryEvents: Sendable {
-    /// The records as read(2) gave them; see inotify(7).
+    /// The records as returned by read(2); see inotify(7).
     public let bytes: [UInt8]
 
-    /// Whole records as read(2) gave them; see inotify(7).
+    /// Whole records as returned by read(2); see inotify(7).
     public init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Calls `body` with each record. A record and its names point into the batch: they are valid in the call alone, and
-    /// whoever keeps a name copies it (`InotifyRecord.copiedName`).
+    /// Calls `body` with each record. A record and its name point into the batch: they are valid only during the call;
+    /// copy a name to store it (`InotifyRecord.copiedName`).
     @inlinable
     public func forEach<E: Error>(_ body: (InotifyRecord) throws(E) -> Void) throws(E) {
-        // A closure with typed throws cannot pass through the rethrowing buffer call, so its result is carried out.
+        // The rethrowing buffer call would lose the error's type, so its result is passed as a value.
         let result: Result<Void, E> = bytes.withUnsafeBytes { buffer in
             do throws(E) {
                 for record in InotifyRecords(buffer) { try body(record) }
@@ -28,11 +28,11 @@ public struct DirectoryEvents: Sendable {
 }
 
 extension DirectoryEvents {
-    /// Bytes of one read: some 1,500 records with camera names. Below the size at which malloc maps each buffer.
+    /// Bytes of one read: about 1,500 records with camera names. Below malloc's threshold for mapping each buffer.
     static var readSize: Int { 64 << 10 }
 
-    /// Delivers what waits in a queue, with one read, or with several while each is full; for `turn` at most. Whether
-    /// there was something.
+    /// Delivers the queue's records, with one read, or with several while each is full, for `turn` at most. Returns
+    /// whether there were any.
     @discardableResult
     static func drain(_ descriptor: Int32, _ outlet: EventOutlet<Self>, for turn: Duration) -> Bool {
         var start: UInt64?
@@ -51,9 +51,9 @@ extension DirectoryEvents {
             let now = start ?? nanoseconds(of: CLOCK_MONOTONIC)
             start = now
             outlet.deliver(Self(bytes: bytes))
-            // The read had room for more, so that the queue was empty after it.
+            // The buffer was not full, so the queue was empty.
             if bytes.count < readSize - InotifyInstance.smallestBuffer { break }
-            // Nobody waits longer than a turn: the source fires again.
+            // The source fires again, after the turns of other monitors.
             if nanoseconds(of: CLOCK_MONOTONIC) - now > UInt64(max(0, turn.wholeNanoseconds)) { break }
         }
         return start != nil

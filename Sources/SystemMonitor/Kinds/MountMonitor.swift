@@ -3,10 +3,10 @@ import FileValues
 import Glibc
 public import LinuxKernel
 
-/// Reports what was mounted, unmounted, moved and remounted, by comparing the mount table whenever the kernel says that
-/// it changed; see proc_pid_mountinfo(5).
+/// Reports mounts, unmounts, moves and remounts by comparing the mount table at each notification of the kernel; see
+/// proc_pid_mountinfo(5).
 ///
-/// What changes and changes back before the handler can run is not seen. The comparison begins at set up.
+/// Changes that are undone before the handler runs are not detected. The comparison begins at set up.
 public final class MountMonitor: Monitor {
     /// See ``Monitor/handle``.
     public var handle: MonitorHandle<MountChanges> { core.handle }
@@ -23,11 +23,10 @@ public final class MountMonitor: Monitor {
         let descriptor = try descriptorCall("open", path: path) {
             path.withCString { clinux_openat(AT_FDCWD, $0, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0) }
         }
-        // EPOLLPRI tells of a change once, to whoever polls first, and libdispatch polls more than once to arm its
-        // descriptor again: what it asks for to be sure would be the news. But the file is readable always, and each
-        // change wakes who waits. So the edge is what is watched: polling leaves it as it is, and the drain alone takes
-        // it, before it reads the table.
-        // Watched before it is read, so that no change falls in between.
+        // EPOLLPRI reports a change only to the first poll, and libdispatch polls more than once when it rearms a
+        // descriptor, so it would lose changes. But the file is always readable, and each change wakes its waiters. So
+        // the edge is watched: polling does not consume it, only the drain does, before it reads the table.
+        // Watched before the first read, so that no change is missed in between.
         let watcher = try epollWatcher(of: descriptor, [.read, .edge])
         let edge = watcher.raw
         let table = QueueBound(try MountTable(reading: descriptor.raw), queue: queue)
@@ -36,7 +35,7 @@ public final class MountMonitor: Monitor {
             kind: "MountMonitor", label: label, queue: queue, descriptor: descriptor, watcher: watcher,
             drain: { raw, outlet in
                 do throws(SystemCallError) {
-                    try takeEdge(of: edge)
+                    try acknowledgeEdge(of: edge)
                     let now = try MountTable(reading: raw)
                     let changes = table.onQueue { before in
                         defer { before = now }

@@ -4,13 +4,13 @@ import Glibc
 public import LinuxKernel
 import SystemPackage
 
-/// Reports that tasks had to wait for memory, processor time or I/O for longer than a threshold within a window, by a
+/// Reports that tasks waited for memory, processor time or I/O for longer than a threshold within a window, by a
 /// trigger in the kernel; see Documentation/accounting/psi.rst.
 ///
-/// At most one event in a window. Where the kernel has no pressure information, or keeps it from this process (before
-/// 6.4 it needs CAP_SYS_RESOURCE), setting one up throws: go on without it.
+/// At most one event per window. Set up throws if the kernel has no pressure information, or denies it to this process
+/// (before 6.4 it requires CAP_SYS_RESOURCE): continue without it.
 public final class PressureMonitor: Monitor {
-    /// What is scarce.
+    /// The scarce resource.
     public enum Resource: String, Hashable, Sendable, CaseIterable {
         /// Memory.
         case memory
@@ -20,11 +20,11 @@ public final class PressureMonitor: Monitor {
         case io
     }
 
-    /// Whose waiting counts.
+    /// Which tasks must wait.
     public enum Extent: String, Hashable, Sendable {
         /// At least one task waits.
         case some
-        /// All tasks that have something to do wait. Not for the processor as a whole.
+        /// All non-idle tasks wait. Not for the processor of the whole machine.
         case full
     }
 
@@ -36,7 +36,7 @@ public final class PressureMonitor: Monitor {
     /// thread.
     ///
     /// - Parameters:
-    ///   - threshold: How much waiting, at most the window.
+    ///   - threshold: The waiting time that triggers, at most the window.
     ///   - window: From 0.5 to 10 seconds. Processes without CAP_SYS_RESOURCE get EINVAL unless it is a multiple of two
     ///     seconds.
     public init(
@@ -49,11 +49,11 @@ public final class PressureMonitor: Monitor {
             path.withCString { clinux_openat(AT_FDCWD, $0, O_RDWR | O_NONBLOCK | O_CLOEXEC, 0) }
         }
         let raw = trigger.raw
-        // The kernel takes the terminating NUL for the end of the text.
+        // The kernel expects a terminating NUL.
         let text = "\(extent.rawValue) \(threshold.wholeNanoseconds / 1_000) \(window.wholeNanoseconds / 1_000)"
         let bytes = Array(text.utf8) + [0]
         try systemCall("write", path: path) { write(raw, bytes, bytes.count) }
-        // The trigger tells once that it fired, to whoever polls it first; libdispatch would poll it twice.
+        // The trigger reports its firing only to the first poll; libdispatch would poll twice.
         let counter = try PollLatch.makeCounter()
         let latch = try PollLatch(of: trigger, [.urgent], counter: counter)
         let number = trigger.take()
@@ -61,12 +61,12 @@ public final class PressureMonitor: Monitor {
             kind: "PressureMonitor", label: label, queue: queue, descriptor: counter,
             drain: { _, outlet in
                 do throws(SystemCallError) {
-                    // Asked again before the reading is taken: what fires in between is told with the next event.
-                    guard try latch.take() else { return outlet.countCoalesced(1) }
+                    // Polled again before the file is read: a firing in between is reported by the next event.
+                    guard try latch.consume() else { return outlet.countCoalesced(1) }
                     guard let reading = try PressureReading(reading: number) else { return outlet.countDropped() }
                     outlet.deliver(reading)
                 } catch {
-                    // The control group is gone, and the trigger with it.
+                    // The control group was removed, and the trigger with it.
                     outlet.fail(error)
                 }
             },

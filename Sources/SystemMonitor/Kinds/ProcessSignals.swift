@@ -2,21 +2,20 @@ import CLinux
 import Glibc
 import LinuxKernel
 
-/// What a process must do in `main` so that its ``SignalMonitor``s get its signals.
+/// Prepares a process, in `main`, for ``SignalMonitor``s.
 public enum ProcessSignals {
     private static let blocked = Locked<Set<Signal>>([])
 
-    /// Blocks `signals` in the calling thread, and so in all threads that are made later. To be called in `main` before
-    /// any other thread exists: the kernel gives a signal to any thread that does not block it, whose default action
-    /// mostly ends the process. Traps if there is such a thread already. An asynchronous `main` has no other thread before
-    /// its first suspension, so it calls this before its first `await`.
+    /// Blocks `signals` in the calling thread, and so in all threads that it creates later. To be called in `main`
+    /// before any other thread exists: the kernel delivers a signal to any thread that does not block it, and its
+    /// default action mostly ends the process. Traps if there is such a thread already. An asynchronous `main` has no
+    /// other thread before its first suspension, so it must call this before its first `await`.
     ///
-    /// From then on the main thread stays as it is, with the signals blocked, whatever it is given to: `dispatchMain()`,
-    /// which an asynchronous `main` ends in too, would leave it in sigsuspend(2) with an empty mask, where a signal that a
-    /// signalfd waits for ends the process. See docs/decisions/0039.
+    /// Afterwards the main thread keeps the signals blocked, even in `dispatchMain()`, in which an asynchronous `main`
+    /// ends too: that would leave it in sigsuspend(2) with an empty mask, where a signal for a signalfd ends the
+    /// process. See docs/decisions/0039.
     ///
-    /// Programs that are started from here on inherit the mask, unless they are given another; see
-    /// posix_spawnattr_setsigmask(3).
+    /// Programs started afterwards inherit the mask unless they are given another; see posix_spawnattr_setsigmask(3).
     public static func block(_ signals: [Signal], file: StaticString = #fileID, line: UInt = #line) {
         var set = sigset_t()
         sigemptyset(&set)
@@ -28,13 +27,13 @@ public enum ProcessSignals {
         let result = pthread_sigmask(SIG_BLOCK, &set, nil)
         precondition(result == 0, "pthread_sigmask: \(result)", file: file, line: line)
         blocked.withLock { $0.formUnion(signals) }
-        if isMainThread { mainThreadIsKept }
+        if isMainThread { keepMainThread }
         requireBlockedEverywhere(signals, file: file, line: line)
     }
 
-    /// Waits in the main thread for ever, with the blocked signals blocked. To be called at the end of a `main` that is
-    /// not asynchronous; the program ends by exit(3), called elsewhere. Unlike `dispatchMain()` it leaves the main queue
-    /// unserved.
+    /// Waits in the main thread for ever, with its signals blocked. To be called at the end of a `main` that is not
+    /// asynchronous; the program ends by exit(3) on another thread. Unlike `dispatchMain()` it does not serve the main
+    /// queue.
     public static func parkMainThread(file: StaticString = #fileID, line: UInt = #line) -> Never {
         precondition(isMainThread, "parkMainThread is for the main thread", file: file, line: line)
         requireBlockedEverywhere(Array(blocked.withLock { $0 }), file: file, line: line)
@@ -43,9 +42,10 @@ public enum ProcessSignals {
 
     private static var isMainThread: Bool { clinux_gettid() == getpid() }
 
-    /// Keeps the main thread, should it exit: `dispatchMain()` has it do so, and catches it in the destructor of a
-    /// thread-specific value. Destructors run in the order in which their keys were made, so that of this key is first.
-    private static let mainThreadIsKept: Void = {
+    /// Stops the main thread from exiting: `dispatchMain()` makes it exit and continues in the destructor of a
+    /// thread-specific value. Destructors run in the order in which their keys were created, so that of this key is
+    /// first.
+    private static let keepMainThread: Void = {
         var key = pthread_key_t()
         let isKept =
             pthread_key_create(&key, { _ in wait() }) == 0
@@ -54,15 +54,15 @@ public enum ProcessSignals {
     }()
 
     private static func wait() -> Never {
-        // Returns after each handler that somebody installed for another signal.
+        // Returns after each handler of another signal.
         while true { pause() }
     }
 
-    /// The first of `signals` that some thread does not block, and that thread's id.
-    static func firstOpen(_ signals: [Signal]) -> (signal: Signal, thread: Int32)? {
+    /// The first of `signals` that a thread does not block, and that thread's id.
+    static func firstUnblocked(_ signals: [Signal]) -> (signal: Signal, thread: Int32)? {
         var set = sigset_t()
         guard pthread_sigmask(SIG_BLOCK, nil, &set) == 0 else { return signals.first.map { ($0, clinux_gettid()) } }
-        // Where /proc is absent, the calling thread at least is known.
+        // Without /proc, at least the calling thread is checked.
         if let signal = signals.first(where: { sigismember(&set, $0.rawValue) == 0 }) {
             return (signal, clinux_gettid())
         }
@@ -72,7 +72,7 @@ public enum ProcessSignals {
     }
 
     private static func requireBlockedEverywhere(_ signals: [Signal], file: StaticString, line: UInt) {
-        if let open = firstOpen(signals) {
+        if let open = firstUnblocked(signals) {
             fatalError(
                 "thread \(open.thread) does not block \(open.signal); signals are blocked in main before any other "
                     + "thread exists", file: file, line: line)

@@ -30,10 +30,10 @@ public struct Signal: RawRepresentable, Hashable, Sendable, CustomStringConverti
     public static let cont = Signal(rawValue: SIGCONT)
     /// SIGWINCH.
     public static let winch = Signal(rawValue: SIGWINCH)
-    /// SIGIO, which tells that a lease was broken.
+    /// SIGIO, which reports a broken lease.
     public static let io = Signal(rawValue: SIGIO)
 
-    /// The real-time signal SIGRTMIN + `offset`; these queue, and carry values.
+    /// The real-time signal SIGRTMIN + `offset`; these are queued and have values.
     public static func realTime(_ offset: Int32) -> Signal { Signal(rawValue: __libc_current_sigrtmin() + offset) }
 
     private static let names: [Int32: String] = [
@@ -51,7 +51,7 @@ public struct Signal: RawRepresentable, Hashable, Sendable, CustomStringConverti
         return "signal \(rawValue)"
     }
 
-    /// Whether a signalfd can have it.
+    /// Whether a signalfd can receive it.
     var isCatchable: Bool {
         (1...__libc_current_sigrtmax()).contains(rawValue) && rawValue != SIGKILL && rawValue != SIGSTOP
     }

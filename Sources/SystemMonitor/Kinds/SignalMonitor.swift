@@ -3,28 +3,28 @@ import Glibc
 public import LinuxKernel
 import SystemPackage
 
-/// A signal that came.
+/// A received signal.
 public struct SignalEvent: Sendable, Equatable {
-    /// Which.
+    /// The signal.
     public let signal: Signal
-    /// The sending process, as this one's pid namespace numbers it; 0 if the kernel sent it, or a process outside.
+    /// The sending process in this process's pid namespace; 0 if the kernel sent it, or a process outside.
     public let sender: Int32
     /// The sender's real user id.
     public let user: UInt32
-    /// What sigqueue(3) sent along, else 0.
+    /// The value of sigqueue(3), otherwise 0.
     public let value: Int32
-    /// How often this monitor has reported this signal, this time included. Standard signals that come while one is
-    /// pending are one, by the kernel's rules; real-time signals are each reported.
+    /// How often this monitor has reported this signal, including this event. The kernel merges a standard signal with
+    /// a pending one; real-time signals are each reported.
     public let count: UInt64
 }
 
-/// Why a ``SignalMonitor`` cannot be set up.
+/// The reason why a ``SignalMonitor`` cannot be set up.
 public enum SignalMonitorError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// SIGKILL, SIGSTOP, or a number that is no signal's.
+    /// SIGKILL, SIGSTOP, or not a signal's number.
     case notCatchable(Signal)
-    /// A thread, told by its id, would get the signal instead.
+    /// A thread, given by its id, would receive the signal instead.
     case notBlocked(Signal, thread: Int32)
-    /// Another live monitor, told by its label, has it.
+    /// Another monitor, given by its label, watches it.
     case taken(Signal, by: String)
     /// A system call failed.
     case system(SystemCallError)
@@ -41,10 +41,11 @@ public enum SignalMonitorError: Error, Sendable, Equatable, CustomStringConverti
     }
 }
 
-/// Signals to this process, through signalfd(2): each with its sender, none lost between activation and registration.
+/// Reports signals to this process, with their senders, through signalfd(2); none is lost between activation and
+/// registration.
 ///
-/// The signals must be blocked in all threads (``ProcessSignals``), and stay so: nothing restores a disposition, since
-/// none was changed. While it is suspended they wait in the kernel.
+/// The signals must be blocked in all threads (``ProcessSignals``), and stay so; dispositions are not changed. They
+/// wait in the kernel while the monitor is suspended.
 public final class SignalMonitor: Monitor {
     private static let claims = Locked<[Signal: String]>([:])
 
@@ -52,13 +53,13 @@ public final class SignalMonitor: Monitor {
     public var handle: MonitorHandle<SignalEvent> { core.handle }
     private let core: MonitorCore<SignalEvent>
 
-    /// Sets one up; from any thread. The signals are its own until its invalidation has finished.
+    /// Sets up a monitor; from any thread. No other monitor may watch the signals until its invalidation has finished.
     public init(
         _ signals: Set<Signal>, label: String, queue: MonitorQueue, file: StaticString = #fileID, line: UInt = #line
     ) throws(SignalMonitorError) {
         let ordered = signals.sorted { $0.rawValue < $1.rawValue }
         if let signal = ordered.first(where: { !$0.isCatchable }) { throw .notCatchable(signal) }
-        if let open = ProcessSignals.firstOpen(ordered) { throw .notBlocked(open.signal, thread: open.thread) }
+        if let open = ProcessSignals.firstUnblocked(ordered) { throw .notBlocked(open.signal, thread: open.thread) }
         let descriptor: OwnedDescriptor
         do {
             let numbers = ordered.map(\.rawValue)
@@ -87,7 +88,7 @@ public final class SignalMonitor: Monitor {
     private static func drain(
         _ descriptor: Int32, _ counts: QueueBound<[Signal: UInt64]>, _ outlet: EventOutlet<SignalEvent>
     ) {
-        // One at a time: what the handler is not to get now stays in the kernel.
+        // One at a time: signals that cannot be delivered now stay in the kernel.
         while outlet.isOpen {
             var info = clinux_signal()
             guard clinux_signalfd_read(descriptor, &info) == 1 else {

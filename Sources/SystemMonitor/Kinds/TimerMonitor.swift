@@ -2,20 +2,22 @@ import CLinux
 import Glibc
 public import LinuxKernel
 
-/// Ticks of a ``TimerMonitor`` that became due since the last event.
+/// An event of a ``TimerMonitor``: the ticks since the last event.
 public struct TimerEvent: Sendable, Equatable {
-    /// How many: more than one where the handler could not run in time, or the machine slept.
+    /// The number of ticks: more than one if the handler was late or the machine slept.
     public let expirations: UInt64
 }
 
-/// A timer over timerfd_create(2): once or repeating, on a clock that stops while the machine sleeps or on one that does
-/// not, with a tolerance within which wake-ups are gathered (libdispatch ignores its leeway on Linux).
+/// A timer over timerfd_create(2), once or repeating.
+///
+/// Its clock stops while the machine sleeps or does not. Wake-ups are aligned within a tolerance (libdispatch ignores
+/// its leeway on Linux).
 public final class TimerMonitor: Monitor {
-    /// Which time passes.
+    /// The timer's clock.
     public enum Clock: String, Sendable {
-        /// CLOCK_MONOTONIC: stands still while the machine sleeps.
+        /// CLOCK_MONOTONIC: stops while the machine sleeps.
         case monotonic
-        /// CLOCK_BOOTTIME: goes on. It does not wake the machine.
+        /// CLOCK_BOOTTIME: runs while the machine sleeps, but does not wake it.
         case boottime
 
         var id: clockid_t {
@@ -35,12 +37,12 @@ public final class TimerMonitor: Monitor {
         let clock: Clock
         var schedule: TimerSchedule
         var tolerance: Duration
-        /// From activation on.
+        /// Nil before activation.
         var plan: TimerPlan?
 
         var now: UInt64 { nanoseconds(of: clock.id) }
 
-        /// Begins the schedule now.
+        /// Starts the schedule now.
         mutating func begin(_ timer: Int32) {
             plan = TimerPlan(
                 schedule, tolerance: tolerance.wholeNanoseconds, offset: BootOffset.nanoseconds, now: now)
@@ -56,10 +58,10 @@ public final class TimerMonitor: Monitor {
         }
     }
 
-    /// Sets one up; from any thread. Its schedule begins with activation.
+    /// Sets up a monitor; from any thread. Its schedule begins with activation.
     ///
-    /// - Parameter tolerance: How much later than due it may tick, to save wake-ups; 0 for none.
-    /// - Throws: What timerfd_create(2) says: the process has no descriptor left.
+    /// - Parameter tolerance: How much later than due it may tick, to save wake-ups.
+    /// - Throws: The error of timerfd_create(2), such as EMFILE.
     public init(
         clock: Clock = .monotonic, _ schedule: TimerSchedule, tolerance: Duration = .zero, label: String,
         queue: MonitorQueue, file: StaticString = #fileID, line: UInt = #line
@@ -72,11 +74,11 @@ public final class TimerMonitor: Monitor {
             prepare: { timer in state.confined { $0.begin(timer) } },
             drain: { timer, outlet in
                 var count: UInt64 = 0
-                // EAGAIN: rescheduled after it had become ready.
+                // EAGAIN: rescheduled after it became ready.
                 guard read(timer, &count, MemoryLayout.size(ofValue: count)) > 0 else { return }
                 let ticks = state.confined { contents in
                     let now = contents.now
-                    let ticks = contents.plan?.take(at: now) ?? 0
+                    let ticks = contents.plan?.consumeTicks(at: now) ?? 0
                     contents.arm(timer)
                     return ticks
                 }
@@ -86,9 +88,8 @@ public final class TimerMonitor: Monitor {
             }, file: file, line: line)
     }
 
-    /// Gives it another schedule, and another tolerance if one is given. On its queue, in set up or active, in its own
-    /// handler too. On an active one the schedule begins now, and ticks of the old one that have not been delivered yet
-    /// are forgotten.
+    /// Changes the schedule, and the tolerance if given. On its queue, during set up or active, also in its own
+    /// handler. While active the schedule begins now, and undelivered ticks of the old one are dropped.
     public func reschedule(
         _ schedule: TimerSchedule, tolerance: Duration? = nil, file: StaticString = #fileID, line: UInt = #line
     ) {

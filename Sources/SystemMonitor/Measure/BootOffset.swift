@@ -1,8 +1,9 @@
 import LinuxKernel
 
-/// Where in each minute this machine gathers its wake-ups, in nanoseconds: from the boot's identifier, as sd-event
-/// computes it, so that machines of one network differ and processes of one machine agree. 0 where it cannot be read, as
-/// with ProcSubset=pid.
+/// The offset in each minute at which this machine aligns its wake-ups, in nanoseconds.
+///
+/// Derived from the boot identifier, as in sd-event, so that machines of a network differ and processes of a machine
+/// agree. 0 if it is unreadable, as with ProcSubset=pid.
 enum BootOffset {
     static let nanoseconds = offset(ofBoot: readBootIdentifier())
 
@@ -16,7 +17,7 @@ enum BootOffset {
             }
             bytes.append(byte)
         }
-        // The identifier's two halves as numbers of this machine's byte order, which is little-endian wherever we run.
+        // The identifier's two halves in this machine's byte order, which is little-endian on all supported machines.
         let halves = [bytes[..<8], bytes[8...]].map { $0.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
         return (halves[0] ^ halves[1]) % 60_000_000 * 1_000
     }

@@ -1,5 +1,5 @@
 extension Duration {
-    /// Whole nanoseconds, at least 0, at most what fits.
+    /// Whole nanoseconds, clamped to the range of UInt64.
     var wholeNanoseconds: UInt64 {
         guard self > .zero else { return 0 }
         let (seconds, attoseconds) = components

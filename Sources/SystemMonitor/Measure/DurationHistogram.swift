@@ -1,11 +1,11 @@
-/// How long something took, many times: minimum and maximum exactly, quantiles to within an eighth.
+/// A histogram of durations: exact minimum and maximum, quantiles to within an eighth.
 ///
-/// Log-linear: eight equal steps to each doubling, so that nanoseconds and minutes fit in a few hundred counters. They
-/// are made at the first value; most monitors of a life never get one.
+/// Log-linear: eight equal steps per doubling, so that nanoseconds to minutes fit in a few hundred counters. They are
+/// allocated at the first value; most monitors never get one.
 struct DurationHistogram: Sendable {
     private static let stepBits = 3
     private static let steps = 1 << stepBits
-    /// 2⁴³ ns is two and a half hours; what takes longer counts as that in the quantiles.
+    /// 2⁴³ ns are two and a half hours; longer durations count as that in the quantiles.
     private static let largest: UInt64 = (1 << 43) - 1
 
     private var counters: [UInt32] = []
@@ -22,7 +22,7 @@ struct DurationHistogram: Sendable {
         count += 1
     }
 
-    /// The value that `fraction` (0…1) of all values do not exceed, as the upper end of its step; nil without values.
+    /// The value that `fraction` (0…1) of all values do not exceed, rounded up to its step; nil without values.
     func quantile(_ fraction: Double) -> UInt64? {
         guard count > 0 else { return nil }
         let total = counters.reduce(0) { $0 + UInt64($1) }

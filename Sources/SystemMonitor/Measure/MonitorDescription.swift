@@ -1,53 +1,53 @@
-/// What is known of one monitor at one moment. All times are nanoseconds of CLOCK_MONOTONIC.
+/// A monitor's state and statistics at one moment. All times are nanoseconds of CLOCK_MONOTONIC.
 public struct MonitorDescription: Sendable {
-    /// Unique in the process's life.
+    /// Unique within the process.
     public let id: UInt64
     /// The kind's name, such as `TimerMonitor`.
     public let kind: String
-    /// Its own name.
+    /// Its label.
     public let label: String
     /// Its queue's label.
     public let queue: String
     /// Where it was set up: `file:line`.
     public let createdAt: String
-    /// When this description was made.
+    /// The time of this description.
     public let describedAt: UInt64
     /// Its state.
     public internal(set) var state: MonitorState
-    /// Since when it has been in that state.
+    /// The time when it entered that state.
     public internal(set) var since: UInt64
-    /// How urgent it is among the monitors of its queue; smaller is more urgent.
+    /// Its priority among the monitors of its queue; smaller is more urgent.
     public internal(set) var priority = 0
-    /// Events that its handler was given.
+    /// Events delivered to its handler.
     public internal(set) var delivered: UInt64 = 0
-    /// Events that came too late, after invalidation, or for which there was no handler, or no room while it was held.
+    /// Events that arrived after invalidation, without a handler, or when too many were kept.
     public internal(set) var dropped: UInt64 = 0
     /// Events that were reported as part of another one.
     public internal(set) var coalesced: UInt64 = 0
-    /// When the last event was delivered.
+    /// The time of the last delivery.
     public internal(set) var lastEvent: UInt64?
-    /// How often the rate limit held it back.
+    /// How often the rate limit held it.
     public internal(set) var rateLimitHits: UInt64 = 0
-    /// Since when its handler has been running; nil if it is not.
+    /// The start of the handler's current run; nil if it is not running.
     public internal(set) var handlerRunningSince: UInt64?
-    /// How long its handler took, in nanoseconds.
+    /// The run time of its handler, in nanoseconds.
     public internal(set) var handlerTime: HandlerTime?
     /// How often its handler threw.
     public internal(set) var errors: UInt64 = 0
-    /// What its handler threw last.
+    /// The last error of its handler.
     public internal(set) var lastError: String?
 
-    /// How long a handler took, in nanoseconds. Median and 99th percentile are exact to within an eighth.
+    /// The run time of a handler, in nanoseconds. Median and 99th percentile are exact to within an eighth.
     public struct HandlerTime: Sendable, Equatable {
         /// The shortest.
         public let min: UInt64
-        /// Half of all calls took no longer.
+        /// The median.
         public let median: UInt64
-        /// 99 of 100 calls took no longer.
+        /// The 99th percentile.
         public let p99: UInt64
         /// The longest.
         public let max: UInt64
-        /// How many calls.
+        /// The number of calls.
         public let count: UInt64
 
         init?(_ histogram: DurationHistogram) {

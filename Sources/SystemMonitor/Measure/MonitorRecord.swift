@@ -1,6 +1,6 @@
 import LinuxKernel
 
-/// What any thread may read of a monitor without asking its queue, which may be stuck.
+/// A monitor's state and statistics, readable from any thread without its queue, which may be blocked.
 final class MonitorRecord: Sendable {
     let id: UInt64
     let kind: String

@@ -1,5 +1,5 @@
-/// At most so many events in an interval, counted as systemd's sd-event does: an interval begins with the first event
-/// after the last one ended; see sd_event_source_set_ratelimit(3). Pure.
+/// A limit of events per interval, counted as in systemd's sd-event: an interval begins with the first event after the
+/// previous one ended; see sd_event_source_set_ratelimit(3). Pure.
 struct RateLimit: Sendable {
     private let interval: UInt64
     private let burst: Int
@@ -12,7 +12,7 @@ struct RateLimit: Sendable {
         self.burst = burst
     }
 
-    /// Whether an event at `now` is within the burst; it is counted if so.
+    /// Whether an event at `now` is within the burst; counts it if so.
     mutating func admits(at now: UInt64) -> Bool {
         if let begin, now - min(begin, now) < interval {
             guard used < burst else { return false }

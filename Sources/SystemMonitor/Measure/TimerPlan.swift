@@ -1,16 +1,16 @@
-/// When a timer wakes and how many ticks a wake-up stands for. Pure; times are nanoseconds of the timer's clock.
+/// Computes a timer's wake-ups and the ticks at each. Pure; times are nanoseconds of the timer's clock.
 struct TimerPlan: Sendable, Equatable {
-    /// The kernel's last nanosecond, 292 years after the clock's start: what is later is then.
+    /// The kernel's last nanosecond, 292 years after the clock's start; later times are clamped to it.
     static let farthest = UInt64(Int64.max)
 
-    /// When the next tick is due by the schedule; nil if there is none.
+    /// The time of the next tick by the schedule; nil if there is none.
     private(set) var due: UInt64?
-    /// Between ticks; nil for one tick.
+    /// Between ticks; nil for a single tick.
     private let interval: UInt64?
     private let tolerance: UInt64
     private let offset: UInt64
 
-    /// The plan of `schedule` begun at `now`. `offset` is where in each minute wake-ups are gathered.
+    /// The plan of `schedule`, started at `now`. Wake-ups are aligned to `offset` in each minute.
     init(_ schedule: TimerSchedule, tolerance: UInt64, offset: UInt64, now: UInt64) {
         self.tolerance = tolerance
         self.offset = offset
@@ -18,19 +18,19 @@ struct TimerPlan: Sendable, Equatable {
         case .never: (due, interval) = (nil, nil)
         case .once(let delay): (due, interval) = (Self.sum(now, delay.wholeNanoseconds), nil)
         case .every(let period, let delay):
-            // A period below a nanosecond would be no progress.
+            // A period below a nanosecond would not advance.
             let nanoseconds = max(1, period.wholeNanoseconds)
             (due, interval) = (Self.sum(now, delay?.wholeNanoseconds ?? nanoseconds), nanoseconds)
         }
     }
 
-    /// When to wake.
+    /// The time of the next wake-up.
     var wake: UInt64? {
         due.map { gatheredWakeUp(from: $0, to: Self.sum($0, tolerance), offset: offset) }
     }
 
-    /// How many ticks are due at `now`; they are done then. Ticks stay on the schedule's grid, whenever they are served.
-    mutating func take(at now: UInt64) -> UInt64 {
+    /// Removes the ticks that are due at `now` and returns their number. Later ticks stay on the schedule's grid.
+    mutating func consumeTicks(at now: UInt64) -> UInt64 {
         guard let due, now >= due else { return 0 }
         guard let interval else {
             self.due = nil
@@ -47,20 +47,21 @@ struct TimerPlan: Sendable, Equatable {
     }
 }
 
-/// When a timer ticks.
+/// The schedule of a timer's ticks.
 public enum TimerSchedule: Sendable, Equatable {
-    /// Not, until it is given another schedule.
+    /// None, until it is rescheduled.
     case never
-    /// Once, so long after activation or rescheduling.
+    /// Once, after this delay from activation or rescheduling.
     case once(after: Duration)
-    /// Again and again, first so long after activation or rescheduling, or after one period.
+    /// Repeatedly, first after the given delay from activation or rescheduling, or after one period.
     case every(Duration, after: Duration? = nil)
 }
 
-/// The time between `earliest` and `latest` at which to wake, so that timers of all processes of the machine wake
-/// together and as seldom as possible: at the same offset in a minute if that lies between, else in ten seconds, in one,
-/// in a quarter of one; else as late as allowed. The same rule and the same offset as systemd's sd-event has, so we also
-/// wake together with its timers.
+/// The time between `earliest` and `latest` at which timers of all processes of the machine wake together and as seldom
+/// as possible.
+///
+/// It is at `offset` in a minute if that lies between, otherwise in ten seconds, one second or a quarter of one;
+/// otherwise it is `latest`. systemd's sd-event uses the same rule and offset, so its timers wake at the same times.
 func gatheredWakeUp(from earliest: UInt64, to latest: UInt64, offset: UInt64) -> UInt64 {
     guard latest > earliest + 1_000 else { return earliest }
     for step: UInt64 in [60_000_000_000, 10_000_000_000, 1_000_000_000, 250_000_000] {

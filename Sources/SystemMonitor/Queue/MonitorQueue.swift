@@ -4,32 +4,32 @@ import LinuxKernel
 
 /// A serial queue for one subsystem and its monitors.
 ///
-/// It has no target but the default one: queues that share a target wait for each other's handlers. Handlers hold the
-/// queue as long as a monitor of it lives.
+/// It has only the default target: queues that share a target wait for each other's handlers. Handlers retain the queue
+/// while it has a monitor.
 public final class MonitorQueue: Sendable {
-    /// Its name in messages, core dumps and the state dump; like a reverse domain name.
+    /// Its name in messages, core dumps and the state dump, in reverse-DNS style.
     public var label: String { place.label }
     /// The queue itself. Serial; do not change its target or its specific values.
     public var dispatchQueue: DispatchQueue { place.dispatchQueue }
 
     let place: QueuePlace
-    /// Runs actors on the queue, for as long as the queue is held.
+    /// Runs actors on the queue, while the queue is retained.
     public let executor: QueueExecutor
-    /// Whose turn it is, where monitors of this queue have different priorities.
+    /// The order of turns, if monitors of this queue have different priorities.
     let turns: QueueBound<Turns>
 
-    /// Makes the queue; from any thread. `onDeath` is called, on any thread, when libdispatch has let go of the queue
-    /// for good: after the last reference to it, its monitors and its pending blocks.
+    /// Creates the queue; from any thread. `onDeath` is called, on any thread, when libdispatch has deallocated the
+    /// queue: after the release of the last reference to it, of its monitors and of its pending blocks.
     public init(label: String, onDeath: (@Sendable () -> Void)? = nil) {
         place = QueuePlace(label: label, onDeath: onDeath)
         executor = QueueExecutor(place: place)
         turns = QueueBound(Turns(), place: place)
     }
 
-    /// How many queues of this kind libdispatch still holds. From any thread.
+    /// The number of queues of this type that are not deallocated yet. From any thread.
     public static var liveCount: Int { QueueContext.liveCount }
 
-    /// Whether the caller runs on this queue. Inside another queue's ``sync(file:line:_:)`` only that one is current.
+    /// Whether the caller runs on this queue. Inside another queue's ``sync(file:line:_:)`` only that queue is current.
     public var isCurrent: Bool { place.isCurrent }
 
     /// Traps off the queue, with a message that names it.
@@ -40,8 +40,8 @@ public final class MonitorQueue: Sendable {
         dispatchQueue.async(execute: body)
     }
 
-    /// Runs `body` on the queue and waits for it. Traps where that would be for ever: on the queue itself, also inside
-    /// other queues' `sync`.
+    /// Runs `body` on the queue and waits for it. Traps if that would deadlock: on the queue itself, also inside other
+    /// queues' `sync`.
     @inlinable
     public func sync<R, E: Error>(
         file: StaticString = #fileID, line: UInt = #line, _ body: () throws(E) -> R
@@ -58,39 +58,39 @@ public final class MonitorQueue: Sendable {
         return try result.get()
     }
 
-    /// Dispatch's own generic `sync` looks up metadata at each call, which is a tenth of what a single event costs.
+    /// Dispatch's generic `sync` looks up metadata at each call, a tenth of the cost of an event.
     @usableFromInline
     func perform(file: StaticString, line: UInt, _ body: () -> Void) {
         let outer = QueueContext.current
         if let outer, place.isHeld(by: outer) {
             LifecycleViolation.trap("queue \(label)", .noSyncOnOwnQueue, file: file, line: line)
         }
-        // Sees also what began with Dispatch's own sync, but has no message.
+        // Also detects callers inside Dispatch's own sync, but without a message.
         dispatchPrecondition(condition: .notOnQueue(dispatchQueue))
         guard let outer else { return dispatchQueue.sync(execute: body) }
         dispatchQueue.sync {
-            QueueContext.current?.runs(inside: outer)
+            QueueContext.current?.setOuter(outer)
             body()
-            QueueContext.current?.runs(inside: nil)
+            QueueContext.current?.setOuter(nil)
         }
     }
 
-    /// Runs `body` on the queue once `delay` has passed on the monotonic clock. It cannot be taken back, and keeps the
-    /// queue alive until then: where that matters, use a ``TimerMonitor``.
+    /// Runs `body` on the queue after `delay` on the monotonic clock. It cannot be cancelled, and retains the queue
+    /// until then: if that matters, use a ``TimerMonitor``.
     public func after(_ delay: Duration, _ body: @escaping @Sendable () -> Void) {
         dispatchQueue.asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: delay.wholeNanoseconds)), execute: body)
     }
 }
 
-/// Where code is confined to: what a bound value needs of its queue.
+/// The part of a queue that a bound value needs.
 @usableFromInline
 struct QueuePlace: Sendable {
     let label: String
     let dispatchQueue: DispatchQueue
-    /// What libdispatch answers to the question for the queue's specific value, as long as the queue lives: this place
-    /// holds it. The answer itself is compared, not what it holds, since every access to a bound value asks.
+    /// The queue's specific value, valid while the queue exists, which this place retains. The raw pointer is compared,
+    /// since every access to a bound value checks it.
     private let mark: UInt
-    /// The queue's context, which only the queue holds.
+    /// The queue's context, which only the queue retains.
     private let context: ObjectIdentifier
 
     init(label: String, onDeath: (@Sendable () -> Void)?) {
@@ -101,13 +101,13 @@ struct QueuePlace: Sendable {
         self.label = label
         dispatchQueue = queue
         mark = queue.sync { QueueContext.markOfCurrentQueue }
-        // Else every thread without a queue would pass for this one.
+        // With 0, every thread without a queue would count as this one.
         precondition(mark != 0, "libdispatch does not know the key of the queues' marks")
     }
 
     var isCurrent: Bool { QueueContext.markOfCurrentQueue == mark }
 
-    /// Whether this is the queue of `current`, or one of those whose code waits in `sync` for that queue.
+    /// Whether this is the queue of `current`, or a queue whose code waits in `sync` for that one.
     func isHeld(by current: QueueContext) -> Bool {
         sequence(first: current) { $0.outer }.contains { ObjectIdentifier($0) == context }
     }
@@ -119,25 +119,25 @@ struct QueuePlace: Sendable {
     }
 }
 
-/// The queue's specific value. Only the queue holds it, so its end proves the queue's.
+/// The queue's specific value. Only the queue retains it, so its deinit proves that of the queue.
 final class QueueContext: Sendable {
     static let key = DispatchSpecificKey<QueueContext>()
-    /// The key as libdispatch knows it.
+    /// The key's address, as libdispatch uses it.
     private static let rawKey = UInt(bitPattern: Unmanaged.passUnretained(key).toOpaque())
     private static let live = Locked(0)
     static var liveCount: Int { live.withLock { $0 } }
 
     private let onDeath: (@Sendable () -> Void)?
-    /// Of the queue whose code waits in `sync` for what runs on this one.
+    /// The context of the queue whose code waits in `sync` for this one.
     private let waiting = Locked<QueueContext?>(nil)
 
-    /// The one of the current queue; nil on a thread without one.
+    /// The context of the current queue; nil on a thread without one.
     static var current: QueueContext? { markOfCurrentQueue == 0 ? nil : DispatchQueue.getSpecific(key: key) }
 
     var outer: QueueContext? { waiting.withLock { $0 } }
-    func runs(inside outer: QueueContext?) { waiting.withLock { $0 = outer } }
+    func setOuter(_ outer: QueueContext?) { waiting.withLock { $0 = outer } }
 
-    /// Tells the queues with such a value apart; 0 on all others.
+    /// Identifies the current queue; 0 on queues and threads without such a value.
     static var markOfCurrentQueue: UInt {
         guard let key = UnsafeRawPointer(bitPattern: rawKey) else { return 0 }
         return UInt(bitPattern: dispatch_get_specific(key))

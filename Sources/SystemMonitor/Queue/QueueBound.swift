@@ -1,13 +1,15 @@
 import Dispatch
 
-/// A value that one queue alone may touch, checked at each access in every build. Its destruction is the exception: that
-/// happens where the last reference to the box is released. What must be destroyed on the queue is taken out there before.
+/// A value that only one queue may access, checked at each access in every build.
 ///
-/// One of the project's two audited unchecked types (the other is the lock-protected box). Both can be inlined in other
-/// modules: what they hold is generic, and an access that is not specialised looks up metadata each time.
+/// Except its destruction, which happens where the last reference to the box is released: move a value out on the queue
+/// if it must be destroyed there.
+///
+/// One of the project's two audited unchecked types (the other is the lock-protected box). Both are inlinable, since an
+/// unspecialised access to a generic value looks up metadata each time.
 public final class QueueBound<State: ~Copyable>: @unchecked Sendable {
-    // Safe because `state` is reachable only through `onQueue`, which checks the queue; the queue is serial. It is
-    // destroyed on whichever thread releases the box last, when nobody else can reach it.
+    // Safe because `state` is accessible only through `onQueue` and `confined`, which check the queue; the queue is
+    // serial. It is destroyed on the thread that releases the last reference, when no other access is possible.
     @usableFromInline let place: QueuePlace
     @usableFromInline var state: State
 
@@ -21,8 +23,8 @@ public final class QueueBound<State: ~Copyable>: @unchecked Sendable {
         self.state = initial
     }
 
-    /// Gives `body` the value. Traps off the queue. Calls on one box do not nest, and no reference out of the value may
-    /// be returned.
+    /// Calls `body` with the value. Traps off the queue. Calls on one box must not nest, and `body` must not return
+    /// references into the value.
     @inlinable
     public func onQueue<R, E: Error>(
         file: StaticString = #fileID, line: UInt = #line, _ body: (inout State) throws(E) -> R
@@ -31,8 +33,8 @@ public final class QueueBound<State: ~Copyable>: @unchecked Sendable {
         return try body(&state)
     }
 
-    /// The same for this module's own paths, whose entries have checked the queue already and told of a wrong one: the
-    /// trap that is left has no message, and costs less.
+    /// The same for this module, whose entry points have checked the queue with a message already: this trap has none,
+    /// and is cheaper.
     func confined<R, E: Error>(_ body: (inout State) throws(E) -> R) throws(E) -> R {
         dispatchPrecondition(condition: .onQueue(place.dispatchQueue))
         return try body(&state)

@@ -1,9 +1,9 @@
-/// Whose turn is next among the monitors of one queue. Only the queue touches it.
+/// Orders the turns of one queue's monitors by priority. For use on the queue only.
 ///
-/// libdispatch calls the handlers of ready sources in the order in which they became ready. Where the active monitors
-/// of a queue differ in priority, each only notes that it has something to do, and one block at a time, put at the
-/// queue's end, lets the most urgent one act. Whatever became ready meanwhile is before that block on the queue, and so
-/// has noted itself. Where they do not differ, nothing of this happens.
+/// libdispatch calls the handlers of ready sources in the order in which they became ready. If the active monitors of a
+/// queue differ in priority, each handler only notes its monitor as ready, and one block at a time, at the queue's end,
+/// runs the most urgent one. The handlers of sources that became ready meanwhile precede that block on the queue, so
+/// they have noted theirs. Without different priorities, this is not used.
 struct Turns {
     private struct Waiting {
         let engine: MonitorEngine
@@ -31,7 +31,7 @@ struct Turns {
         isMixed = population.count > 1
     }
 
-    /// Notes `engine`; returns whether a block is to be put on the queue.
+    /// Notes `engine` as ready. Returns whether a block must be added to the queue.
     mutating func note(_ engine: MonitorEngine, priority: Int) -> Bool {
         if !waiting.contains(where: { $0.engine === engine }) {
             lastOrder += 1
@@ -41,7 +41,7 @@ struct Turns {
         return !isPumpQueued
     }
 
-    /// Takes the most urgent one out: the smallest priority, the earliest among equals.
+    /// Removes and returns the most urgent monitor: the smallest priority, the earliest among equals.
     mutating func next() -> MonitorEngine? {
         isPumpQueued = false
         guard
@@ -52,7 +52,7 @@ struct Turns {
         return waiting.remove(at: index).engine
     }
 
-    /// Whether another block is to be put on the queue after a turn.
+    /// Whether another block must be added to the queue after a turn.
     mutating func wantsAnother() -> Bool {
         guard !waiting.isEmpty, !isPumpQueued else { return false }
         isPumpQueued = true
