@@ -1,9 +1,9 @@
-/// Reads the records of a CSV file of any size, in constant memory, by RFC 4180: fields between separators, in
-/// double quotes where they hold separators, newlines or quotes, which are doubled. Lines end with LF or CR LF; empty ones
-/// are skipped, like a byte order mark of UTF-8 at the beginning.
+/// Reads the records of a CSV file of any size in constant memory.
 ///
-/// A faulty record is returned with its fault, and reading continues with the line after the one that it began
-/// in: a quote that is never closed loses its line, not the rest of the file.
+/// By RFC 4180: fields between separators, in double quotes if they contain separators, newlines or quotes, which are
+/// doubled. Lines end with LF or CR LF; empty lines and a UTF-8 byte order mark at the start are skipped. A faulty
+/// record is returned with its fault, and reading continues after its first line: an unclosed quote loses that line,
+/// not the rest of the file.
 package struct CSVReader<Failure: Error> {
     /// The longest record, in bytes.
     package static var longest: Int { 1 << 20 }
@@ -12,7 +12,7 @@ package struct CSVReader<Failure: Error> {
     private static var shown: Int { 64 << 10 }
 
     private let separator: UInt8
-    /// Reads the next bytes into a buffer, and returns their number; 0 at the end.
+    /// Reads the next bytes into a buffer and returns their number; 0 at the end.
     private let source: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
     private var buffer: [UInt8] = []
     private var start = 0
@@ -20,7 +20,7 @@ package struct CSVReader<Failure: Error> {
     private var offset: UInt64
     private var line: Int
 
-    /// `source` reads from `offset`, where a record begins, in line `line`.
+    /// A reader whose `source` starts at `offset`, the start of a record, in line `line`.
     package init(
         separator: UInt8 = UInt8(ascii: ","), offset: UInt64 = 0, line: Int = 1,
         source: @escaping (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
@@ -56,8 +56,7 @@ package struct CSVReader<Failure: Error> {
         }
     }
 
-    /// The last record's bytes as in the file, with the end of its line. Of a faulty record its first line, 64 KiB
-    /// of it at most.
+    /// The last record's bytes in the file, with its line end. Of a faulty record the first line, at most 64 KiB.
     package var raw: ArraySlice<UInt8> { faulty.isEmpty ? buffer[accepted] : faulty[...] }
     private var accepted = 0..<0
     private var faulty: [UInt8] = []
@@ -92,7 +91,7 @@ package struct CSVReader<Failure: Error> {
         offset += UInt64(count)
     }
 
-    /// Reads another block behind the unread bytes; false at the end.
+    /// Appends another block to the unread bytes; false at the end.
     private mutating func fill() throws(Failure) -> Bool {
         if isAtEnd { return false }
         buffer.removeSubrange(..<start)

@@ -1,6 +1,6 @@
-/// One record of a CSV file, as bytes: the reader knows their encoding.
+/// One record of a CSV file, as bytes in an unknown encoding.
 package struct CSVRecord: Sendable {
-    /// Why a record is refused.
+    /// The reason why a record is refused.
     package enum Fault: String, Hashable, Sendable {
         case unclosedQuote = "a quote is opened and never closed"
         case textAfterQuote = "there is text after the closing quote"
@@ -8,17 +8,17 @@ package struct CSVRecord: Sendable {
         case tooLong = "it is longer than 1 MiB: a quote that is never closed?"
     }
 
-    /// The line where it begins, from 1.
+    /// Its first line, from 1.
     package internal(set) var line = 1
-    /// The offset of its beginning, and of the next record's, in bytes.
+    /// Its offset and the next record's, in bytes.
     package internal(set) var offset: UInt64 = 0
     package internal(set) var end: UInt64 = 0
-    /// The line that ``end`` is in.
+    /// The line of ``end``.
     package internal(set) var nextLine = 1
-    /// What is wrong with its last field; nil if it is sound.
+    /// The fault of its last field, if any.
     package internal(set) var fault: Fault?
 
-    /// Every field's bytes, without quotes, one after the other.
+    /// The bytes of all fields, without quotes.
     var bytes: [UInt8] = []
     var ends: [Int] = []
 

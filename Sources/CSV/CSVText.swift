@@ -1,4 +1,4 @@
-/// Writes the records of a CSV file, by RFC 4180, with lines that end with CR LF.
+/// Writes the records of a CSV file by RFC 4180, with CR LF at line ends.
 package struct CSVText: Sendable {
     package private(set) var bytes: [UInt8] = []
     private var isFirst = true
@@ -6,7 +6,7 @@ package struct CSVText: Sendable {
     package init() {}
 
     /// Adds a field. Spreadsheets treat text that begins with one of `=+-@`, a tab or a carriage return as a formula:
-    /// such a field gets an apostrophe in front, which they do not show and ``isGuarded(_:)`` recognises.
+    /// such a field gets a leading apostrophe, which they do not show and ``isGuarded(_:)`` recognises.
     package mutating func field(_ text: some Collection<UInt8>) {
         if !isFirst { bytes.append(UInt8(ascii: ",")) }
         isFirst = false
@@ -35,7 +35,7 @@ package struct CSVText: Sendable {
         isFirst = true
     }
 
-    /// Removes and returns what was written since the last call.
+    /// Removes and returns the bytes written since the last call.
     package mutating func removeAll() -> [UInt8] {
         defer { bytes.removeAll(keepingCapacity: true) }
         return bytes
@@ -45,7 +45,7 @@ package struct CSVText: Sendable {
     package static func isGuarded(_ text: some Collection<UInt8>) -> Bool {
         guard text.first == UInt8(ascii: "'") else { return false }
         let rest = text.dropFirst()
-        // An apostrophe that is guarded itself.
+        // A guarded apostrophe.
         return isFormula(rest.first) || isGuarded(rest)
     }
 

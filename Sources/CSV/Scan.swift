@@ -1,4 +1,4 @@
-/// Parses one record from where it begins.
+/// Parses one record.
 struct Scan {
     private let bytes: UnsafeBufferPointer<UInt8>
     private let start: Int
@@ -10,7 +10,7 @@ struct Scan {
         (self.bytes, self.start, self.separator, self.isWhole) = (bytes, start, separator, isWhole)
     }
 
-    /// What follows a field.
+    /// The position after a field.
     private enum After {
         case field(Int)
         case end(Int)
@@ -18,8 +18,8 @@ struct Scan {
         case unknown
     }
 
-    /// The length of the record with the end of its line, and its fields in `record`; nil if more bytes are needed,
-    /// or if it has a fault.
+    /// Parses the fields into `record` and returns its length with its line end; nil if more bytes are needed or it has
+    /// a fault.
     func record(into record: inout CSVRecord) -> Int? {
         var place = start
         while true {

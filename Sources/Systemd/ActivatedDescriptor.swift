@@ -1,9 +1,9 @@
 import Glibc
 public import LinuxKernel
 
-/// A descriptor that the service manager opened for us: a listening socket, a FIFO, or one from the descriptor store.
+/// A descriptor opened by the service manager: a listening socket, a FIFO, or one from the descriptor store.
 ///
-/// A shared handle to something with one owner: the first ``take()`` gets it; if nobody does, it is closed with the
+/// A shared handle to a descriptor with one owner: the first ``take()`` gets it; otherwise it is closed with the
 /// handle. Safe on any thread.
 public final class ActivatedDescriptor: Sendable {
     /// FileDescriptorName= of its unit; `unknown` if it has none.
@@ -18,7 +18,7 @@ public final class ActivatedDescriptor: Sendable {
 
     deinit { _ = take() }
 
-    /// Hands the descriptor over, close-on-exec, once; nil afterwards.
+    /// Transfers the close-on-exec descriptor, once; nil afterwards.
     public func take() -> OwnedDescriptor? {
         let taken = number.withLock { number in
             defer { number = nil }

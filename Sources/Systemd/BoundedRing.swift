@@ -1,10 +1,10 @@
-/// A first-in, first-out buffer with a bound on its number of elements and on their bytes; a value without I/O.
+/// A first-in, first-out buffer with limits for the number of elements and their bytes; a value without I/O.
 ///
-/// When it is full, the *newest* are refused, not the oldest pushed out: what led to the trouble is older than the
-/// trouble, and the entries before the gap stay unbroken, so that one report can stand exactly where the gap is. The
-/// last eighth of the room is kept for grave entries, so that a flood of outcomes cannot crowd out an error.
+/// When it is full, the *newest* elements are refused: the cause of a failure is logged before the failure, and the
+/// entries before the gap stay complete, so that a report can mark the gap's exact position. The last eighth of the
+/// room is reserved for severe entries, so that a flood of outcomes cannot displace an error.
 struct BoundedRing<Element> {
-    /// What comes next: an element, or the news that some are missing here.
+    /// An element, or a gap where elements were refused.
     enum Next {
         case element(Element)
         case gap(Int)
@@ -15,12 +15,12 @@ struct BoundedRing<Element> {
     private var slots: [(element: Element, cost: Int)?]
     private var head = 0
     private var accepted: UInt64 = 0
-    /// Refused since the last gap was reported, and before which accepted element the first of them belonged.
+    /// The number refused since the last reported gap, and the accepted element that follows the first of them.
     private var gap: (count: Int, before: UInt64)?
 
     private(set) var count = 0
     private(set) var bytes = 0
-    /// Refused since the beginning.
+    /// Refused in total.
     private(set) var dropped: UInt64 = 0
 
     init(capacity: Int, byteCapacity: Int) {
@@ -30,10 +30,10 @@ struct BoundedRing<Element> {
         slots = Array(repeating: nil, count: capacity)
     }
 
-    /// Takes `element` or counts it as dropped; false if dropped.
-    mutating func offer(_ element: Element, cost: Int, grave: Bool) -> Bool {
-        let room = grave ? capacity : capacity - capacity / 8
-        let byteRoom = grave ? byteCapacity : byteCapacity - byteCapacity / 8
+    /// Appends `element`, or counts it as dropped and returns false.
+    mutating func offer(_ element: Element, cost: Int, isSevere: Bool) -> Bool {
+        let room = isSevere ? capacity : capacity - capacity / 8
+        let byteRoom = isSevere ? byteCapacity : byteCapacity - byteCapacity / 8
         guard count < room, bytes + cost <= byteRoom else {
             dropped += 1
             gap = ((gap?.count ?? 0) + 1, gap?.before ?? accepted)
@@ -46,7 +46,7 @@ struct BoundedRing<Element> {
         return true
     }
 
-    /// Takes out what comes next; nil if there is nothing.
+    /// Removes and returns the next element or gap; nil if empty.
     mutating func next() -> Next? {
         let position = accepted - UInt64(count)
         if let gap, gap.before <= position {

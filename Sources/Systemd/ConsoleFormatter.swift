@@ -1,9 +1,9 @@
 import FileValues
 import LinuxKernel
 
-/// Turns entries into lines for people: pure but for the machine's time zone. One entry is one line, whatever is in it.
+/// Formats each entry as one line of text, whatever its content. Pure, except for the machine's time zone.
 public struct ConsoleFormatter: Hashable, Sendable {
-    /// What a line begins with.
+    /// The beginning of a line.
     public enum Style: String, Hashable, Sendable, CaseIterable {
         /// Time of day and level word.
         case terminal
@@ -11,11 +11,11 @@ public struct ConsoleFormatter: Hashable, Sendable {
         case coloured
         /// Full date and time with the zone, for files and pipes.
         case dated
-        /// `<6>` and no time, for a service manager that catches standard error; see sd-daemon(3).
+        /// `<6>` without a time, for a service manager that reads standard error; see sd-daemon(3).
         case prioritized
     }
 
-    /// What lines begin with.
+    /// The beginning of lines.
     public let style: Style
     /// Whether an entry's fields follow its message, as `key=value`.
     public let showsFields: Bool
@@ -43,7 +43,7 @@ public struct ConsoleFormatter: Hashable, Sendable {
         return text + "\n"
     }
 
-    /// The clock of this machine's zone at the entry's time.
+    /// This machine's time zone at the entry's time.
     private func here(_ entry: LogEntry) -> LocalClock { LocalClock(at: entry.time.seconds) }
 
     private func dated(_ entry: LogEntry) -> String {
@@ -51,12 +51,12 @@ public struct ConsoleFormatter: Hashable, Sendable {
             ?? entry.time.rfc3339
     }
 
-    /// The word, as wide as the widest that is used.
+    /// The level's word, padded to the widest one in use.
     private func level(_ priority: LogPriority) -> String {
         let word = priority.word + String(repeating: " ", count: max(0, 8 - priority.word.utf8.count))
         return switch priority {
         case .emergency, .alert, .critical, .error: painted(word, as: "1;31")
-        // Not yellow, which nobody can read on white.
+        // Not yellow, which is unreadable on white.
         case .warning: painted(word, as: "35")
         case .notice: painted(word, as: "1")
         case .info: word
@@ -68,7 +68,7 @@ public struct ConsoleFormatter: Hashable, Sendable {
         style == .coloured ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
     }
 
-    /// The value as one word: in quotation marks where it is empty or holds a space, a quotation mark or `=`.
+    /// The value, in quotation marks if it is empty or contains a space, a quotation mark or `=`.
     private static func quoted(_ value: String) -> String {
         let safe = oneLine(value)
         let needsQuotes = safe.isEmpty || safe.utf8.contains { $0 == 0x20 || $0 == 0x22 || $0 == 0x3D }

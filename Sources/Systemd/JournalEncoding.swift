@@ -1,21 +1,21 @@
 public import FileValues
 
-/// Turns entries into the journal's fields: pure, for both the library's call and the emergency datagram.
+/// Encodes entries as journal fields, for the library's call and for the emergency datagram; pure.
 ///
-/// The names follow systemd.journal-fields(7); what is ours carries ``prefix``.
+/// The names follow systemd.journal-fields(7); the program's own begin with ``prefix``.
 public struct JournalEncoding: Hashable, Sendable {
     /// The SYSLOG_IDENTIFIER of every entry: the program's name.
     public let identifier: String
-    /// What our own field names begin with, such as `EXAMPLE_`.
+    /// The beginning of the program's own field names, such as `EXAMPLE_`.
     public let prefix: String
-    /// What is the same in every entry of this process, such as where it keeps its state.
+    /// Fields of every entry, such as the state directory.
     public let constants: [LogEntry.Field]
 
     /// journalctl's JSON shows `null` for a field of 4,096 bytes or more, its name included, unless `--all` is given.
     static let maximumField = 4_095
 
     /// An encoding. `prefix` must be a valid beginning of a field name: `A` to `Z` first, then those, digits and `_`,
-    /// at most 32 bytes; anything else is a bug and traps.
+    /// at most 32 bytes; otherwise this traps.
     public init(identifier: String, prefix: String, constants: [LogEntry.Field] = []) {
         precondition(
             Self.isValidName(prefix) && prefix.utf8.count <= 32, "not the beginning of a journal field name: \(prefix)")
@@ -24,8 +24,8 @@ public struct JournalEncoding: Hashable, Sendable {
         self.constants = constants
     }
 
-    /// Whether the journal takes `name` from a program: 1 to 64 of `A`–`Z`, `0`–`9`, `_`, and neither `_` nor a digit
-    /// first. Of anything else sd_journal_sendv(3) says success and journald drops the field without a word.
+    /// Whether the journal accepts `name` from a program: 1 to 64 of `A`–`Z`, `0`–`9`, `_`, and neither `_` nor a digit
+    /// first. For other names sd_journal_sendv(3) reports success, and journald drops the field silently.
     public static func isValidName(_ name: String) -> Bool {
         guard let first = name.utf8.first, (0x41...0x5A).contains(first), name.utf8.count <= 64 else { return false }
         return name.utf8.allSatisfy { (0x41...0x5A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F }
@@ -50,11 +50,11 @@ public struct JournalEncoding: Hashable, Sendable {
         return String(decoding: name.prefix(64), as: UTF8.self)
     }
 
-    /// Keys whose journal fields are common to all programs, and so without the prefix.
+    /// Keys with journal fields that are common to all programs, without the prefix.
     private static let commonFields = ["errno": "ERRNO", "documentation": "DOCUMENTATION"]
 
-    /// The fields of `entry`, each as `NAME=value`. `sent` is the time of sending: an entry that waited longer than a
-    /// second says when it happened, because the journal knows only when it arrived.
+    /// The fields of `entry`, each as `NAME=value`. An entry that is `sent` more than a second after its event includes
+    /// the event's time, because the journal records only the arrival.
     public func fields(of entry: LogEntry, sent: FileTime) -> [[UInt8]] {
         var fields = [
             field("MESSAGE", entry.message),
@@ -74,8 +74,8 @@ public struct JournalEncoding: Hashable, Sendable {
         return fields
     }
 
-    /// One datagram of the journal's native protocol: a field whose value holds a newline is sent by its length, so
-    /// that no value can begin a field. See systemd.io/JOURNAL_NATIVE_PROTOCOL.
+    /// One datagram of the journal's native protocol. A value with a newline is sent with its length, so that no value
+    /// can begin a field. See systemd.io/JOURNAL_NATIVE_PROTOCOL.
     static func datagram(_ fields: [[UInt8]]) -> [UInt8] {
         var bytes: [UInt8] = []
         for field in fields {

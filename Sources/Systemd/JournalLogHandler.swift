@@ -1,6 +1,6 @@
 public import Logging
 
-/// swift-log's back end here: turns what a `Logger` says into a ``LogEntry`` for a ``LogSink``.
+/// A swift-log back end that sends each event as a ``LogEntry`` to a ``LogSink``.
 ///
 /// Metadata keys become fields, in the order of their names; nested values become dotted keys. The key ``idKey`` (see
 /// `Logger.Metadata.messageID(_:)`) becomes the entry's MESSAGE_ID. A value type, confined as its `Logger` is.
@@ -8,11 +8,11 @@ public struct JournalLogHandler: LogHandler {
     /// The metadata key whose value is a ``MessageID``.
     public static let idKey = "messageID"
 
-    /// Nothing below this level reaches the sink.
+    /// The lowest level that reaches the sink.
     public var logLevel: Logger.Level
     /// Fields of every entry of this logger.
     public var metadata: Logger.Metadata = [:]
-    /// Adds what is known of the current task, where one is set.
+    /// Adds metadata of the current task, if set.
     public var metadataProvider: Logger.MetadataProvider?
 
     private let label: String
@@ -53,7 +53,7 @@ public struct JournalLogHandler: LogHandler {
                 location: CodeLocation(file: event.file, line: event.line, function: event.function)))
     }
 
-    /// More would be a mistake of the caller, or data that belongs elsewhere.
+    /// A limit against mistakes of the caller, and data that does not belong in a log.
     private static let maximumFields = 64
 
     private static func append(
@@ -73,14 +73,14 @@ public struct JournalLogHandler: LogHandler {
 }
 
 extension Logger.Metadata {
-    /// Metadata that says which kind of event an entry is; merge it with the entry's own.
+    /// Metadata with the identifier of a message; merge it with the entry's own.
     public static func messageID(_ id: MessageID) -> Logger.Metadata {
         [JournalLogHandler.idKey: .stringConvertible(id)]
     }
 }
 
 extension Logger {
-    /// Logs an event of the kind `id`, so that `journalctl MESSAGE_ID=…` finds it whatever its words are.
+    /// Logs an event with the identifier `id`, so that `journalctl MESSAGE_ID=…` finds it whatever its text is.
     public func log(
         _ level: Logger.Level, _ id: MessageID, _ message: @autoclosure () -> Logger.Message,
         metadata: @autoclosure () -> Logger.Metadata = [:],

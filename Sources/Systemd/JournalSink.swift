@@ -3,25 +3,26 @@ import FileValues
 import Glibc
 import LinuxKernel
 
-/// Sends entries to journald through sd_journal_sendv(3), from a queue of its own with a bounded ring before it: the
-/// call blocks for ever while journald is stopped.
+/// Sends entries to journald through sd_journal_sendv(3), from its own queue behind a bounded ring: the call blocks for
+/// ever while journald is stopped.
 ///
-/// What finds the ring full is dropped and counted (the newest, see `BoundedRing`); when journald is back one entry
-/// with ``MessageID`` `entriesDropped` says how many are missing at that place. Safe on any thread.
+/// When the ring is full, new entries are dropped and counted (see `BoundedRing`); when journald is back, an entry with
+/// the ``MessageID`` `entriesDropped` reports the number missing at that place. Safe on any thread.
 public final class JournalSink: LogSink {
-    /// Where journald listens; libsystemd uses the same path and no other.
+    /// The socket of journald, the only path that libsystemd uses.
     public static let socketPath = "/run/systemd/journal/socket"
 
     private let encoding: JournalEncoding
     private let pump: SinkPump
 
-    /// A sink with room for `capacity` entries and about `byteCapacity` bytes. Nothing is opened before the first.
+    /// A sink with room for `capacity` entries and about `byteCapacity` bytes. Opens nothing before the first entry.
     public convenience init(encoding: JournalEncoding, capacity: Int = 4_096, byteCapacity: Int = 4 << 20) {
         self.init(
             encoding: encoding, capacity: capacity, byteCapacity: byteCapacity, transport: Self.sendThroughLibrary)
     }
 
-    /// With another transport, for tests: takes fields as `NAME=value`, may block, returns why it failed.
+    /// A sink with another transport, for tests; it is called with fields as `NAME=value`, may block, and returns the
+    /// text of its error.
     init(
         encoding: JournalEncoding, capacity: Int, byteCapacity: Int,
         transport: @escaping @Sendable ([[UInt8]]) -> String?
@@ -41,7 +42,7 @@ public final class JournalSink: LogSink {
     /// See ``LogSink/flush(within:)``.
     public func flush(within limit: Duration) -> Bool { pump.flush(within: limit) }
 
-    /// See ``LogSink/sendNow(_:)``. Speaks the journal's native protocol itself, on a socket that does not block.
+    /// See ``LogSink/sendNow(_:)``. Uses the journal's native protocol on a non-blocking socket.
     @discardableResult
     public func sendNow(_ entry: LogEntry) -> Bool {
         guard let address = UnixAddress(Self.socketPath) else { return false }
@@ -55,7 +56,7 @@ public final class JournalSink: LogSink {
     }
 
     private static func sendThroughLibrary(_ fields: [[UInt8]]) -> String? {
-        // The library says success where no journald is, so its word alone proves nothing.
+        // The library reports success even without journald.
         guard access(socketPath, F_OK) == 0 else { return "there is no journal: \(socketPath) does not exist" }
         var bytes = Array(fields.joined())
         let result = bytes.withUnsafeMutableBytes { buffer in

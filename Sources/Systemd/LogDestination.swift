@@ -1,8 +1,8 @@
 import Glibc
 
-/// Where entries go, and why there.
+/// The destination of log entries and the reason for it.
 public struct LogDestination: Hashable, Sendable {
-    /// The two kinds of place.
+    /// The two kinds of destination.
     public enum Place: Hashable, Sendable {
         /// journald, by its native protocol.
         case journal
@@ -10,9 +10,9 @@ public struct LogDestination: Hashable, Sendable {
         case console(ConsoleFormatter.Style)
     }
 
-    /// What the user asked for.
+    /// The user's choice.
     public enum Request: String, Hashable, Sendable, CaseIterable {
-        /// Look around and decide.
+        /// Decided by the surroundings.
         case automatic
         /// The journal, even from a terminal.
         case journal
@@ -22,34 +22,34 @@ public struct LogDestination: Hashable, Sendable {
 
     /// Whether lines may be coloured.
     public enum Colour: String, Hashable, Sendable, CaseIterable {
-        /// On a terminal that can, unless NO_COLOR is set to something.
+        /// On a capable terminal, unless NO_COLOR is set and not empty.
         case auto
-        /// Wherever lines are for people.
+        /// On every console that is not read by a service manager.
         case always
-        /// Nowhere.
+        /// Never.
         case never
     }
 
-    /// Where.
+    /// The destination.
     public let place: Place
     /// One clause: `standard error is the journal's stream`.
     public let reason: String
 
-    /// Decides from what ``Surroundings/current()`` sees, and makes no system call itself.
+    /// Decides by `surroundings`, without system calls of its own.
     public static func choose(
         _ request: Request = .automatic, colour: Colour = .auto, in surroundings: Surroundings = .current()
     ) -> LogDestination {
         let console = Place.console(consoleStyle(colour, surroundings))
-        let caught = surroundings.standardErrorIsJournalStream
+        let isJournalStream = surroundings.standardErrorIsJournalStream
         switch request {
         case .console: return LogDestination(place: console, reason: "asked for")
         case .journal where surroundings.journalIsThere: return LogDestination(place: .journal, reason: "asked for")
         case .journal:
             return LogDestination(
                 place: console, reason: "the journal was asked for, but \(JournalSink.socketPath) does not exist")
-        case .automatic where caught && surroundings.journalIsThere:
+        case .automatic where isJournalStream && surroundings.journalIsThere:
             return LogDestination(place: .journal, reason: "standard error is the journal's stream (JOURNAL_STREAM)")
-        case .automatic where caught:
+        case .automatic where isJournalStream:
             return LogDestination(
                 place: console,
                 reason: "standard error is the journal's stream, but \(JournalSink.socketPath) does not exist")
@@ -61,8 +61,7 @@ public struct LogDestination: Hashable, Sendable {
         }
     }
 
-    /// The sink for this place. `showsFields` says whether lines on a console hold more than their messages; the
-    /// journal always gets all fields.
+    /// The sink for this destination. `showsFields` applies to a console; the journal always gets all fields.
     public func makeSink(encoding: JournalEncoding, showsFields: Bool = true) -> any LogSink {
         switch place {
         case .journal: JournalSink(encoding: encoding)
@@ -82,13 +81,13 @@ public struct LogDestination: Hashable, Sendable {
 }
 
 extension LogDestination {
-    /// What the choice depends on: the environment and what standard error is.
+    /// The inputs of the choice: the environment and the kind of standard error.
     public struct Surroundings: Hashable, Sendable {
         /// JOURNAL_STREAM: device and inode of the journal's stream, `dev:inode`; see systemd.exec(5).
         public var journalStream: String?
-        /// Device and inode of standard error, written the same way; nil if it is closed.
+        /// Device and inode of standard error in the same format; nil if it is closed.
         public var standardError: String?
-        /// What isatty(3) says of it.
+        /// The result of isatty(3) for it.
         public var standardErrorIsTerminal = false
         /// Whether journald's socket exists.
         public var journalIsThere = false
@@ -97,10 +96,10 @@ extension LogDestination {
         /// TERM.
         public var terminalKind: String?
 
-        /// Surroundings in which there is nothing.
+        /// Surroundings without a journal, terminal or variable.
         public init() {}
 
-        /// The surroundings of this process. Reads the environment: call it in `main`, before there are threads.
+        /// The surroundings of this process. Reads the environment: call it in `main`, before threads exist.
         public static func current() -> Surroundings {
             var found = Surroundings()
             found.journalStream = environmentVariable("JOURNAL_STREAM")
@@ -113,8 +112,8 @@ extension LogDestination {
             return found
         }
 
-        /// Whether what is written to standard error goes to the journal. The variable alone says nothing: it is
-        /// inherited by programs whose standard error was sent elsewhere.
+        /// Whether standard error is connected to the journal. The variable alone is not enough: programs with
+        /// redirected standard error inherit it too.
         var standardErrorIsJournalStream: Bool { journalStream != nil && journalStream == standardError }
 
         var terminalTakesColour: Bool {
@@ -124,7 +123,7 @@ extension LogDestination {
     }
 }
 
-/// A variable of this process's environment; nil if it is unset. Not safe against a thread that changes one.
+/// A variable of this process's environment; nil if unset. Not safe while another thread changes the environment.
 func environmentVariable(_ name: String) -> String? {
     getenv(name).map { String(cString: $0) }
 }

@@ -1,22 +1,22 @@
 public import Logging
 
-/// How grave an entry is, with the numbers that syslog(3), the journal's PRIORITY field and `<N>` prefixes use.
+/// The severity of an entry, with the numbers of syslog(3), the journal's PRIORITY field and `<N>` prefixes.
 public enum LogPriority: UInt8, Hashable, Comparable, Sendable, CaseIterable {
-    /// The system is unusable; nothing here uses it.
+    /// The system is unusable; not used here.
     case emergency = 0
-    /// A person has to act at once.
+    /// A person must act at once.
     case alert = 1
-    /// The program cannot go on.
+    /// The program cannot continue.
     case critical = 2
     /// Work has stopped, or damage was found.
     case error = 3
-    /// Needs a person, not at once.
+    /// A person must act, not at once.
     case warning = 4
     /// A change of state.
     case notice = 5
     /// An outcome.
     case info = 6
-    /// For whoever looks for a fault.
+    /// For debugging.
     case debug = 7
 
     /// The priority of a swift-log level; both trace and debug become ``debug``.
@@ -31,7 +31,7 @@ public enum LogPriority: UInt8, Hashable, Comparable, Sendable, CaseIterable {
         }
     }
 
-    /// The word that people read: the state is never carried by colour alone.
+    /// The word for display, since colour alone must not carry information.
     public var word: String {
         switch self {
         case .emergency: "emergency"
@@ -45,9 +45,9 @@ public enum LogPriority: UInt8, Hashable, Comparable, Sendable, CaseIterable {
         }
     }
 
-    /// Whether it is a warning or graver.
-    public var isGrave: Bool { self <= .warning }
+    /// Whether it is a warning or more severe.
+    public var isSevere: Bool { self <= .warning }
 
-    /// Graver comes first, as the numbers do.
+    /// The more severe comes first, as with the numbers.
     public static func < (left: LogPriority, right: LogPriority) -> Bool { left.rawValue < right.rawValue }
 }

@@ -1,38 +1,37 @@
-/// Where log entries go. No call here but ``flush(within:)`` ever waits, so any thread may log at any time, a thread
-/// that must not block included.
+/// A destination of log entries. No call but ``flush(within:)`` blocks, so any thread may log at any time.
 public protocol LogSink: Sendable {
-    /// Takes an entry into the sink's ring, or drops and counts it if the ring is full.
+    /// Adds an entry to the sink's ring, or drops and counts it if the ring is full.
     func send(_ entry: LogEntry)
 
-    /// For the last words before a trap: tries to hand over `entry` on the calling thread, past the ring and without
-    /// waiting. False if the other side did not take it at once.
+    /// Sends `entry` on the calling thread, past the ring and without blocking, for the last message before a trap.
+    /// False if the receiver did not accept it at once.
     @discardableResult
     func sendNow(_ entry: LogEntry) -> Bool
 
-    /// How the sink is doing. Asks no queue.
+    /// The sink's current state. Does not wait for a queue.
     func snapshot() -> LogSinkSnapshot
 
-    /// Waits until all that was taken is sent, at most for `limit`; false if the time was not enough. For shut-down,
-    /// never on a queue that others wait for.
+    /// Waits until all accepted entries are sent, at most `limit`; false if the time was too short. For shutdown, never
+    /// on a queue that others wait for.
     func flush(within limit: Duration) -> Bool
 }
 
 /// A sink's counters at one moment.
 public struct LogSinkSnapshot: Hashable, Sendable {
-    /// Which sink: `journal` or `console`.
+    /// `journal` or `console`.
     public let name: String
-    /// Entries that wait.
+    /// Entries in the ring.
     public let queued: Int
-    /// About how many bytes they occupy.
+    /// Their approximate size in bytes.
     public let queuedBytes: Int
-    /// Entries that the other side took.
+    /// Entries that the receiver accepted.
     public let sent: UInt64
-    /// Entries that found the ring full.
+    /// Entries dropped because the ring was full.
     public let dropped: UInt64
-    /// Entries whose sending failed; they are not tried again.
+    /// Entries that could not be sent; they are not retried.
     public let failed: UInt64
-    /// When the sending that is going on began; nil if none is. Long ago means that the other side does not answer.
+    /// The start of the current send; nil if there is none. If it is long ago, the receiver does not respond.
     public let sendingSince: SuspendingClock.Instant?
-    /// Why the last failed sending failed.
+    /// The last error of sending.
     public let lastFailure: String?
 }

@@ -1,5 +1,5 @@
-/// A 128-bit number that names one kind of journal entry, so that it is found whatever its words are: the journal's
-/// MESSAGE_ID field. See sd-id128(3) and systemd.journal-fields(7).
+/// A 128-bit identifier of one kind of journal entry, independent of its text: the journal's MESSAGE_ID field. See
+/// sd-id128(3) and systemd.journal-fields(7).
 public struct MessageID: Hashable, Sendable, CustomStringConvertible {
     private let high: UInt64
     private let low: UInt64
@@ -10,7 +10,7 @@ public struct MessageID: Hashable, Sendable, CustomStringConvertible {
         self.low = low
     }
 
-    /// Reads 32 hexadecimal digits, also with the hyphens of a UUID; nil for anything else.
+    /// Parses 32 hexadecimal digits, also with the hyphens of a UUID; nil for other text.
     public init?(_ text: String) {
         let digits = Array(text.utf8)
         let plain: [UInt8]
@@ -28,7 +28,7 @@ public struct MessageID: Hashable, Sendable, CustomStringConvertible {
         self.init(high, low)
     }
 
-    /// 32 hexadecimal digits in lower case, as `journalctl MESSAGE_ID=…` takes them.
+    /// 32 hexadecimal digits in lower case, as for `journalctl MESSAGE_ID=…`.
     public var description: String { Self.sixteenDigits(high) + Self.sixteenDigits(low) }
 
     private static func sixteenDigits(_ half: UInt64) -> String {
@@ -36,7 +36,7 @@ public struct MessageID: Hashable, Sendable, CustomStringConvertible {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    // UInt64(_:radix:) would take a sign.
+    // UInt64(_:radix:) would accept a sign.
     private static func isHexadecimalDigit(_ byte: UInt8) -> Bool {
         (0x30...0x39).contains(byte) || (0x41...0x46).contains(byte) || (0x61...0x66).contains(byte)
     }

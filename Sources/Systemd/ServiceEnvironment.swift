@@ -1,24 +1,24 @@
 import Glibc
 
-/// What a service manager tells a service through its environment; see sd_notify(3), sd_watchdog_enabled(3) and
-/// sd_listen_fds(3). Pure parsing; a variable that is absent or makes no sense counts as not there, with the reason.
+/// The variables that a service manager sets for a service; see sd_notify(3), sd_watchdog_enabled(3) and
+/// sd_listen_fds(3). Pure; an invalid variable counts as absent, with a complaint.
 struct ServiceEnvironment: Hashable, Sendable {
-    /// The variables that are meant for this process alone and not for its children.
+    /// The variables that are for this process only and not for its children.
     static let names = [
         "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES",
     ]
 
     private(set) var notifyAddress: UnixAddress?
     private(set) var watchdogInterval: Duration?
-    /// One name for each inherited descriptor, the first of which is 3.
+    /// The names of the inherited descriptors, from 3 on.
     private(set) var listenerNames: [String] = []
-    /// What was ignored: `NOTIFY_SOCKET=run/notify is not an absolute or abstract address, ignoring`.
-    private(set) var complaints: [String] = []
+    /// The ignored variables: `NOTIFY_SOCKET=run/notify is no absolute or abstract socket address, ignoring`.
+    private(set) var ignoredVariables: [String] = []
 
     init(_ variables: [String: String], processIdentifier: pid_t) {
         if let text = variables["NOTIFY_SOCKET"], !text.isEmpty {
             notifyAddress = UnixAddress(text)
-            if notifyAddress == nil { complain("NOTIFY_SOCKET", text, "is no absolute or abstract socket address") }
+            if notifyAddress == nil { ignore("NOTIFY_SOCKET", text, "is no absolute or abstract socket address") }
         }
         readWatchdog(variables, processIdentifier)
         readListeners(variables, processIdentifier)
@@ -26,10 +26,10 @@ struct ServiceEnvironment: Hashable, Sendable {
 
     private mutating func readWatchdog(_ variables: [String: String], _ processIdentifier: pid_t) {
         guard let text = variables["WATCHDOG_USEC"] else { return }
-        // Without a PID, or with ours, it is meant for us; with another's, silently not.
+        // Another process's PID is no mistake: the variable was inherited.
         if let owner = variables["WATCHDOG_PID"], owner != String(processIdentifier) { return }
         guard let microseconds = Int64(text), microseconds > 0 else {
-            complain("WATCHDOG_USEC", text, "is no positive number")
+            ignore("WATCHDOG_USEC", text, "is no positive number")
             return
         }
         watchdogInterval = .microseconds(microseconds)
@@ -39,9 +39,9 @@ struct ServiceEnvironment: Hashable, Sendable {
         guard let owner = variables["LISTEN_PID"], owner == String(processIdentifier),
             let text = variables["LISTEN_FDS"]
         else { return }
-        // The bound only keeps a nonsense number from becoming a long loop over descriptors.
+        // The limit prevents a long loop over descriptors for an invalid number.
         guard let count = Int(text), (0...4_096).contains(count) else {
-            complain("LISTEN_FDS", text, "is no sensible number of descriptors")
+            ignore("LISTEN_FDS", text, "is no sensible number of descriptors")
             return
         }
         let given = (variables["LISTEN_FDNAMES"] ?? "").split(separator: ":", omittingEmptySubsequences: false)
@@ -50,7 +50,7 @@ struct ServiceEnvironment: Hashable, Sendable {
         }
     }
 
-    private mutating func complain(_ name: String, _ value: String, _ what: String) {
-        complaints.append("\(name)=\(cut(oneLine(value), to: 128)) \(what), ignoring")
+    private mutating func ignore(_ name: String, _ value: String, _ what: String) {
+        ignoredVariables.append("\(name)=\(cut(oneLine(value), to: 128)) \(what), ignoring")
     }
 }

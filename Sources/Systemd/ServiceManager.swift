@@ -3,26 +3,25 @@ import Glibc
 public import LinuxKernel
 import SystemPackage
 
-/// The service manager that started this process, if one did: readiness, status, reloads, watchdog, and the sockets
-/// it opened for us. Without one, every notice is a no-op, so callers need not ask.
+/// The service manager that started this process, if any: readiness, status, reloads, watchdog, and the sockets that it
+/// opened. Without one, every notice is a no-op, so callers need no check.
 ///
-/// Datagrams are sent on sockets of our own and never wait unless it is said; what the manager did not take is
-/// reported to the caller. Safe on any thread. See sd_notify(3).
+/// Unless documented otherwise, datagrams are sent without blocking; one that the manager does not accept is an error.
+/// Safe on any thread. See sd_notify(3).
 public struct ServiceManager: Sendable {
-    /// How often a ping is due at the latest (WatchdogSec=); nil if no watchdog waits for this process. Ping at half
-    /// of it.
+    /// The longest time between pings (WatchdogSec=); nil without a watchdog. Ping at half of it.
     public let watchdogInterval: Duration?
-    /// What was opened for us, in the order of the socket units.
+    /// The inherited descriptors, in the order of the socket units.
     public let activatedDescriptors: [ActivatedDescriptor]
-    /// What was wrong in the environment and so ignored, one line each.
-    public let complaints: [String]
+    /// Invalid variables of the environment, which are ignored, one line each.
+    public let ignoredVariables: [String]
 
     private let address: UnixAddress?
 
-    /// Reads what the environment says, and takes it out of the environment, so that no child believes it is meant.
+    /// Reads the manager's variables and removes them from the environment, so that no child uses them.
     ///
-    /// Call it once, in `main`, before there are threads: the environment has no lock, and inherited descriptors have
-    /// one owner.
+    /// Call it once, in `main`, before threads exist: the environment has no lock, and inherited descriptors have one
+    /// owner.
     public static func takeFromEnvironment() -> ServiceManager {
         var variables: [String: String] = [:]
         for name in ServiceEnvironment.names {
@@ -32,56 +31,57 @@ public struct ServiceManager: Sendable {
         return ServiceManager(ServiceEnvironment(variables, processIdentifier: getpid()))
     }
 
-    /// No manager at all.
+    /// No manager.
     public static let none = ServiceManager(ServiceEnvironment([:], processIdentifier: 0))
 
     init(_ environment: ServiceEnvironment) {
         address = environment.notifyAddress
         watchdogInterval = environment.watchdogInterval
-        complaints = environment.complaints
+        ignoredVariables = environment.ignoredVariables
         activatedDescriptors = environment.listenerNames.enumerated().compactMap { index, name in
             let number = Self.firstDescriptor + Int32(index)
-            // A number that is not open is the manager's mistake or a lie; it must not become ours.
+            // A number that is not open must not be adopted: it would later be another file's.
             guard fcntl(number, F_SETFD, FD_CLOEXEC) == 0 else { return nil }
             return ActivatedDescriptor(name: name, number: number)
         }
     }
 
-    /// Whether somebody listens to notices.
+    /// Whether notices are received.
     public var isPresent: Bool { address != nil }
 
     /// The first inherited descriptor, by convention; see sd_listen_fds(3).
     private static let firstDescriptor: Int32 = 3
 
-    /// Waiting for the few notices that decide whether the service counts as started, reloaded or stopped.
+    /// The limit for notices that decide whether the service counts as started, reloaded or stopped.
     private static let patience = Duration.seconds(2)
 
-    /// Start-up, or a reload, is over. Waits up to two seconds if the manager is busy: a lost READY=1 fails the unit.
+    /// Reports the end of start-up or a reload. Waits up to two seconds if the manager is busy: a lost READY=1 fails
+    /// the unit.
     public func ready(status: String) throws(SystemCallError) {
         try notify(["READY=1", Self.statusLine(status)], patience: Self.patience)
     }
 
-    /// A reload begins; ``ready(status:)`` ends it.
+    /// Reports the start of a reload; ``ready(status:)`` ends it.
     public func reloading(status: String) throws(SystemCallError) {
         try notify(
             ["RELOADING=1", "MONOTONIC_USEC=\(Self.monotonicMicroseconds())", Self.statusLine(status)],
             patience: Self.patience)
     }
 
-    /// Shut-down begins.
+    /// Reports the start of shutdown.
     public func stopping(status: String) throws(SystemCallError) {
         try notify(["STOPPING=1", Self.statusLine(status)], patience: Self.patience)
     }
 
-    /// One line for `systemctl status`; what could begin another assignment is escaped. Does not wait.
+    /// Sets the line for `systemctl status`; newlines are escaped. Does not block.
     public func status(_ text: String) throws(SystemCallError) { try notify([Self.statusLine(text)]) }
 
-    /// Start-up or shut-down takes longer: `time` more from now. Does not wait.
+    /// Extends the time for start-up or shutdown to `time` from now. Does not block.
     public func extendTimeout(by time: Duration) throws(SystemCallError) {
         try notify(["EXTEND_TIMEOUT_USEC=\(Self.microseconds(time))"])
     }
 
-    /// We are alive. Does not wait; one that is lost is made good by the next.
+    /// Pings the watchdog. Does not block; a lost ping is repaired by the next.
     public func ping() throws(SystemCallError) { try notify(["WATCHDOG=1"]) }
 
     private func notify(_ lines: [String], patience: Duration = .zero) throws(SystemCallError) {

@@ -3,10 +3,10 @@ import LinuxKernel
 
 /// A bounded ring and the serial queue that empties it, one delivery after the other.
 ///
-/// Producers touch only the ring, behind a lock held for a few instructions. A delivery may block for as long as it
-/// likes: it holds this pump's own thread and nothing else.
+/// Producers access only the ring, under a lock held for a few instructions. A delivery may block without a limit: it
+/// blocks only this pump's thread.
 final class SinkPump: Sendable {
-    /// Hands one entry to the other side; returns why it failed, or nil. Runs on the pump's queue, may block.
+    /// Delivers one entry to the receiver; returns the error's text, or nil. Runs on the pump's queue; may block.
     typealias Delivery = @Sendable (LogEntry) -> String?
 
     private struct State {
@@ -33,7 +33,7 @@ final class SinkPump: Sendable {
 
     func offer(_ entry: LogEntry) {
         let mustStart = state.withLock { state in
-            guard state.ring.offer(entry, cost: entry.cost, grave: entry.priority.isGrave), !state.isDraining else {
+            guard state.ring.offer(entry, cost: entry.cost, isSevere: entry.priority.isSevere), !state.isDraining else {
                 return false
             }
             state.isDraining = true
@@ -70,7 +70,7 @@ final class SinkPump: Sendable {
     }
 
     private func drain() {
-        while let entry = takeNext() {
+        while let entry = next() {
             let failure = deliver(entry)
             state.withLock { state in
                 state.sendingSince = nil
@@ -84,9 +84,9 @@ final class SinkPump: Sendable {
         }
     }
 
-    /// The next entry, marked as being sent. If there is none, the draining is over, said under the same lock, so
-    /// that an entry offered a moment later starts a new one.
-    private func takeNext() -> LogEntry? {
+    /// Removes the next entry and marks it as being sent. If there is none, draining ends under the same lock, so that
+    /// a later entry starts it again.
+    private func next() -> LogEntry? {
         let (next, finished) = state.withLock { state -> (BoundedRing<LogEntry>.Next?, [DispatchSemaphore]) in
             let next = state.ring.next()
             if next != nil {

@@ -3,17 +3,17 @@ import Glibc
 import LinuxKernel
 import SystemPackage
 
-/// The address of an AF_UNIX socket: a path, or a name in the abstract space, written with `@` first. See unix(7).
+/// The address of an AF_UNIX socket: a path, or an abstract name with a leading `@`. See unix(7).
 struct UnixAddress: Hashable, Sendable {
     private let bytes: [UInt8]
 
-    /// nil if `text` is neither absolute nor abstract, or does not fit into a socket address.
+    /// Nil if `text` is neither absolute nor abstract, or too long for a socket address.
     init?(_ text: String) {
         var bytes = Array(text.utf8)
         guard let first = bytes.first, bytes.count >= 2, !bytes.contains(0) else { return nil }
         let room = MemoryLayout<sockaddr_un>.size - MemoryLayout<sa_family_t>.size
         switch first {
-        // The terminating NUL has to fit too, for the servers that look for it.
+        // With room for a terminating NUL, which some servers require.
         case UInt8(ascii: "/"): guard bytes.count < room else { return nil }
         case UInt8(ascii: "@"):
             guard bytes.count <= room else { return nil }
@@ -27,7 +27,7 @@ struct UnixAddress: Hashable, Sendable {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-        // A path's NUL belongs to its length; an abstract name is exactly its bytes.
+        // A path's length includes its NUL; an abstract name has none.
         let terminator = bytes.first == 0 ? 0 : 1
         let length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count + terminator)
         return withUnsafePointer(to: &address) { pointer in
@@ -36,10 +36,10 @@ struct UnixAddress: Hashable, Sendable {
     }
 }
 
-/// Sends `bytes` as one datagram to `address` without waiting for longer than `patience`; zero means not at all.
+/// Sends `bytes` as one datagram to `address`, waiting at most `patience`.
 ///
-/// A fresh socket each time: the other side may have been restarted, and the few calls a minute are not worth a
-/// descriptor that stays open. Connected, because only then does poll(2) know the other side's queue.
+/// On a new socket each time: the receiver may have been restarted, and the calls are too rare for a permanent
+/// descriptor. Connected, because only then does poll(2) consider the receiver's queue.
 func sendDatagram(_ bytes: [UInt8], to address: UnixAddress, patience: Duration = .zero) throws(SystemCallError) {
     let flags = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
     let socket = try descriptorCall("socket") { Glibc.socket(AF_UNIX, flags, 0) }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CSV
 
-/// Reads `text`, so many bytes at a time, as the fields of each record; a faulty one as its fault alone.
+/// The fields of each record of `text`, read `block` bytes at a time; of a faulty record only its line and fault.
 private func records(_ text: [UInt8], block: Int = .max, separator: UInt8 = UInt8(ascii: ",")) -> [[String]] {
     var rest = text[...]
     var reader = CSVReader<Never>(separator: separator) { buffer in
@@ -29,37 +29,45 @@ private func records(_ text: String, separator: UInt8 = UInt8(ascii: ",")) -> [[
     return whole
 }
 
-@Suite("CSV, read as RFC 4180 has it") struct CSVReaderTests {
-    @Test(arguments: [
-        ("a,b\r\nc,d\r\n", [["a", "b"], ["c", "d"]]),
-        ("a,b\nc,d", [["a", "b"], ["c", "d"]]),
-        ("\"a\"\"b\",\"c,d\"\n", [["a\"b", "c,d"]]),
-        ("\"two\r\nlines\",x\n", [["two\r\nlines", "x"]]),
-        ("\n\r\n\na\n\n", [["a"]]),
-        ("a,,\n,,\n", [["a", "", ""], ["", "", ""]]),
-        ("\"\"\n", [[""]]),
-        ("a b\"c,d\n", [["a b\"c", "d"]]),
-        ("a\"", [["a\""]]),
-        ("\"a\"", [["a"]]),
-        ("\"a\"\r", [["a"]]),
-        ("a\rb,c\n", [["a\rb", "c"]]),
-        ("", []),
-    ]) func takes(_ text: String, _ wanted: [[String]]) { #expect(records(text) == wanted) }
+@Suite("Reading CSV") struct CSVReaderTests {
+    @Test(
+        "Valid records are read",
+        arguments: [
+            ("a,b\r\nc,d\r\n", [["a", "b"], ["c", "d"]]),
+            ("a,b\nc,d", [["a", "b"], ["c", "d"]]),
+            ("\"a\"\"b\",\"c,d\"\n", [["a\"b", "c,d"]]),
+            ("\"two\r\nlines\",x\n", [["two\r\nlines", "x"]]),
+            ("\n\r\n\na\n\n", [["a"]]),
+            ("a,,\n,,\n", [["a", "", ""], ["", "", ""]]),
+            ("\"\"\n", [[""]]),
+            ("a b\"c,d\n", [["a b\"c", "d"]]),
+            ("a\"", [["a\""]]),
+            ("\"a\"", [["a"]]),
+            ("\"a\"\r", [["a"]]),
+            ("a\rb,c\n", [["a\rb", "c"]]),
+            ("", []),
+        ])
+    func valid(_ text: String, _ wanted: [[String]]) { #expect(records(text) == wanted) }
 
-    @Test(arguments: [
-        ("\"a\"b,c\nd,e\n", [["1: textAfterQuote"], ["d", "e"]]),
-        ("a,b\n\"never,closed\nd,e\nf,g\n", [["a", "b"], ["2: unclosedQuote"], ["d", "e"], ["f", "g"]]),
-        ("\"a\"\rb\nc\n", [["1: textAfterQuote"], ["c"]]),
-        ("a\u{0}b\nc\n", [["1: zeroByte"], ["c"]]),
-        ("\"a\u{0}b\"\nc\n", [["1: zeroByte"], ["c"]]),
-    ]) func goesOnAfter(_ text: String, _ wanted: [[String]]) { #expect(records(text) == wanted) }
+    @Test(
+        "A faulty record is reported, and reading continues after its first line",
+        arguments: [
+            ("\"a\"b,c\nd,e\n", [["1: textAfterQuote"], ["d", "e"]]),
+            ("a,b\n\"never,closed\nd,e\nf,g\n", [["a", "b"], ["2: unclosedQuote"], ["d", "e"], ["f", "g"]]),
+            ("\"a\"\rb\nc\n", [["1: textAfterQuote"], ["c"]]),
+            ("a\u{0}b\nc\n", [["1: zeroByte"], ["c"]]),
+            ("\"a\u{0}b\"\nc\n", [["1: zeroByte"], ["c"]]),
+        ])
+    func faulty(_ text: String, _ wanted: [[String]]) { #expect(records(text) == wanted) }
 
-    @Test func passesOverTheMarkAtTheBeginning() {
+    @Test("A byte order mark is skipped, and another separator can be set")
+    func byteOrderMark() {
         #expect(records(Array("\u{FEFF}a,b\n".utf8)) == [["a", "b"]])
         #expect(records("a;b;\"c;d\"\n", separator: UInt8(ascii: ";")) == [["a", "b", "c;d"]])
     }
 
-    @Test func whatIsTooLongCostsItsLine() {
+    @Test("A record that is too long loses only its first line")
+    func tooLong() {
         let long =
             Array("x,".utf8) + Array(repeating: UInt8(ascii: "y"), count: 3 << 20) + [lineFeed] + Array("a,b\n".utf8)
         #expect(records(long, block: 100_000) == [["1: tooLong"], ["a", "b"]])
@@ -67,7 +75,8 @@ private func records(_ text: String, separator: UInt8 = UInt8(ascii: ",")) -> [[
         #expect(records(unclosed, block: 100_000) == [["1: tooLong"], ["a", "b"]])
     }
 
-    @Test func saysWhereEachBegins() {
+    @Test("Records have their offsets and lines")
+    func positions() {
         let text = Array("h\n\"a\nb\",c\n\n\"x\"y\nlast\n".utf8)
         var (rest, record) = (text[...], CSVRecord())
         var reader = CSVReader<Never> { buffer in
@@ -79,13 +88,13 @@ private func records(_ text: String, separator: UInt8 = UInt8(ascii: ",")) -> [[
         var told: [String] = []
         while reader.next(&record) {
             told.append("\(record.line) \(record.offset)-\(record.end) \(String(decoding: reader.raw, as: UTF8.self))")
-            // From there on another reader would read the same.
+            // A reader that starts there must read the same.
             #expect(record.end >= record.offset && record.nextLine > record.line)
         }
         #expect(told == ["1 0-2 h\n", "2 2-10 \"a\nb\",c\n", "5 11-16 \"x\"y\n", "6 16-21 last\n"])
     }
 
-    @Test(arguments: 0..<300) func readsWhatItWrote(_ seed: UInt64) {
+    @Test("Written records are read back unchanged", arguments: 0..<300) func roundTrip(_ seed: UInt64) {
         var numbers = Numbers(state: seed)
         let alphabet = Array("ab,\"\n\r'=+-@\t ;é".utf8)
         let wanted = (0..<Int.random(in: 1...20, using: &numbers)).map { _ in
@@ -113,7 +122,7 @@ private func records(_ text: String, separator: UInt8 = UInt8(ascii: ",")) -> [[
             read.append(
                 (0..<record.count).map { field in
                     let bytes = record[field: field]
-                    // No program for tables would compute it.
+                    // Spreadsheets would not treat it as a formula.
                     #expect(bytes.first.map { !"=+-@\t\r".utf8.contains($0) } ?? true)
                     return Array(CSVText.isGuarded(bytes) ? bytes.dropFirst() : bytes)
                 })
@@ -122,7 +131,7 @@ private func records(_ text: String, separator: UInt8 = UInt8(ascii: ",")) -> [[
     }
 }
 
-/// Numbers that a seed makes: xorshift64*.
+/// Pseudo-random numbers by a seed: xorshift64*.
 private struct Numbers: RandomNumberGenerator {
     var state: UInt64
 

@@ -39,8 +39,7 @@ func logForgeries(_ sink: any LogSink) {
     finish(sink)
 }
 
-/// With journald stopped, 20,000 entries are offered from one thread: that this comes back at all is the proof that
-/// producers do not block.
+/// Sends 20,000 entries from one thread while journald is stopped: its return proves that producers do not block.
 func stallJournal() {
     guard let text = getenv("JOURNALD_PID"), let journald = pid_t(String(cString: text)) else {
         fatalError("no journald")
@@ -50,7 +49,7 @@ func stallJournal() {
     _ = sink.flush(within: .seconds(20))
     kill(journald, SIGSTOP)
     awaitStopped(journald)
-    // Fills what the kernel queues for journald, so that the sink's next sending is sure to block.
+    // Fills the kernel's queue for journald, so that the sink's next send blocks.
     var fillers = 0
     while sink.sendNow(LogEntry(.debug, "filler")) { fillers += 1 }
     print("fillers=\(fillers)")

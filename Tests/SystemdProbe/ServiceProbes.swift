@@ -5,7 +5,7 @@ import Systemd
 func notifyManager() {
     let manager = ServiceManager.takeFromEnvironment()
     print("present=\(manager.isPresent)\nwatchdog=\(manager.watchdogInterval.map { "\($0)" } ?? "none")")
-    for complaint in manager.complaints { print("complaint=\(complaint)") }
+    for complaint in manager.ignoredVariables { print("complaint=\(complaint)") }
     for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS"] where getenv(name) != nil {
         print("inherited=\(name)")
     }

@@ -1,5 +1,5 @@
-// Run by SystemdTests in processes of their own: beside a private journald, under a fake service manager, with
-// descriptors passed in. Standard output is what the test reads, as `name=value` lines.
+// Run by SystemdTests in separate processes: with a private journald, under a fake service manager, with inherited
+// descriptors. Writes its results to standard output as `name=value` lines.
 import FileValues
 import Glibc
 import LinuxKernel

@@ -12,28 +12,31 @@ struct ConsoleTests {
         fields: [.init("inbox", "card"), .init("why", #"cut "short""#), .init("none", ""), .init("x", "\u{1B}[0m\n")],
         time: FileTime(seconds: 1_795_266_451, nanoseconds: 123_456_789))
 
-    @Test func serviceManagerGetsThePriority() {
+    @Test("Lines for a service manager begin with the priority")
+    func prioritized() {
         #expect(
             ConsoleFormatter(style: .prioritized).line(entry)
                 == #"<4>deferred a\nb  inbox=card why="cut \"short\"" none="" x=\x1b[0m\n"# + "\n")
     }
 
-    @Test func terminalGetsTimeAndWord() {
+    @Test("Lines for a terminal begin with the time and the level")
+    func terminal() {
         let line = ConsoleFormatter(style: .terminal).line(entry)
         #expect(line.dropFirst(5).hasPrefix(":31.123 warning  deferred a\\nb  inbox=card"))
         let dated = ConsoleFormatter(style: .dated).line(entry)
         #expect(dated.hasPrefix("2026-11-2") && dated.contains(":31.123") && dated.contains(" warning  deferred"))
     }
 
-    @Test func colourIsOurs() {
+    @Test("Colours are added, and escapes in values are not")
+    func coloured() {
         let line = ConsoleFormatter(style: .coloured).line(entry)
         #expect(line.contains("\u{1B}[35mwarning "))
-        // Twice on, twice off; the escape in the value is text.
+        // Twice on, twice off; the escape in the value is escaped.
         #expect(line.utf8.count { $0 == 0x1B } == 4)
     }
 
-    @Test(arguments: ConsoleFormatter.Style.allCases)
-    func oneEntryIsOneLine(_ style: ConsoleFormatter.Style) {
+    @Test("An entry is one line, whatever its characters", arguments: ConsoleFormatter.Style.allCases)
+    func oneLine(_ style: ConsoleFormatter.Style) {
         for value in (0...0x2FFF as ClosedRange<UInt32>).compactMap(Unicode.Scalar.init) {
             let entry = LogEntry(.info, "a\(value)b", fields: [.init("k\(value)", "v\(value)")])
             let line = ConsoleFormatter(style: style).line(entry).utf8
@@ -43,14 +46,15 @@ struct ConsoleTests {
         }
     }
 
-    /// Nobody reads the pipe: offering comes back, what has no room is counted, flush gives up at its limit.
-    @Test func fullPipeBlocksNobody() async throws {
+    /// Without a reader, sending returns, dropped entries are counted, and flush ends at its limit.
+    @Test("A full pipe does not block its writers")
+    func fullPipe() async throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)
         let reading = OwnedDescriptor(taking: ends[0])
         let writing = OwnedDescriptor(taking: ends[1])
         let sink = ConsoleSink(style: .prioritized, descriptor: writing.raw, capacity: 16, byteCapacity: 1 << 20)
-        // Whole pages, so that no room is left in the last one; then one entry in which the sink is sure to be stuck.
+        // Whole pages, so that the last one is full; then one entry that blocks the sink.
         while sink.sendNow(LogEntry(.debug, String(repeating: "x", count: 5_000))) {}
         sink.send(LogEntry(.info, String(repeating: "x", count: 5_000)))
         try await poll({ sink.snapshot().queued }, until: { $0 == 0 })
@@ -59,7 +63,7 @@ struct ConsoleTests {
         let stalled = sink.snapshot()
         #expect(stalled.dropped == 1_986 && stalled.sendingSince != nil && stalled.queued == 14)
         #expect(!sink.sendNow(LogEntry(.critical, "last words")))
-        // Somebody reads again: all that was taken comes, and one line says what did not.
+        // Read again: all accepted entries arrive, and one line reports the dropped ones.
         var received: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         var waiting = pollfd(fd: reading.raw, events: Int16(POLLIN), revents: 0)
@@ -80,7 +84,8 @@ struct ConsoleTests {
         #expect(count <= PIPE_BUF && buffer[count - 1] == 0x0A)
     }
 
-    @Test func closedPipeIsAFailureNotAnEnd() async {
+    @Test("A closed pipe is counted as a failure and does not end the process")
+    func closedPipe() async {
         await #expect(processExitsWith: .success) {
             signal(SIGPIPE, SIG_IGN)
             var ends: [Int32] = [-1, -1]

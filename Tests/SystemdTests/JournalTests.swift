@@ -2,12 +2,13 @@ import Logging
 import Systemd
 import Testing
 
-/// Against a real journald.
+/// With a real journald.
 @Suite(
     .enabled(if: ProbeRun.refusal == nil, "skipped: needs root or user namespaces: \(ProbeRun.refusal ?? "")"),
     .timeLimit(.minutes(60)))
 struct JournalTests {
-    @Test func fieldsArriveExactly() throws {
+    @Test("Fields are stored unchanged")
+    func fields() throws {
         let run = try ProbeRun.besideJournal(["fields"])
         let entries = run.entries()
         #expect(run.value("flushed") == "true" && run.value("sent") == "3" && run.value("failed") == "0")
@@ -35,12 +36,13 @@ struct JournalTests {
         #expect(entries[1].text("MESSAGE_ID") == nil)
     }
 
-    @Test func noNameForgesAnything() throws {
+    @Test("No text can forge a field or a line")
+    func forgery() throws {
         let entries = try ProbeRun.besideJournal(["forge"]).entries()
         try #require(entries.count == 2)
         let name = #"a\nPRIORITY=0\nMESSAGE=forged \x1b[2J\xff\xc3("#
         for entry in entries {
-            // One value each, all valid: nothing was added, nothing replaced.
+            // One valid value each: nothing was added or replaced.
             #expect(entry.values("PRIORITY") == [Array("6".utf8)])
             #expect(entry.values("MESSAGE").count == 1)
             #expect(entry.fields.allSatisfy { String(validating: $0.value, as: UTF8.self) != nil })
@@ -53,15 +55,16 @@ struct JournalTests {
         #expect(entries[1].text("MESSAGE") == "path \(name)")
     }
 
-    @Test func stoppedJournalBlocksNobodyAndTheGapIsReported() throws {
+    @Test("A stopped journal blocks no caller, and the gap is reported")
+    func stopped() throws {
         let run = try ProbeRun.besideJournal(["stall"])
         #expect(run.value("stalledSending") == "true")
         #expect(run.value("stalledFlush") == "false")
         #expect(run.value("stalledLastWords") == "false")
-        // 56 of 64 places are for all, 8 for grave ones, of which one came.
+        // 56 of 64 places are for all entries, 8 for severe ones, of which there is one.
         #expect(run.value("stalledQueued") == "57" && run.value("stalledDropped") == "19944")
         #expect(run.value("flushed") == "true" && run.value("failed") == "0" && run.value("queued") == "0")
-        // before, stuck, 56 of the flood, the report, grave, after.
+        // One before, one blocked, 56 of the flood, the report, a severe one, one after.
         #expect(run.value("sent") == "61" && run.value("dropped") == "19944")
 
         let entries = run.entries()
@@ -76,7 +79,8 @@ struct JournalTests {
         #expect(gap.text("PHOTOINBOX_DROPPED") == "19944" && gap.text("PRIORITY") == "4")
     }
 
-    @Test func lastWordsArriveWithoutTheRing() throws {
+    @Test("sendNow reaches the journal without the ring")
+    func sendNow() throws {
         let run = try ProbeRun.besideJournal(["last-words"])
         #expect(run.value("took") == "true")
         let entry = try #require(run.entries().first)
@@ -85,7 +89,8 @@ struct JournalTests {
         #expect(entry.text("PHOTOINBOX_MONITOR") == "a\nb")
     }
 
-    @Test func withoutJournalEveryEntryIsCountedAsFailed() throws {
+    @Test("Without a journal every entry is counted as failed")
+    func absent() throws {
         let run = try ProbeRun.besideJournal(["absent"], journald: "without")
         #expect(run.value("took") == "false")
         #expect(run.value("flushed") == "true" && run.value("sent") == "0" && run.value("failed") == "100")
@@ -93,18 +98,20 @@ struct JournalTests {
         #expect(run.value("place") == "console(Systemd.ConsoleFormatter.Style.dated)")
     }
 
-    /// A shell whose standard error is a stream of journald's, as a service's is.
+    /// A shell whose standard error is a stream of journald, as for a service.
     private static let asService =
         "exec systemd-cat -t systemd-probe --stderr-priority=info sh -c "
         + #"'JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2) exec "$0" "$@"' "$0" "$@""#
 
-    @Test func serviceLogsNatively() throws {
+    @Test("A service logs by the native protocol")
+    func native() throws {
         let run = try ProbeRun.besideJournal(["destination", "automatic"], through: Self.asService)
         let entry = try #require(run.entries().first { $0.text("MESSAGE") == "to the chosen place" })
         #expect(entry.text("_TRANSPORT") == "journal" && entry.text("PHOTOINBOX_INBOX") == "card")
     }
 
-    @Test func serviceOnConsoleKeepsThePriority() throws {
+    @Test("A service on the console keeps the priority")
+    func consoleOfAService() throws {
         let run = try ProbeRun.besideJournal(["destination", "console"], through: Self.asService)
         let entry = try #require(run.entries().first { $0.text("MESSAGE")?.hasPrefix("to the chosen") == true })
         #expect(entry.text("MESSAGE") == "to the chosen place  inbox=card")

@@ -21,20 +21,22 @@ struct LogDestinationTests {
         return made
     }
 
-    @Test(arguments: [
-        (LogDestination.Request.automatic, service, LogDestination.Place.journal),
-        (.console, service, .console(.prioritized)),
-        (.journal, service, .journal),
-        (.automatic, surroundings(stream: "5:17", standardError: "5:17"), .console(.prioritized)),
-        // Inherited, but standard error goes elsewhere.
-        (.automatic, surroundings(stream: "5:17", standardError: "5:18", journal: true), .console(.dated)),
-        (.automatic, surroundings(stream: "5:17", terminal: true, journal: true), .console(.coloured)),
-        (.automatic, surroundings(stream: "", standardError: nil, journal: true), .console(.dated)),
-        (.automatic, terminal, .console(.coloured)),
-        (.journal, terminal, .journal),
-        (.journal, surroundings(terminal: true), .console(.coloured)),
-        (.automatic, surroundings(), .console(.dated)),
-    ])
+    @Test(
+        "The destination follows from the request and the surroundings",
+        arguments: [
+            (LogDestination.Request.automatic, service, LogDestination.Place.journal),
+            (.console, service, .console(.prioritized)),
+            (.journal, service, .journal),
+            (.automatic, surroundings(stream: "5:17", standardError: "5:17"), .console(.prioritized)),
+            // Inherited, but standard error is redirected.
+            (.automatic, surroundings(stream: "5:17", standardError: "5:18", journal: true), .console(.dated)),
+            (.automatic, surroundings(stream: "5:17", terminal: true, journal: true), .console(.coloured)),
+            (.automatic, surroundings(stream: "", standardError: nil, journal: true), .console(.dated)),
+            (.automatic, terminal, .console(.coloured)),
+            (.journal, terminal, .journal),
+            (.journal, surroundings(terminal: true), .console(.coloured)),
+            (.automatic, surroundings(), .console(.dated)),
+        ])
     func place(
         _ request: LogDestination.Request, _ surroundings: LogDestination.Surroundings, _ place: LogDestination.Place
     ) {
@@ -43,25 +45,28 @@ struct LogDestinationTests {
         #expect(!chosen.reason.isEmpty)
     }
 
-    @Test(arguments: [
-        (LogDestination.Colour.auto, surroundings(terminal: true), ConsoleFormatter.Style.coloured),
-        (.auto, surroundings(terminal: true, noColour: "1"), .terminal),
-        (.auto, surroundings(terminal: true, noColour: ""), .coloured),
-        (.auto, surroundings(terminal: true, kind: "dumb"), .terminal),
-        (.auto, surroundings(terminal: true, kind: nil), .terminal),
-        (.auto, surroundings(), .dated),
-        (.always, surroundings(noColour: "1", kind: "dumb"), .coloured),
-        (.never, surroundings(terminal: true), .terminal),
-        (.always, service, .prioritized),
-    ])
+    @Test(
+        "The colour follows from the request and the surroundings",
+        arguments: [
+            (LogDestination.Colour.auto, surroundings(terminal: true), ConsoleFormatter.Style.coloured),
+            (.auto, surroundings(terminal: true, noColour: "1"), .terminal),
+            (.auto, surroundings(terminal: true, noColour: ""), .coloured),
+            (.auto, surroundings(terminal: true, kind: "dumb"), .terminal),
+            (.auto, surroundings(terminal: true, kind: nil), .terminal),
+            (.auto, surroundings(), .dated),
+            (.always, surroundings(noColour: "1", kind: "dumb"), .coloured),
+            (.never, surroundings(terminal: true), .terminal),
+            (.always, service, .prioritized),
+        ])
     func colour(
         _ colour: LogDestination.Colour, _ surroundings: LogDestination.Surroundings, _ style: ConsoleFormatter.Style
     ) {
         #expect(LogDestination.choose(.console, colour: colour, in: surroundings).place == .console(style))
     }
 
-    /// In a process of its own, whose standard error is a real pseudo-terminal.
-    @Test func seesARealTerminal() async {
+    /// In its own process, whose standard error is a real pseudo-terminal.
+    @Test("A real terminal is detected")
+    func realTerminal() async {
         await #expect(processExitsWith: .success) {
             // TIOCSPTLCK and TIOCGPTPEER of ioctl_tty(2): unlock the pair, open its other side.
             let main = open("/dev/ptmx", O_RDWR | O_NOCTTY)

@@ -5,22 +5,24 @@ import Testing
 @testable import Systemd
 
 struct LogEntryTests {
-    @Test(arguments: [
-        ("plain", "plain"),
-        ("two\nlines\r\t", #"two\nlines\r\t"#),
-        ("escape \u{1B}[31m bell \u{7} delete \u{7F}", #"escape \x1b[31m bell \x07 delete \x7f"#),
-        ("line separator \u{2028} override \u{202E}", #"line separator \xe2\x80\xa8 override \xe2\x80\xae"#),
-        (#"escaped already a\nb"#, #"escaped already a\nb"#),
-        ("Größe 写真 📷", "Größe 写真 📷"),
-        (#"\"#, #"\"#),
-        ("", ""),
-    ])
-    func messageIsOneLine(_ message: String, _ expected: String) {
+    @Test(
+        "A message is one line without control characters",
+        arguments: [
+            ("plain", "plain"),
+            ("two\nlines\r\t", #"two\nlines\r\t"#),
+            ("escape \u{1B}[31m bell \u{7} delete \u{7F}", #"escape \x1b[31m bell \x07 delete \x7f"#),
+            ("line separator \u{2028} override \u{202E}", #"line separator \xe2\x80\xa8 override \xe2\x80\xae"#),
+            (#"escaped already a\nb"#, #"escaped already a\nb"#),
+            ("Größe 写真 📷", "Größe 写真 📷"),
+            (#"\"#, #"\"#),
+            ("", ""),
+        ])
+    func message(_ message: String, _ expected: String) {
         #expect(LogEntry(.info, message).message == expected)
     }
 
-    @Test(arguments: 0...12, ["a", "é", "写", "📷"])
-    func cutKeepsWholeCharactersWithinTheLimit(_ limit: Int, _ character: String) {
+    @Test("Cutting keeps whole characters within the limit", arguments: 0...12, ["a", "é", "写", "📷"])
+    func cutting(_ limit: Int, _ character: String) {
         let text = String(repeating: character, count: 12)
         let result = cut(text, to: limit)
         if text.utf8.count <= limit {
@@ -31,7 +33,8 @@ struct LogEntryTests {
         }
     }
 
-    @Test func longTextsAreBounded() {
+    @Test("Long texts are cut")
+    func longTexts() {
         let long = String(repeating: "\n", count: 100_000)
         let entry = LogEntry(.info, long, fields: [.init(long, long)])
         #expect(entry.message.utf8.count <= LogEntry.maximumText)
@@ -39,13 +42,15 @@ struct LogEntryTests {
         #expect(entry.cost < 3 * LogEntry.maximumText)
     }
 
-    @Test func levelsHaveSyslogsNumbers() {
+    @Test("Levels have syslog's numbers")
+    func levels() {
         let numbers = Logger.Level.allCases.map { LogPriority($0).rawValue }
         #expect(numbers == [7, 7, 6, 5, 4, 3, 2])
-        #expect(LogPriority.allCases.filter(\.isGrave) == [.emergency, .alert, .critical, .error, .warning])
+        #expect(LogPriority.allCases.filter(\.isSevere) == [.emergency, .alert, .critical, .error, .warning])
     }
 
-    @Test func messageIdentifiersAreDistinctAndReadable() {
+    @Test("Message identifiers are distinct and can be parsed")
+    func messageIdentifiers() {
         let own: [MessageID] = [.entriesDropped, .lifecycleViolation, .handlerFailed]
         #expect(Set(own).count == own.count)
         for id in own {

@@ -2,11 +2,11 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What a run of `systemd-probe` left behind.
+/// The results of a run of `systemd-probe`.
 struct ProbeRun {
     let scratch: ScratchDirectory
 
-    /// Beside a private journald, or beside none.
+    /// Runs it with a private journald, or with none.
     static func besideJournal(
         _ arguments: [String], journald mode: String = "with", through shell: String = "exec \"$0\" \"$@\""
     ) throws -> ProbeRun {
@@ -15,14 +15,14 @@ struct ProbeRun {
         return run
     }
 
-    /// As a plain child of a shell that runs `shell` with the probe as `$0`.
+    /// Runs it as a child of a shell that runs `shell` with the probe as `$0`.
     static func plain(_ shell: String, _ arguments: [String], in scratch: ScratchDirectory) throws -> ProbeRun {
         try runProgram(
             ["/bin/sh", "-c", "exec >\"$1/stdout\" 2>\"$1/stderr\"; shift; \(shell)", probe, scratch.path] + arguments)
         return ProbeRun(scratch: scratch)
     }
 
-    /// Standard output's `name=value` lines; a name may come twice.
+    /// The `name=value` lines of standard output; a name may occur twice.
     var output: [(name: String, value: String)] {
         contents("stdout").split(separator: UInt8(ascii: "\n")).map { line in
             let parts = line.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
@@ -56,7 +56,7 @@ struct ProbeRun {
         return "\(here)/Scripts/private-journald.sh"
     }()
 
-    /// Why no private journald can be run here; nil if it can.
+    /// Why no private journald can be run on this machine; nil if it can.
     static let refusal: String? = {
         do {
             let run = try besideJournal([], through: "exec true")
@@ -74,7 +74,7 @@ enum JournalExport {
 
         func values(_ name: String) -> [[UInt8]] { fields.filter { $0.name == name }.map(\.value) }
 
-        /// The only value of the field, as text; nil if there is none, several, or no valid UTF-8.
+        /// The only value of the field, as text; nil if there is none, there are several, or it is not valid UTF-8.
         func text(_ name: String) -> String? {
             let found = values(name)
             return found.count == 1 ? String(validating: found[0], as: UTF8.self) : nil

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Systemd
 
-/// A real datagram socket in the place of the service manager's.
+/// A real datagram socket in place of the service manager's.
 private final class NotifyListener {
     let socket: OwnedDescriptor
 
@@ -19,7 +19,7 @@ private final class NotifyListener {
         try systemCall("bind") { parsed.withSocketAddress { Glibc.bind(number, $0, $1) } }
     }
 
-    /// The next datagram; nil if none has come.
+    /// The next datagram; nil if there is none.
     func next() -> String? {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         let count = recv(socket.raw, &buffer, buffer.count, Int32(MSG_DONTWAIT))
@@ -32,7 +32,8 @@ struct ServiceManagerTests {
         ServiceManager(ServiceEnvironment(variables, processIdentifier: 42))
     }
 
-    @Test func noticesReachTheManager() throws {
+    @Test("Notices are sent to the manager")
+    func notices() throws {
         let scratch = try ScratchDirectory()
         let listener = try NotifyListener(scratch.appending("notify"))
         let run = try ProbeRun.plain(
@@ -51,15 +52,17 @@ struct ServiceManagerTests {
         #expect(listener.next() == nil)
     }
 
-    @Test func abstractAddressWorks() throws {
+    @Test("An abstract address works")
+    func abstractAddress() throws {
         let name = "@photo-inbox-test-\(getpid())-\(UInt64.random(in: 0 ... .max))"
         let listener = try NotifyListener(name)
         try manager(["NOTIFY_SOCKET": name]).ping()
         #expect(listener.next() == "WATCHDOG=1")
     }
 
-    /// The manager takes nothing: a ping gives up at once, and says so.
-    @Test func busyManagerDelaysNoPing() throws {
+    /// The manager receives nothing: a ping fails at once.
+    @Test("A busy manager does not delay a ping")
+    func busyManager() throws {
         let scratch = try ScratchDirectory()
         let listener = try NotifyListener(scratch.appending("notify"))
         let manager = manager(["NOTIFY_SOCKET": scratch.appending("notify")])
@@ -76,20 +79,24 @@ struct ServiceManagerTests {
         #expect(received == sent)
     }
 
-    @Test func withoutManagerNoticesAreNothing() throws {
+    @Test("Without a manager notices do nothing")
+    func withoutManager() throws {
         try ServiceManager.none.ready(status: "filing")
         try manager([:]).stopping(status: "bye")
-        #expect(!ServiceManager.none.isPresent && manager([:]).complaints == [])
+        #expect(!ServiceManager.none.isPresent && manager([:]).ignoredVariables == [])
     }
 
-    @Test(arguments: ["run/notify", "@", "/", "vsock:2:1", "/" + String(repeating: "x", count: 108)])
-    func badAddressIsIgnoredAndSaid(_ address: String) throws {
+    @Test(
+        "An invalid address is ignored and reported",
+        arguments: ["run/notify", "@", "/", "vsock:2:1", "/" + String(repeating: "x", count: 108)])
+    func badAddress(_ address: String) throws {
         let manager = manager(["NOTIFY_SOCKET": address])
-        #expect(!manager.isPresent && manager.complaints.count == 1)
+        #expect(!manager.isPresent && manager.ignoredVariables.count == 1)
         try manager.ready(status: "filing")
     }
 
-    @Test func goneManagerIsAnErrorNotATrap() throws {
+    @Test("A missing manager is an error")
+    func missingManager() throws {
         let scratch = try ScratchDirectory()
         let manager = manager(["NOTIFY_SOCKET": scratch.appending("nobody")])
         let failure = #expect(throws: SystemCallError.self) { try manager.ready(status: "filing") }
@@ -97,6 +104,7 @@ struct ServiceManagerTests {
     }
 
     @Test(
+        "The watchdog's interval is read, and invalid values are ignored",
         arguments: [
             (["WATCHDOG_USEC": "3000000"], Duration.seconds(3), 0),
             (["WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "42"], .seconds(3), 0),
@@ -104,24 +112,26 @@ struct ServiceManagerTests {
             (["WATCHDOG_USEC": "0"], nil, 1), (["WATCHDOG_USEC": "-1"], nil, 1), (["WATCHDOG_USEC": "soon\n"], nil, 1),
             (["WATCHDOG_USEC": "99999999999999999999"], nil, 1), ([:], nil, 0),
         ] as [([String: String], Duration?, Int)])
-    func watchdog(_ variables: [String: String], _ interval: Duration?, _ complaints: Int) {
+    func watchdog(_ variables: [String: String], _ interval: Duration?, _ ignoredVariables: Int) {
         let manager = manager(variables)
-        #expect(manager.watchdogInterval == interval && manager.complaints.count == complaints)
+        #expect(manager.watchdogInterval == interval && manager.ignoredVariables.count == ignoredVariables)
     }
 
-    @Test func inheritedDescriptorsHaveNamesAndOneOwner() throws {
+    @Test("Inherited descriptors have names and one owner")
+    func inheritedDescriptors() throws {
         let scratch = try ScratchDirectory()
         let run = try ProbeRun.plain(
             "exec 3</dev/null 4</dev/zero; LISTEN_PID=$$ LISTEN_FDS=3 LISTEN_FDNAMES=control:: exec \"$0\" \"$@\"",
             ["activated"], in: scratch)
-        // The third is not open and so is left out.
+        // The third is not open and so is skipped.
         #expect(
             run.output.map { "\($0.name)=\($0.value)" } == [
                 "control=3 closeOnExec=true again=false", "unknown=4 closeOnExec=true again=false", "count=2",
             ])
     }
 
-    @Test func descriptorsForAnotherProcessAreNotOurs() {
+    @Test("Descriptors for another process are not adopted")
+    func otherProcess() {
         for variables in [
             ["LISTEN_PID": "43", "LISTEN_FDS": "1"], ["LISTEN_FDS": "1"], ["LISTEN_PID": "42", "LISTEN_FDS": "-1"],
             ["LISTEN_PID": "42", "LISTEN_FDS": "99999999"], ["LISTEN_PID": "42"],

@@ -1,12 +1,12 @@
 #!/bin/bash
-# private-journald.sh with|without DIR COMMAND…: runs COMMAND beside a real systemd-journald of its own ("without":
-# beside none). Its standard output goes to DIR/stdout, its standard error to DIR/stderr, all entries to DIR/export
-# (journalctl -o export); COMMAND sees $JOURNALD_PID. Exit status: COMMAND's; 77 with a line on DIR/refused where
+# private-journald.sh with|without DIR COMMAND…: runs COMMAND with a private systemd-journald ("without": without
+# one). Its standard output goes to DIR/stdout, its standard error to DIR/stderr, all entries to DIR/export
+# (journalctl -o export); COMMAND has $JOURNALD_PID. Exit status: COMMAND's; 77 with a line in DIR/refused if
 # namespaces or journald are refused.
 #
-# Everything lives in a mount namespace of its own (an ordinary user gets a user namespace around it), so the machine's
-# /run and its journal are not touched, and nothing is left when the last process ends. journald is killed with this
-# shell, however this ends.
+# All of it runs in its own mount namespace (for an ordinary user inside a user namespace), so the machine's
+# /run and its journal are not changed, and nothing remains when the last process ends. journald is killed with this
+# shell.
 set -u
 mode=$1 dir=$2
 refuse() { echo "$1" >"$dir/refused"; exit 77; }
