@@ -1,7 +1,7 @@
 import FileValues
 
-/// Puts `bytes`, whatever they are, through every parser and decision of this module: the one entry for fuzzers and
-/// mutation tests. Ends for any bytes; traps only where a rule that must hold for all of them is broken.
+/// Runs every parser and decision of this module on any `bytes`: the entry point for fuzzers and mutation tests. Always
+/// terminates; traps only if an invariant is broken.
 package func exerciseReader(_ bytes: [UInt8]) {
     var source = MemoryByteSource(bytes)
     let name = BytePath(bytes.prefix(300))

@@ -1,12 +1,11 @@
 package import FileValues
 
-/// The one reader of photos: structure end, dates, dimensions, orientation, content identifier, in memory-safe code.
+/// Reads structure end, dates, dimensions, orientation and content identifier of photos, in memory-safe code.
 ///
-/// It reads little (a RAW file or a film is walked by its offsets; only JPEG and GIF are read through), in time
-/// bounded by the file's size, and no content makes it trap.
+/// It reads little (a RAW file or a film by its offsets; only JPEG and GIF completely), in time bounded by the file's
+/// size, and no content makes it trap.
 package enum PhotoReader {
-    /// Reads what `source` holds. `name` is the file's name, whose extension decides where the first bytes leave a
-    /// choice (a maker's RAW or TIFF).
+    /// Reads `source`. The extension of `name` decides if the first bytes are ambiguous (a maker's RAW or TIFF).
     ///
     /// Throws only if the source could not be read.
     package static func read<Source: ByteSource & ~Copyable>(
@@ -18,9 +17,9 @@ package enum PhotoReader {
         return try result.get()
     }
 
-    /// Where `source` holds compressed pixels in which zeros can be told from what was not written, in the order in which a
-    /// walk comes past them, bounded in number; of a broken file, those before it breaks. Asked for only where there are
-    /// zeros, since it reads tables that nothing else needs.
+    /// The ranges of compressed pixels in `source` in which zeros are distinguishable from unwritten data, in reading
+    /// order and limited in number; of a damaged file those before the damage. For use only if there are zeros, since
+    /// it reads tables that nothing else needs.
     ///
     /// Throws only if the source could not be read.
     package static func pixelRanges<Source: ByteSource & ~Copyable>(
@@ -34,7 +33,7 @@ package enum PhotoReader {
         return ranges
     }
 
-    /// Whether the CRC-32 behind `range`, whose rule is ``PixelRange/Rule/checked``, is that of its bytes. Reads them all.
+    /// Whether the CRC-32 after `range`, with the rule ``PixelRange/Rule/checked``, is correct. Reads all its bytes.
     package static func isSound<Source: ByteSource & ~Copyable>(
         _ range: PixelRange, of source: inout Source
     ) throws(ByteSourceError) -> Bool {
@@ -43,7 +42,7 @@ package enum PhotoReader {
         while position < range.bytes.upperBound {
             let part = try source.read(at: position, count: Int(min(range.bytes.upperBound - position, 1 << 18)))
             guard !part.isEmpty else { return false }
-            check.take(part)
+            check.update(part)
             position += UInt64(part.count)
         }
         let stored = try source.read(at: position, count: 4)
@@ -52,7 +51,7 @@ package enum PhotoReader {
 }
 
 extension SourceReader where Source: ~Copyable {
-    /// Everything about the file; a failed read is the only failure.
+    /// The report about the file; only a failed read is a failure.
     fileprivate mutating func report(ending: [UInt8]) -> Result<PhotoReport, ByteSourceError> {
         var report = PhotoReport(format: nil, completeness: .empty)
         do throws(WalkStop) {
@@ -92,12 +91,12 @@ extension SourceReader where Source: ~Copyable {
         }
     }
 
-    /// A file that begins like nothing that is filed: it may have hardly begun to arrive, or be something else.
+    /// The completeness of a file of unknown format: just begun, or not a photo.
     private mutating func judgeUnknown(_ header: [UInt8]) throws(WalkStop) -> Completeness {
         if UInt64(header.count) == size, Container.couldBegin(with: header) {
             return .cutShort(reason: "\(byteCount(size)), less than a header")
         }
-        // Programs that reserve space before they write leave zeros.
+        // Programs that preallocate space leave zeros.
         if header.count >= 8, header.allSatisfy({ $0 == 0 }) {
             return .cutShort(reason: "it begins with zero bytes: nothing was written there yet")
         }

@@ -5,11 +5,11 @@ import Testing
 
 @Suite("Civil dates")
 struct CivilDateTests {
-    @Test("Every day of ten thousand years is numbered in order, and found again by its number")
+    @Test("Every day of ten thousand years has consecutive numbers that convert back")
     func everyDay() throws {
         var number = -719_528
         for year in 0...9_999 {
-            // All days of the years that cameras know; the ends of months of the others.
+            // All days of the years that cameras use; the ends of months of the others.
             let isNear = (1_895...2_105).contains(year)
             for month in 1...12 {
                 let last = CivilDate.days(inMonth: month, of: year)
@@ -27,7 +27,8 @@ struct CivilDateTests {
         #expect(number == 2_932_897)
     }
 
-    @Test func daysThatDoNotExist() {
+    @Test("Days that do not exist are refused")
+    func invalidDays() {
         #expect(CivilDate(year: 2023, month: 2, day: 29) == nil)
         #expect(CivilDate(year: 2024, month: 2, day: 29) != nil)
         #expect(CivilDate(year: 1900, month: 2, day: 29) == nil)
@@ -38,7 +39,8 @@ struct CivilDateTests {
         #expect(CivilDate(daysSince1970: .min) == nil)
     }
 
-    @Test func instantsAndClocks() throws {
+    @Test("Instants convert to local times and back")
+    func instants() throws {
         let date = try #require(CivilDate(year: 2024, month: 1, day: 31))
         let local = try #require(CivilDateTime(date, hour: 12, minute: 34, second: 56))
         #expect(local.instant(offset: 3_600).seconds == 1_706_700_896)
@@ -51,10 +53,10 @@ struct CivilDateTests {
     }
 }
 
-@Suite("Dates as programs write them")
+@Suite("Parsing dates")
 struct DateTextTests {
     @Test(
-        "Are read",
+        "Valid dates are parsed",
         arguments: [
             ("2024:01:31 12:34:56", "2024-01-31 12:34:56", nil), ("2024-01-31T12:34:56Z", "2024-01-31 12:34:56", 0),
             ("2024-01-31T12:34:56.789+01:00", "2024-01-31 12:34:56", 3_600),
@@ -70,7 +72,7 @@ struct DateTextTests {
     }
 
     @Test(
-        "Are refused with the reason",
+        "Invalid dates are refused with the reason",
         arguments: [
             ("", .blank), ("                   ", .blank), ("    :  :     :  :  ", .blank),
             ("0000:00:00 00:00:00", .zero),
@@ -84,7 +86,7 @@ struct DateTextTests {
     }
 
     @Test(
-        "Names of cameras and programs bear dates",
+        "Dates are found in names by cameras and programs",
         arguments: [
             ("IMG_20240131_123456.jpg", "2024-01-31 12:34:56", true),
             ("VID_20240131_123456789.mp4", "2024-01-31 12:34:56", true),
@@ -108,7 +110,8 @@ struct DateTextTests {
         #expect(date.description == local)
     }
 
-    @Test func pixelNamesAreInUTC() throws {
+    @Test("Names by Google's cameras are in UTC")
+    func pixelNames() throws {
         let found = try #require(FileNameDate.find(in: "PXL_20240131_113456789.jpg"))
         #expect(found.reading == .instant(FileTime(seconds: 1_706_700_896, nanoseconds: 789_000_000)))
     }
@@ -137,7 +140,7 @@ struct CaptureDateDecisionTests {
         RecordedDate(provenance: provenance, bytes: Array(text.utf8))
     }
 
-    @Test("The surest source is taken, whatever the order")
+    @Test("The most reliable source is chosen, in any order")
     func order() {
         let instant = RecordedDate(
             provenance: .gps, text: "gps", reading: .instant(FileTime(seconds: 1_600_000_000, nanoseconds: 0)))
@@ -159,7 +162,7 @@ struct CaptureDateDecisionTests {
         #expect(decide([]).chosen?.provenance == .fileModified)
     }
 
-    @Test("Implausible dates are refused, and the reason is kept")
+    @Test("Implausible dates are refused, with the reason")
     func refusals() {
         let decision = decide([
             date(.exifOriginal, "0000:00:00 00:00:00"), date(.exifDigitized, "1899:12:31 00:00:00"),
@@ -175,7 +178,7 @@ struct CaptureDateDecisionTests {
         #expect(decision.words.hasPrefix("date from file's modification time, 2023-11-15T00:13:20+02:00 (EXIF"))
     }
 
-    @Test("A day from now is believed, more is not")
+    @Test("A date up to a day from now is accepted, a later one is not")
     func future() throws {
         let now = try #require(CivilDateTime(Self.now))
         #expect(
@@ -190,17 +193,18 @@ struct CaptureDateDecisionTests {
             .chosen?.provenance == .fileModified)
     }
 
-    @Test("Instants are shown on this machine's clock")
+    @Test("Instants are converted to local time")
     func zones() {
         let instant = RecordedDate(
             provenance: .videoHeader, text: "", reading: .instant(FileTime(seconds: 1_706_743_800, nanoseconds: 0)))
-        // 2024-01-31 23:30 UTC is the first of February two hours east of it.
+        // 2024-01-31 23:30 UTC is the first of February two hours east.
         #expect(decide([instant]).chosen?.local.date.description == "2024-02-01")
         #expect(decide([instant], zone: 0).chosen?.text == "2024-01-31T23:30:00+00:00")
         #expect(decide([instant], zone: .max).chosen?.provenance == nil)
     }
 
-    @Test func clocksThatWereNeverSet() {
+    @Test("Dates of clocks that were never set are refused")
+    func unsetClocks() {
         let decision = CaptureDateDecision(
             recorded: [RecordedDate(provenance: .videoHeader, text: "1904", reading: .unreadable("was never set"))],
             name: "a.mp4", modified: FileTime(seconds: 0, nanoseconds: 0), now: Self.now, zone: { _ in 0 })
@@ -209,7 +213,8 @@ struct CaptureDateDecisionTests {
         #expect(decision.words.hasPrefix("no date that can be believed"))
     }
 
-    @Test func aRealPhotosDate() throws {
+    @Test("The date of a real photo")
+    func realPhoto() throws {
         let report = try report(try Fixtures.bytes("rocket.jpg"))
         let decision = decide(report.dates)
         #expect(decision.words == "date from EXIF DateTimeOriginal, 2024-01-31T12:34:56+01:00")
@@ -217,9 +222,9 @@ struct CaptureDateDecisionTests {
     }
 }
 
-@Suite("How sure a date must be")
+@Suite("The required reliability of a date")
 struct DateTrustTests {
-    @Test(arguments: DateTrust.allCases)
+    @Test("Each level accepts its sources", arguments: DateTrust.allCases)
     func trust(trust: DateTrust) throws {
         let now = FileTime(seconds: 1_800_000_000, nanoseconds: 0)
         let modified = FileTime(seconds: 1_600_000_000, nanoseconds: 0)

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Debian's exiftool, which has read photos for twenty years, asked for what the reader tells.
+/// Runs Debian's exiftool for the fields that the reader reports.
 enum Exiftool {
     private static let program = "/usr/bin/exiftool"
     static let isInstalled = access(program, X_OK) == 0
 
-    /// Those that make-fixtures.py asks for.
+    /// The fields of make-fixtures.py.
     private static let fields = [
         "-File:FileType", "-IFD0:Make", "-IFD0:Model", "-IFD0:Orientation", "-IFD0:ModifyDate",
         "-ExifIFD:DateTimeOriginal", "-ExifIFD:OffsetTimeOriginal", "-ExifIFD:SubSecTimeOriginal",
@@ -16,7 +16,7 @@ enum Exiftool {
         "-ImageWidth", "-ImageHeight",
     ]
 
-    /// What it says of these files, as JSON; runs it to its end.
+    /// Its output for these files, as JSON; waits for its end.
     static func answer(of paths: [String]) throws -> Data {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program)

@@ -2,7 +2,7 @@ import FileValues
 import Foundation
 import PhotoModel
 
-/// The photos of Tests/Fixtures, which lie beside this target's directory.
+/// The photos of Tests/Fixtures, beside this target's directory.
 enum Fixtures {
     /// The names of all photos, sorted.
     static let names: [String] = {
@@ -16,7 +16,7 @@ enum Fixtures {
 
     static func path(_ name: String) -> String { "\(directory)/\(name)" }
 
-    /// What exiftool said of each photo, as make-fixtures.py recorded it.
+    /// The output of exiftool for each photo, as recorded by make-fixtures.py.
     static func exiftool() throws -> [String: [String: Any]] {
         let data = try Data(contentsOf: URL(fileURLWithPath: "\(directory)/exiftool.json"))
         let rows = try Exiftool.rows(in: data)
@@ -29,7 +29,7 @@ enum Fixtures {
     }()
 }
 
-/// What the reader says of `bytes`; reading from memory cannot fail.
+/// The reader's report on `bytes`; reading from memory cannot fail.
 func report(_ bytes: [UInt8], name: String = "") throws -> PhotoReport {
     var source = MemoryByteSource(bytes)
     return try PhotoReader.read(&source, name: BytePath(name))
@@ -52,7 +52,7 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
-/// A source that counts what is asked of it, and can be told to fail or to end early.
+/// A source that counts its reads and can fail or end early.
 struct WatchedSource: ByteSource {
     let bytes: [UInt8]
     var size: UInt64

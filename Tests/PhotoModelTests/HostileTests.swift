@@ -2,9 +2,9 @@ import FileValues
 import PhotoModel
 import Testing
 
-@Suite("No content makes the reader trap, or read without bound")
+@Suite("The reader with hostile files")
 struct HostileTests {
-    /// How often the reader may fetch the whole file over: directories that point to and fro move the window.
+    /// How often the reader may read the whole file: directories that point back and forth move the window.
     private func check(_ bytes: [UInt8], _ what: @autoclosure () -> String) throws {
         exerciseReader(bytes)
         var source = WatchedSource(bytes)
@@ -13,7 +13,7 @@ struct HostileTests {
         #expect(report.dates.count <= 64)
     }
 
-    @Test("Seeded mutations of every fixture", arguments: Fixtures.names)
+    @Test("Seeded mutations of every fixture neither trap nor cause unlimited reading", arguments: Fixtures.names)
     func mutations(name: String) throws {
         let whole = try Fixtures.bytes(name)
         let rounds = whole.count > 20_000 ? 20 : 150
@@ -21,7 +21,7 @@ struct HostileTests {
             var generator = SeededGenerator(state: seed)
             var bytes = whole
             for _ in 0..<Int.random(in: 1...8, using: &generator) {
-                // Structure lies at the front and the back; the middle is pixels.
+                // Structure is at the front and the back; the middle is pixels.
                 let near = Int.random(in: 0..<min(bytes.count, 1_024), using: &generator)
                 let place = Bool.random(using: &generator) ? near : bytes.count - 1 - near
                 switch Int.random(in: 0..<5, using: &generator) {
@@ -37,7 +37,8 @@ struct HostileTests {
         }
     }
 
-    @Test func noise() throws {
+    @Test("Random bytes after valid signatures are read")
+    func noise() throws {
         for seed in 0..<UInt64(300) {
             var generator = SeededGenerator(state: seed &+ 1_000_000)
             let starts: [[UInt8]] = [
@@ -50,7 +51,8 @@ struct HostileTests {
         }
     }
 
-    @Test func directoriesThatPointAtThemselves() throws {
+    @Test("Directories that point to themselves end")
+    func directoryLoops() throws {
         // One entry, a sub-directory at 8, and the next directory at 8 too.
         let loop: [UInt8] =
             [0x49, 0x49, 0x2A, 0, 8, 0, 0, 0, 1, 0, 0x4A, 0x01, 4, 0, 1, 0, 0, 0, 8, 0, 0, 0, 8, 0, 0, 0]
@@ -61,7 +63,8 @@ struct HostileTests {
         #expect(try report(exif).completeness.code == "malformed")
     }
 
-    @Test func lengthsThatOverflow() throws {
+    @Test("Lengths that overflow are refused")
+    func overflow() throws {
         let ftyp: [UInt8] = [0, 0, 0, 16] + Array("ftypqt  ".utf8) + [0, 0, 0, 0]
         let huge: [UInt8] = [0, 0, 0, 1] + Array("mdat".utf8) + [UInt8](repeating: 0xFF, count: 8)
         #expect(try report(ftyp + huge).completeness.code == "cut-short")
@@ -78,7 +81,7 @@ struct HostileTests {
         #expect(try report(png).completeness.code == "malformed")
     }
 
-    @Test("Four thousand million extents of no bytes each end at once", .timeLimit(.minutes(60)))
+    @Test("Four thousand million empty extents end at once", .timeLimit(.minutes(60)))
     func extentsOfNothing() throws {
         func box(_ type: String, _ body: [UInt8]) -> [UInt8] {
             let length = UInt32(body.count + 8)
@@ -90,7 +93,8 @@ struct HostileTests {
         #expect(try report(file).completeness.isWhole)
     }
 
-    @Test func namesFromAFileAreMadeSafe() throws {
+    @Test("Text from a file is escaped")
+    func unsafeText() throws {
         var bytes = try Fixtures.bytes("exif.jpg")
         let model = Array("Canon EOS R6".utf8)
         let place = try #require(bytes.indices.first { bytes[$0...].starts(with: model) })
@@ -99,7 +103,8 @@ struct HostileTests {
         #expect(try report(bytes).cameraModel == "C\\n\\xffon EOS R6")
     }
 
-    @Test func aPNGOfManyDatesKeepsFew() throws {
+    @Test("The number of dates is limited")
+    func manyDates() throws {
         let plain = try Fixtures.bytes("plain.png")
         let time: [UInt8] = [0, 0, 0, 7] + Array("tIME".utf8) + [0x07, 0xE8, 1, 31, 12, 0, 0, 0, 0, 0, 0]
         let many = plain[..<33] + Array(repeating: time, count: 500).joined() + plain[33...]

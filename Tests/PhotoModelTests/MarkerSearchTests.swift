@@ -12,7 +12,7 @@ struct MarkerSearchTests {
         }
     }
 
-    @Test("Finds what a search byte by byte finds, from every start")
+    @Test("The search agrees with one byte by byte, from every start")
     func agrees() {
         for seed in 0..<UInt64(400) {
             var generator = SeededGenerator(state: seed)
@@ -41,16 +41,18 @@ struct MarkerSearchTests {
         }
     }
 
-    @Test func theLastByteIsLeftOpen() {
+    @Test("The last byte is never returned")
+    func lastByte() {
         #expect(firstMarker(in: [0x20, 0xFF], from: 0) == nil)
         #expect(firstMarker(in: [], from: 0) == nil)
         #expect(firstMarker(in: [0xFF, 0xD9], from: 5) == nil)
     }
 
-    @Test func checksumOfPNG() {
+    @Test("The CRC-32 of PNG")
+    func checksumOfPNG() {
         var check = CRC32()
-        check.take(Array("IE".utf8))
-        check.take(Array("ND".utf8))
+        check.update(Array("IE".utf8))
+        check.update(Array("ND".utf8))
         #expect(check.value == 0xAE42_6082)
     }
 }

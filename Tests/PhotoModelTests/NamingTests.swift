@@ -2,11 +2,12 @@ import FileValues
 import PhotoModel
 import Testing
 
-@Suite("Where photos go")
+@Suite("Library paths")
 struct LayoutTests {
     private let date = CivilDate(year: 2024, month: 1, day: 31)
 
-    @Test func standardPlace() {
+    @Test("The standard layout")
+    func standard() {
         let layout = LibraryLayout.standard
         #expect(layout.path(for: "IMG_1.JPG", date: date) == "2024/01/2024-01-31/IMG_1.JPG")
         #expect(layout.path(for: "dir/IMG_1.JPG", date: date, candidate: 2) == "2024/01/2024-01-31/IMG_1-2.JPG")
@@ -37,7 +38,7 @@ struct LayoutTests {
         #expect(endless.candidate(7).bytes.suffix(2).elementsEqual("-7".utf8))
     }
 
-    @Test("Any bytes whatever become one safe component, and numbers keep them apart")
+    @Test("Any bytes become one safe component, and numbers distinguish them")
     func anyBytes() {
         var generator = SeededGenerator(state: 7)
         for _ in 0..<2_000 {
@@ -56,7 +57,8 @@ struct LayoutTests {
         }
     }
 
-    @Test func templates() throws {
+    @Test("A template with several fields")
+    func templates() throws {
         let layout = try LibraryLayout(template: "by {camera}/{year}-{month}/{day}/{name}")
         #expect(layout.path(for: "a.jpg", date: date, camera: "R6/x") == "by R6_x/2024-01/31/a.jpg")
         #expect(layout.path(for: "a.jpg", date: date) == "by unknown-camera/2024-01/31/a.jpg")
@@ -67,7 +69,7 @@ struct LayoutTests {
     }
 
     @Test(
-        "Wrong templates are refused, with the place",
+        "Invalid templates are refused, with the place",
         arguments: [
             ("", 1), ("{year}", 6), ("{year}/{nmae}", 8), ("{year", 1), ("year}/{name}", 5), ("/{name}", 1),
             ("a//{name}", 3), ("../{name}", 3), ("{name}/x", 1), ("x{name}", 2), ("{year}/a\n/{name}", 9),
@@ -80,7 +82,7 @@ struct LayoutTests {
     }
 }
 
-@Suite("What names decide")
+@Suite("Decisions by name")
 struct NameRulesTests {
     @Test(
         "Unfinished names",
@@ -99,8 +101,8 @@ struct NameRulesTests {
         #expect(NameRules.isUnfinished(BytePath(name)))
     }
 
-    @Test("The quick question has the same answer as the whole one, whatever the name is")
-    func quickQuestion() {
+    @Test("isUnfinished agrees with decide for every name")
+    func isUnfinished() {
         let pieces = [
             "", "a", "/", ".", "~", "~$", ".part", ".TMP", ".tmp", ".!qB", ".sync_", "._", ".syncthing.", ".trashed-",
             ".aria2", ".jpg", "IMG_1", ".nfs", "Thumbs.db", "@eaDir", ".abc123", ".heic", "\u{E9}",
@@ -118,7 +120,7 @@ struct NameRulesTests {
     }
 
     @Test(
-        "Ignored names and places",
+        "Ignored names and directories",
         arguments: [
             (".DS_Store", ".ds_store (macOS)"), ("Thumbs.db", "thumbs.db (Windows)"),
             ("desktop.ini", "desktop.ini (Windows)"),
@@ -150,14 +152,15 @@ struct NameRulesTests {
         ].filter { !$0.contains("..") })
     func taken(name: String) { #expect(NameRules.decide(BytePath(name)) == .take) }
 
-    @Test func watchedDirectories() {
+    @Test("Directories that are watched")
+    func watchedDirectories() {
         #expect(NameRules.ruleIgnoring(directory: "DCIM") == nil)
         #expect(NameRules.ruleIgnoring(directory: "@eaDir") == "@eadir (Synology)")
         #expect(NameRules.ruleIgnoring(directory: ".git") == "hidden directory")
     }
 
     @Test(
-        "What systems and programs keep for themselves costs no watch",
+        "Directories of systems and programs are not watched",
         arguments: [
             "@eaDir", "#recycle", "#snapshot", "@Recycle", ".@__thumb", "@Recently-Snapshot", ".stfolder",
             ".stversions", ".Trash-1000", ".Trashes", "$RECYCLE.BIN", "System Volume Information", "lost+found",
@@ -165,7 +168,8 @@ struct NameRulesTests {
         ])
     func unwatchedDirectories(name: String) { #expect(NameRules.ruleIgnoring(directory: BytePath(name)) != nil) }
 
-    @Test func formatsAndExtensions() {
+    @Test("Formats and their extensions")
+    func formatsAndExtensions() {
         #expect(PhotoFormat.jpeg.agrees(withExtension: Array("jpeg".utf8)))
         #expect(!PhotoFormat.jpeg.agrees(withExtension: Array("png".utf8)))
         #expect(PhotoFormat.formats(withExtension: Array("heic".utf8)) == [.heic, .heif])

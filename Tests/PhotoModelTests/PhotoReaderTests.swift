@@ -4,19 +4,19 @@ import PhotoModel
 import TestSupport
 import Testing
 
-@Suite("What the reader says of real files")
+@Suite("The reader with real files")
 struct PhotoReaderTests {
-    @Test("Format, size, turning, camera, identifier and dates are what exiftool says", arguments: Fixtures.names)
+    @Test("Format, size, orientation, camera, identifier and dates agree with exiftool", arguments: Fixtures.names)
     func agreesWithExiftool(name: String) throws {
         let said = try #require(try Fixtures.exiftool()[name])
         try expect(try report(try Fixtures.bytes(name), name: name), toAgreeWith: said, name)
     }
 
-    /// The program itself, as it is installed; `PHOTOINBOX_PHOTOS` names a directory of more pictures.
+    /// With the installed exiftool; `PHOTOINBOX_PHOTOS` names a directory of more pictures.
     @Test(
-        "The same where exiftool is asked now, also of other pictures",
+        "The same with the installed exiftool, also for other pictures",
         .enabled(if: Exiftool.isInstalled, "skipped: needs libimage-exiftool-perl"))
-    func agreesWithExiftoolAsInstalled() async throws {
+    func agreesWithInstalledExiftool() async throws {
         var paths = Fixtures.names.map(Fixtures.path)
         if let more = ProcessInfo.processInfo.environment["PHOTOINBOX_PHOTOS"] {
             paths += try FileManager.default.contentsOfDirectory(atPath: more).sorted().map { "\(more)/\($0)" }
@@ -28,7 +28,7 @@ struct PhotoReaderTests {
         var compared = 0
         for said in answers {
             let path = try #require(said["SourceFile"] as? String)
-            // Texts, and what else exiftool knows no picture in.
+            // Texts and other files without a picture.
             guard said.keys.contains(where: { $0.hasSuffix(":ImageWidth") }) else { continue }
             let name = String(path.split(separator: "/").last ?? "")
             let bytes = try Array(Data(contentsOf: URL(fileURLWithPath: path)))
@@ -48,7 +48,7 @@ struct PhotoReaderTests {
         let type = try #require(text("File:FileType")).split(separator: " ").last.map { $0.lowercased() }
         #expect(report.format?.rawValue == type, "\(name)")
         if name != "preview.raf" {
-            // Of a RAF exiftool gives the size of the JPEG inside.
+            // For a RAF exiftool reports the size of the JPEG inside.
             #expect(report.width.map { Int($0) } == number("ImageWidth"))
             #expect(report.height.map { Int($0) } == number("ImageHeight"))
         }
@@ -90,7 +90,9 @@ struct PhotoReaderTests {
 
     private func digits(_ text: String) -> String { text.filter { $0.isNumber } }
 
-    @Test("Every fixture is whole, but for TIFF and RAW, whose structure proves no end", arguments: Fixtures.names)
+    @Test(
+        "Every fixture is whole, except TIFF and RAW, whose structure does not prove the end", arguments: Fixtures.names
+    )
     func completeness(name: String) throws {
         let report = try report(try Fixtures.bytes(name), name: name)
         let format = try #require(report.format)
@@ -99,20 +101,23 @@ struct PhotoReaderTests {
         #expect(report.format?.agrees(withExtension: BytePath(name).lowercasedExtension) == true)
     }
 
-    @Test func turningOfHEIFAndFilmIsTheirOwn() throws {
-        // avifenc turns the picture by a property, heif-enc leaves it to EXIF, which viewers of HEIF do not look at.
+    @Test("HEIF and films have their own orientation")
+    func orientation() throws {
+        // avifenc rotates the picture by a property, heif-enc leaves it to EXIF, which viewers of HEIF ignore.
         #expect(try report(try Fixtures.bytes("exif.avif")).orientation == 6)
         #expect(try report(try Fixtures.bytes("exif.heic")).orientation == 1)
         #expect(try report(try Fixtures.bytes("live.mov")).orientation == 6)
     }
 
-    @Test func theSensorsSizeIsTheRAFs() throws {
+    @Test("The size of a RAF is that of its sensor data")
+    func sizeOfRAF() throws {
         let report = try report(try Fixtures.bytes("preview.raf"))
         #expect(report.width == 3_664)
         #expect(report.height == 2_432)
     }
 
-    @Test func whatFollowsAPictureIsRecorded() throws {
+    @Test("Data after a picture is recorded")
+    func trailers() throws {
         #expect(try report(try Fixtures.bytes("multi-picture.jpg")).trailers.map(\.kind) == [.picture])
         #expect(try report(try Fixtures.bytes("motion.jpg")).trailers.map(\.kind) == [.film])
         #expect(try report(try Fixtures.bytes("samsung.jpg")).trailers.map(\.kind) == [.samsung])
@@ -120,12 +125,12 @@ struct PhotoReaderTests {
         let odd = try report(plain + Array("anything at all that no one knows".utf8))
         #expect(odd.completeness.code == "lacking")
         #expect(odd.trailers == [Trailer(kind: .unknown, offset: UInt64(plain.count), length: 33)])
-        // Zeros are padding, or the start of more.
+        // Zeros are padding, or the start of more data.
         #expect(try report(plain + [0, 0, 0]).completeness.code == "weak")
     }
 
     @Test(
-        "Nothing tells where bytes end that no format knows",
+        "Unknown data after a picture does not prove the end",
         arguments: ["plain.png", "animated.gif", "plain.webp", "plain.jpg", "exif.heic"])
     func unknownTrailers(name: String) throws {
         let whole = try Fixtures.bytes(name)
@@ -136,8 +141,9 @@ struct PhotoReaderTests {
         #expect(try report(whole + [UInt8](repeating: 0, count: 5_000)).completeness.code == "weak")
     }
 
-    @Test func promisedPartsThatAreMissingAskForPatience() throws {
-        // An editor that drops the further picture often leaves its index behind; only patience can tell.
+    @Test("Declared parts that are missing are reported as lacking")
+    func missingParts() throws {
+        // An editor that drops the further picture often keeps its index, so the file may be complete.
         let pictures = try Fixtures.bytes("multi-picture.jpg")
         let plain = try Fixtures.bytes("plain.jpg")
         #expect(try report(Array(pictures.dropLast(plain.count))).completeness.code == "lacking")
@@ -146,7 +152,7 @@ struct PhotoReaderTests {
         #expect(try report(Array(motion.dropLast(film.count))).completeness.code == "lacking")
         // The second picture itself is cut.
         #expect(try report(Array(pictures.dropLast(5))).completeness.code == "cut-short")
-        // An index that an editor left behind leads into the picture that it made longer.
+        // An index that an editor kept points into the picture that it made longer.
         let place = try #require(pictures.indices.first { pictures[$0...].starts(with: Array("MPF\0".utf8)) })
         var stale = Array(pictures.dropLast(plain.count + 2))
         stale += [UInt8](repeating: 0x55, count: 300) + [0xFF, 0xD9]
@@ -166,34 +172,38 @@ struct PhotoReaderTests {
         #expect(try report(Array(content.utf8), name: "IMG_1.jpg").completeness.code == code)
     }
 
-    @Test func reasonsCarryNumbers() throws {
+    @Test("Reasons contain numbers")
+    func reasons() throws {
         let whole = try Fixtures.bytes("rocket.jpg")
         let cut = try report(Array(whole.prefix(65_536)))
         #expect(cut.completeness == .cutShort(reason: "JPEG is cut short: 65,536 bytes, no end marker"))
-        // What was read before the cut is kept.
+        // Fields read before the cut are kept.
         #expect(cut.cameraModel == "Canon EOS R6")
         #expect(cut.width == 640)
     }
 
-    @Test func aFailedReadIsTheSourcesFault() throws {
+    @Test("A failed read is thrown")
+    func failedRead() throws {
         var source = WatchedSource(try Fixtures.bytes("exif.heic"), failingRead: 1)
         #expect(throws: ByteSourceError(code: 5, description: "Input/output error")) {
             try PhotoReader.read(&source)
         }
-        // The source is given back, and reads again.
+        // The source is returned, and can be read again.
         #expect(try PhotoReader.read(&source).completeness.isWhole)
         #expect(source.reads > 1)
     }
 
-    @Test func aFileThatShrinksWhileItIsReadIsCutShort() throws {
+    @Test("A file that shrinks during reading is cut short")
+    func shrinkingFile() throws {
         let bytes = try Fixtures.bytes("rocket.jpg")
         var source = WatchedSource(Array(bytes.prefix(50_000)))
         source.size = UInt64(bytes.count)
         #expect(try PhotoReader.read(&source).completeness.code == "cut-short")
     }
 
-    @Test func aLongFilmIsWalkedByItsOffsets() throws {
-        // 8 MiB of media data between the header and the end: hardly any of it is read.
+    @Test("A long film is read by its offsets")
+    func longFilm() throws {
+        // Of 8 MiB of media data between the header and the end, hardly any is read.
         let film = try Fixtures.bytes("film.mp4")
         let free: [UInt8] = [0, 0x80, 0, 0] + Array("free".utf8) + [UInt8](repeating: 7, count: 8 * 1_048_576 - 8)
         let read = try report(film + free)
@@ -201,8 +211,9 @@ struct PhotoReaderTests {
         #expect(read.bytesRead < 64 * 1_024)
     }
 
-    @Test func markersAcrossWindowsAreFound() throws {
-        // The end marker is moved over a boundary of the 256 KiB that a scan reads at a time, byte by byte.
+    @Test("Markers that span two windows are found")
+    func markersAcrossWindows() throws {
+        // The end marker is moved byte by byte over a boundary of the window of a scan.
         let plain = try Fixtures.bytes("plain.jpg")
         for length in (262_144 - 3)...(262_144 + 3) {
             let filler = [UInt8](repeating: 0x55, count: length)

@@ -1,14 +1,15 @@
 import PhotoModel
 import Testing
 
-@Suite("Renditions are a graph")
+@Suite("Rendition plans")
 struct RenditionPlanTests {
-    @Test func eachWaitsForWhatItNeeds() {
+    @Test("A rendition waits for those that it requires")
+    func order() {
         var plan = RenditionPlan(wanted: RenditionKind.allCases)
         #expect(plan.ready == [.thumbnail, .preview])
         plan.began(.thumbnail)
         plan.began(.preview)
-        #expect(plan.ready.isEmpty && !plan.isSettled)
+        #expect(plan.ready.isEmpty && !plan.isFinished)
         plan.made(.thumbnail)
         #expect(plan.ready == [.hash])
         plan.made(.preview)
@@ -18,10 +19,11 @@ struct RenditionPlanTests {
             plan.began(kind)
             plan.made(kind)
         }
-        #expect(plan.isSettled && plan.progress == (5, 5))
+        #expect(plan.isFinished && plan.progress == (5, 5))
     }
 
-    @Test func oneThatFailsTakesOnlyItsOwnWithIt() {
+    @Test("A failed rendition blocks only those that require it")
+    func failure() {
         var plan = RenditionPlan(wanted: RenditionKind.allCases)
         plan.began(.preview)
         plan.failed(.preview, reason: "no room")
@@ -32,47 +34,51 @@ struct RenditionPlanTests {
         plan.made(.thumbnail)
         plan.began(.hash)
         plan.made(.hash)
-        #expect(plan.isSettled && plan.states[.hash] == .made)
+        #expect(plan.isFinished && plan.states[.hash] == .made)
     }
 
-    @Test func whatIsNeededIsMadeThoughNobodyNamesIt() {
+    @Test("Required renditions are made, too")
+    func required() {
         var plan = RenditionPlan(wanted: [.hash])
         #expect(plan.ready == [.thumbnail])
         #expect(plan.states[.preview] == nil)
         plan = RenditionPlan(wanted: [.hash], present: [.hash])
-        #expect(plan.isSettled && plan.states[.thumbnail] == nil)
+        #expect(plan.isFinished && plan.states[.thumbnail] == nil)
         plan = RenditionPlan(wanted: [.hash], present: [.thumbnail])
         #expect(plan.ready == [.hash])
     }
 
-    @Test func whatFailedBeforeIsNotTriedAgain() {
+    @Test("Renditions that failed before are not retried")
+    func failedBefore() {
         let plan = RenditionPlan(wanted: RenditionKind.allCases, failed: [.thumbnail: "broken", .preview: "broken"])
-        #expect(plan.isSettled)
+        #expect(plan.isFinished)
         #expect(plan.states[.hash] == .blocked(by: .thumbnail) && plan.reason(against: .preview) == "broken")
         let one = RenditionPlan(wanted: [.googly], failed: [.googly: "no face"])
-        #expect(one.isSettled && one.states[.preview] == nil)
+        #expect(one.isFinished && one.states[.preview] == nil)
     }
 
-    @Test func cancellingLeavesWhatIsMade() {
+    @Test("Cancelling keeps those that are made")
+    func cancelling() {
         var plan = RenditionPlan(wanted: RenditionKind.allCases, present: [.thumbnail])
         plan.began(.preview)
         plan.cancel(.preview)
-        // Its end comes all the same.
+        // Its end is still reported.
         plan.made(.preview)
         #expect(plan.states[.preview] == .cancelled && plan.states[.googly] == .blocked(by: .preview))
         #expect(plan.ready == [.hash])
         plan.cancelAll()
-        #expect(plan.isSettled && plan.states[.thumbnail] == .made && plan.states[.hash] == .cancelled)
+        #expect(plan.isFinished && plan.states[.thumbnail] == .made && plan.states[.hash] == .cancelled)
     }
 
-    /// Whatever is made, fails or is cancelled, in any order: it comes to an end, and nothing was begun too early.
-    @Test func everyOrderSettles() {
+    /// With renditions made, failed or cancelled in any order.
+    @Test("Every order finishes, and none starts too early")
+    func everyOrder() {
         var random = SystemRandomNumberGenerator()
         for _ in 0..<2_000 {
             let wanted = RenditionKind.allCases.filter { _ in Bool.random(using: &random) }
             var plan = RenditionPlan(wanted: wanted)
             var steps = 0
-            while !plan.isSettled {
+            while !plan.isFinished {
                 steps += 1
                 #expect(steps < 40)
                 let running = plan.states.filter { $0.value == .running }.map(\.key)
@@ -95,7 +101,8 @@ struct RenditionPlanTests {
         }
     }
 
-    @Test func whatIsNotReadyCannotBegin() async {
+    @Test("Starting a rendition that is not ready traps")
+    func notReady() async {
         await #expect(processExitsWith: .failure) {
             var plan = RenditionPlan(wanted: [.hash])
             plan.began(.hash)

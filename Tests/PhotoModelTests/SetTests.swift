@@ -2,10 +2,10 @@ import FileValues
 import PhotoModel
 import Testing
 
-@Suite("Which files belong together, by their names")
+@Suite("Sets by name")
 struct SetTests {
     @Test(
-        "Real names of one set have one key",
+        "Real names of one set have the same key",
         arguments: [
             ["DSC_0001.NEF", "DSC_0001.JPG", "dsc_0001.jpg", "DSC_0001.xmp", "DSC_0001.NEF.xmp", "DSC_0001.JPG.XMP"],
             ["IMG_0042.CR3", "IMG_0042.HIF", "IMG_0042.CR3.xmp"],
@@ -25,12 +25,12 @@ struct SetTests {
         let keys = Set(names.map { SetName(BytePath("DCIM/\($0)")).key })
         #expect(
             keys.count == 1, "\(names.map { SetName(BytePath($0)).key.bytes.map { Character(Unicode.Scalar($0)) } })")
-        // Another directory is another set.
+        // A different directory is a different set.
         #expect(SetName(BytePath(names[0])).key != keys.first)
     }
 
     @Test(
-        "Names that resemble each other and do not belong together",
+        "Similar names that do not belong together have different keys",
         arguments: [
             ("IMG_1.jpg", "IMG_10.jpg"), ("IMG_1(1).jpg", "IMG_1.jpg.json"), ("IMG_1.jpg", "IMG_1.jpg(1).json"),
             ("IMG_E01.jpg", "IMG_01.jpg"), ("IMG_1-2.jpg", "IMG_1.jpg"), ("a.jpg.xmp", "a.jpg.jpg"),
@@ -40,7 +40,7 @@ struct SetTests {
         #expect(SetName(BytePath(one)).key != SetName(BytePath(other)).key)
     }
 
-    @Test("Bytes that are no text are compared byte by byte, but for ASCII letters")
+    @Test("Bytes that are not text are compared unchanged, except ASCII letters")
     func noText() {
         let one = SetName(BytePath([0x41, 0xFF, 0x2E] + Array("JPG".utf8)))
         #expect(one.key == SetName(BytePath([0x61, 0xFF, 0x2E] + Array("cr2".utf8))).key)
@@ -48,7 +48,7 @@ struct SetTests {
     }
 
     @Test(
-        "Takeout cuts what stands before .json to 46 characters; the number is never cut",
+        "Takeout cuts the part before .json to 46 characters, but not the number",
         arguments: [
             // The photo's own name reaches the limit.
             ("Urlaub in Knaufspesch in der Schneifel (38).JPG", "Urlaub in Knaufspesch in der Schneifel (38).JP.json"),
@@ -60,7 +60,7 @@ struct SetTests {
                 "123456789_123456789_123456789_123456789_1234567(2).jpg",
                 "123456789_123456789_123456789_123456789_123456(2).json"
             ),
-            // Letters of more than one byte.
+            // Letters with more than one byte.
             (
                 "ä23456789_ä23456789_ä23456789_ä23456789_ä234567.jpg",
                 "ä23456789_ä23456789_ä23456789_ä23456789_ä23456.json"
@@ -75,7 +75,7 @@ struct SetTests {
     }
 
     @Test(
-        "What lies beside a photo is looked for under the names that devices and programs write",
+        "Likely companions have the names that devices and programs write",
         arguments: [
             ("IMG_1.CR3", ["IMG_1.JPG", "IMG_1.jpg", "IMG_1.heic", "IMG_1.xmp", "IMG_1.CR3.xmp", "IMG_1.CR3.json"]),
             ("IMG_1.HEIC", ["IMG_1.MOV", "IMG_1.AAE", "IMG_1.DNG", "IMG_1.HEIC.supplemental-metadata.json"]),
@@ -92,7 +92,7 @@ struct SetTests {
         for companion in found { #expect(SetName(companion).keys.contains { key.contains($0) }, "\(companion)") }
     }
 
-    @Test("Content identifiers bind and part; where one is silent, names decide")
+    @Test("Content identifiers decide if both files have one, otherwise names do")
     func contentIdentifiers() {
         func traits(_ name: String, _ identifier: String?) -> SetTraits {
             let parsed = SetName(BytePath(name))
@@ -104,7 +104,7 @@ struct SetTests {
         #expect(!SetRules.belong(traits("a.jpg", nil), traits("b.mov", "Y")))
     }
 
-    @Test("A Live Photo's picture and film say the same")
+    @Test("A Live Photo's picture and film have the same identifier")
     func livePhoto() throws {
         let picture = try report(try Fixtures.bytes("live.jpg"), name: "live.jpg")
         let film = try report(try Fixtures.bytes("live.mov"), name: "live.mov")
@@ -113,7 +113,7 @@ struct SetTests {
     }
 }
 
-@Suite("What the files of a set are called in the library")
+@Suite("Library names of a set's files")
 struct SetNamingTests {
     private func names(_ photos: [String], _ sidecars: [String], filed: [(BytePath, BytePath)] = []) -> [String] {
         var naming = SetNaming(filed: filed.map { (original: $0.0, library: $0.1) })
@@ -125,7 +125,8 @@ struct SetNamingTests {
         }
     }
 
-    @Test func photosKeepTheirNamesAndSidecarsFollow() {
+    @Test("Photos keep their names, and sidecars follow")
+    func names() {
         #expect(
             names(["IMG_1.CR3", "img_1.jpg"], ["IMG_1.xmp", "IMG_1.CR3.xmp", "img_1.JPG.xmp", "IMG_1.AAE"])
                 == ["IMG_1|.CR3", "IMG_1|.jpg", "IMG_1|.xmp", "IMG_1|.CR3.xmp", "IMG_1|.jpg.xmp", "IMG_1|.AAE"])
@@ -140,7 +141,8 @@ struct SetNamingTests {
         #expect(names(["a.heic", "b.mov"], []) == ["a|.heic", "b|.mov"], "bound by their content alone")
     }
 
-    @Test func whatComesLateGoesByWhatIsFiled() {
+    @Test("Later files follow the filed ones")
+    func lateFiles() {
         let filed: [(BytePath, BytePath)] = [("IMG_1.CR3", "IMG_1-2.CR3")]
         #expect(
             names(["IMG_1.JPG"], ["IMG_1.xmp", "img_1.cr3.xmp", "IMG_1.JPG.json"], filed: filed)
@@ -149,7 +151,7 @@ struct SetNamingTests {
         #expect(names([], ["other.xmp"], filed: filed) == ["other|.xmp"])
     }
 
-    @Test("Any names whatever give one safe component")
+    @Test("Any names give one safe component")
     func anyBytes() {
         var generator = SeededGenerator(state: 11)
         for _ in 0..<500 {
@@ -172,9 +174,10 @@ struct SetNamingTests {
     }
 }
 
-@Suite("Whether a sidecar is all there")
+@Suite("The completeness of sidecars")
 struct SidecarReaderTests {
     @Test(
+        "Texts by their beginning and end",
         arguments: [
             (.xmp, "<x:xmpmeta xmlns:x='adobe:ns:meta/'></x:xmpmeta>\n", "whole"),
             (.xmp, "\u{FEFF}<?xpacket begin='' ?><x:xmpmeta/>   \n<?xpacket end='w'?>", "whole"),
@@ -188,7 +191,8 @@ struct SidecarReaderTests {
         #expect(try SidecarReader.read(&source, kind: kind).completeness.code == code)
     }
 
-    @Test func aThumbnailIsAJPEG() throws {
+    @Test("A THM is read as a JPEG")
+    func thumbnail() throws {
         let bytes = try Fixtures.bytes("plain.jpg")
         var whole = MemoryByteSource(bytes)
         #expect(try SidecarReader.read(&whole, kind: .thm).completeness.isWhole)

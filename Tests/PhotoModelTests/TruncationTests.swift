@@ -1,13 +1,13 @@
 import PhotoModel
 import Testing
 
-@Suite("A cut file is never taken for a whole one")
+@Suite("A truncated file is never reported as whole")
 struct TruncationTests {
-    /// Whether `length` is one at which a cut file is whole all the same, because nothing in what is left speaks of
-    /// what is missing.
+    /// Whether a file that is cut to `length` is whole nevertheless, because the rest does not refer to
+    /// the missing part.
     private func cannotTell(_ name: String, _ length: Int) throws -> Bool {
         switch name {
-        // Right behind the picture's end marker, where Samsung's data follows without a word in the picture.
+        // Right after the picture's end marker: the picture does not refer to Samsung's data.
         case "samsung.jpg": try length == Fixtures.bytes("plain.jpg").count
         default: false
         }
@@ -17,7 +17,7 @@ struct TruncationTests {
     func everyLength(name: String) throws {
         let whole = try Fixtures.bytes(name)
         let lengths = Array(stride(from: 0, to: whole.count, by: whole.count > 6_000 ? 97 : 1))
-        // The last bytes are where a mistake would hide, and the first ones too.
+        // Also at the first and last bytes, where mistakes are likely.
         for length in lengths + Array(max(0, whole.count - 64)..<whole.count) + Array(0..<min(64, whole.count)) {
             let completeness = try report(Array(whole.prefix(length)), name: name).completeness
             guard completeness.isWhole else { continue }
@@ -26,11 +26,12 @@ struct TruncationTests {
     }
 
     @Test(
-        "With zeros in place of what is missing, as programs that reserve space leave them", arguments: Fixtures.names)
-    func everyReservedLength(name: String) throws {
+        "With zeros in place of the missing part, as programs that preallocate space leave them",
+        arguments: Fixtures.names)
+    func zeros(name: String) throws {
         let whole = try Fixtures.bytes(name)
-        // RAW and boxes are known by offsets and lengths alone: bytes that were never written are not seen there, and
-        // neither are pixels of zero in a PNG, WebP or TIFF. An end marker is.
+        // RAW and boxes are checked by offsets and lengths alone: unwritten bytes are not detected there, nor
+        // are pixels of zero in a PNG, WebP or TIFF. A missing end marker is.
         guard [".jpg", ".gif", ".png"].contains(where: { name.hasSuffix($0) }), !name.hasPrefix("m"),
             name != "samsung.jpg"
         else { return }

@@ -1,7 +1,7 @@
 import PhotoModel
 import Testing
 
-/// One directory of a TIFF structure that a test puts together, little-endian.
+/// One directory of a TIFF structure of a test, little-endian.
 private struct Page {
     var entries: [(tag: UInt16, value: UInt32)]
     var next: UInt32 = 0
@@ -26,7 +26,7 @@ func someBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
 
 private func header(_ magic: [UInt8] = [0x49, 0x49, 0x2A, 0], first: UInt32) -> [UInt8] { magic + little(first, 4) }
 
-@Suite("What may go on is not whole")
+@Suite("Files that may continue are not whole")
 struct UnfinishedTests {
     /// Strips, then their directory, as libtiff writes pages; `pages` of 10,000 bytes each.
     private func tiff(pages: Int, next: UInt32? = nil) -> [UInt8] {
@@ -45,7 +45,7 @@ struct UnfinishedTests {
         return bytes
     }
 
-    @Test("A TIFF to which pages may be added is weak; one without its next page is not taken before patience")
+    @Test("A TIFF that may get more pages is weak, and one without its next page is lacking")
     func pages() throws {
         let whole = tiff(pages: 3)
         #expect(try report(whole).completeness.code == "weak")
@@ -53,27 +53,28 @@ struct UnfinishedTests {
         let step = 10_066
         for length in 1..<whole.count {
             let code = try report(Array(whole.prefix(length))).completeness.code
-            // Where the next page would begin there is nothing yet: it may also be a pointer that means nothing.
+            // The next page is missing, or the pointer to it is invalid.
             let isBetween = (length - 8).isMultiple(of: step) || (length - 9).isMultiple(of: step)
             #expect(code == (isBetween && length > 9 ? "lacking" : "cut-short"), "\(length)")
         }
     }
 
     @Test(
-        "A stray pointer to a next directory is no damage",
+        "An invalid pointer to a next directory is not damage",
         arguments: [UInt32.max, 0x7F00_0000, 3, 100, 5_001, 10_075, 20_000])
     func strayPointers(next: UInt32) throws {
         #expect(try report(tiff(pages: 1, next: next)).completeness.code == "lacking")
     }
 
-    @Test func aDirectoryWithoutItsPointerIsCutShort() throws {
+    @Test("A directory without its pointer to the next is cut short")
+    func missingPointer() throws {
         let whole = tiff(pages: 1)
         for missing in 1...4 {
             #expect(try report(Array(whole.dropLast(missing))).completeness.code == "cut-short")
         }
     }
 
-    @Test("Strips whose length nobody wrote prove nothing", arguments: [[UInt32(0)], []])
+    @Test("Strips without a length prove nothing", arguments: [[UInt32(0)], []])
     func stripsWithoutLength(lengths: [UInt32]) throws {
         var entries: [(UInt16, UInt32)] = [(0x100, 1_728), (0x101, 2_200), (0x103, 4), (0x111, UInt32(8 + 66))]
         entries += lengths.map { (0x117, $0) }
@@ -94,23 +95,24 @@ struct UnfinishedTests {
         return front + [UInt8](repeating: 0, count: 2_048 - front.count) + someBytes(100_000)
     }
 
-    @Test func panasonicsSensorDataAreFollowed() throws {
+    @Test("The end of Panasonic's sensor data is checked")
+    func panasonic() throws {
         let whole = panasonic(length: 100_000)
         #expect(try report(whole, name: "a.rw2").format == .rw2)
         #expect(try report(whole, name: "a.rw2").completeness.code == "weak")
         for length in [1_000, 2_048] {
             #expect(try report(Array(whole.prefix(length)), name: "a.rw2").completeness.code == "cut-short")
         }
-        // Some cameras give the length of what they have compressed, so these may be all there is.
+        // Some cameras record the length before compression, so these may be complete.
         for length in [2_049, 20_000, 50_000, 100_000, 102_047] {
             #expect(try report(Array(whole.prefix(length)), name: "a.rw2").completeness.code == "lacking", "\(length)")
         }
-        // Newer cameras say where they begin, and nothing of where they end.
+        // Newer cameras record their start, but not their end.
         #expect(try report(panasonic(length: nil), name: "a.rw2").completeness.code == "lacking")
         #expect(try report(panasonic(length: 0), name: "a.rw2").completeness.code == "lacking")
     }
 
-    @Test("A RAW file of which hardly anything is known is no evidence")
+    @Test("An unknown RAW structure proves nothing")
     func unknownRAW() throws {
         let mosaic = try Fixtures.bytes("mosaic.nef")
         #expect(try report(mosaic, name: "a.nef").completeness.code == "weak")
@@ -122,14 +124,14 @@ struct UnfinishedTests {
     }
 }
 
-@Suite("Nothing that viewers open is refused")
+@Suite("Files that viewers open are accepted")
 struct FalseRefusalTests {
     private func box(_ type: String, _ body: [UInt8]) -> [UInt8] {
         big(UInt32(body.count + 8)) + Array(type.utf8) + body
     }
 
     @Test(
-        "Image sequences are films, and a film is all that some have",
+        "Image sequences are films, and some contain only a film",
         arguments: [
             ("msf1", "hevc", PhotoFormat.heic), ("hevc", "msf1", .heic), ("avis", "msf1", .avif),
             ("msf1", "iso8", .heif),
@@ -148,7 +150,7 @@ struct FalseRefusalTests {
     }
 
     @Test(
-        "A low-overhead image file has one box",
+        "A low-overhead image file has a single box",
         arguments: [("avif", PhotoFormat.avif), ("heic", .heic), ("vvic", .heif)])
     func minimised(codec: String, format: PhotoFormat) throws {
         let file = box("ftyp", Array("mif3".utf8) + Array(codec.utf8)) + box("mini", someBytes(3_000))
@@ -158,7 +160,7 @@ struct FalseRefusalTests {
         #expect(try report(Array(file.dropLast(1))).completeness.code == "cut-short")
     }
 
-    @Test("A codec that is not known makes no film of an image", arguments: ["j2ki", "avci", "jpeg", "vvic", "none"])
+    @Test("An image with an unknown codec is not a film", arguments: ["j2ki", "avci", "jpeg", "vvic", "none"])
     func codecs(brand: String) throws {
         let place = box("iloc", [0, 0, 0, 0, 0x44, 0, 0, 0])
         let file =
@@ -168,7 +170,8 @@ struct FalseRefusalTests {
         #expect(read.completeness.isWhole, "\(read.completeness)")
     }
 
-    @Test func aWebPWhoseXMPChunkEndsItsNameByAZero() throws {
+    @Test("A WebP whose XMP chunk's name ends with a zero is read")
+    func zeroInChunkName() throws {
         let packet = Array("<x xmp:CreateDate=\"2024-01-31T12:34:56+01:00\"/>".utf8)
         for name: [UInt8] in [Array("XMP ".utf8), Array("XMP\0".utf8)] {
             var file = try Fixtures.bytes("exif.webp")
@@ -180,13 +183,14 @@ struct FalseRefusalTests {
         }
     }
 
-    @Test func aMotionPhotoInHEIFNamesItsFilm() throws {
+    @Test("A motion photo in HEIF declares its film")
+    func motionPhotoInHEIF() throws {
         let xmp = Array("<x GCamera:MotionPhoto=\"1\"/>".utf8)
         let places = box("iloc", [0, 0, 0, 0, 0x44, 0, 0, 1, 0, 1, 0, 0, 0, 1] + big(8) + big(UInt32(xmp.count)))
         let entry = box("infe", [2, 0, 0, 0, 0, 1, 0, 0] + Array("mime".utf8) + [0])
         let meta = box("meta", [0, 0, 0, 0] + box("iinf", [0, 0, 0, 0, 0, 1] + entry) + places)
         func file(_ brand: String) -> [UInt8] {
-            // The packet lies in the box behind `ftyp`, which is as long as both headers.
+            // The packet is in the box after `ftyp`, which is as long as both headers.
             let type = box("ftyp", Array(brand.utf8) + [0, 0, 0, 0])
             var meta = meta
             let place = meta.count - 8
@@ -198,7 +202,7 @@ struct FalseRefusalTests {
     }
 }
 
-@Suite("Where pixels are is known as far as it matters")
+@Suite("Ranges of pixels")
 struct PixelRangeTests {
     private func ranges(_ bytes: [UInt8]) throws -> [PixelRange] {
         var source = MemoryByteSource(bytes)
@@ -206,7 +210,7 @@ struct PixelRangeTests {
     }
 
     @Test(
-        "Of each format that has such",
+        "Fixtures have the ranges of their format",
         arguments: [
             "plain.jpg", "progressive.jpg", "motion.jpg", "multi-picture.jpg", "rocket.jpg", "plain.png",
             "animated.gif",
@@ -217,9 +221,9 @@ struct PixelRangeTests {
         let found = try ranges(bytes)
         let covered = found.reduce(0) { $0 + $1.bytes.count }
         #expect(found.allSatisfy { $0.bytes.upperBound <= UInt64(bytes.count) })
-        // Pictures as small as these are headers for a large part.
+        // A large part of such small pictures is headers.
         #expect(covered > bytes.count / 6, "\(covered) of \(bytes.count)")
-        // No whole file has zeros there.
+        // A whole file has no zeros there.
         for range in found where range.rule == .neverZeros {
             let part = bytes[Int(range.bytes.lowerBound)..<Int(range.bytes.upperBound)]
             var (longest, run) = (0, 0)
@@ -239,7 +243,7 @@ struct PixelRangeTests {
         }
     }
 
-    @Test("A file of a million chunks is bounded")
+    @Test("The number of ranges is limited")
     func bound() throws {
         let chunk: [UInt8] = big(0) + Array("IDAT".utf8) + [0, 0, 0, 0]
         let plain = try Fixtures.bytes("plain.png")

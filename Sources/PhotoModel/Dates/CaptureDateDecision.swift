@@ -2,13 +2,13 @@ package import FileValues
 
 /// The date by which a photo is filed.
 package struct CaptureDate: Equatable, Sendable {
-    /// What a clock showed where the picture was taken; midnight where only the day is known.
+    /// The local time where the picture was taken; midnight if only the day is known.
     package let local: CivilDateTime
-    /// Seconds east of UTC of that clock, if known.
+    /// Its offset in seconds east of UTC, if known.
     package let offset: Int32?
     /// Whether the time of day is known.
     package let hasTime: Bool
-    /// Where it comes from.
+    /// Its source.
     package let provenance: DateProvenance
 
     /// RFC 3339 as far as it is known: `2024-01-31T12:34:56+01:00`, without an offset if there is none, or the day.
@@ -18,23 +18,24 @@ package struct CaptureDate: Equatable, Sendable {
     }
 }
 
-/// Chooses the date by which a photo is filed, and keeps why: the surest source first, implausible dates refused.
+/// Chooses the date by which a photo is filed: from the most reliable source, without implausible dates, with the
+/// reasons.
 package struct CaptureDateDecision: Equatable, Sendable {
     /// The date chosen; nil if every one was refused.
     package let chosen: CaptureDate?
-    /// The dates that stood before the chosen one and were refused, each as a sentence for people.
+    /// The dates from more reliable sources that were refused, each as a sentence for people.
     package let refused: [String]
 
-    /// Decides by what is known of a file, all of it given: nothing is asked of the system.
+    /// Decides by the given properties of a file, without system calls.
     ///
     /// - Parameters:
-    ///   - recorded: the dates that the file bears, in any order.
-    ///   - name: its name, which may bear one too.
+    ///   - recorded: the dates in the file, in any order.
+    ///   - name: its name, which may contain a date.
     ///   - modified: its modification time, the last resort.
     ///   - now: dates later than a day from now are refused.
-    ///   - trust: how sure the date must be.
-    ///   - zone: seconds east of UTC of this machine's zone at an instant (seconds since 1970): instants, such as those
-    ///     of GPS, have no clock of their own.
+    ///   - trust: how reliable the source must be.
+    ///   - zone: the offset in seconds east of UTC of this machine's zone at an instant (seconds since 1970), for dates
+    ///     that are instants, such as those of GPS.
     package init(
         recorded: [RecordedDate], name: BytePath, modified: FileTime, now: FileTime, trust: DateTrust = .any,
         zone: (Int64) -> Int32
@@ -64,8 +65,8 @@ package struct CaptureDateDecision: Equatable, Sendable {
         self.refused = refused
     }
 
-    /// The decision in a clause for people: `date from EXIF DateTimeOriginal, 2024-01-31T12:34:56+01:00`, with what was
-    /// refused before it.
+    /// The decision in a clause for people: `date from EXIF DateTimeOriginal, 2024-01-31T12:34:56+01:00`, with the
+    /// refused dates.
     package var words: String {
         let found = chosen.map { "date from \($0.provenance.name), \($0.text)" } ?? "no date that can be believed"
         return refused.isEmpty ? found : "\(found) (\(refused.joined(separator: "; ")))"
@@ -88,7 +89,7 @@ package struct CaptureDateDecision: Equatable, Sendable {
             date = CaptureDate(
                 local: local, offset: hasTime ? offset : nil, hasTime: hasTime, provenance: candidate.provenance)
         case .instant(let instant):
-            // A bound before the zone is asked: no table of zones goes beyond it.
+            // Checked before the call of `zone`: no time zone table covers more.
             guard (-70_000_000_000...260_000_000_000).contains(instant.seconds) else {
                 return refuse("is beyond any calendar")
             }
@@ -96,7 +97,7 @@ package struct CaptureDateDecision: Equatable, Sendable {
             guard abs(Int64(offset)) <= 86_400, let local = CivilDateTime(instant, offset: offset) else {
                 return refuse("is beyond any calendar")
             }
-            // A clock that was never set counts from its zero: 1970 for files, 1904 for films.
+            // A clock that was never set starts at zero: 1970 for files, 1904 for films.
             if candidate.provenance == .fileModified, instant.seconds < 2 * 86_400 { return refuse("was never set") }
             if candidate.provenance == .videoHeader, local.date.year < 1971 { return refuse("was never set") }
             date = CaptureDate(local: local, offset: offset, hasTime: true, provenance: candidate.provenance)

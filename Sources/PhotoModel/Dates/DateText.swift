@@ -1,15 +1,15 @@
 import FileValues
 
-/// A date as some program wrote it: EXIF (`2024:01:31 12:34:56`), ISO 8601 (`2024-01-31T12:34:56.78+01:00`) and what
-/// lies between, as cameras do not keep to either.
+/// A parsed date: EXIF (`2024:01:31 12:34:56`), ISO 8601 (`2024-01-31T12:34:56.78+01:00`) and mixtures, which cameras
+/// write.
 struct DateText: Equatable {
     let local: CivilDateTime
-    /// Seconds east of UTC, if the text says so.
+    /// Seconds east of UTC, if given.
     let offset: Int32?
-    /// Whether a time of day was given; if not, `local` is midnight.
+    /// Whether a time of day is given; if not, `local` is midnight.
     let hasTime: Bool
 
-    /// Why a text is no date.
+    /// The reason why a text is not a date.
     enum Refusal: Error, Equatable {
         case blank, unreadable, zero, noSuchDay, noSuchTime
 
@@ -25,7 +25,7 @@ struct DateText: Equatable {
         }
     }
 
-    /// Reads `bytes`; throws why they are no date. What follows a whole date and time is not looked at.
+    /// Parses `bytes`; throws the reason if they are not a date. Text after a complete date and time is ignored.
     static func parse(_ bytes: some Collection<UInt8>) throws(Refusal) -> DateText {
         var scanner = DigitScanner(bytes)
         scanner.skipSpaces()
@@ -55,7 +55,7 @@ struct DateText: Equatable {
         return DateText(local: local, offset: scanner.offset(), hasTime: true)
     }
 
-    /// An EXIF offset (`+01:00`, `Z`) as seconds east of UTC; nil if it is none, or beyond 15 hours.
+    /// An EXIF offset (`+01:00`, `Z`) as seconds east of UTC; nil if malformed or beyond 15 hours.
     static func parseOffset(_ bytes: some Collection<UInt8>) -> Int32? {
         var scanner = DigitScanner(bytes)
         return scanner.offset()
@@ -70,7 +70,7 @@ struct DateText: Equatable {
     }
 }
 
-/// Takes numbers and separators from the front of a text.
+/// Parses numbers and separators from the front of a text.
 struct DigitScanner {
     private var rest: ArraySlice<UInt8>
 
@@ -83,14 +83,14 @@ struct DigitScanner {
         while rest.first == UInt8(ascii: " ") { rest.removeFirst() }
     }
 
-    /// Takes one byte if it is one of `separators`.
+    /// Skips one byte if it is one of `separators`.
     mutating func skip(oneOf separators: StaticString) -> Bool {
         guard let first = rest.first, separators.withUTF8Buffer({ $0.contains(first) }) else { return false }
         rest.removeFirst()
         return true
     }
 
-    /// Takes exactly `digits` digits; takes nothing if there are fewer.
+    /// Parses exactly `digits` digits; consumes nothing if there are fewer.
     mutating func number(digits: Int) -> Int? {
         let taken = rest.prefix(digits)
         guard taken.count == digits, taken.allSatisfy(isDigit) else { return nil }
@@ -98,7 +98,7 @@ struct DigitScanner {
         return taken.reduce(0) { $0 * 10 + Int($1 - 0x30) }
     }
 
-    /// Takes all digits as a decimal fraction, in billionths.
+    /// Parses all digits as a decimal fraction, in billionths.
     mutating func fraction() -> Int {
         var value = 0
         var unit = 100_000_000
@@ -110,7 +110,7 @@ struct DigitScanner {
         return value
     }
 
-    /// Takes `Z`, `+01:00`, `+0100` or `-03`.
+    /// Parses `Z`, `+01:00`, `+0100` or `-03`.
     mutating func offset() -> Int32? {
         skipSpaces()
         if skip(oneOf: "Z") { return 0 }

@@ -1,14 +1,14 @@
 package import FileValues
 
-/// Finds the date in names that cameras and programs give: `IMG_20240131_120000.jpg`, `PXL_20240131_120000123.jpg`,
+/// Finds the date in names by cameras and programs: `IMG_20240131_120000.jpg`, `PXL_20240131_120000123.jpg`,
 /// `2024-01-31 12.00.00.jpg`, `Screenshot_2024-01-31-12-00-00.png`, `IMG-20240131-WA0001.jpg`.
 package enum FileNameDate {
-    /// The date in `name`; nil if there is none. The time is that of the device's clock, in no known zone; for names
-    /// that begin with `PXL_`, it is in UTC, as Google's cameras have it.
+    /// The date in `name`; nil if there is none. The time is local, in an unknown zone; in names that begin with
+    /// `PXL_`, by Google's cameras, it is in UTC.
     package static func find(in name: BytePath) -> RecordedDate? {
         let stem = name.stem.bytes.prefix(255)
         for start in stem.indices where isDigit(stem[start]) {
-            // A date in the midst of a longer number is none.
+            // Digits within a longer number are not a date.
             if start > stem.startIndex, isDigit(stem[start - 1]) { continue }
             guard let found = date(in: stem[start...]) else { continue }
             let reading: RecordedDate.Reading =
@@ -20,8 +20,7 @@ package enum FileNameDate {
         return nil
     }
 
-    /// A date that begins right at the start of `bytes`: `20240131` or `2024-01-31`, with `.` or `_` too, and perhaps a
-    /// time after it.
+    /// A date at the start of `bytes`: `20240131` or `2024-01-31`, also with `.` or `_`, with an optional time.
     private static func date(in bytes: ArraySlice<UInt8>) -> DateText? {
         var scanner = DigitScanner(bytes)
         guard let year = scanner.number(digits: 4), (1990...2099).contains(year) else { return nil }
@@ -31,7 +30,7 @@ package enum FileNameDate {
             let midnight = CivilDateTime(date)
         else { return nil }
         let dayOnly = DateText(local: midnight, offset: nil, hasTime: false)
-        // 20240131120000 runs on without a break; a run of any other length is some other number.
+        // 20240131120000 has no separator; a run of another length is not a date.
         let digitsFollow = scanner.peek.map(isDigit) ?? false
         if !digitsFollow { skipToTime(&scanner) }
         guard let hour = scanner.number(digits: 2) else { return digitsFollow ? nil : dayOnly }
@@ -49,7 +48,7 @@ package enum FileNameDate {
         return DateText(local: local, offset: nil, hasTime: true)
     }
 
-    /// What stands between day and time: `_`, `-`, ` `, `T`, or WhatsApp's ` at `.
+    /// Skips the separator of day and time: `_`, `-`, ` `, `T`, or WhatsApp's ` at `.
     private static func skipToTime(_ scanner: inout DigitScanner) {
         if scanner.skip(oneOf: "_-T.") { return }
         scanner.skipSpaces()

@@ -1,6 +1,6 @@
 package import FileValues
 
-/// Where a date comes from, the surest first: the order of the cases is the order of choice.
+/// The source of a date, the most reliable first: the order of the cases is the order of choice.
 ///
 /// Raw values are stored in the catalogue and never change.
 package enum DateProvenance: String, CaseIterable, Hashable, Sendable {
@@ -16,7 +16,7 @@ package enum DateProvenance: String, CaseIterable, Hashable, Sendable {
     case pngTime = "png-time"
     case fileModified = "mtime"
 
-    /// The name for people, as the standards name the field.
+    /// The display name, by the standard's name of the field.
     package var name: String {
         switch self {
         case .exifOriginal: "EXIF DateTimeOriginal"
@@ -33,7 +33,7 @@ package enum DateProvenance: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Whether the date is of the picture's taking, by the device that took it; the others are guesses.
+    /// Whether the device that took the picture recorded the date of taking it; other dates are guesses.
     package var isSure: Bool {
         switch self {
         case .exifOriginal, .exifDigitized, .gps, .videoCreation, .videoHeader: true
@@ -42,18 +42,18 @@ package enum DateProvenance: String, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// How sure a date must be for a photo to be filed by it; what has no such date is filed as undated.
+/// How reliable a date must be for a photo to be filed by it; a photo without such a date is filed as undated.
 ///
-/// Raw values stand in the configuration.
+/// Raw values are used in the configuration.
 package enum DateTrust: String, CaseIterable, Hashable, Sendable {
     /// The clock of the device that took it: EXIF, GPS, a film's header.
     case device
-    /// What the file or its name bears, by whatever program.
+    /// Any date in the file or its name.
     case recorded
-    /// The file's modification time, too.
+    /// Also the file's modification time.
     case any
 
-    /// Whether a date from there is sure enough.
+    /// Whether a date from this source is reliable enough.
     package func accepts(_ provenance: DateProvenance) -> Bool {
         switch self {
         case .device: provenance.isSure
@@ -63,33 +63,33 @@ package enum DateTrust: String, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// One date that a file bears, readable or not.
+/// One date in a file, readable or not.
 package struct RecordedDate: Equatable, Sendable {
-    /// What a date says.
+    /// The value of a date.
     package enum Reading: Equatable, Sendable {
-        /// A clock's time and, if recorded, how many seconds east of UTC that clock was.
+        /// A local time and, if recorded, its offset in seconds east of UTC.
         case local(CivilDateTime, offset: Int32?, hasTime: Bool)
         /// An instant, recorded in UTC.
         case instant(FileTime)
-        /// No date; the reason is a clause for people, such as "was never set".
+        /// Not a date; the reason is a clause for people, such as "was never set".
         case unreadable(String)
     }
 
-    /// Where it comes from.
+    /// Its source.
     package let provenance: DateProvenance
-    /// As it stands in the file, made safe to show.
+    /// The text in the file, escaped for display.
     package let text: String
-    /// What it says.
+    /// Its value.
     package let reading: Reading
 
-    /// A date from its parts; `text` must be safe to show.
+    /// A date from its parts; `text` must be escaped for display.
     package init(provenance: DateProvenance, text: String, reading: Reading) {
         self.provenance = provenance
         self.text = text
         self.reading = reading
     }
 
-    /// Reads a date from the bytes that a file has for it, with EXIF's separate fraction and offset.
+    /// Parses a date, with EXIF's separate fraction and offset.
     init(
         provenance: DateProvenance, bytes: some Collection<UInt8>, fraction: [UInt8]? = nil, offset: [UInt8]? = nil
     ) {

@@ -1,22 +1,22 @@
-/// The boxes of an ISO base media file that matter here, found by one walk over its top level.
+/// The relevant top-level boxes of an ISO base media file.
 struct BoxFile {
     var meta: Box?
-    /// A picture all in one box, as a low-overhead image file has it.
+    /// Whether it has a picture in a single box, as a low-overhead image file.
     var hasMinimised = false
     var movie: Box?
-    /// The film of a motion photo.
+    /// Whether it has the film of a motion photo.
     var hasFilm = false
     var hasMediaData = false
     var hasFragments = false
     var hasFragmentIndex = false
-    /// Where the last box ends.
+    /// The end of the last box.
     var end: UInt64 = 0
-    /// The last box, if its header leaves its length open.
+    /// The last box, if its length is open.
     var open: Box?
 }
 
 extension SourceReader where Source: ~Copyable {
-    /// Reads a HEIF, AVIF, CR3, MP4 or MOV file; `brands` are those of its `ftyp` box.
+    /// Reads a HEIF, AVIF, CR3, MP4 or MOV file with the `brands` of its `ftyp` box.
     mutating func readBoxFile(brands: [UInt32], into report: inout PhotoReport) throws(WalkStop) -> Completeness {
         let file: BoxFile
         switch boxFormat(brands) {
@@ -25,12 +25,12 @@ extension SourceReader where Source: ~Copyable {
             file = try walkBoxes(format.name)
         case .refused(let reason): return .notAPhoto(reason: reason)
         }
-        // Codecs come with brands of their own; that it is an image stands among the compatible ones.
+        // The major brand may be a codec's; a compatible one shows that it is an image.
         if report.format == .mp4, file.movie == nil, file.meta != nil, brands.contains(FourCC("mif1").code) {
             report.format = .heif
         }
         let isImage = [.heic, .heif, .avif].contains(report.format)
-        // A sequence of images may be a film and nothing else.
+        // A sequence of images may be only a film.
         if isImage, file.meta != nil || file.hasMinimised || file.movie == nil {
             guard file.meta != nil || file.hasMinimised else {
                 return .malformed(reason: "HEIF has no meta, mini or moov box: no picture in it")
@@ -58,7 +58,7 @@ extension SourceReader where Source: ~Copyable {
         return try judge(file, name: report.format?.name ?? "film", trailers: &report.trailers)
     }
 
-    /// Walks the top level to the end of the file; throws if a box is cut short.
+    /// Reads the top level up to the end of the file; throws if a box is cut short.
     private mutating func walkBoxes(_ name: String) throws(WalkStop) -> BoxFile {
         var file = BoxFile()
         var position: UInt64 = 0
@@ -70,7 +70,7 @@ extension SourceReader where Source: ~Copyable {
                         reason: "\(name) is cut short: its \(type.text) box ends at byte \(grouped(end)), the file at "
                             + grouped(size)))
             case .fragment:
-                // Less than a header is left: QuickTime allows a few zero bytes as a terminator.
+                // Shorter than a header: QuickTime allows a few zero bytes as a terminator.
                 guard try offsetOfNonzero(from: position, before: size) == size else {
                     throw .found(
                         .cutShort(reason: "\(name) is cut short in a box header, at byte \(grouped(position))"))
@@ -96,20 +96,20 @@ extension SourceReader where Source: ~Copyable {
         return file
     }
 
-    /// What the walk proves, once the format's own parts were found sound.
+    /// The completeness shown by the boxes, after the format's own parts were found valid.
     private mutating func judge(
         _ file: BoxFile, name: String, trailers: inout [Trailer]
     ) throws(WalkStop) -> Completeness {
         if let open = file.open {
             let words = "\(name)'s last box, \(open.type.text), runs to the end of the file, wherever that is"
-            // Items have lengths of their own.
+            // Items have their own lengths.
             return file.meta == nil ? .lacking(reason: words) : .weak(reason: words)
         }
         if file.hasFragments, !file.hasFragmentIndex {
             return .lacking(reason: "\(name) is in fragments, and nothing marks the last one")
         }
         guard file.end == size else {
-            // A box begins with zeros, and four of them end a QuickTime file.
+            // A box may begin with zeros, and four zeros end a QuickTime file.
             if size - file.end < 4 {
                 return .lacking(
                     reason:
@@ -127,7 +127,7 @@ extension SourceReader where Source: ~Copyable {
         case refused(String)
     }
 
-    /// The format that the brands stand for: the major one first, then the compatible ones.
+    /// The format for the brands: by the major one, then the compatible ones.
     private func boxFormat(_ brands: [UInt32]) -> BoxFormat {
         let major = FourCC(code: brands.first ?? 0)
         switch major {

@@ -2,27 +2,27 @@
 struct Box {
     let type: FourCC
     let start: UInt64
-    /// Where its content begins, after the header.
+    /// The start of its content, after the header.
     let body: UInt64
-    /// Where it ends, inside the file.
+    /// Its end, inside the file.
     let end: UInt64
-    /// Whether its header leaves the length open, "to the end of the file".
+    /// Whether its length is open, "to the end of the file".
     let isOpen: Bool
 }
 
-/// What stands where a box is expected.
+/// The result of reading a box header.
 enum BoxReading {
     case box(Box)
-    /// A box that ends beyond what holds it.
+    /// A box that ends beyond its container.
     case tooLong(FourCC, end: UInt64)
     /// Too few bytes for a box header.
     case fragment
-    /// No box: zero bytes, or a type that is no text.
+    /// Not a box: zero bytes, or a type that is not text.
     case none
 }
 
 extension SourceReader where Source: ~Copyable {
-    /// Reads the box header at `offset`; its end must not lie beyond `limit`.
+    /// Reads the box header at `offset`; the box must end at or before `limit`.
     mutating func box(at offset: UInt64, before limit: UInt64) throws(WalkStop) -> BoxReading {
         guard offset < limit, limit - offset >= 8, let short = try unsigned(at: offset, width: 4),
             let code = try unsigned(at: offset + 4, width: 4)
@@ -44,7 +44,7 @@ extension SourceReader where Source: ~Copyable {
         return .box(Box(type: type, start: offset, body: offset + header, end: end, isOpen: false))
     }
 
-    /// The boxes from `start` to `end`, at most 4,096; stops where something else stands.
+    /// The boxes from `start` to `end`, at most 4,096, up to the first bytes that are not a box.
     mutating func boxes(from start: UInt64, to end: UInt64) throws(WalkStop) -> [Box] {
         var found: [Box] = []
         var position = start
@@ -55,7 +55,7 @@ extension SourceReader where Source: ~Copyable {
         return found
     }
 
-    /// The first box of `type` among the children of `parent`, whose content begins `skipping` bytes in.
+    /// The first child of `type` in `parent`, after `skipping` bytes of its content.
     mutating func child(_ type: FourCC, of parent: Box, skipping: UInt64 = 0) throws(WalkStop) -> Box? {
         let start = parent.body + min(skipping, parent.end - parent.body)
         return try boxes(from: start, to: parent.end).first { $0.type == type }

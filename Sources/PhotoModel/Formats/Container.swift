@@ -1,15 +1,15 @@
-/// How a file is built, told by its first bytes; the walk of its structure then tells the format.
+/// The kind of a file's structure, by its first bytes; reading the structure then shows the format.
 enum Container: Equatable {
     case jpeg, png, gif, webp, tiff, raf
-    /// A TIFF structure with a maker's own number in place of 42.
+    /// A TIFF structure with a maker's magic number in place of 42.
     case cr2, rw2, orf
-    /// Boxes as ISO/IEC 14496-12 has them; `brands` are the major brand and the compatible ones.
+    /// Boxes of ISO/IEC 14496-12; `brands` are the major brand and the compatible ones.
     case boxes(brands: [UInt32])
 
-    /// How many bytes ``detect(_:)`` wants; it takes fewer where the file is shorter.
+    /// The number of bytes for ``detect(_:)``; fewer if the file is shorter.
     static let headerSize = 256
 
-    /// What `header`, the first bytes of a file, belongs to; nil if it is nothing that is filed.
+    /// The container that starts with `header`; nil if it is none that is filed.
     static func detect(_ header: [UInt8]) -> Container? {
         if header.starts(with: [0xFF, 0xD8, 0xFF]) { return .jpeg }
         if header.starts(with: pngSignature) { return .png }
@@ -24,7 +24,7 @@ enum Container: Equatable {
         return detectBoxes(header)
     }
 
-    /// Whether `header`, all there is of a file, could be the start of one that has hardly begun to arrive.
+    /// Whether `header`, the whole file so far, could be the start of a file that is still being written.
     static func couldBegin(with header: [UInt8]) -> Bool {
         guard !header.isEmpty, header.count < 16 else { return false }
         let signatures: [[UInt8]] =
@@ -35,7 +35,7 @@ enum Container: Equatable {
     }
 
     static let pngSignature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
-    /// Little and big endian, with offsets of 4 bytes and (BigTIFF) of 8.
+    /// Little and big endian, with offsets of 4 bytes and (BigTIFF) 8 bytes.
     private static let tiffSignatures: [[UInt8]] = [
         [0x49, 0x49, 0x2A, 0], [0x4D, 0x4D, 0, 0x2A], [0x49, 0x49, 0x2B, 0, 8, 0], [0x4D, 0x4D, 0, 0x2B, 0, 8],
     ]
@@ -45,21 +45,21 @@ enum Container: Equatable {
         let words = stride(from: 0, to: min(header.count, headerSize) - 3, by: 4).map { start in
             header[start..<(start + 4)].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         }
-        // A QuickTime file from before `ftyp` begins with any of these.
+        // A QuickTime file without `ftyp`, which is older, begins with one of these.
         let older: [FourCC] = ["moov", "mdat", "wide", "free", "skip", "pnot"]
         if older.contains(where: { $0.code == words[1] }) {
             return words[0] == 1 || words[0] >= 8 || words[0] == 0 ? .boxes(brands: [FourCC("qt  ").code]) : nil
         }
         guard words[1] == FourCC("ftyp").code, words[0] >= 16, words.count >= 3 else { return nil }
-        // The minor version stands between the major brand and the compatible ones.
-        // Between them a low-overhead image file has the brand that tells its codec.
+        // The minor version is between the major brand and the compatible ones; a low-overhead image file has its
+        // codec's brand there.
         let listed = words.prefix(Int(min(words[0], UInt32(headerSize))) / 4).dropFirst(
             words[2] == FourCC("mif3").code ? 3 : 4)
         return .boxes(brands: [words[2]] + listed)
     }
 }
 
-/// Four ASCII characters as the number that a box type or brand is.
+/// A box type or brand: four ASCII characters as a number.
 struct FourCC: ExpressibleByStringLiteral, Equatable {
     let code: UInt32
 
@@ -71,7 +71,7 @@ struct FourCC: ExpressibleByStringLiteral, Equatable {
 
     init(_ value: StaticString) { self.init(stringLiteral: value) }
 
-    /// Whether all four are printable ASCII, or the copyright sign with which QuickTime's text types begin.
+    /// Whether all four are printable ASCII, or the copyright sign of QuickTime's text types.
     var isPlausible: Bool {
         (0..<4).allSatisfy { index in
             let byte = UInt8(truncatingIfNeeded: code >> (8 * UInt32(index)))
@@ -79,7 +79,7 @@ struct FourCC: ExpressibleByStringLiteral, Equatable {
         }
     }
 
-    /// The characters for people.
+    /// The characters for display.
     var text: String {
         isPlausible
             ? String(decoding: (0..<4).map { UInt8(truncatingIfNeeded: code >> (24 - 8 * UInt32($0))) }, as: UTF8.self)

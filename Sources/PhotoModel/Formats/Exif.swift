@@ -1,6 +1,6 @@
 import FileValues
 
-/// The EXIF fields that are read, by their numbers. EXIF 2.32, table 4 and on.
+/// The numbers of the EXIF fields that are read. EXIF 2.32, from table 4 on.
 private enum ExifTag {
     static let make: UInt16 = 0x010F
     static let model: UInt16 = 0x0110
@@ -19,12 +19,12 @@ private enum ExifTag {
     static let fractionDigitized: UInt16 = 0x9292
     static let gpsTime: UInt16 = 0x0007
     static let gpsDate: UInt16 = 0x001D
-    /// In Apple's maker note: the UUID that a Live Photo's picture and film share.
+    /// In Apple's maker note: the common UUID of a Live Photo's picture and film.
     static let appleContentIdentifier: UInt16 = 0x0011
 }
 
 extension SourceReader where Source: ~Copyable {
-    /// Adds what an EXIF block at `base` says to `report`; a block that is none adds nothing.
+    /// Adds the fields of an EXIF block at `base` to `report`; a malformed block adds nothing.
     mutating func readExif(at base: UInt64, length: UInt64, into report: inout PhotoReport) throws(WalkStop) {
         guard let block = try tiffBlock(at: base, length: length),
             let main = try directory(of: block, at: block.firstDirectory)
@@ -32,7 +32,7 @@ extension SourceReader where Source: ~Copyable {
         try readExif(main: main, of: block, into: &report)
     }
 
-    /// Adds what the main directory of `block`, and those it points to, say to `report`.
+    /// Adds the fields of the main directory of `block` and its sub-directories to `report`.
     mutating func readExif(
         main: TIFFDirectory, of block: TIFFBlock, into report: inout PhotoReport
     ) throws(WalkStop) {
@@ -52,7 +52,7 @@ extension SourceReader where Source: ~Copyable {
             exif = try directory(of: block, at: offset)
         }
         if let exif { try readExifDirectory(exif, of: block, into: &report) }
-        // The last change stands in the main directory, its fraction and offset in the other.
+        // The last change is in the main directory, its fraction and offset in the EXIF directory.
         if let bytes = try text(main.entry(ExifTag.dateTime), in: block) {
             report.record(
                 RecordedDate(
@@ -90,7 +90,7 @@ extension SourceReader where Source: ~Copyable {
         }
     }
 
-    /// Adds the instant of a GPS directory, which is kept in UTC as a day and three fractions.
+    /// Adds the instant of a GPS directory, stored in UTC as a day and three fractions.
     mutating func readGPS(
         _ gps: TIFFDirectory, of block: TIFFBlock, into report: inout PhotoReport
     ) throws(WalkStop) {
@@ -123,8 +123,8 @@ extension SourceReader where Source: ~Copyable {
         }
     }
 
-    /// Takes the content identifier from an Apple maker note: "Apple iOS", version, byte order, then one directory
-    /// whose offsets count from the note's start.
+    /// Reads the content identifier from an Apple maker note: "Apple iOS", version, byte order, then one directory
+    /// with offsets from the note's start.
     private mutating func readAppleMakerNote(
         at place: UInt64, length: UInt64, into report: inout PhotoReport
     ) throws(WalkStop) {
@@ -138,7 +138,7 @@ extension SourceReader where Source: ~Copyable {
     }
 }
 
-/// Text of a file made safe to show, without spaces around it; nil if nothing is left.
+/// Text of a file, trimmed and escaped for display; nil if empty.
 func shownText(_ bytes: [UInt8]?) -> String? {
     guard let bytes else { return nil }
     let space = UInt8(ascii: " ")

@@ -1,8 +1,8 @@
 import FileValues
 
-/// What a film's `moov` box says: ISO/IEC 14496-12, 8.2 and 8.3; QuickTime File Format, "Metadata".
+/// Reads a film's `moov` box: ISO/IEC 14496-12, 8.2 and 8.3; QuickTime File Format, "Metadata".
 extension SourceReader where Source: ~Copyable {
-    /// Adds date, size, turning, camera and content identifier to `report`; throws if media data lies beyond the end.
+    /// Adds date, size, orientation, camera and content identifier to `report`; throws if media data is beyond the end.
     mutating func readFilm(movie: Box, into report: inout PhotoReport) throws(WalkStop) {
         for box in try boxes(from: movie.body, to: movie.end).prefix(256) {
             switch box.type {
@@ -16,7 +16,7 @@ extension SourceReader where Source: ~Copyable {
         }
     }
 
-    /// The creation time counts seconds from 1904 in UTC; 0 means that the clock was not set.
+    /// Reads the creation time, in seconds from 1904 in UTC; 0 means that the clock was not set.
     private mutating func readMovieHeader(_ box: Box, into report: inout PhotoReport) throws(WalkStop) {
         guard let version = try unsigned(at: box.body, width: 1),
             let seconds = try unsigned(at: box.body + 4, width: version == 1 ? 8 : 4), seconds <= 1 << 40
@@ -43,7 +43,7 @@ extension SourceReader where Source: ~Copyable {
         for box in tables where box.type == "stco" || box.type == "co64" {
             let width = box.type == "stco" ? 4 : 8
             guard let count = try unsigned(at: box.body + 4, width: 4), count > 0 else { continue }
-            // Chunks are in the order of the film, so the last one is the farthest in any file written in one go.
+            // Chunks are in the order of the film, so in a file written sequentially the last one is the farthest.
             let last = box.body + 8 + (count - 1) * UInt64(width)
             guard last < box.end, let offset = try unsigned(at: last, width: width) else { continue }
             guard offset < size else {
@@ -55,8 +55,8 @@ extension SourceReader where Source: ~Copyable {
         }
     }
 
-    /// Notes where a track's samples lie, if its codec leaves no room for runs of zeros: sound that is not compressed does,
-    /// and so do programs' own tracks. ISO/IEC 14496-12, 8.7.
+    /// Notes the ranges of a track's samples, if its codec produces no runs of zeros: uncompressed sound and tracks of
+    /// programs may. ISO/IEC 14496-12, 8.7.
     private mutating func noteChunks(of tables: [Box]) throws(WalkStop) {
         func box(_ types: FourCC...) -> Box? { tables.first { types.contains($0.type) } }
         let codecs: [FourCC] = [
@@ -68,7 +68,7 @@ extension SourceReader where Source: ~Copyable {
             let samples = try unsigned(at: sizes.body + 8, width: 4)
         else { return }
         let starts = try column(of: places, from: 8, step: places.type == "stco" ? 4 : 8)
-        // Each run: its first chunk, samples in each chunk, and which description they have.
+        // Each run: its first chunk, samples in each chunk, and the index of their description.
         let firsts = try column(of: runs, from: 8, step: 12)
         let counts = try column(of: runs, from: 12, step: 12)
         var (run, sample): (Int, UInt64) = (0, 0)
@@ -86,7 +86,8 @@ extension SourceReader where Source: ~Copyable {
         }
     }
 
-    /// The first numbers of the records of a table whose count stands before them; of 12 bytes, they begin with 4.
+    /// The first number of each record of a table, whose count precedes them; of 8 bytes if `step` is 8, otherwise of
+    /// 4.
     private mutating func column(of box: Box, from offset: UInt64, step: UInt64) throws(WalkStop) -> [UInt64] {
         var values: [UInt64] = []
         let count = try unsigned(at: box.body + 4, width: 4) ?? 0
@@ -98,7 +99,7 @@ extension SourceReader where Source: ~Copyable {
         return values
     }
 
-    /// Width and height are numbers of 16.16 bits; sound has none. The first track that has a size is the film's.
+    /// Reads width and height, numbers of 16.16 bits, of the first track that has them; sound has none.
     private mutating func readTrackHeader(_ box: Box, into report: inout PhotoReport) throws(WalkStop) {
         guard report.width == nil, let version = try unsigned(at: box.body, width: 1) else { return }
         let matrix = box.body + (version == 1 ? 52 : 40)
@@ -118,9 +119,9 @@ extension SourceReader where Source: ~Copyable {
         }
     }
 
-    /// QuickTime's keys, by their names: `keys` lists them, `ilst` has their values by number, from 1.
+    /// Reads QuickTime's keys: `keys` lists their names, `ilst` has their values by number, from 1.
     private mutating func readKeys(_ meta: Box, into report: inout PhotoReport) throws(WalkStop) {
-        // In MP4 `meta` has a version before its children, in QuickTime it has not.
+        // In MP4 `meta` has a version before its children, in QuickTime it has none.
         let skip: UInt64 = try unsigned(at: meta.body, width: 4) == 0 ? 4 : 0
         guard let keys = try child("keys", of: meta, skipping: skip),
             let list = try child("ilst", of: meta, skipping: skip)
@@ -129,7 +130,7 @@ extension SourceReader where Source: ~Copyable {
         for key in try boxes(from: keys.body + min(8, keys.end - keys.body), to: keys.end).prefix(1_024) {
             names.append(try bytes(at: key.body, count: Int(min(key.end - key.body, 64))))
         }
-        // The items' types are numbers, not text, so they are read without the check that boxes pass.
+        // The items' types are numbers, not text, so the check of boxes does not apply.
         var position = list.body
         for _ in 0..<1_024 where list.end - position >= 8 {
             guard let length = try unsigned(at: position, width: 4), let key = try unsigned(at: position + 4, width: 4),
@@ -157,7 +158,7 @@ extension SourceReader where Source: ~Copyable {
         }
     }
 
-    /// Adds what Canon's own box says: CMT1, CMT2 and CMT4 are EXIF's main, EXIF and GPS directories, each a TIFF block.
+    /// Reads Canon's box: CMT1, CMT2 and CMT4 are EXIF's main, EXIF and GPS directories, each a TIFF block.
     mutating func readCR3(movie: Box, into report: inout PhotoReport) throws(WalkStop) {
         let canon: [UInt8] = [
             0x85, 0xC0, 0xB6, 0x87, 0x82, 0x0F, 0x11, 0xE0, 0x81, 0x11, 0xF4, 0xCE, 0x46, 0x2B, 0x6A, 0x48,

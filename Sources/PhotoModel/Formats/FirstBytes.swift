@@ -1,6 +1,6 @@
-/// What the first bytes of a file say about whether it is a photo at all, for those who have not read more of it.
+/// A quick check of a file's first bytes.
 package enum FirstBytes {
-    /// How many bytes ``mayBePhoto(_:)`` wants; fewer will do where the file is shorter.
+    /// The number of bytes for ``mayBePhoto(_:)``; fewer if the file is shorter.
     package static let count = Container.headerSize
 
     /// Whether `bytes` begin a file of a format that is filed. Pure.

@@ -8,7 +8,7 @@ extension SourceReader where Source: ~Copyable {
         report.height = UInt32(screen[2]) | UInt32(screen[3]) << 8
         var position = 13 + Self.colourTableSize(screen[4])
         var hasPicture = false
-        // Every round takes at least one byte, so the file's size is the bound.
+        // Every round consumes at least one byte, so the file's size bounds the loop.
         while let introducer = try unsigned(at: position, width: 1) {
             switch introducer {
             case 0x3B:
@@ -26,13 +26,13 @@ extension SourceReader where Source: ~Copyable {
                 // The colour table of this picture, then one byte with the code size.
                 let data = position + 10 + Self.colourTableSize(UInt8(packed)) + 1
                 guard let next = try endOfSubBlocks(from: data) else { return cutShort }
-                // A block of no bytes ends a picture, so there is no run of zeros in one.
+                // An empty block ends a picture, so it contains no run of zeros.
                 pixels?.note(data, next, .neverZeros)
                 position = next
                 hasPicture = true
             case 0:
-                // Some writers leave padding between blocks, and an unwritten rest is all zero: the search for
-                // something else decides.
+                // Some writers leave padding between blocks, but an unwritten rest is all zeros: the next other byte
+                // decides.
                 let next = try offsetOfNonzero(from: position, before: size)
                 pixels?.note(position, next, .neverZeros)
                 position = next
@@ -43,7 +43,7 @@ extension SourceReader where Source: ~Copyable {
         return cutShort
     }
 
-    /// Where a chain of length-prefixed sub-blocks ends, after its empty one; nil if the file ends before.
+    /// The end of a chain of length-prefixed sub-blocks, after its empty one; nil if the file ends before.
     private mutating func endOfSubBlocks(from start: UInt64) throws(WalkStop) -> UInt64? {
         var position = start
         while let length = try unsigned(at: position, width: 1) {
@@ -53,7 +53,7 @@ extension SourceReader where Source: ~Copyable {
         return nil
     }
 
-    /// Bytes of a colour table, by the packed field that announces it.
+    /// The size in bytes of a colour table, by its packed field.
     private static func colourTableSize(_ packed: UInt8) -> UInt64 {
         packed & 0x80 == 0 ? 0 : 3 << (UInt64(packed & 7) + 1)
     }

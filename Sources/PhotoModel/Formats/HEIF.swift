@@ -1,7 +1,7 @@
-/// A HEIF file's items: what they are, where their bytes are, which properties they have. ISO/IEC 23008-12, 14496-12.
+/// Reads a HEIF file's items, their types, places and properties. ISO/IEC 23008-12, 14496-12.
 extension SourceReader where Source: ~Copyable {
-    /// Reads the items of `meta`; throws if the bytes of one lie beyond the end of the file.
-    /// `promisesFilm` is set if XMP says that a motion photo's film is there as well.
+    /// Reads the items of `meta`; throws if the bytes of one are beyond the end of the file. Sets `promisesFilm` if XMP
+    /// declares a motion photo's film.
     mutating func readHEIF(meta: Box, promisesFilm: inout Bool, into report: inout PhotoReport) throws(WalkStop) {
         let children = try boxes(from: meta.body + min(4, meta.end - meta.body), to: meta.end)
         func child(_ type: FourCC) -> Box? { children.first { $0.type == type } }
@@ -15,26 +15,26 @@ extension SourceReader where Source: ~Copyable {
         if let primary, let properties = child("iprp") {
             try readProperties(properties, of: primary, into: &report)
         }
-        let turned = report.orientation
-        // Few items are metadata; many that share one place would have it read over and over.
+        let orientation = report.orientation
+        // Few items are metadata; the limit prevents repeated reading of one place.
         let metadata = items.filter { $0.value == "Exif" || $0.value == "mime" }.sorted { $0.key < $1.key }
         for (item, type) in metadata.prefix(8) {
             guard let place = places[item] else { continue }
             if type == "Exif" {
-                // The item begins with the distance from there to the TIFF header.
+                // The item begins with the distance to the TIFF header.
                 guard let skip = try unsigned(at: place.offset, width: 4), place.length > 4,
                     skip < place.length - 4
                 else { continue }
                 try readExif(at: place.offset + 4 + skip, length: place.length - 4 - skip, into: &report)
             } else {
-                // XMP is the only packet of text that is looked for; any other has none of its names.
+                // Only XMP packets contain the names that are searched for.
                 let packet = try xmpPacket(at: place.offset, length: place.length)
                 if let date = packet.date { report.record(date) }
                 if packet.promisesFilm { promisesFilm = true }
             }
         }
-        // Viewers of HEIF turn the picture by its own properties and leave EXIF's orientation alone.
-        report.orientation = turned ?? 1
+        // Viewers of HEIF rotate the picture by its own properties and ignore EXIF's orientation.
+        report.orientation = orientation ?? 1
     }
 
     /// The type of each item, by its number.
@@ -43,7 +43,7 @@ extension SourceReader where Source: ~Copyable {
         var types: [UInt64: FourCC] = [:]
         for entry in try boxes(from: box.body + min(version == 0 ? 6 : 8, box.end - box.body), to: box.end)
         where entry.type == "infe" {
-            // Before version 2 there were no types. Version 3 has item numbers of 4 bytes.
+            // Version 2 introduced types; version 3 has item numbers of 4 bytes.
             guard let version = try unsigned(at: entry.body, width: 1), version == 2 || version == 3,
                 let item = try unsigned(at: entry.body + 4, width: version == 2 ? 2 : 4),
                 let code = try unsigned(at: entry.body + (version == 2 ? 8 : 10), width: 4)
@@ -63,13 +63,13 @@ extension SourceReader where Source: ~Copyable {
         let length: UInt64
     }
 
-    /// Where each item's first extent is; throws if any extent of any item lies beyond the end of the file.
+    /// The place of each item's first extent; throws if any extent of any item is beyond the end of the file.
     private mutating func itemPlaces(
         _ box: Box, of items: [UInt64: FourCC], embedded: Box?, name: String
     ) throws(WalkStop) -> [UInt64: ItemPlace] {
         var fields = BoxFields(position: box.body, end: box.end)
-        guard let version = try take(1, &fields), try take(3, &fields) != nil, version <= 2,
-            let widths = try take(2, &fields), let count = try take(version < 2 ? 2 : 4, &fields)
+        guard let version = try next(1, &fields), try next(3, &fields) != nil, version <= 2,
+            let widths = try next(2, &fields), let count = try next(version < 2 ? 2 : 4, &fields)
         else { throw .found(.malformed(reason: "\(name)'s iloc box is damaged")) }
         let offsetWidth = Int(widths >> 12 & 15)
         let lengthWidth = Int(widths >> 8 & 15)
@@ -78,16 +78,16 @@ extension SourceReader where Source: ~Copyable {
         var places: [UInt64: ItemPlace] = [:]
         let extentWidth = offsetWidth + lengthWidth + indexWidth
         for _ in 0..<min(count, 65_536) {
-            guard let item = try take(version < 2 ? 2 : 4, &fields),
-                let method = version == 0 ? 0 : try take(2, &fields), let source = try take(2, &fields),
-                let base = try take(baseWidth, &fields), let extents = try take(2, &fields)
+            guard let item = try next(version < 2 ? 2 : 4, &fields),
+                let method = version == 0 ? 0 : try next(2, &fields), let source = try next(2, &fields),
+                let base = try next(baseWidth, &fields), let extents = try next(2, &fields)
             else { throw .found(.malformed(reason: "\(name)'s iloc box is damaged")) }
-            // Extents that take no bytes are all the same, and could be any number without a byte behind them.
+            // Extents without bytes are all equal, and their number is not limited by the file's size.
             for number in 0..<(extentWidth == 0 ? min(extents, 1) : extents) {
-                guard try take(indexWidth, &fields) != nil, let offset = try take(offsetWidth, &fields),
-                    let length = try take(lengthWidth, &fields)
+                guard try next(indexWidth, &fields) != nil, let offset = try next(offsetWidth, &fields),
+                    let length = try next(lengthWidth, &fields)
                 else { throw .found(.malformed(reason: "\(name)'s iloc box is damaged")) }
-                // Bytes in other files, or made of other items, have no place here.
+                // Bytes in other files, or derived from other items, have no place in this one.
                 guard source == 0, method & 15 <= 1 else { continue }
                 let start: UInt64? = method & 15 == 0 ? 0 : embedded?.body
                 guard let start, let place = sum(start, base, offset), let end = sum(place, length, 0), end <= size
@@ -97,7 +97,7 @@ extension SourceReader where Source: ~Copyable {
                             reason: "\(name) is cut short: item \(item) needs \(byteCount(length)) from byte "
                                 + "\(grouped(base &+ offset)), the file ends at \(grouped(size))"))
                 }
-                // Codecs whose bytes cannot be taken for a start code have no runs of zeros, and AV1 codes no such runs either.
+                // Codecs that prevent start codes in their data produce no runs of zeros; nor does AV1.
                 if let type = items[item], ["hvc1", "avc1", "vvc1", "lhv1", "av01"].contains(type) {
                     pixels?.note(place, end, .neverZeros)
                 }
@@ -107,7 +107,7 @@ extension SourceReader where Source: ~Copyable {
         return places
     }
 
-    /// Reads size and turning of the primary item from the properties that are associated with it.
+    /// Reads size and orientation of the primary item from its associated properties.
     private mutating func readProperties(
         _ box: Box, of primary: UInt64, into report: inout PhotoReport
     ) throws(WalkStop) {
@@ -135,16 +135,16 @@ extension SourceReader where Source: ~Copyable {
     /// The numbers (from 1) of the properties of `item`.
     private mutating func associations(_ box: Box, of item: UInt64) throws(WalkStop) -> [UInt64] {
         var fields = BoxFields(position: box.body, end: box.end)
-        guard let version = try take(1, &fields), let flags = try take(3, &fields), let count = try take(4, &fields)
+        guard let version = try next(1, &fields), let flags = try next(3, &fields), let count = try next(4, &fields)
         else { return [] }
         let width = flags & 1 == 0 ? 1 : 2
         for _ in 0..<min(count, 65_536) {
-            guard let number = try take(version == 0 ? 2 : 4, &fields), let entries = try take(1, &fields) else {
+            guard let number = try next(version == 0 ? 2 : 4, &fields), let entries = try next(1, &fields) else {
                 return []
             }
             var indices: [UInt64] = []
             for _ in 0..<entries {
-                guard let entry = try take(width, &fields) else { return [] }
+                guard let entry = try next(width, &fields) else { return [] }
                 indices.append(entry & (width == 1 ? 0x7F : 0x7FFF))
             }
             if number == item { return indices }
@@ -152,8 +152,8 @@ extension SourceReader where Source: ~Copyable {
         return []
     }
 
-    /// EXIF's orientation for a rotation counterclockwise by quarter turns, then a mirroring about the vertical (0) or
-    /// horizontal (1) axis, in the order in which HEIF writers apply the two.
+    /// EXIF's orientation for a counterclockwise rotation by quarter turns, then mirroring about the vertical (0) or
+    /// horizontal (1) axis, in the order of HEIF writers.
     private static func orientation(quarterTurns: Int, mirror: UInt64?) -> UInt8 {
         switch (mirror, quarterTurns) {
         case (nil, 1): 8
@@ -174,8 +174,8 @@ extension SourceReader where Source: ~Copyable {
         return overflow || beyond ? nil : total
     }
 
-    /// Takes the next field of `width` bytes, 0 for none at all; nil at the end of the box.
-    private mutating func take(_ width: Int, _ fields: inout BoxFields) throws(WalkStop) -> UInt64? {
+    /// Reads the next field of `width` bytes; 0 if `width` is 0, nil at the end of the box.
+    private mutating func next(_ width: Int, _ fields: inout BoxFields) throws(WalkStop) -> UInt64? {
         guard width > 0 else { return 0 }
         guard fields.position <= fields.end, fields.end - fields.position >= UInt64(width), width <= 8,
             let value = try unsigned(at: fields.position, width: width)
@@ -185,7 +185,7 @@ extension SourceReader where Source: ~Copyable {
     }
 }
 
-/// A place in a box whose fields are read one after the other.
+/// The position in a box while its fields are read in order.
 private struct BoxFields {
     var position: UInt64
     let end: UInt64

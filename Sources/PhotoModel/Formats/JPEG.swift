@@ -1,22 +1,22 @@
-/// A JPEG, from its start-of-image to its end-of-image. ITU-T T.81, annex B.
+/// The result of reading a JPEG from start-of-image to end-of-image. ITU-T T.81, annex B.
 struct JPEGWalk {
-    /// Where the picture ends, right after its end-of-image marker.
+    /// The end of the picture, right after its end-of-image marker.
     var end: UInt64 = 0
     var width: UInt32?
     var height: UInt32?
-    /// The CIPA multi-picture index (CIPA DC-007), if there is one.
+    /// The multi-picture index (CIPA DC-007), if any.
     var multiPicture: (place: UInt64, length: UInt64)?
-    /// Whether XMP says that a film follows.
+    /// Whether XMP declares a film after the picture.
     var promisesFilm = false
-    /// What each Huffman table, by its class and number, makes of zero bits: the symbol of its shortest code. The first
-    /// code of a table has no other bits.
-    fileprivate var ofZeroBits: [UInt8: UInt8] = [:]
-    /// How pixels are coded: the frame's marker.
+    /// The symbol that zero bits encode in each Huffman table, by the table's class and number: that of its shortest
+    /// code, since a table's first code is all zeros.
+    fileprivate var zeroBitsSymbols: [UInt8: UInt8] = [:]
+    /// The frame's marker, which shows the coding.
     fileprivate var frame: UInt8 = 0xC0
 }
 
 extension SourceReader where Source: ~Copyable {
-    /// Reads a JPEG file: the picture, then whatever follows it.
+    /// Reads a JPEG file: the picture, then its trailers.
     mutating func readJPEG(into report: inout PhotoReport) throws(WalkStop) -> Completeness {
         var walk = JPEGWalk()
         defer { (report.width, report.height) = (walk.width, walk.height) }
@@ -24,7 +24,7 @@ extension SourceReader where Source: ~Copyable {
         return try readTrailers(of: walk, into: &report.trailers)
     }
 
-    /// Walks one JPEG from its start-of-image. `fields` receives what EXIF and XMP say.
+    /// Reads one JPEG from its start-of-image; adds the fields of EXIF and XMP to `fields`.
     mutating func walkJPEG(
         from start: UInt64, _ walk: inout JPEGWalk, fields: inout PhotoReport
     ) throws(WalkStop) {
@@ -33,7 +33,7 @@ extension SourceReader where Source: ~Copyable {
         var hasScan = false
         var zerosMayBePixels = true
         while true {
-            // Between segments there may be fill bytes, and some writers leave other bytes too; decoders skip both.
+            // Fill bytes are allowed between segments, and some writers leave other bytes; decoders skip both.
             let marker = try offsetOfMarker(from: position)
             if !zerosMayBePixels { pixels?.note(position, marker ?? size, .neverZeros) }
             zerosMayBePixels = true
@@ -80,7 +80,7 @@ extension SourceReader where Source: ~Copyable {
         }
     }
 
-    /// Reads what an application segment of a JPEG holds, by the name it begins with.
+    /// Reads an application segment of a JPEG, by its name.
     private mutating func readApplicationSegment(
         _ code: UInt8, at place: UInt64, length: UInt64, _ walk: inout JPEGWalk, fields: inout PhotoReport
     ) throws(WalkStop) {
@@ -96,7 +96,7 @@ extension SourceReader where Source: ~Copyable {
         }
     }
 
-    /// Notes what zero bits mean in the tables of one segment. T.81, B.2.4.2.
+    /// Notes the symbol of zero bits in the tables of one segment. T.81, B.2.4.2.
     private mutating func readHuffmanTables(from start: UInt64, to end: UInt64, _ walk: inout JPEGWalk) throws(WalkStop)
     {
         var position = start
@@ -104,16 +104,17 @@ extension SourceReader where Source: ~Copyable {
             let head = try bytes(at: position, count: 18)
             guard head.count >= 17 else { return }
             let symbols = head[1...16].reduce(UInt64(0)) { $0 + UInt64($1) }
-            if symbols > 0, head.count == 18 { walk.ofZeroBits[head[0]] = head[17] }
+            if symbols > 0, head.count == 18 { walk.zeroBitsSymbols[head[0]] = head[17] }
             position += 17 + symbols
         }
     }
 
-    /// Whether a run of zeros can be pixels in the scan whose header is at `place`: the even parts of a picture are, where
-    /// its tables give the shortest codes to "as before" and "nothing more in this block". The standard's own tables, and
-    /// most cameras', do not. T.81, B.2.3.
+    /// Whether a run of zeros can be pixels in the scan whose header is at `place`.
+    ///
+    /// Uniform parts of a picture are, if its tables give the shortest codes to "unchanged" and "end of block"; those
+    /// of the standard and of most cameras do not. T.81, B.2.3.
     private mutating func mayHoldZeros(scan place: UInt64, _ walk: JPEGWalk) throws(WalkStop) -> Bool {
-        // Arithmetic coding has no codes to go by.
+        // Arithmetic coding has no codes.
         guard walk.frame <= 0xC7, let count = try unsigned(at: place, width: 1), (1...4).contains(count),
             let first = try unsigned(at: place + 1 + 2 * count, width: 1),
             let last = try unsigned(at: place + 2 + 2 * count, width: 1),
@@ -123,11 +124,11 @@ extension SourceReader where Source: ~Copyable {
         for component in 0..<count {
             guard let tables = try unsigned(at: place + 2 + 2 * component, width: 1) else { return true }
             let (dc, ac) = (UInt8(tables >> 4), UInt8(tables & 15) | 0x10)
-            // A scan that refines what another began has the bits themselves.
+            // A refining scan contains the bits themselves.
             let isRefined = bits >> 4 > 0 && !isLossless
-            if isLossless || first == 0, !isRefined, walk.ofZeroBits[dc] != 0 { return false }
+            if isLossless || first == 0, !isRefined, walk.zeroBitsSymbols[dc] != 0 { return false }
             if !isLossless, last > 0 {
-                guard let symbol = walk.ofZeroBits[ac], symbol & 15 == 0, symbol != 0xF0 else { return false }
+                guard let symbol = walk.zeroBitsSymbols[ac], symbol & 15 == 0, symbol != 0xF0 else { return false }
             }
         }
         return true

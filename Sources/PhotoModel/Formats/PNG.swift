@@ -3,7 +3,7 @@ import FileValues
 extension SourceReader where Source: ~Copyable {
     /// Reads a PNG, chunk by chunk to its IEND. PNG third edition, 5.
     ///
-    /// The checks of IHDR and IEND are computed; those of the pixels would need every byte to be read.
+    /// Verifies the checksums of IHDR and IEND; those of the pixels would require reading every byte.
     mutating func readPNG(into report: inout PhotoReport) throws(WalkStop) -> Completeness {
         var position: UInt64 = 8
         var hasPixels = false
@@ -60,16 +60,16 @@ extension SourceReader where Source: ~Copyable {
         return .weak(reason: "PNG has more than 1,000,000 chunks, which were not followed to the end")
     }
 
-    /// Whether the CRC-32 after `count` bytes at `offset` is theirs.
+    /// Whether the CRC-32 after `count` bytes at `offset` is correct.
     private mutating func hasSoundCheck(at offset: UInt64, count: Int) throws(WalkStop) -> Bool {
         let content = try bytes(at: offset, count: count)
         let check = try unsigned(at: offset + UInt64(count), width: 4)
         var computed = CRC32()
-        computed.take(content)
+        computed.update(content)
         return check == UInt64(computed.value)
     }
 
-    /// The time of the last change: a year of two bytes, then month, day, hour, minute, second; in UTC.
+    /// Reads the time of the last change: a year of two bytes, then month, day, hour, minute, second; in UTC.
     private mutating func readPNGTime(
         at place: UInt64, length: UInt64, into report: inout PhotoReport
     ) throws(WalkStop) {
@@ -88,7 +88,7 @@ extension SourceReader where Source: ~Copyable {
             RecordedDate(provenance: .pngTime, text: "\(local) UTC", reading: .instant(local.instant(offset: 0))))
     }
 
-    /// Text chunks: a keyword, a zero, and the text. The creation time and uncompressed XMP are read.
+    /// Reads creation time and uncompressed XMP from text chunks: a keyword, a zero, and the text.
     private mutating func readPNGText(
         _ type: FourCC, at place: UInt64, length: UInt64, into report: inout PhotoReport
     ) throws(WalkStop) {
@@ -103,7 +103,7 @@ extension SourceReader where Source: ~Copyable {
     }
 }
 
-/// The CRC-32 of ISO 3309 that PNG uses.
+/// The CRC-32 of ISO 3309, used by PNG.
 struct CRC32 {
     private static let table: [UInt32] = (0..<256).map { byte in
         (0..<8).reduce(UInt32(byte)) { value, _ in value & 1 == 1 ? value >> 1 ^ 0xEDB8_8320 : value >> 1 }
@@ -111,11 +111,11 @@ struct CRC32 {
 
     private var register: UInt32 = 0xFFFF_FFFF
 
-    /// Of all that was taken so far.
+    /// The checksum of all bytes so far.
     var value: UInt32 { ~register }
 
-    /// Takes the bytes that follow.
-    mutating func take(_ bytes: [UInt8]) {
+    /// Adds the next bytes.
+    mutating func update(_ bytes: [UInt8]) {
         let table = Self.table
         for byte in bytes { register = register >> 8 ^ table[Int(UInt8(truncatingIfNeeded: register) ^ byte)] }
     }

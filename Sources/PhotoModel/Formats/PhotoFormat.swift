@@ -4,17 +4,17 @@ package enum PhotoFormat: String, CaseIterable, Hashable, Sendable {
     case dng, cr2, cr3, nef, arw, raf, rw2, orf, pef, srw
     case mp4, mov
 
-    /// What a format is used for.
+    /// The use of a format.
     package enum Family: String, Hashable, Sendable {
-        /// A picture that viewers show as it is.
+        /// A picture that viewers show directly.
         case picture
-        /// What the sensor saw, to be developed.
+        /// Sensor data, to be developed.
         case raw
-        /// A film, such as cameras and telephones make.
+        /// A film by a camera or a telephone.
         case video
     }
 
-    /// What the format is used for.
+    /// The use of the format.
     package var family: Family {
         switch self {
         case .jpeg, .png, .gif, .webp, .tiff, .heic, .heif, .avif: .picture
@@ -23,7 +23,7 @@ package enum PhotoFormat: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The name for people.
+    /// The display name.
     package var name: String {
         switch self {
         case .webp: "WebP"
@@ -31,7 +31,7 @@ package enum PhotoFormat: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Extensions in lower case that files of this format bear, the usual one first.
+    /// The extensions of this format in lower case, the most common one first.
     package var usualExtensions: [String] {
         switch self {
         case .jpeg: ["jpg", "jpeg", "jpe", "jfif", "mpo", "insp"]
@@ -49,12 +49,12 @@ package enum PhotoFormat: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Whether `ending`, an extension in lower case without its dot, is one that files of this format bear.
+    /// Whether `ending`, in lower case without its dot, is an extension of this format.
     package func agrees(withExtension ending: some Collection<UInt8>) -> Bool {
         usualExtensions.contains { $0.utf8.elementsEqual(ending) }
     }
 
-    /// The formats whose files bear `ending`, an extension in lower case without its dot; empty if none does.
+    /// The formats with the extension `ending`, in lower case without its dot.
     package static func formats(withExtension ending: some Collection<UInt8>) -> [PhotoFormat] {
         allCases.filter { $0.agrees(withExtension: ending) }
     }

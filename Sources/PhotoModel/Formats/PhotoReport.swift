@@ -1,30 +1,30 @@
-/// What the bytes of a file say about it: no pixels are decoded and nothing is guessed.
+/// The result of reading a file; no pixels are decoded and nothing is guessed.
 package struct PhotoReport: Equatable, Sendable {
-    /// The format, or nil if it is none that is filed.
+    /// The format; nil if it is none that is filed.
     package var format: PhotoFormat?
-    /// Whether the file is all there, as far as its structure can tell.
+    /// Whether the file is complete, as far as its structure shows.
     package var completeness: Completeness
-    /// Pixels across, before any rotation; nil if not said.
+    /// Pixels across, before any rotation; nil if unknown.
     package var width: UInt32?
-    /// Pixels down, before any rotation; nil if not said.
+    /// Pixels down, before any rotation; nil if unknown.
     package var height: UInt32?
-    /// How to turn the picture, 1 to 8 as EXIF counts; for HEIF and video what their own transformations amount to.
+    /// The orientation, 1 to 8 as in EXIF; for HEIF and video the equivalent of their own transformations.
     package var orientation: UInt8?
-    /// Every date found, in the order found, readable or not.
+    /// All dates, in the order of the file, readable or not.
     package private(set) var dates: [RecordedDate] = []
-    /// What binds the picture and the film of a Live Photo together: an Apple UUID.
+    /// The common Apple UUID of a Live Photo's picture and film.
     package var contentIdentifier: String?
-    /// The camera's maker, as it calls itself.
+    /// The camera's maker.
     package var cameraMake: String?
     /// The camera's model.
     package var cameraModel: String?
-    /// What follows the picture's own end, in file order: further pictures, a motion photo's film, unknown bytes.
+    /// The data after the picture's own end, in file order: further pictures, a motion photo's film, unknown bytes.
     package var trailers: [Trailer] = []
-    /// Bytes that were read to find all this.
+    /// The number of bytes read.
     package var bytesRead: UInt64 = 0
 
-    /// Maker and model, as far as they are said; nil if neither is. A model that begins with its maker's name, as "Canon
-    /// EOS R6" and "NIKON Z 6" do, stands alone.
+    /// Maker and model, as far as known; nil if neither is. Only the model if it begins with the maker's name, as
+    /// "Canon EOS R6" and "NIKON Z 6" do.
     package var camera: String? {
         let names = [cameraMake, cameraModel].compactMap(\.self)
         if names.count == 2, let maker = names[0].split(separator: " ").first?.lowercased(),
@@ -35,37 +35,37 @@ package struct PhotoReport: Equatable, Sendable {
         return names.isEmpty ? nil : names.joined(separator: " ")
     }
 
-    /// A report that says nothing more.
+    /// A report without further data.
     package init(format: PhotoFormat?, completeness: Completeness) {
         self.format = format
         self.completeness = completeness
     }
 
-    /// Adds a date, up to a number that no honest file reaches, so that no hostile one fills the memory.
+    /// Adds a date, up to a limit, so that a hostile file cannot exhaust the memory.
     package mutating func record(_ date: RecordedDate) {
         if dates.count < 64 { dates.append(date) }
     }
 }
 
-/// Whether a file is all there, as far as its own structure can tell; every reason is a clause for people, with numbers.
+/// Whether a file is complete, as far as its structure shows; every reason is a clause for people, with numbers.
 package enum Completeness: Equatable, Sendable {
-    /// Its structure reaches its end: `evidence` says which.
+    /// Its structure reaches its end, by `evidence`.
     case whole(evidence: String)
-    /// It promises more bytes than are there: probably still arriving, or broken off.
+    /// Its structure requires more bytes: it is probably still being written, or was interrupted.
     case cutShort(reason: String)
-    /// It contradicts itself.
+    /// It is inconsistent.
     case malformed(reason: String)
-    /// Nothing is wrong, but its structure cannot prove the end; only quiet time can.
+    /// It is valid, but its structure cannot prove the end; only a quiet time can.
     case weak(reason: String)
-    /// What is there can be shown, but something that it speaks of is not there, or nothing says how far it goes: only
-    /// patience can tell, and no short quiet.
+    /// It can be displayed, but a part that it refers to is missing, or its end is unknown: a short quiet time proves
+    /// nothing, only patience does.
     case lacking(reason: String)
-    /// It is no photo and no film.
+    /// It is neither a photo nor a film.
     case notAPhoto(reason: String)
-    /// It has no bytes.
+    /// It is empty.
     case empty
 
-    /// The clause alone.
+    /// The clause.
     package var words: String {
         switch self {
         case .whole(let words), .cutShort(let words), .malformed(let words), .weak(let words), .lacking(let words),
@@ -89,27 +89,27 @@ package enum Completeness: Equatable, Sendable {
     }
 }
 
-/// What stands after a picture's own end.
+/// Data after a picture's own end.
 package struct Trailer: Equatable, Sendable {
-    /// What it is.
+    /// The kind of data.
     package enum Kind: String, Equatable, Sendable {
         /// Another JPEG: a multi-picture preview, a depth or gain map.
         case picture
         /// The film of a motion photo.
         case film
-        /// Samsung's own directory (SEFH to SEFT).
+        /// Samsung's directory (SEFH to SEFT).
         case samsung
         /// Zero bytes.
         case padding
-        /// Anything else: viewers ignore it, and nothing tells where it ends.
+        /// Other data: viewers ignore it, and its end is unknown.
         case unknown
     }
 
-    /// What it is.
+    /// Its kind.
     package let kind: Kind
-    /// Where it begins.
+    /// Its offset in the file.
     package let offset: UInt64
-    /// How many bytes it has.
+    /// Its length in bytes.
     package let length: UInt64
 
     /// A trailer from its parts.

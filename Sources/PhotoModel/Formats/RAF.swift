@@ -1,6 +1,6 @@
 extension SourceReader where Source: ~Copyable {
-    /// Reads Fujifilm's RAF: a header with the places and lengths of a JPEG with all the EXIF, of the tags and of the
-    /// sensor's data, all big-endian.
+    /// Reads Fujifilm's RAF: a big-endian header with the places and lengths of a JPEG, which has the EXIF, of the tags
+    /// and of the sensor data.
     mutating func readRAF(into report: inout PhotoReport) throws(WalkStop) -> Completeness {
         var farthest: UInt64 = 108
         var what = "header"
@@ -12,7 +12,7 @@ extension SourceReader where Source: ~Copyable {
             }
             if offset + length > farthest { (farthest, what) = (offset + length, name) }
             if name == "preview", length > 0, offset + length <= size {
-                // The preview's own soundness is not the file's; what it says of the photo is.
+                // A damaged preview does not make the file damaged; its fields are the photo's.
                 var walk = JPEGWalk()
                 do { try walkJPEG(from: offset, &walk, fields: &report) } catch {
                     if case .failed = error { throw error }
@@ -34,7 +34,7 @@ extension SourceReader where Source: ~Copyable {
         return .weak(reason: "RAF has no end marker; its \(what) ends at byte \(grouped(farthest)) of \(grouped(size))")
     }
 
-    /// Takes the picture's size from the tags: number, length, then height and width of two bytes each.
+    /// Reads the picture's size from the tags: number, length, then height and width of two bytes each.
     private mutating func readRAFSize(
         at place: UInt64, length: UInt64, into report: inout PhotoReport
     ) throws(WalkStop) {

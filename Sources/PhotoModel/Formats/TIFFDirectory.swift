@@ -1,16 +1,16 @@
 /// A TIFF structure inside a file: a whole TIFF or RAW file, or the EXIF block of another. TIFF 6.0; EXIF 2.32, 4.5.
 struct TIFFBlock {
-    /// Where the block begins in the file; its offsets count from here.
+    /// The block's start in the file, from which its offsets count.
     let base: UInt64
-    /// Its bytes; an offset beyond them leads outside.
+    /// Its length in bytes.
     let length: UInt64
     let littleEndian: Bool
     /// BigTIFF: counts and offsets of 8 bytes.
     let isBig: Bool
-    /// Where the first directory is, counted from `base`.
+    /// The offset of the first directory from `base`.
     let firstDirectory: UInt64
 
-    /// The place in the file of `offset`, if `count` bytes from there lie inside the block.
+    /// The place in the file of `offset`, if `count` bytes from there are inside the block.
     func place(_ offset: UInt64, count: UInt64) -> UInt64? {
         let (end, overflow) = offset.addingReportingOverflow(count)
         guard !overflow, end <= length else { return nil }
@@ -18,7 +18,7 @@ struct TIFFBlock {
         return beyond ? nil : place
     }
 
-    /// The same block read from another directory.
+    /// The same block with another first directory.
     func starting(at directory: UInt64) -> TIFFBlock {
         TIFFBlock(base: base, length: length, littleEndian: littleEndian, isBig: isBig, firstDirectory: directory)
     }
@@ -29,12 +29,12 @@ struct TIFFEntry {
     let tag: UInt16
     let type: UInt16
     let count: UInt64
-    /// Where the value is, counted from the block's base: in the entry itself if it fits there.
+    /// The value's offset from the block's base: in the entry itself if it fits there.
     let valueOffset: UInt64
-    /// The value's bytes; `UInt64.max` if they are more than can be.
+    /// The value's size in bytes; `UInt64.max` on overflow.
     let byteCount: UInt64
 
-    /// Bytes of one element of `type`; 1 for types that no standard knows.
+    /// Bytes of one element of `type`; 1 for unknown types.
     static func elementSize(_ type: UInt16) -> UInt64 {
         switch type {
         case 3, 8: 2
@@ -48,18 +48,18 @@ struct TIFFEntry {
 /// One directory of a TIFF structure.
 struct TIFFDirectory {
     let entries: [TIFFEntry]
-    /// Where the next directory of the chain is, counted from the base; 0 for none.
+    /// The offset of the next directory from the base; 0 for none.
     let next: UInt64
-    /// Where its entries end and the pointer to the next directory begins, counted from the base.
+    /// The offset of the end of its entries from the base, where the pointer to the next directory begins.
     let end: UInt64
-    /// Whether that pointer is there. EXIF blocks are often cut right after the last entry.
+    /// Whether that pointer exists. EXIF blocks often end right after the last entry.
     let isClosed: Bool
 
     func entry(_ tag: UInt16) -> TIFFEntry? { entries.first { $0.tag == tag } }
 }
 
 extension SourceReader where Source: ~Copyable {
-    /// The TIFF header at `base`; nil if there is none. `length` is how far its offsets may lead.
+    /// The TIFF block at `base`; nil if there is none. `length` limits its offsets.
     mutating func tiffBlock(at base: UInt64, length: UInt64) throws(WalkStop) -> TIFFBlock? {
         let header = try bytes(at: base, count: Int(min(length, 16)))
         guard header.count >= 8, header[0] == header[1], header[0] == 0x49 || header[0] == 0x4D else { return nil }
@@ -71,7 +71,7 @@ extension SourceReader where Source: ~Copyable {
         return TIFFBlock(base: base, length: length, littleEndian: little, isBig: isBig, firstDirectory: first)
     }
 
-    /// The directory at `offset` of `block`; nil if it does not lie inside, or has more entries than any program writes.
+    /// The directory at `offset` of `block`; nil if it is not inside, or has more entries than any program writes.
     mutating func directory(
         of block: TIFFBlock, at offset: UInt64
     ) throws(WalkStop) -> TIFFDirectory? {
@@ -113,8 +113,8 @@ extension SourceReader where Source: ~Copyable {
         return TIFFDirectory(entries: entries, next: next ?? 0, end: start + size, isClosed: next != nil)
     }
 
-    /// Whether a directory may begin at `offset`, by its number of entries and the types of the first ones, as far as the
-    /// file goes: some programs leave the pointer to the next directory as their memory happened to be.
+    /// Whether a directory may begin at `offset`, by its number of entries and the types of the first ones, as far as
+    /// they are in the file: some programs do not initialise the pointer to the next directory.
     mutating func mayBeDirectory(of block: TIFFBlock, at offset: UInt64) throws(WalkStop) -> Bool {
         let countWidth: UInt64 = block.isBig ? 8 : 2
         guard let place = block.place(offset, count: countWidth),
@@ -146,7 +146,7 @@ extension SourceReader where Source: ~Copyable {
         return try unsigned(at: place, width: Int(width), littleEndian: block.littleEndian)
     }
 
-    /// The text of an entry up to its first NUL, at most 255 bytes; nil if it is no text or lies outside.
+    /// The text of an entry up to its first NUL, at most 255 bytes; nil if it is not text or is outside.
     mutating func text(_ entry: TIFFEntry?, in block: TIFFBlock) throws(WalkStop) -> [UInt8]? {
         guard let entry, entry.type == 2 || entry.type == 7 || entry.type == 1 || entry.type == 129,
             let place = block.place(entry.valueOffset, count: entry.byteCount)
@@ -155,7 +155,7 @@ extension SourceReader where Source: ~Copyable {
         return Array(value.prefix { $0 != 0 })
     }
 
-    /// An unsigned fraction of an entry in billionths; nil if its denominator is 0, or it is beyond what a clock shows.
+    /// An unsigned fraction of an entry in billionths; nil if its denominator is 0 or it overflows.
     mutating func billionths(
         _ entry: TIFFEntry, _ index: UInt64, in block: TIFFBlock
     ) throws(WalkStop) -> UInt64? {

@@ -1,19 +1,19 @@
-/// A file that is a TIFF structure: TIFF itself and most RAW formats.
+/// The findings about a TIFF structure: TIFF itself and most RAW formats.
 private struct TIFFSurvey {
-    /// The farthest byte that any directory, value or picture data reaches.
+    /// The end of the farthest directory, value or picture data.
     var farthest: UInt64 = 0
-    /// What lies there, for people.
+    /// Its name for people.
     var what = "header"
     var directories = 0
     var hasPicture = false
     var hasMosaic = false
     var isDNG = false
     var largest: (width: UInt32, height: UInt32)?
-    /// How many more strips and tiles are followed; more than any file has, so that time stays bounded.
+    /// The strips and tiles that may still be followed; more than any file has, to bound the time.
     var partsLeft: UInt64 = 262_144
-    /// The farthest byte of a strip, a tile, or sensor data; nil if none was found.
+    /// The end of the farthest strip, tile or sensor data; nil if none was found.
     var pixelEnd: UInt64?
-    /// Why what was found says nothing of where the file ends.
+    /// Why the findings do not show the file's end.
     var lack: String?
     /// A pointer to a next directory that leads beyond the end of the file.
     var nextBeyondEnd: UInt64?
@@ -37,8 +37,8 @@ private struct TIFFSurvey {
 }
 
 extension SourceReader where Source: ~Copyable {
-    /// Reads a TIFF-based file whose header tells at most its maker; `ending` is the file's extension in lower case,
-    /// which decides between TIFF and a maker's RAW format where the header does not.
+    /// Reads a TIFF-based file. `ending` is its extension in lower case, which decides between TIFF and a maker's RAW
+    /// format if the header does not.
     mutating func readTIFF(
         _ container: Container, ending: [UInt8], into report: inout PhotoReport
     ) throws(WalkStop) -> Completeness {
@@ -67,8 +67,8 @@ extension SourceReader where Source: ~Copyable {
             let words =
                 "its directory \(survey.directories + 1) would begin at byte \(grouped(next)), the file ends at "
                 + grouped(size)
-            // Where there are bytes that nothing else points to, they are the beginning of what it would describe; far
-            // beyond them it is no pointer at all.
+            // Bytes that nothing else points to are the beginning of what the directory would describe; a pointer far
+            // beyond them is invalid.
             if size - survey.farthest > 1, next / 64 <= size {
                 return .cutShort(reason: "\(name) is cut short: \(words)")
             }
@@ -83,13 +83,13 @@ extension SourceReader where Source: ~Copyable {
             }
         }
         if let lack = survey.lack { return .lacking(reason: "\(name) has no end marker, and \(lack)") }
-        // Pages can be added at any time, and a RAW format's private data may lie behind all that is known of.
+        // Pages can be added at any time, and a RAW format's private data may follow all known data.
         return .weak(
             reason: "\(name) has no end marker; all it points to lies before byte \(grouped(survey.farthest)) of "
                 + grouped(size))
     }
 
-    /// Follows the chain of directories and the sub-directories of each, all bounded in number.
+    /// Follows the chain of directories and their sub-directories, up to a limit.
     private mutating func surveyDirectories(
         of block: TIFFBlock, _ container: Container, _ survey: inout TIFFSurvey, into report: inout PhotoReport
     ) throws(WalkStop) {
@@ -110,7 +110,7 @@ extension SourceReader where Source: ~Copyable {
             }
             guard let directory = try directory(of: block, at: offset) else {
                 survey.reach(offset, 2, what)
-                // It begins inside the file and yet cannot be read: it goes on beyond the end, or is none.
+                // It begins inside the file but cannot be read: it continues beyond the end, or is not a directory.
                 if let count = try unsigned(at: offset, width: block.isBig ? 8 : 2, littleEndian: block.littleEndian) {
                     let (entries, overflow) = count.multipliedReportingOverflow(by: block.isBig ? 20 : 12)
                     let around: UInt64 = (block.isBig ? 8 : 2) + (isPage ? pointer : 0)
@@ -143,7 +143,7 @@ extension SourceReader where Source: ~Copyable {
         }
     }
 
-    /// Notes how far one directory's values and picture data reach.
+    /// Notes the ends of one directory's values and picture data.
     private mutating func note(
         _ directory: TIFFDirectory, of block: TIFFBlock, _ container: Container, _ survey: inout TIFFSurvey
     ) throws(WalkStop) {
@@ -152,7 +152,7 @@ extension SourceReader where Source: ~Copyable {
         }
         if directory.entry(0xC612) != nil { survey.isDNG = true }
         if let kind = directory.entry(0x0106), try number(kind, in: block) == 32_803 { survey.hasMosaic = true }
-        // Strips, tiles, and the embedded JPEG of older directories: places and their lengths.
+        // Strips, tiles, and the embedded JPEG of older directories: tags of places and lengths.
         let pairs: [(UInt16, UInt16, String)] = [
             (0x0111, 0x0117, "strip"), (0x0144, 0x0145, "tile"), (0x0201, 0x0202, "preview"),
         ]
@@ -160,7 +160,7 @@ extension SourceReader where Source: ~Copyable {
             let isPreview = places == 0x0201
             guard let offsets = directory.entry(places) else { continue }
             guard let counts = directory.entry(lengths), isPreview || counts.count >= offsets.count else {
-                // Panasonic's newer cameras say where sensor data begin, and nothing of their length.
+                // Panasonic's newer cameras record the start of sensor data, but not their length.
                 if !isPreview {
                     survey.hasPicture = true
                     survey.lacks("nothing says how long its \(what)s are")
@@ -172,11 +172,11 @@ extension SourceReader where Source: ~Copyable {
             let followed = min(count, survey.partsLeft)
             if followed < count { survey.lacks("it has more strips and tiles than were followed") }
             survey.partsLeft -= followed
-            // One list after the other: taken in turn, they would move the window to and fro.
+            // One list after the other: alternating reads would move the window back and forth.
             let starts = try numbers(offsets, followed, in: block)
             let sizes = try numbers(counts, followed, in: block)
             for (index, (start, size)) in zip(starts, sizes).enumerated() {
-                // Panasonic writes all ones where it means "see the other tag".
+                // Panasonic writes all ones for "see the other tag".
                 if container == .rw2, start == 0xFFFF_FFFF { continue }
                 if isPreview {
                     survey.reach(start, size, what)
@@ -184,7 +184,7 @@ extension SourceReader where Source: ~Copyable {
                     noteSensorData(from: start, size, &survey)
                 } else {
                     survey.reachPixels(start, size, "\(what) \(index + 1)")
-                    // Scanners of old wrote so; a tile of no bytes at no place is an empty one.
+                    // Old scanners wrote this; a tile without bytes and place is empty.
                     if size == 0, start != 0 { survey.lacks("its \(what) \(index + 1) has no length") }
                 }
                 try notePixels(from: start, size, of: directory, isJPEG: isPreview, in: block)
@@ -196,8 +196,8 @@ extension SourceReader where Source: ~Copyable {
         try noteSize(directory, of: block, container, &survey)
     }
 
-    /// Notes how far Panasonic's sensor data reach. Some cameras give the length that they would have if they were not
-    /// compressed, and some give none, so what lies beyond the end may be missing, and need not be.
+    /// Notes the end of Panasonic's sensor data. Some cameras record the length before compression, some none, so an
+    /// end beyond the file's does not prove that data is missing.
     private func noteSensorData(from start: UInt64, _ length: UInt64, _ survey: inout TIFFSurvey) {
         let (end, overflow) = start.addingReportingOverflow(length)
         if length > 0, !overflow, end <= size {
@@ -212,8 +212,8 @@ extension SourceReader where Source: ~Copyable {
         )
     }
 
-    /// Notes what zeros mean in a strip, tile or preview, by how it is compressed. Deflate makes runs of zeros of even
-    /// pictures, and makers' own codes are not known.
+    /// Notes the meaning of zeros in a strip, tile or preview, by its compression. Deflate encodes uniform pictures as
+    /// runs of zeros, and makers' own codes are unknown.
     private mutating func notePixels(
         from start: UInt64, _ length: UInt64, of directory: TIFFDirectory, isJPEG: Bool, in block: TIFFBlock
     ) throws(WalkStop) {
@@ -221,8 +221,8 @@ extension SourceReader where Source: ~Copyable {
         switch isJPEG ? 7 : try value(0x0103, of: directory, in: block) {
         case 4, 5, 32_773: pixels?.note(start, start + min(length, size - start), .neverZeros)
         case 6, 7, 34_892:
-            // Its tables are in the strip, unless the directory has them for all. Strips that overlap would have the file
-            // read over and over.
+            // Its tables are in the strip, unless the directory has them for all. The limit prevents repeated reading
+            // of overlapping strips.
             guard directory.entry(0x015B) == nil, bytesRead / 4 <= size,
                 try bytes(at: start, count: 3) == [0xFF, 0xD8, 0xFF]
             else { return }
@@ -235,12 +235,12 @@ extension SourceReader where Source: ~Copyable {
         }
     }
 
-    /// Notes the size of the picture that a directory describes, if it is the largest so far and no preview.
+    /// Notes the size of a directory's picture, if it is the largest so far and not a preview.
     private mutating func noteSize(
         _ directory: TIFFDirectory, of block: TIFFBlock, _ container: Container, _ survey: inout TIFFSurvey
     ) throws(WalkStop) {
         if container == .rw2, survey.largest == nil {
-            // Panasonic gives the borders of the picture on the sensor: top, left, bottom, right.
+            // Panasonic records the picture's borders on the sensor: top, left, bottom, right.
             guard let top = try value(4, of: directory, in: block), let left = try value(5, of: directory, in: block),
                 let bottom = try value(6, of: directory, in: block), bottom > top,
                 let right = try value(7, of: directory, in: block), right > left
@@ -268,7 +268,7 @@ extension SourceReader where Source: ~Copyable {
         return try number(entry, in: block).flatMap { UInt32(exactly: $0) }
     }
 
-    /// The first elements of an entry, as many as can be read.
+    /// Up to `count` elements of an entry, as far as they can be read.
     private mutating func numbers(
         _ entry: TIFFEntry, _ count: UInt64, in block: TIFFBlock
     ) throws(WalkStop) -> [UInt64] {
@@ -280,8 +280,7 @@ extension SourceReader where Source: ~Copyable {
         return values
     }
 
-    /// The format, by what only the file can tell: DNG says so; makers' formats are told by a sensor's mosaic in them or
-    /// by the extension, and the maker's name.
+    /// The format: DNG by its tag, makers' formats by the maker's name and a sensor mosaic or the extension.
     private static func format(
         _ container: Container, make: String, ending: [UInt8], _ survey: TIFFSurvey
     ) -> PhotoFormat {

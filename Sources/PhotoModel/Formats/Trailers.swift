@@ -1,14 +1,14 @@
 extension SourceReader where Source: ~Copyable {
-    /// Looks at what follows a JPEG's end-of-image and judges the whole file by it.
+    /// Reads the data after a JPEG's end-of-image and determines the file's completeness.
     ///
-    /// Structures that know their own length (another JPEG, a film's boxes, Samsung's directory, the multi-picture
-    /// index) are checked by it; unknown bytes are accepted, as every viewer accepts them, and recorded, but prove no end.
+    /// Structures with a length (another JPEG, a film's boxes, Samsung's directory, the multi-picture index) are
+    /// checked by it; unknown bytes are accepted, as viewers do, and recorded, but do not prove the end.
     mutating func readTrailers(
         of walk: JPEGWalk, into trailers: inout [Trailer]
     ) throws(WalkStop) -> Completeness {
         let samsungEnd = try samsungDirectoryEnd()
         var position = walk.end
-        // Each round passes at least one structure; more than a few hundred is no camera's work.
+        // Each round reads one structure; no camera writes more than a few hundred.
         for _ in 0..<256 where position < size {
             let trailer = try trailer(at: position, samsungEnd: samsungEnd)
             trailers.append(trailer)
@@ -33,8 +33,8 @@ extension SourceReader where Source: ~Copyable {
         }
     }
 
-    /// Judges a file whose own structure ends before it does, at `end`. Zeros lose nothing; anything else may be cut, and
-    /// nothing would show that.
+    /// The completeness of a file whose structure ends at `end`, before the file. A rest of zeros is harmless; other
+    /// data may be cut, undetectably.
     mutating func judgeRest(
         from end: UInt64, _ evidence: String, trailers: inout [Trailer]
     ) throws(WalkStop) -> Completeness {
@@ -45,7 +45,7 @@ extension SourceReader where Source: ~Copyable {
         return isPadding ? .weak(reason: words) : .lacking(reason: words)
     }
 
-    /// The structure at `position`, whole; throws if it is cut short.
+    /// The complete structure at `position`; throws if it is cut short.
     private mutating func trailer(at position: UInt64, samsungEnd: UInt64?) throws(WalkStop) -> Trailer {
         let head = try bytes(at: position, count: 12)
         if head.starts(with: [0xFF, 0xD8, 0xFF]) {
@@ -71,7 +71,7 @@ extension SourceReader where Source: ~Copyable {
         }
         let nonzero = try offsetOfNonzero(from: position, before: size)
         if nonzero > position {
-            // A film's first box begins with zeros too: its length. They belong to it, not to the padding.
+            // The length of a film's first box begins with zeros, too, which are not padding.
             var end = nonzero
             for back in UInt64(1)...3 where end == nonzero && nonzero - position > back {
                 if try bytes(at: nonzero - back + 4, count: 4).begins(with: "ftyp") { end = nonzero - back }
@@ -81,7 +81,7 @@ extension SourceReader where Source: ~Copyable {
         return Trailer(kind: .unknown, offset: position, length: (samsungEnd ?? size) - position)
     }
 
-    /// Walks the boxes of a motion photo's film to where they end; throws if the last one is cut short.
+    /// Reads the boxes of a motion photo's film up to their end; throws if the last one is cut short.
     private mutating func filmLength(at start: UInt64, before samsungEnd: UInt64?) throws(WalkStop) -> UInt64 {
         var position = start
         var missing: [FourCC] = ["moov", "mdat"]
@@ -107,13 +107,13 @@ extension SourceReader where Source: ~Copyable {
         return position - start
     }
 
-    /// Samsung's blocks begin with two zeros, a little-endian type 0x0A01 and the like, and a name of some length.
+    /// Whether a Samsung block begins here: two zeros, a little-endian type such as 0x0A01, and a name with its length.
     private func isSamsungBlock(_ head: [UInt8]) -> Bool {
         head.count >= 9 && head[0] == 0 && head[1] == 0 && (0x08...0x0F).contains(head[3]) && (4...64).contains(head[4])
             && head[5...7].allSatisfy { $0 == 0 } && (0x41...0x5A).contains(head[8])
     }
 
-    /// Where Samsung's directory ends, the end of the file, if the file ends with one whose length leads to its start.
+    /// The end of Samsung's directory, which is the end of the file, if the file ends with a valid one.
     private mutating func samsungDirectoryEnd() throws(WalkStop) -> UInt64? {
         guard size >= 20, try bytes(at: size - 4, count: 4).begins(with: "SEFT"),
             let length = try unsigned(at: size - 8, width: 4, littleEndian: true), length <= size - 8,
@@ -122,10 +122,10 @@ extension SourceReader where Source: ~Copyable {
         return size
     }
 
-    /// Which picture of the multi-picture index is not there; nil if all are, or there is no index.
+    /// A clause about a missing picture of the multi-picture index; nil if none is missing or there is no index.
     ///
-    /// Editors that drop the further pictures often leave the index behind, and then it may lead anywhere: so the file may
-    /// be all there is. The first picture's own length is not looked at: its end marker was seen.
+    /// Editors that drop the further pictures often keep the index, with invalid offsets, so the file may be complete.
+    /// The first picture's length is not checked: its end marker was found.
     private mutating func lackOfMultiPicture(_ walk: JPEGWalk) throws(WalkStop) -> String? {
         guard let (place, length) = walk.multiPicture, let block = try tiffBlock(at: place, length: length),
             let index = try directory(of: block, at: block.firstDirectory),
@@ -150,7 +150,7 @@ extension SourceReader where Source: ~Copyable {
 }
 
 extension Trailer.Kind {
-    /// For people, after a byte count.
+    /// The name for people, after a byte count.
     fileprivate var words: String {
         switch self {
         case .picture: "of a further picture"

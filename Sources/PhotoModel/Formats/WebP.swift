@@ -22,7 +22,7 @@ extension SourceReader where Source: ~Copyable {
                 return .malformed(
                     reason: "WebP's \(type.text) chunk at byte \(grouped(position)) does not fit into its RIFF")
             }
-            // Some writers end the name of a chunk by a zero where it should be a space.
+            // Some writers end the name of a chunk with a zero instead of a space.
             guard type.isPlausible || FourCC(code: type.code | 0x20).isPlausible else {
                 return .malformed(reason: "WebP has no chunk where one should be, at byte \(grouped(position))")
             }
@@ -32,14 +32,14 @@ extension SourceReader where Source: ~Copyable {
                 try readWebPSize(type, at: position + 8, into: &report)
                 try noteWebPPixels(type, from: position + 8, to: next)
             case "EXIF":
-                // Some writers keep JPEG's "Exif\0\0" before the block.
+                // Some writers copy JPEG's "Exif\0\0" before the block.
                 let skip: UInt64 = try bytes(at: position + 8, count: 6).begins(with: "Exif\0\0") ? 6 : 0
                 try readExif(at: position + 8 + skip, length: content - min(content, skip), into: &report)
             case "XMP ", "XMP\0":
                 if let date = try xmpPacket(at: position + 8, length: content).date { report.record(date) }
             default: break
             }
-            // Chunks begin at even places.
+            // Chunks begin at even offsets.
             position = next + content % 2
         }
         guard position >= end else {
@@ -52,7 +52,8 @@ extension SourceReader where Source: ~Copyable {
             from: end, "WebP's RIFF ends at byte \(grouped(end))", trailers: &report.trailers)
     }
 
-    /// A lossless picture's data, also of those that a frame of an animation holds. A lossy one may be zeros where it is even.
+    /// Notes the data of a lossless picture, also in a frame of an animation. A lossy one may contain zeros where it is
+    /// uniform.
     private mutating func noteWebPPixels(_ type: FourCC, from start: UInt64, to end: UInt64) throws(WalkStop) {
         guard pixels != nil else { return }
         if type == "VP8L" { pixels?.note(start, end, .neverZeros) }
@@ -69,7 +70,7 @@ extension SourceReader where Source: ~Copyable {
         }
     }
 
-    /// Reads width and height, which the canvas (VP8X) or else the first picture gives.
+    /// Reads width and height from the canvas (VP8X), otherwise from the first picture.
     private mutating func readWebPSize(
         _ type: FourCC, at place: UInt64, into report: inout PhotoReport
     ) throws(WalkStop) {

@@ -1,15 +1,14 @@
-/// The few XMP properties that are read, found by their names in the packet's text. XMP is RDF in XML, but a parser of
-/// it all would be far more code than four dates deserve; what a namespace prefix other than the usual one hides is
-/// simply not found.
+/// An XMP packet, whose few required properties are found by their names in the text. XMP is RDF in XML, but a full
+/// parser would be too much code for four dates; properties with an unusual namespace prefix are not found.
 struct XMPPacket {
-    /// More than any camera writes; the rest is not searched.
+    /// The searched length, more than any camera writes.
     static let longest = 256 * 1024
 
     private let bytes: [UInt8]
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The date of taking, else of making, if the packet has one.
+    /// The date of taking, otherwise of creation, if any.
     var date: RecordedDate? {
         for name: StaticString in ["exif:DateTimeOriginal", "photoshop:DateCreated", "xmp:CreateDate"] {
             if let value = value(of: name) { return RecordedDate(provenance: .xmp, bytes: value) }
@@ -17,7 +16,7 @@ struct XMPPacket {
         return nil
     }
 
-    /// Whether the packet says that a motion photo's film follows the picture.
+    /// Whether the packet declares a motion photo's film after the picture.
     var promisesFilm: Bool {
         for name: StaticString in ["Camera:MotionPhoto", "Camera:MicroVideo"] {
             if let value = value(of: name), value.equals("1") { return true }
@@ -29,7 +28,7 @@ struct XMPPacket {
     func value(of name: StaticString) -> ArraySlice<UInt8>? {
         name.withUTF8Buffer { pattern in
             var start = 0
-            // Each place where the name stands is tried, up to a bound: a longer name may begin with it.
+            // Several occurrences, up to a limit: a longer name may begin with this one.
             for _ in 0..<32 {
                 guard let found = find(pattern, from: start) else { return nil }
                 start = found + pattern.count
@@ -64,7 +63,7 @@ struct XMPPacket {
 }
 
 extension SourceReader where Source: ~Copyable {
-    /// Reads an XMP packet, as far as it is searched.
+    /// Reads the searched part of an XMP packet.
     mutating func xmpPacket(at offset: UInt64, length: UInt64) throws(WalkStop) -> XMPPacket {
         XMPPacket(try bytes(at: offset, count: Int(min(length, UInt64(XMPPacket.longest)))))
     }

@@ -1,14 +1,14 @@
 package import FileValues
 
-/// Where in the library a photo goes: a template of directories, ending in the photo's own name.
+/// The pattern of a photo's path in the library: a template of directories, ending in the photo's name.
 package struct LibraryLayout: Hashable, Sendable {
-    /// What a template may hold between braces.
+    /// A field of a template, in braces.
     package enum Field: String, CaseIterable, Sendable {
-        /// Of the capture date: four, two and two digits, and all of them with hyphens.
+        /// Of the capture date: four, two and two digits, and all with hyphens.
         case year, month, day, date
-        /// The camera's model, made safe; `unknown-camera` if the photo does not say.
+        /// The camera's model, made safe; `unknown-camera` if unknown.
         case camera
-        /// The photo's own name, made safe. Stands at the end, and only there.
+        /// The photo's own name, made safe; only at the end.
         case name
     }
 
@@ -17,10 +17,10 @@ package struct LibraryLayout: Hashable, Sendable {
         case field(Field)
     }
 
-    /// The directories, each a row of pieces; the name follows them.
+    /// The directories, each a list of pieces; the name follows.
     private let directories: [[Piece]]
 
-    /// As it was written; `{year}/{month}/{date}/{name}`.
+    /// The template's text: `{year}/{month}/{date}/{name}`.
     package var template: String {
         let rows = directories.map { pieces in
             pieces.map { piece in
@@ -38,13 +38,13 @@ package struct LibraryLayout: Hashable, Sendable {
         [.field(.year)], [.field(.month)], [.field(.date)],
     ])
 
-    /// The directory for photos without a date that can be believed.
+    /// The directory for photos without a credible date.
     package static let undated: BytePath = "undated"
 
     private init(directories: [[Piece]]) { self.directories = directories }
 
-    /// Where a photo named `original` goes, as a path beneath the library; `number` above 0 asks for the name to try
-    /// when so many are taken. Without a date it goes to ``undated``.
+    /// The path beneath the library of a photo named `original`; without a date in ``undated``. A `number` above 0
+    /// gives the next name to try if that many are in use.
     package func path(
         for original: BytePath, date: CivilDate?, camera: String? = nil, candidate number: UInt64 = 0
     ) -> BytePath {
@@ -58,7 +58,7 @@ package struct LibraryLayout: Hashable, Sendable {
                 case .field(let field): Self.value(of: field, date: date, camera: camera)
                 }
             }
-            // Each directory is made safe as a whole: what fields give must not make it `..`, hidden or too long.
+            // Each directory is made safe as a whole: its fields must not make it `..`, hidden or too long.
             path = path.appending(SafeName(BytePath(bytes)).candidate())
         }
         return path.appending(name)
@@ -70,7 +70,7 @@ package struct LibraryLayout: Hashable, Sendable {
         case .month: Array(padded(date.month, 2).utf8)
         case .day: Array(padded(date.day, 2).utf8)
         case .date: Array(date.description.utf8)
-        // A separator in the camera's name would make a directory more.
+        // A separator in the camera's name would add a directory.
         case .camera: (camera ?? "unknown-camera").utf8.map { $0 == UInt8(ascii: "/") ? UInt8(ascii: "_") : $0 }
         case .name: []
         }
@@ -78,15 +78,15 @@ package struct LibraryLayout: Hashable, Sendable {
 }
 
 extension LibraryLayout {
-    /// What is wrong with a template, and where.
+    /// An error in a template.
     package struct TemplateError: Error, Equatable, Sendable {
-        /// The byte of the template, from 1, where the error stands.
+        /// The byte of the error in the template, from 1.
         package let column: Int
         /// One clause for people.
         package let reason: String
     }
 
-    /// Reads a template such as `{year}/{month}/{date}/{name}`: fields between braces, the rest as it is.
+    /// Parses a template such as `{year}/{month}/{date}/{name}`: fields in braces, other text unchanged.
     package init(template: String) throws(TemplateError) {
         var rows: [[Piece]] = [[]]
         var text: [UInt8] = []

@@ -1,32 +1,32 @@
 package import FileValues
 
-/// What a name alone decides about a file in an inbox.
+/// The decision about a file in an inbox by its name.
 package enum NameDecision: Equatable, Sendable {
-    /// Nothing: its content decides.
+    /// None: its content decides.
     case take
-    /// It goes with a photo.
+    /// It belongs to a photo.
     case sidecar(SidecarKind)
-    /// Some program has not finished with it. The rule's name is for `explain`.
+    /// A program is still writing it. The rule's name is for `explain`.
     case unfinished(rule: String)
-    /// It is no one's photo, by the rule of that name.
+    /// It is not a photo, by the rule of that name.
     case ignored(rule: String)
 }
 
 /// One rule about names.
 package struct NameRule: Sendable {
-    /// What the rule does.
+    /// The effect of the rule.
     package enum Effect: Sendable { case unfinished, ignored }
 
-    /// What `explain` calls it: the pattern, and whose it is.
+    /// Its name in `explain`: the pattern and the program.
     package let name: String
-    /// What it does with a name that matches.
+    /// Its effect on a matching name.
     package let effect: Effect
     private let matches: @Sendable ([UInt8]) -> Bool
-    /// The first byte of every name that matches; or else the last.
+    /// The first byte of every matching name, or the last.
     fileprivate let first: UInt8?
     fileprivate let last: UInt8?
 
-    /// Whether the rule speaks of `name`, given in ASCII lower case.
+    /// Whether the rule matches `name`, in ASCII lower case.
     fileprivate func applies(to name: [UInt8]) -> Bool { matches(name) }
 
     private init(
@@ -52,7 +52,7 @@ package struct NameRule: Sendable {
         }
     }
 
-    /// The name `exact` and no other.
+    /// Only the name `exact`.
     fileprivate static func exact(_ effect: Effect, _ exact: StaticString, _ whose: String) -> NameRule {
         NameRule(effect, "\(exact) (\(whose))", first: exact.withUTF8Buffer(\.first)) { $0.equals(exact) }
     }
@@ -66,9 +66,9 @@ package struct NameRule: Sendable {
     }
 }
 
-/// The rules about names, in the order in which they are tried. ASCII letters match in either case.
+/// The rules about names, in the order of their use. ASCII letters match in either case.
 package enum NameRules {
-    /// Decides about the file at `path`, given from the inbox's root: its directories count too.
+    /// Decides about the file at `path`, relative to the inbox's root, also by its directories.
     package static func decide(_ path: BytePath) -> NameDecision {
         let components = path.components
         for directory in components.dropLast() {
@@ -83,8 +83,7 @@ package enum NameRules {
         return SidecarKind(name: lower).map(NameDecision.sidecar) ?? .take
     }
 
-    /// Whether ``decide(_:)`` says that some program has not finished with the file. Of most names, their first and last
-    /// bytes say that no rule can.
+    /// Whether ``decide(_:)`` returns `unfinished`. For most names the first and last bytes exclude that quickly.
     package static func isUnfinished(_ path: BytePath) -> Bool {
         let bytes = path.bytes
         guard let last = bytes.last else { return false }
@@ -103,7 +102,7 @@ package enum NameRules {
         return marks
     }
 
-    /// The rule that keeps us out of a directory named `name`, or nil: such a directory needs no watch.
+    /// The rule that ignores a directory named `name`, which then needs no watch; nil if none does.
     package static func ruleIgnoring(directory name: BytePath) -> String? {
         let lower = name.bytes.map(lowercased)
         if let rule = directories.first(where: { $0.applies(to: lower) }) { return rule.name }
@@ -128,7 +127,7 @@ package enum NameRules {
     ]
 
     private static let files: [NameRule] = [
-        // Marks that programs leave beside files; before the rules for unfinished ones, which some resemble.
+        // Files that programs leave beside photos; before the rules for unfinished ones, which some resemble.
         .exact(.ignored, ".ds_store", "macOS"),
         .prefix(.ignored, "._", "macOS"),
         .exact(.ignored, "thumbs.db", "Windows"),
@@ -140,11 +139,11 @@ package enum NameRules {
         .exact(.ignored, ".stignore", "Syncthing"),
         .prefix(.ignored, ".sync_", "Nextcloud"),
         .prefix(.ignored, ".smbdelete", "macOS"),
-        // What the daemon writes of links that it could not fetch.
+        // Written by the daemon for links that it could not fetch.
         .suffix(.ignored, ".links.failed", "photo-inbox"),
         .suffix(.ignored, ".url.failed", "photo-inbox"),
         .suffix(.ignored, ".webloc.failed", "photo-inbox"),
-        // Names that programs use until a file is whole.
+        // Names of files that programs have not finished.
         .prefix(.unfinished, ".syncthing.", "Syncthing"),
         .prefix(.unfinished, "~syncthing~", "Syncthing"),
         .prefix(.unfinished, ".pending-", "Android"),

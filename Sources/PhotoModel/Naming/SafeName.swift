@@ -1,23 +1,23 @@
 package import FileValues
 
 /// A file's name made safe for any library: one component, not empty, not `.` or `..`, not hidden, valid UTF-8 without
-/// control characters or direction overrides, at most 255 bytes with whatever suffix it gets.
+/// control characters or direction overrides, at most 255 bytes with any suffix.
 package struct SafeName: Hashable, Sendable {
-    /// The longest name that Linux file systems take, in bytes. See pathconf(3), NAME_MAX.
+    /// The longest name on Linux file systems, in bytes. See pathconf(3), NAME_MAX.
     package static let longest = 255
-    /// An extension longer than this is taken for a part of the name.
+    /// A longer extension counts as a part of the name.
     private static let longestExtension = 32
 
     /// The name up to the extension's dot.
     private let stem: [UInt8]
-    /// The extension with its dot, or nothing.
+    /// The extension with its dot, or empty.
     private let ending: [UInt8]
 
-    /// Makes the last component of `original` safe. Bytes that may not stay become `%` and two hexadecimal digits.
+    /// Makes the last component of `original` safe. Unsafe bytes become `%` and two hexadecimal digits.
     package init(_ original: BytePath) {
         var safe = escapeUnsafe(original.name.bytes)
         if safe.isEmpty { safe = [UInt8(ascii: "_")] }
-        // A hidden file in a library is as good as lost; this covers "." and ".." too.
+        // A hidden file in a library would not be found; this covers "." and ".." too.
         if safe[0] == UInt8(ascii: ".") { safe[0] = UInt8(ascii: "_") }
         if let dot = safe.lastIndex(of: UInt8(ascii: ".")), dot > 0, dot < safe.count - 1,
             safe.count - dot <= Self.longestExtension
@@ -30,7 +30,7 @@ package struct SafeName: Hashable, Sendable {
         }
     }
 
-    /// The name itself, or for `number` above 0 the one to try when so many are taken: `IMG_1-1.JPG`, `IMG_1-2.JPG`.
+    /// The name itself, or for `number` above 0 the next to try if that many are in use: `IMG_1-1.JPG`, `IMG_1-2.JPG`.
     package func candidate(_ number: UInt64 = 0) -> BytePath {
         let suffix = number == 0 ? [] : Array("-\(number)".utf8)
         let room = Self.longest - suffix.count - ending.count
@@ -46,7 +46,7 @@ package struct SafeName: Hashable, Sendable {
     }
 }
 
-/// `bytes` as valid UTF-8 in which nothing separates paths, moves a cursor or turns the direction of text.
+/// `bytes` as valid UTF-8 without characters that separate paths, move a cursor or change the direction of text.
 private func escapeUnsafe(_ bytes: [UInt8]) -> [UInt8] {
     var safe: [UInt8] = []
     safe.reserveCapacity(bytes.count)
@@ -72,8 +72,8 @@ private func percentEscapes(_ bytes: some Sequence<UInt8>) -> [UInt8] {
     bytes.flatMap { Array((($0 < 0x10 ? "%0" : "%") + String($0, radix: 16, uppercase: true)).utf8) }
 }
 
-/// Separators, control characters, line and paragraph separators, and the marks that turn or embed a direction. Other
-/// invisible marks stay: emoji and several scripts need them.
+/// Whether a scalar is a slash, a control character, a line or paragraph separator, or changes the direction of text.
+/// Other invisible marks are kept: emoji and several scripts need them.
 private func isUnsafeInName(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0..<0x20, 0x2F, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069, 0x200E, 0x200F, 0x061C, 0xFEFF: true

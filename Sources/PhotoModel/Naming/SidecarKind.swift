@@ -1,4 +1,4 @@
-/// Files that go with a photo, told by their names.
+/// The kinds of files that belong to a photo, by their names.
 package enum SidecarKind: String, CaseIterable, Hashable, Sendable {
     /// Adobe's metadata, `IMG_1.xmp` or `IMG_1.CR3.xmp`.
     case xmp
@@ -6,10 +6,10 @@ package enum SidecarKind: String, CaseIterable, Hashable, Sendable {
     case aae
     /// A camera's thumbnail beside a film.
     case thm
-    /// What Google Takeout knows of a photo, `IMG_1.jpg.json` or `IMG_1.jpg.supplemental-metadata.json`.
+    /// Google Takeout's metadata, `IMG_1.jpg.json` or `IMG_1.jpg.supplemental-metadata.json`.
     case takeout
 
-    /// The kind that `name`, in ASCII lower case, stands for; nil if it is no sidecar's.
+    /// The kind of a file named `name`, in ASCII lower case; nil if it is not a sidecar.
     init?(name: [UInt8]) {
         guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > 0 else { return nil }
         let ending = name[(dot + 1)...]

@@ -1,19 +1,19 @@
-/// Bytes that can be read at any offset: a file under pread(2), or an array in a test.
+/// Bytes that can be read at any offset: a file through pread(2), or an array in a test.
 ///
-/// Read by one thread at a time. May be move-only, so that a source can own its descriptor.
+/// For one thread at a time. May be move-only, so that a source can own its descriptor.
 package protocol ByteSource: ~Copyable {
-    /// The size in bytes, as it was when reading began. Readers never ask beyond it.
+    /// The size in bytes when reading began. Readers do not read beyond it.
     var size: UInt64 { get }
 
-    /// Reads `count` bytes from `offset`; fewer only where the bytes end.
+    /// Reads `count` bytes from `offset`; fewer only at the end.
     ///
-    /// Throws for what the file system refuses (EIO, ESTALE …), never for content.
+    /// Throws errors of the file system (EIO, ESTALE …), never because of the content.
     mutating func read(at offset: UInt64, count: Int) throws(ByteSourceError) -> [UInt8]
 }
 
-/// A failed read: the file system's fault, not the content's, so nothing is decided about the photo.
+/// A failed read, by the file system and not the content, so that the photo is not judged by it.
 package struct ByteSourceError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The errno value, see errno(3); 0 where there is none.
+    /// The errno value, see errno(3); 0 if there is none.
     package let code: Int32
     /// One sentence for people, such as "Input/output error".
     package let description: String

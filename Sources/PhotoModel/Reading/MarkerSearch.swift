@@ -1,16 +1,16 @@
 /// The index of the first 0xFF in `bytes`, from `start` on, that begins a JPEG marker: the byte after it is neither 0
 /// (a stuffed 0xFF of the entropy-coded data), nor 0xFF (fill), nor 0xD0 to 0xD7 (a restart inside a scan). The last
-/// byte is never reported, since what follows it is unknown. ITU-T T.81, B.1.1.
+/// byte is never returned, since the next one is unknown. ITU-T T.81, B.1.1.
 ///
-/// Entropy-coded data holds a stuffed 0xFF every few hundred bytes, so a search for 0xFF alone would stop far too often:
-/// 64 bytes at a time are first tested for "0xFF not followed by 0" in words, which the compiler turns into vectors.
+/// Entropy-coded data has a stuffed 0xFF every few hundred bytes, so a search for 0xFF alone would stop far too often:
+/// 64 bytes at a time are first tested for "0xFF not followed by 0" in words, which the compiler vectorises.
 func firstMarker(in bytes: [UInt8], from start: Int) -> Int? {
     bytes.withUnsafeBytes { buffer in
         guard start >= 0 else { return nil }
         let last = buffer.count - 1
         var position = start
         while position < last {
-            // Reads the bytes from position up to and including position + 64; all lie in the buffer.
+            // Reads the bytes from position up to and including position + 64; all are in the buffer.
             while position + 64 <= last {
                 var hits: UInt64 = 0
                 for step in 0..<8 {

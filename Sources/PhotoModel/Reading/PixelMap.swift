@@ -1,9 +1,9 @@
-/// A part of a file that holds compressed pixels, and what zeros in it mean.
+/// A range of compressed pixels in a file, and the meaning of zeros in it.
 package struct PixelRange: Equatable, Sendable {
     package enum Rule: Equatable, Sendable {
-        /// What is coded so has no long run of zeros: where one is, nothing was written yet.
+        /// The coding produces no long run of zeros: where there is one, the data is not written yet.
         case neverZeros
-        /// A CRC-32 of these bytes follows on them, which decides.
+        /// A CRC-32 of these bytes follows them and decides.
         case checked
     }
 
@@ -11,10 +11,10 @@ package struct PixelRange: Equatable, Sendable {
     package let rule: Rule
 }
 
-/// The ranges that a walk comes past, as many as are kept. What lies outside them, or beyond the bound, may be zeros for all
-/// that is known: uncompressed pixels, padding, other people's blocks.
+/// The ranges found while reading, up to a limit. Data outside them may contain zeros: uncompressed pixels, padding,
+/// unknown blocks.
 struct PixelMap {
-    /// More than any photo has; a film of some hours has more chunks, of which the first are kept.
+    /// More than any photo has; a film of several hours has more chunks, of which the first are kept.
     static let most = 65_536
 
     private(set) var ranges: [PixelRange] = []

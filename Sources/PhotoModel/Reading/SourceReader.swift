@@ -1,20 +1,21 @@
-/// Reads numbers and short runs of bytes from a source through one window, so that walking a structure costs few reads.
+/// Reads numbers and short runs of bytes from a source through one window, so that following a structure needs few
+/// reads.
 ///
-/// Every offset may come from the file itself: whatever lies beyond the end reads as nil or short, never as a trap.
+/// Offsets may come from the file itself: a read beyond the end returns nil or fewer bytes and never traps.
 struct SourceReader<Source: ByteSource & ~Copyable>: ~Copyable {
     private var source: Source
-    /// The size that the source had when reading began; nothing beyond it is asked for.
+    /// The size of the source when reading began; nothing beyond it is read.
     let size: UInt64
     private var window: [UInt8] = []
     private var windowStart: UInt64 = 0
-    /// Bytes that were read from the source so far, repeated ones counted again.
+    /// The bytes read from the source so far; repeated ones count again.
     private(set) var bytesRead: UInt64 = 0
-    /// Where pixels are, if somebody asked for that.
+    /// The ranges of pixels, if requested.
     var pixels: PixelMap?
 
-    /// What a small read fetches: enough for the headers that usually follow, little beside a photo.
+    /// The size of a small read: enough for the headers that usually follow, small compared with a photo.
     private static var usualWindow: Int { 16 * 1024 }
-    /// What a scan fetches at a time: large enough that the call costs little, and below the size from which the allocator
+    /// The size of a read of a scan: large enough to make the call cheap, and below the size from which the allocator
     /// maps each block anew (`HeapMemory.keepSmall`), since each page of such a block costs a fault.
     private static var scanWindow: Int { 64 * 1024 }
 
@@ -24,16 +25,16 @@ struct SourceReader<Source: ByteSource & ~Copyable>: ~Copyable {
         self.source = source
     }
 
-    /// Gives the source back to its owner.
+    /// Returns the source to its owner.
     consuming func release() -> Source { source }
 
-    /// At most `count` bytes from `offset`; fewer where the source ends.
+    /// At most `count` bytes from `offset`; fewer at the end of the source.
     mutating func bytes(at offset: UInt64, count: Int) throws(WalkStop) -> [UInt8] {
         let range = try cover(offset, count, fetching: Self.usualWindow)
         return Array(window[range])
     }
 
-    /// An unsigned number of 1 to 8 bytes; nil if it does not lie wholly inside the source.
+    /// An unsigned number of 1 to 8 bytes; nil if it is not entirely inside the source.
     mutating func unsigned(at offset: UInt64, width: Int, littleEndian: Bool = false) throws(WalkStop) -> UInt64? {
         let range = try cover(offset, width, fetching: Self.usualWindow)
         guard range.count == width, width <= 8 else { return nil }
@@ -46,21 +47,21 @@ struct SourceReader<Source: ByteSource & ~Copyable>: ~Copyable {
         return value
     }
 
-    /// The first offset from `offset` on where a JPEG marker begins: 0xFF before neither a stuffed zero, a fill byte
-    /// nor a restart number. Nil if there is none before the end.
+    /// The offset of the first JPEG marker from `offset` on: 0xFF before neither a stuffed zero, a fill byte nor a
+    /// restart number. Nil if there is none before the end.
     mutating func offsetOfMarker(from offset: UInt64) throws(WalkStop) -> UInt64? {
         var position = offset
         while position < size {
             let range = try cover(position, 2, fetching: Self.scanWindow)
             guard range.count == 2 else { return nil }
             if let index = firstMarker(in: window, from: range.lowerBound) { return windowStart + UInt64(index) }
-            // The last byte is looked at again with what follows it: a marker may lie across two windows.
+            // The last byte is examined again with the next: a marker may span two windows.
             position = windowStart + UInt64(window.count - 1)
         }
         return nil
     }
 
-    /// The first offset from `offset` on, before `limit`, of a byte that is not zero; `limit` if there is none.
+    /// The offset of the first byte that is not zero, from `offset` on; `limit` if there is none before it.
     mutating func offsetOfNonzero(from offset: UInt64, before limit: UInt64) throws(WalkStop) -> UInt64 {
         var position = offset
         while position < limit {
@@ -74,7 +75,7 @@ struct SourceReader<Source: ByteSource & ~Copyable>: ~Copyable {
         return limit
     }
 
-    /// Makes the window hold `count` bytes at `offset`, as far as the source goes; where they are in the window.
+    /// Fills the window with `count` bytes at `offset`, as far as they exist, and returns their range in it.
     private mutating func cover(
         _ offset: UInt64, _ count: Int, fetching usual: Int
     ) throws(WalkStop) -> Range<Int> {
@@ -93,9 +94,9 @@ struct SourceReader<Source: ByteSource & ~Copyable>: ~Copyable {
     }
 }
 
-/// What ends a walk through a file's structure early.
+/// Ends the reading of a file's structure early.
 enum WalkStop: Error {
-    /// The structure has shown how whole the file is; what was read before stays in the report.
+    /// The completeness is known; the report keeps the fields read before.
     case found(Completeness)
     /// The source could not be read.
     case failed(ByteSourceError)

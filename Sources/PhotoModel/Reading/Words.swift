@@ -1,4 +1,4 @@
-/// `number` with a comma between thousands, as people read byte counts: `1,048,576`.
+/// `number` with commas between thousands: `1,048,576`.
 package func grouped(_ number: some BinaryInteger) -> String {
     let digits = Array(String(number.magnitude))
     var text = number < 0 ? "-" : ""
@@ -24,7 +24,7 @@ extension Collection<UInt8> {
     }
 }
 
-/// ASCII lower case of one byte; all other bytes as they are.
+/// ASCII lower case of one byte; other bytes unchanged.
 func lowercased(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
 
 /// Whether the byte is an ASCII digit.

@@ -1,18 +1,17 @@
-/// What is made from a photo: a picture, or what stands for one. Raw values stand in the configuration and in the
-/// catalogue, and never change.
+/// The kinds of renditions of a photo. Raw values are used in the configuration and the catalogue, and never change.
 package enum RenditionKind: String, CaseIterable, Hashable, Sendable {
-    /// The small picture of lists.
+    /// The small picture for lists.
     case thumbnail
-    /// The larger one, to be looked at.
+    /// The larger picture for viewing.
     case preview
-    /// What the photo looks like, in 64 bits: by it near duplicates are found.
+    /// A perceptual hash of 64 bits, to find near duplicates.
     case hash
-    /// The preview, blurred above and below, as if it showed a model.
+    /// The preview, blurred at the top and bottom, so that it looks like a miniature.
     case tiltShift = "tilt-shift"
     /// The preview with googly eyes over each pair of eyes.
     case googly
 
-    /// What has to be there before; where it needs nothing, it is made of the photo itself.
+    /// The renditions that it requires; without any, it is made from the photo itself.
     package var needs: [RenditionKind] {
         switch self {
         case .thumbnail, .preview: []
@@ -21,6 +20,6 @@ package enum RenditionKind: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Where nothing else is asked for.
+    /// The default.
     package static let standard: [RenditionKind] = [.thumbnail, .preview, .hash]
 }

@@ -1,19 +1,19 @@
-/// The renditions of one photo as a graph: which are there, which can be made now, and what became of the others.
+/// The renditions of one photo as a graph: made, ready to be made, and failed ones.
 ///
-/// A value without clock or I/O. Whoever works asks for ``ready``, says what it begins and how that ended, until the plan
-/// ``isSettled``. One that fails takes with it what depends on it, and nothing else. Moves that cannot be trap.
+/// A value without clock or I/O. The worker reads ``ready`` and reports each start and end, until ``isFinished``. A
+/// failed rendition blocks only those that depend on it. Impossible transitions trap.
 package struct RenditionPlan: Hashable, Sendable {
     package enum State: Hashable, Sendable {
-        /// For what it needs, or for its turn.
+        /// For a required rendition, or for its turn.
         case waiting
         case running
         case made
         case failed(reason: String)
-        /// Never begun: what it needs could not be had.
+        /// Not started: a required rendition could not be made.
         case blocked(by: RenditionKind)
         case cancelled
 
-        /// Nothing more comes of it.
+        /// Whether the state no longer changes.
         var isFinal: Bool {
             switch self {
             case .waiting, .running: false
@@ -22,11 +22,11 @@ package struct RenditionPlan: Hashable, Sendable {
         }
     }
 
-    /// Of each kind that is wanted, or that one of those needs.
+    /// The state of each kind that is wanted or required by one of those.
     package private(set) var states: [RenditionKind: State] = [:]
 
-    /// A plan for what is `wanted`, where some are `present` and others `failed` before, and are not tried again. What
-    /// only something needs that is there already is not made for it.
+    /// A plan for the `wanted` kinds; some are `present`, others `failed` before and are not retried. A kind that is
+    /// required only by present ones is not made.
     package init(
         wanted: some Sequence<RenditionKind>, present: Set<RenditionKind> = [],
         failed: [RenditionKind: String] = [:]
@@ -38,25 +38,25 @@ package struct RenditionPlan: Hashable, Sendable {
             if !present.contains(kind), failed[kind] == nil { open += kind.needs }
         }
         for (kind, reason) in failed where states[kind] == .waiting { states[kind] = .failed(reason: reason) }
-        spread()
+        blockDependents()
     }
 
-    /// What can be made now, in the order of ``RenditionKind``: what it needs is there.
+    /// The kinds that can be made now, in the order of ``RenditionKind``: their required ones are made.
     package var ready: [RenditionKind] {
         RenditionKind.allCases.filter { kind in
             states[kind] == .waiting && kind.needs.allSatisfy { states[$0] == .made }
         }
     }
 
-    /// Nothing is to be done any more, and nothing under way.
-    package var isSettled: Bool { states.values.allSatisfy(\.isFinal) }
+    /// Whether no rendition is waiting or running.
+    package var isFinished: Bool { states.values.allSatisfy(\.isFinal) }
 
-    /// How many are settled, and of how many.
-    package var progress: (settled: Int, all: Int) {
+    /// The number of finished renditions, and of all.
+    package var progress: (finished: Int, all: Int) {
         (states.values.count { $0.isFinal }, states.count)
     }
 
-    /// Why it was not made, in words; nil where it was, or may still be.
+    /// The reason why a kind was not made, for people; nil if it was, or may still be.
     package func reason(against kind: RenditionKind) -> String? {
         switch states[kind] {
         case .failed(let reason): reason
@@ -66,28 +66,28 @@ package struct RenditionPlan: Hashable, Sendable {
         }
     }
 
-    /// Somebody begins to make it.
+    /// Its work started.
     package mutating func began(_ kind: RenditionKind) {
         precondition(ready.contains(kind), "\(kind) began, and is not ready: \(String(describing: states[kind]))")
         states[kind] = .running
     }
 
-    /// It is there.
+    /// It was made.
     package mutating func made(_ kind: RenditionKind) { ended(kind, .made) }
 
-    /// It cannot be made; nor can what needs it.
+    /// It cannot be made, nor can those that require it.
     package mutating func failed(_ kind: RenditionKind, reason: String) { ended(kind, .failed(reason: reason)) }
 
-    /// It is wanted no more; nor can what needs it be made. One that is made stays.
+    /// Cancels it, and blocks those that require it; one that is made stays.
     package mutating func cancel(_ kind: RenditionKind) {
         switch states[kind] {
         case .waiting, .running: states[kind] = .cancelled
         case .made, .failed, .blocked, .cancelled, nil: break
         }
-        spread()
+        blockDependents()
     }
 
-    /// Nothing more is wanted.
+    /// Cancels all that are not made.
     package mutating func cancelAll() {
         for kind in RenditionKind.allCases { cancel(kind) }
     }
@@ -95,26 +95,28 @@ package struct RenditionPlan: Hashable, Sendable {
     private mutating func ended(_ kind: RenditionKind, _ state: State) {
         switch states[kind] {
         case .running: states[kind] = state
-        // Its end and the cancelling of it crossed each other.
+        // Its end raced its cancellation.
         case .cancelled: break
         case .waiting, .made, .failed, .blocked, nil:
             preconditionFailure("\(kind) ended, and did not run: \(String(describing: states[kind]))")
         }
-        spread()
+        blockDependents()
     }
 
-    /// What needs something that cannot be had is blocked, and so on.
-    private mutating func spread() {
+    /// Blocks, transitively, those that require one that cannot be made.
+    private mutating func blockDependents() {
         var isChanged = true
         while isChanged {
             isChanged = false
             for kind in RenditionKind.allCases where states[kind] == .waiting {
-                guard let missing = kind.needs.first(where: { states[$0].map(Self.isLost) ?? false }) else { continue }
+                guard let missing = kind.needs.first(where: { states[$0].map(Self.cannotBeMade) ?? false }) else {
+                    continue
+                }
                 states[kind] = .blocked(by: missing)
                 isChanged = true
             }
         }
     }
 
-    private static func isLost(_ state: State) -> Bool { state.isFinal && state != .made }
+    private static func cannotBeMade(_ state: State) -> Bool { state.isFinal && state != .made }
 }

@@ -1,24 +1,24 @@
 package import FileValues
 
-/// What a file's name says about the set that it belongs to. Pure; names are bytes.
+/// The parts of a file's name that identify its set. Pure; names are bytes.
 package struct SetName: Hashable, Sendable {
     /// The name itself.
     package let name: BytePath
-    /// What its extension makes it; nil if that is none of ours. What a photo really is, its content says.
+    /// Its role by its extension, nil if unknown; a photo's content decides finally.
     package let role: SetRole?
-    /// Under what its set is looked for.
+    /// The key of its set.
     package let key: SetKey
-    /// Under what else a sidecar with a shortened name looks for it, or is looked for.
+    /// Further keys, for sidecars with a shortened name.
     package let shortKeys: [SetKey]
-    /// Of a sidecar that is named after a whole name: that name, `IMG_1.CR3` of `IMG_1.CR3.xmp`.
+    /// The photo's name in the name of a sidecar: `IMG_1.CR3` of `IMG_1.CR3.xmp`.
     package let photo: BytePath?
-    /// What follows the stem, or the whole name that it is named after, as it came: `.CR3`, `.xmp`.
+    /// The part after the stem, or after the photo's name, unchanged: `.CR3`, `.xmp`.
     package let ending: [UInt8]
 
-    /// The keys under which it is to be found.
+    /// All its keys.
     package var keys: [SetKey] { [key] + shortKeys }
 
-    /// Reads the name of `path`, which is relative to the inbox.
+    /// Parses the name of `path`, which is relative to the inbox.
     package init(_ path: BytePath) {
         name = path.name
         let directory = path.parent
@@ -40,8 +40,8 @@ package struct SetName: Hashable, Sendable {
     }
 }
 
-/// Apple gives the edited version of `IMG_0123` the name `IMG_E0123`, and its edits before the last the name
-/// `IMG_O0123`; all belong to the photo.
+/// The stem without Apple's mark: the edited version of `IMG_0123` is named `IMG_E0123`, its edits before the last
+/// `IMG_O0123`.
 private func withoutAppleMark(_ stem: [UInt8]) -> [UInt8] {
     guard stem.count == 9, stem.map(lowercased).begins(with: "img_"), stem[5...].allSatisfy(isDigit),
         [UInt8(ascii: "e"), UInt8(ascii: "o")].contains(lowercased(stem[4]))
@@ -49,9 +49,9 @@ private func withoutAppleMark(_ stem: [UInt8]) -> [UInt8] {
     return Array(stem[..<4] + stem[5...])
 }
 
-/// A sidecar's name, taken apart.
+/// The parts of a sidecar's name.
 private struct SidecarStem {
-    /// The photo's stem, or what is left of its name where it was cut.
+    /// The photo's stem, or the rest of its name if it was cut.
     var bytes: [UInt8]
     var photo: BytePath?
     var ending: [UInt8]
@@ -76,7 +76,7 @@ private struct SidecarStem {
     }
 }
 
-/// Whether `name` bears the extension of a format that is filed.
+/// Whether `name` has the extension of a format that is filed.
 func isPhotoName(_ name: [UInt8]) -> Bool {
     guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > 0 else { return false }
     return !PhotoFormat.formats(withExtension: name[(dot + 1)...].map(lowercased)).isEmpty

@@ -1,9 +1,9 @@
 package import FileValues
 
-/// The name that a file of a set has in the library, and where in it a number goes if names are taken.
+/// The library name of a file of a set, and the place in it for a number if names are in use.
 package struct SetMemberName: Hashable, Sendable {
     package let name: BytePath
-    /// How many of its bytes are the stem that all of the set share: the number follows them.
+    /// The length in bytes of the set's common stem, which the number follows.
     package let stem: Int
 
     init(stem: some Collection<UInt8>, ending: some Collection<UInt8>) {
@@ -12,10 +12,9 @@ package struct SetMemberName: Hashable, Sendable {
     }
 }
 
-/// Which names the files of a set get, so that they are found together again: photos keep theirs, sidecars follow their
-/// photo's.
+/// Names the files of a set so that they stay together: photos keep their names, sidecars follow their photo's.
 package struct SetNaming: Sendable {
-    /// A photo of the set, and what it is called in the library.
+    /// A photo of the set and its library name.
     private struct Photo {
         let original: SetName
         let stem: [UInt8]
@@ -24,7 +23,7 @@ package struct SetNaming: Sendable {
 
     private var photos: [Photo] = []
 
-    /// A set whose photos had these names, of which some are filed already, under the second.
+    /// A set with the photos that are filed already, by their original and library names.
     package init(filed: [(original: BytePath, library: BytePath)] = []) {
         for photo in filed {
             let stem = photo.library.stem.bytes
@@ -35,8 +34,8 @@ package struct SetNaming: Sendable {
         }
     }
 
-    /// The name of one more photo: its own, made safe; beside a filed one whose stem it shares, with the stem that
-    /// that one has in the library.
+    /// The name of a further photo: its own, made safe, with the library stem of a filed photo if their stems are
+    /// equal.
     package mutating func name(photo: SetName) -> SetMemberName {
         let safe = SafeName(photo.name).candidate().bytes
         var stem = BytePath(safe).stem.bytes
@@ -46,8 +45,8 @@ package struct SetNaming: Sendable {
         return SetMemberName(stem: stem, ending: ending)
     }
 
-    /// The name of a sidecar: that of the photo that it is named after, or the stem of a photo that shares its own, and
-    /// then what it came with. One that none of the set's photos fits keeps its name.
+    /// The name of a sidecar: the name of its photo, or the stem of a photo with an equal stem, and its own ending.
+    /// Without such a photo in the set it keeps its name.
     package func name(sidecar: SetName) -> SetMemberName {
         let ending = SafeName(BytePath(Array("x".utf8) + sidecar.ending)).candidate().bytes.dropFirst()
         if let whole = sidecar.photo,
@@ -77,7 +76,7 @@ extension SetName {
 }
 
 extension Collection<UInt8> {
-    /// Whether both are the same but for case and normalization.
+    /// Whether both are equal except for case and normalization.
     fileprivate func sameFolded(_ other: some Collection<UInt8>) -> Bool {
         elementsEqual(other) || SetKey.folded(self) == SetKey.folded(other)
     }

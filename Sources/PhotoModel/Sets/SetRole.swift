@@ -1,12 +1,12 @@
-/// What a file is in its set.
+/// The role of a file in its set.
 package enum SetRole: Hashable, Sendable {
-    /// What the sensor saw.
+    /// Sensor data.
     case raw
-    /// A picture that viewers show as it is.
+    /// A picture that viewers show directly.
     case picture
-    /// A film; that of a Live Photo, for one.
+    /// A film, for example of a Live Photo.
     case film
-    /// A file that says something about the others.
+    /// A file with metadata of the others.
     case sidecar(SidecarKind)
 
     /// The role of a file of this format.
@@ -18,7 +18,7 @@ package enum SetRole: Hashable, Sendable {
         }
     }
 
-    /// Whether it goes with others and is nothing by itself.
+    /// Whether it is only useful together with a photo.
     package var isSidecar: Bool { if case .sidecar = self { true } else { false } }
 
     /// A stable word for the catalogue and JSON: `raw`, `picture`, `film`, `sidecar`.
@@ -31,7 +31,7 @@ package enum SetRole: Hashable, Sendable {
         }
     }
 
-    /// The role that this stable word stands for; of sidecars, the kind is lost.
+    /// The role for this word; a sidecar's kind is not preserved.
     package init?(code: String) {
         switch code {
         case "raw": self = .raw
@@ -42,7 +42,7 @@ package enum SetRole: Hashable, Sendable {
         }
     }
 
-    /// The name for people: `RAW`, `XMP sidecar`.
+    /// The display name: `RAW`, `XMP sidecar`.
     package var name: String {
         switch self {
         case .raw: "RAW"
@@ -54,7 +54,7 @@ package enum SetRole: Hashable, Sendable {
     }
 }
 
-/// Some of the roles, for what is hoped for.
+/// A set of roles, for the expected members.
 package struct SetRoles: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -63,10 +63,10 @@ package struct SetRoles: OptionSet, Hashable, Sendable {
     package static let picture = SetRoles(rawValue: 2)
     package static let film = SetRoles(rawValue: 4)
     package static let sidecar = SetRoles(rawValue: 8)
-    /// Everything that can stand alone.
+    /// All that can be filed alone.
     package static let photos: SetRoles = [.raw, .picture, .film]
 
-    /// The one that `role` is.
+    /// The set with `role`.
     package init(_ role: SetRole) {
         switch role {
         case .raw: self = .raw
@@ -76,7 +76,7 @@ package struct SetRoles: OptionSet, Hashable, Sendable {
         }
     }
 
-    /// `a RAW or a sidecar`, for people.
+    /// The text for people: `a RAW or a sidecar`.
     package var words: String {
         let names: [(SetRoles, String)] = [
             (.raw, "a RAW"), (.picture, "a picture"), (.film, "a film"), (.sidecar, "a sidecar"),

@@ -1,13 +1,13 @@
 package import FileValues
 
-/// What is known of a file when it is asked with whom it belongs.
+/// The properties of a file that decide its set.
 package struct SetTraits: Hashable, Sendable {
     package var role: SetRole
-    /// Under what it is looked for by name.
+    /// The keys of its name.
     package var keys: [SetKey]
-    /// What a Live Photo's picture and film share.
+    /// The common identifier of a Live Photo's picture and film.
     package var contentIdentifier: String?
-    /// Whether devices make such files together with another photo; a PNG or a WebP of the same name is another picture.
+    /// Whether devices write such files together with another photo; a PNG or WebP of the same name is another picture.
     package var comesInPairs: Bool
 
     package init(role: SetRole, keys: [SetKey], contentIdentifier: String? = nil, comesInPairs: Bool = true) {
@@ -18,10 +18,9 @@ package struct SetTraits: Hashable, Sendable {
     }
 }
 
-/// Which files belong together. Pure.
+/// The rules by which files belong together. Pure.
 package enum SetRules {
-    /// Whether two files of one inbox belong together by themselves: by their names, unless both say whom they belong
-    /// to and say it differently; or as the picture and the film of one Live Photo.
+    /// Whether two files of one inbox belong together: by content identifiers if both have one, otherwise by names.
     package static func belong(_ one: SetTraits, _ other: SetTraits) -> Bool {
         if let first = one.contentIdentifier, let second = other.contentIdentifier {
             return first == second
@@ -30,12 +29,12 @@ package enum SetRules {
         return one.keys.contains { other.keys.contains($0) }
     }
 
-    /// Seconds by which the clocks of two files of one shot may differ: a Live Photo's film begins before its picture,
-    /// and a RAW takes a moment to be written.
+    /// Seconds by which the dates of two files of one shot may differ: a Live Photo's film begins before its picture,
+    /// and writing a RAW takes time.
     static let clockTolerance: Int64 = 10
 
-    /// Whether two dates can be those of one shot. Dates that a device did not write say nothing, nor does a time of
-    /// another kind of clock.
+    /// Whether two dates can be those of one shot. True if one was not written by the device, or not by its local
+    /// clock.
     package static func agree(_ one: CaptureDate?, _ other: CaptureDate?) -> Bool {
         guard let one, let other, one.provenance.isOfShot, other.provenance.isOfShot, one.hasTime, other.hasTime else {
             return true
@@ -44,8 +43,8 @@ package enum SetRules {
         return abs(first - second) <= clockTolerance
     }
 
-    /// Whether a date can be that of the shot whose filed date is `local`, `2026-11-21T14:07:31`, by the provenance of
-    /// this stable name; nil where one of them says nothing.
+    /// Whether a date can be that of the shot whose filed date is `local`, `2026-11-21T14:07:31`, with the provenance
+    /// of this raw value; nil if one of them is not conclusive.
     package static func agree(_ date: CaptureDate?, filed local: String, provenance: String) -> Bool? {
         guard let date, date.provenance.isOfShot, date.hasTime, let source = DateProvenance(rawValue: provenance),
             source.isOfShot, let filed = try? DateText.parse(Array(local.utf8)), filed.hasTime
@@ -54,8 +53,8 @@ package enum SetRules {
         return abs(first - second) <= clockTolerance
     }
 
-    /// The names under which others of the set of `name` usually lie beside it. Not every spelling there may be, which
-    /// only a listing could find: those that programs and devices write.
+    /// The usual names of other files of the set of `name`: the spellings of programs and devices, not every possible
+    /// one, which only a listing could find.
     package static func likelyCompanions(of name: SetName) -> [BytePath] {
         var found: [BytePath] = []
         let stem = Array(name.photo?.stem.bytes ?? Array(name.name.bytes.dropLast(name.ending.count)))
@@ -90,7 +89,7 @@ package enum SetRules {
 }
 
 extension PhotoFormat {
-    /// Whether devices make such files together with another photo.
+    /// Whether devices write such files together with another photo.
     package var comesInPairs: Bool {
         switch self {
         case .jpeg, .heic, .heif: true
@@ -101,6 +100,6 @@ extension PhotoFormat {
 }
 
 extension DateProvenance {
-    /// Whether the device that took the shot wrote it, by its own local clock.
+    /// Whether the device that took the shot wrote it by its local clock.
     fileprivate var isOfShot: Bool { self == .exifOriginal || self == .videoCreation }
 }

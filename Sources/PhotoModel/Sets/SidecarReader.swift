@@ -1,9 +1,8 @@
 import FileValues
 
-/// Says of a sidecar whether it is all there, as far as its beginning and its end tell. What it says is nobody's business
-/// but its owner's.
+/// Checks whether a sidecar is complete, by its beginning and its end. Its content is not interpreted.
 package enum SidecarReader {
-    /// Reads what `source` holds, a sidecar of this kind: never more than its two ends, but for a THM, which is a JPEG.
+    /// Reads `source`, a sidecar of this kind: only its two ends, except for a THM, which is a JPEG.
     ///
     /// Throws only if the source could not be read.
     package static func read<Source: ByteSource & ~Copyable>(
@@ -12,7 +11,7 @@ package enum SidecarReader {
         if kind == .thm {
             let report = try PhotoReader.read(&source, name: "a.jpg")
             switch report.completeness {
-            // Whatever else it is, it is kept as it came.
+            // Other content is filed unchanged.
             case .malformed(let reason), .notAPhoto(let reason):
                 return PhotoReport(format: nil, completeness: .weak(reason: reason))
             case .whole, .weak, .lacking, .cutShort, .empty: return report

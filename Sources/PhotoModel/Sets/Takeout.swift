@@ -1,68 +1,68 @@
 import FileValues
 
-/// How Google Takeout names the JSON beside a photo, and how a photo's name is found in that.
+/// The names that Google Takeout gives to the JSON of a photo.
 ///
-/// Nothing official says so; what is known was gathered by those who read exports:
+/// There is no official documentation; these rules were collected from exports:
 /// - `IMG_1.jpg.json`, since the autumn of 2024 `IMG_1.jpg.supplemental-metadata.json` (github.com/ente/ente/pull/4956,
 ///   github.com/simulot/immich-go/issues/652); seldom without the photo's extension,
 ///   `IMG_1.supplemental-metadata.json` (github.com/simulot/immich-go/issues/674).
-/// - What stands before `.json` is cut to 46 characters, 51 with it: first the supplement,
+/// - The part before `.json` is cut to 46 characters, 51 with it: first the supplement,
 ///   `IMG_20250112_100426.jpg.supplemental-metada.json`, down to `….jpg.s.json`, then the photo's own name,
 ///   `Urlaub in Knaufspesch in der Schneifel (38).JP.json`
 ///   (github.com/TheLastGimbus/GooglePhotosTakeoutHelper/issues/8, /issues/353, /pull/449).
-/// - The number of a second `IMG_1.jpg`, `IMG_1(1).jpg`, stands at the end of all that and is never cut:
+/// - The number of a second `IMG_1.jpg`, `IMG_1(1).jpg`, is at the end of that and never cut:
 ///   `IMG_1.jpg(1).json`, `IMG_1.jpg.supplemental-metadata(1).json` (ente/pull/4956).
 enum Takeout {
-    /// Characters that are left before `.json` and the number.
+    /// The most characters before `.json` and the number.
     static let limit = 46
     private static let supplement = Array(".supplemental-metadata".utf8)
-    /// Keeps what was cut from being taken for a stem: no name has a slash in it.
+    /// Distinguishes a cut name from a stem: no name contains a slash.
     static let shortMark = Array("cut/".utf8)
 
     struct Parts {
-        /// The photo's whole name, with its number where it belongs; nil if only a beginning of it is there.
+        /// The photo's whole name, with its number in its place; nil if the name is cut.
         var photo: BytePath?
-        /// Its stem, or as much of its name as is there.
+        /// Its stem, or the rest of its name.
         var stem: [UInt8]
-        /// The supplement as far as it is there.
+        /// The supplement, which may be cut.
         var supplement: [UInt8] = []
         var isCut = false
     }
 
-    /// Takes apart what stands before `.json`.
+    /// Parses the part before `.json`.
     static func parts(of base: [UInt8]) -> Parts {
         let (name, number) = splitNumber(base)
         if isPhotoName(name) { return Parts(photo: photo(name, number), stem: []) }
         if let (before, rest) = splitSupplement(name) {
             if isPhotoName(before) { return Parts(photo: photo(before, number), stem: [], supplement: rest) }
-            // Without the photo's extension, or with a beginning of it.
+            // Without the photo's extension, or with a part of it.
             return Parts(photo: nil, stem: withoutCutExtension(before) + number, supplement: rest)
         }
         return Parts(photo: nil, stem: name + number, isCut: true)
     }
 
-    /// Whether `base`, in ASCII lower case, is what Takeout puts before `.json`.
+    /// Whether `base`, in ASCII lower case, can be Takeout's part before `.json`.
     static func isBase(_ base: [UInt8]) -> Bool {
         let (name, _) = splitNumber(base)
         if isPhotoName(name) { return true }
-        // A few letters could be any extension; this many are no other.
+        // A few letters could be another extension; this many cannot.
         if let (before, rest) = splitSupplement(name), isPhotoName(before) || rest.count >= 8 { return true }
         return characters(name) == limit
     }
 
-    /// What Takeout leaves of the name of a photo where that is too long: as it is, and if it ends with a number, with
-    /// that behind all else, since only Google knows whose number it is.
+    /// The cut forms of a photo's name that is too long: as it is, and if it ends with a number, with that at the end,
+    /// since it may be Google's number or the photo's own.
     static func shortened(_ name: BytePath) -> [[UInt8]] {
         readings(name).filter { characters($0.name) > limit }.map { cut($0.name) + $0.number }
     }
 
-    /// The names that the JSON beside a photo may have.
+    /// The possible names of a photo's JSON.
     static func candidates(for name: BytePath) -> [BytePath] {
         readings(name).flatMap { [cut($0.name) + $0.number, cut($0.name + supplement) + $0.number] }
             .map { BytePath($0 + Array(".json".utf8)) }
     }
 
-    /// A photo's name and Google's number: none, or the one that the stem ends with.
+    /// A photo's name and Google's number: without one, or with the number at the end of the stem.
     private static func readings(_ name: BytePath) -> [(name: [UInt8], number: [UInt8])] {
         let stem = name.stem.bytes
         let (plain, number) = splitNumber(stem)
@@ -80,7 +80,7 @@ enum Takeout {
         return (Array(bytes[..<open]), Array(bytes[open...]))
     }
 
-    /// The name and the supplement, as far as that is there.
+    /// The name and the supplement, which may be cut.
     private static func splitSupplement(_ bytes: [UInt8]) -> (before: [UInt8], supplement: [UInt8])? {
         guard let dot = bytes.lastIndex(of: UInt8(ascii: ".")), dot > 0,
             supplement.starts(with: bytes[dot...].map(lowercased))
@@ -108,7 +108,7 @@ enum Takeout {
         String(validating: bytes, as: UTF8.self)?.utf16.count ?? bytes.count
     }
 
-    /// The first ``limit`` characters, as JavaScript and Java count them.
+    /// The first ``limit`` characters, in UTF-16 units as in JavaScript and Java.
     private static func cut(_ bytes: [UInt8]) -> [UInt8] {
         guard let text = String(validating: bytes, as: UTF8.self) else { return Array(bytes.prefix(limit)) }
         return Array(String(decoding: Array(text.utf16.prefix(limit)), as: UTF16.self).utf8)
