@@ -6,9 +6,9 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("Photos come in every way that there is, and are filed")
+    @Suite("Photos that arrive are filed")
     struct Arriving {
-        @Test("Copied and moved: each format by the date in it", .tags(.smoke))
+        @Test("Copied and moved photos of each format are filed by their date", .tags(.smoke))
         func copiedAndMoved() async throws {
             let house = try House()
             let daemon = try await house.start()
@@ -31,7 +31,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A file without a date goes by its time of modification")
+        @Test("A photo without a date is filed by its modification time")
         func undated() async throws {
             let house = try House()
             let daemon = try await house.start()
@@ -43,7 +43,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A file without a date whose writer sets its time after closing it goes by that time")
+        @Test("A photo whose writer sets its modification time after closing it is filed by that time")
         func timeSetLate() async throws {
             let house = try House()
             let daemon = try await house.start("--quiet", "1h")
@@ -56,7 +56,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("The layout and the trust in dates follow the configuration")
+        @Test("The configuration's layout and trust in dates are applied")
         func layout() async throws {
             let house = try House()
             let daemon = try await house.start(
@@ -72,7 +72,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Where the file system can share blocks, the copy is a clone",
+            "The copy is a clone if the file system can share blocks",
             .enabled(
                 if: canMount && access("/sbin/mkfs.btrfs", X_OK) == 0 && access("/dev/loop-control", W_OK) == 0,
                 "skipped: needs root, loop devices and mkfs.btrfs"))
@@ -93,12 +93,12 @@ extension EndToEnd {
             try await daemon.line(holding: "filed inbox/a.jpg")
             let place = "\(mounted)/library/\(try #require(house.files(in: "\(mounted)/library").keys.first))"
             #expect(house.files(in: "\(mounted)/library").values.first == photo)
-            // filefrag(8) marks what two files have in common.
+            // filefrag(8) marks blocks that two files share.
             try runProgram(["/bin/sh", "-c", "/usr/sbin/filefrag -v \"$0\" | grep -q shared", place])
             try await daemon.stop()
         }
 
-        @Test("A file that is written slowly is not taken before its writer has closed it")
+        @Test("A file that is written slowly is not filed before its writer closes it")
         func slowWriter() async throws {
             let house = try House()
             let daemon = try await house.start()
@@ -106,12 +106,12 @@ extension EndToEnd {
             let writer = try SlowWriter("\(house.inbox)/slow.jpg")
             for start in stride(from: 0, to: photo.count, by: photo.count / 7 + 1) {
                 try writer.write(photo[start..<min(photo.count, start + photo.count / 7 + 1)])
-                // Even asked to look, it must see that the file is open.
+                // Even for a rescan the daemon must see that the file is open.
                 try await lines(of: "rescan", house)
                 let state = try await house.state(of: daemon)
                 #expect(state.outcomes.isEmpty && state.inHand.isEmpty && state.inboxes.first?.beingWritten == 1)
             }
-            // Whole by its structure, and still open.
+            // Complete by its structure, but still open.
             let asked = try await house.state(of: daemon)
             #expect(asked.program.status.contains("filing normally, 1 being written"))
             let status = try await lines(of: "status", house)
@@ -130,7 +130,7 @@ extension EndToEnd {
             return program.lines
         }
 
-        @Test("A directory tree that is moved in whole")
+        @Test("A directory tree that is moved into the inbox is filed")
         func tree() async throws {
             let house = try House()
             let daemon = try await house.start()
@@ -146,14 +146,14 @@ extension EndToEnd {
             }
             try move("\(house.outside)/card", to: "\(house.inbox)/card")
             try await daemon.lines(holding: names.map { "filed inbox/\($0) as " })
-            // And one into a directory that came with it.
+            // Also a photo in a directory that was moved in.
             try house.drop(try Photos.unique(99), as: "card/DCIM/100CANON/late.jpg")
             try await daemon.line(holding: "filed inbox/card/DCIM/100CANON/late.jpg as ")
             #expect(house.files(in: house.library).count == names.count + 1)
             try await daemon.stop()
         }
 
-        @Test("What was there at the start, and what came while it was down")
+        @Test("Photos from before the start and from a time without a daemon are filed")
         func whileDown() async throws {
             let house = try House()
             try house.drop(try Photos.unique(1), as: "early.jpg")
@@ -166,7 +166,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("What came while it was stopped by SIGSTOP")
+        @Test("Photos that arrive during SIGSTOP are filed")
         func whileStopped() async throws {
             let house = try House()
             let daemon = try await house.start()
@@ -178,10 +178,10 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("SIGUSR2: what no event told of is found")
+        @Test("SIGUSR2 finds changes that no event reported")
         func reconciliation() async throws {
             let house = try House()
-            // A photo with two names is left alone; that it has one again, no event of the inbox says.
+            // A photo with two names is left alone; no event of the inbox reports that it has one again.
             try write(try Photos.unique(1), to: "\(house.outside)/linked.jpg")
             #expect(link("\(house.outside)/linked.jpg", "\(house.inbox)/linked.jpg") == 0)
             let daemon = try await house.start("--patience", "1s", telling: ["ignored inbox/linked.jpg"])
@@ -191,7 +191,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("An unfinished name is left alone until it gets its final one")
+        @Test("A file with an unfinished name is left alone until it is renamed")
         func unfinishedNames() async throws {
             let house = try House()
             let daemon = try await house.start()
@@ -202,7 +202,7 @@ extension EndToEnd {
                 try move("\(house.inbox)/\(name)\(suffix)", to: "\(house.inbox)/\(name)")
                 try await daemon.line(holding: "filed inbox/\(name) as ")
             }
-            // As rsync does it.
+            // As rsync does.
             try write(try Photos.unique(9), to: "\(house.inbox)/.p9.jpg.aB3xYz")
             try await daemon.line(holding: "ignored inbox/.p9.jpg.aB3xYz: unfinished name")
             try move("\(house.inbox)/.p9.jpg.aB3xYz", to: "\(house.inbox)/p9.jpg")

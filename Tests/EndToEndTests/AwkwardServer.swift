@@ -1,8 +1,8 @@
 import Foundation
 import TestSupport
 
-/// An HTTP server on loopback that does what servers do that nobody wishes for; Python's, as a process of its own, that
-/// tells of each request in a line.
+/// An HTTP server on loopback that misbehaves in many ways: a Python process that reports each
+/// request in a line.
 final class AwkwardServer: Sendable {
     static let python = "/usr/bin/python3"
     static let isThere = access(python, X_OK) == 0
@@ -10,7 +10,7 @@ final class AwkwardServer: Sendable {
     let program: RunningProgram
     let port: Int
 
-    /// `photo` is what it sends for all that is whole.
+    /// `photo` is the content of complete answers.
     init(photo: Data, in house: House) async throws {
         let (script, file) = (house.path("server.py"), house.path("served.jpg"))
         try write(Data(Self.script.utf8), to: script)
@@ -24,10 +24,10 @@ final class AwkwardServer: Sendable {
 
     func address(_ path: String, host: String = "127.0.0.1") -> String { "http://\(host):\(port)/\(path)" }
 
-    /// The lines that tell of requests for `path`.
+    /// The lines about requests for `path`.
     func requests(_ path: String) -> [String] { program.lines.filter { $0.hasPrefix("get /\(path) ") } }
 
-    /// How many it has served at the same time at most.
+    /// The most requests that it has served at the same time.
     var mostAtOnce: Int {
         program.lines.filter { $0.hasPrefix("at once ") }.compactMap { Int($0.dropFirst(8)) }.max() ?? 0
     }

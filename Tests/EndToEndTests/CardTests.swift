@@ -6,7 +6,7 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-/// What stands in for a card of FAT where the kernel has none; see its own words.
+/// Emulates a FAT card for kernels without FAT; see the script.
 enum FATCard {
     static let script = String(#filePath.dropLast("CardTests.swift".count)) + "Scripts/fat_card.py"
     static let python: String? = (["/usr/bin/python3", "/usr/local/bin/python3"] as [String]).first { path in
@@ -19,7 +19,7 @@ enum FATCard {
 }
 
 extension EndToEnd {
-    /// Real mounts in a mount namespace that only the daemon lives in.
+    /// With real mounts in the daemon's own mount namespace.
     @Suite("Cards are imported when they are mounted", .enabled(if: canMount, withoutMounts))
     struct Cards {
         private static let configuration = """
@@ -49,7 +49,7 @@ extension EndToEnd {
             try write(try Photos.unique(500), to: "\(card)/MISC/other.jpg")
         }
 
-        /// Runs a shell's commands where the daemon lives: `$1` is the house.
+        /// Runs shell commands in the daemon's mount namespace; `$1` is the house.
         private func inside(_ daemon: RunningProgram, _ house: House, _ commands: String) async throws {
             let root = house.root
             try await aside {
@@ -60,7 +60,7 @@ extension EndToEnd {
             }
         }
 
-        /// A card is whole when it is mounted, so it is filled where nobody looks.
+        /// A card is complete when it is mounted, so it is filled at another place.
         private static let stage = "mount -t tmpfs stage stage; cp -a card/. stage;"
 
         private func words(_ house: House) async throws -> String {
@@ -71,9 +71,9 @@ extension EndToEnd {
             return program.lines.joined(separator: "\n")
         }
 
-        /// Until it is seen to be out: the kernel gives the next mount the same number, and one that takes its place within
-        /// a millisecond is the same to whoever looks at the table.
-        private func takeOut(_ daemon: RunningProgram, _ house: House) async throws {
+        /// Unmounts the card and waits until the daemon sees that: the kernel gives the next mount the same number, and
+        /// one that replaces it within a millisecond is indistinguishable in the table.
+        private func unmountCard(_ daemon: RunningProgram, _ house: House) async throws {
             let before = daemon.count(of: "the mount table has changed")
             try await inside(daemon, house, "umount media/EOS")
             while daemon.count(of: "the mount table has changed") == before {
@@ -81,7 +81,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("Mounted: its photos are filed, journal, status and dump tell; mounted again there is nothing new")
+        @Test("A mounted card is imported and reported, and a second mount imports nothing new")
         func mounted() async throws {
             let house = try house()
             let daemon = try await house.start(configuration: Self.configuration)
@@ -101,21 +101,21 @@ extension EndToEnd {
             #expect(text.contains("media/EOS: imported ") && text.contains("6 copied"), "\(text)")
             #expect(text.contains("problems  none"), "\(text)")
 
-            // Nothing of it is held open: it can be taken out.
-            try await takeOut(daemon, house)
+            // No file of it is held open, so it can be unmounted.
+            try await unmountCard(daemon, house)
             try await inside(daemon, house, "mount --bind stage media/EOS")
             try await daemon.line(holding: "imported into inbox in ", "nothing new, 6 filed already")
-            // Nothing was changed on it, and nothing else taken from it.
+            // The card is unchanged, and no other file was imported.
             try await inside(daemon, house, "diff -r card media/EOS; umount media/EOS")
             try await daemon.line(holding: "the mount table has changed")
-            // The state shows it a moment after the log.
+            // The state is updated shortly after the log.
             let gone = try #require(try await house.state(of: daemon) { $0.cards?.first?.mounted == nil }.cards)
             #expect(gone.count == 1 && gone[0].mounted == nil && gone[0].known == 6 && gone[0].copied == 0, "\(gone)")
             #expect(house.files(in: house.library) == library)
             try await daemon.stop()
         }
 
-        @Test("What has no DCIM, a link to one, or lies elsewhere, is left alone; so are all without [cards]")
+        @Test("Mounts without DCIM, with a link to one, or elsewhere are ignored, and all are without [cards]")
         func leftAlone() async throws {
             let house = try house()
             let daemon = try await house.start(configuration: Self.configuration)
@@ -126,12 +126,12 @@ extension EndToEnd {
                 mount --bind stage media/EOS
                 """)
             try await daemon.line(holding: "media/EOS is no card")
-            try await takeOut(daemon, house)
+            try await unmountCard(daemon, house)
             try await inside(
                 daemon, house, "mv stage/photos stage/real; ln -s real stage/DCIM; mount --bind stage media/EOS")
             try await daemon.line(holding: "media/EOS is no card")
-            // A disk of ours: a part of it is mounted in an inbox.
-            try await takeOut(daemon, house)
+            // A disk in use: a part of it is mounted in an inbox.
+            try await unmountCard(daemon, house)
             try await inside(
                 daemon, house,
                 """
@@ -141,12 +141,12 @@ extension EndToEnd {
             try await daemon.line(holding: "media/EOS is no card")
             try await inside(
                 daemon, house, "umount inbox/ours; rm -r stage/DCIM stage/ours inbox/ours; ln -s real stage/DCIM")
-            // A card, but not below one of the places; and a part of a file system that is no mount of the whole.
+            // A card that is not below one of the places, and a mount of only a part of a file system.
             try await inside(
                 daemon, house,
                 "umount media/EOS; rm stage/DCIM; cp -a card/DCIM stage; mount --bind stage/DCIM media/EOS")
             #expect(try await house.state(of: daemon).cards?.isEmpty == true)
-            // Told by the configuration that it is none any more, then that it is one after all.
+            // Switched off by the configuration, then on again.
             try house.configure(Self.configuration.replacing("\"yes\"", with: "\"no\""))
             try await inside(daemon, house, "umount media/EOS")
             daemon.signal(SIGHUP)
@@ -160,7 +160,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("One that is mounted already is imported at the start; one with no room for it says so, and goes on")
+        @Test("A card that is already mounted is imported at start-up; without enough space that is reported")
         func atTheStart() async throws {
             let house = try house(
                 Self.ownMounts + [
@@ -181,8 +181,8 @@ extension EndToEnd {
             #expect(text.contains("PI-211") && text.contains("no space left in the inbox's file system"), "\(text)")
             try await inside(daemon, house, "mount -o remount,size=16m inbox")
             try await daemon.line(holding: "the mount table has changed", "size=16384k")
-            try await takeOut(daemon, house)
-            // Gone, with photos on it that are nowhere else: it is told on.
+            try await unmountCard(daemon, house)
+            // Unmounted with photos that are nowhere else: the problem continues.
             #expect(try await house.state(of: daemon).problems.contains { $0.code == "PI-211" })
             try await inside(daemon, house, "mount --bind stage media/EOS")
             try await daemon.lines(holding: ["imported into inbox in ", "PI-211 is over"])
@@ -190,7 +190,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        /// Waits until so many photos are filed.
+        /// Waits until `count` photos are filed.
         private func library(of house: House, _ daemon: RunningProgram, has count: Int) async throws {
             let limit = ContinuousClock.now + .seconds(waitLimit)
             while house.files(in: house.library).count < count, ContinuousClock.now < limit {
@@ -199,7 +199,7 @@ extension EndToEnd {
             #expect(house.files(in: house.library).count == count)
         }
 
-        /// Serves the card as FAT would be, one file of which is not answered for until `release` is there.
+        /// Serves the card as FAT; reads of one file block until `release` exists.
         private func serve(_ daemon: RunningProgram, _ house: House, hold: Bool) async throws {
             let extra = hold ? " --hold IMG_5.JPG \(house.path("release"))" : ""
             try await inside(
@@ -208,13 +208,13 @@ extension EndToEnd {
         }
 
         @Test(
-            "Pulled in the middle: told, nothing lost; mounted again it goes on, and nothing comes twice",
+            "A card that is removed during the import is reported, and the next mount imports the rest once",
             .enabled(if: FATCard.canHaveDisk, FATCard.withoutDisk))
         func pulled() async throws {
             let house = try house(photos: 60)
             let daemon = try await house.start(configuration: Self.configuration)
             try await serve(daemon, house, hold: true)
-            // What comes before it in the order of names is brought; a whole batch of it has its names already.
+            // The files before it in the order of names are copied, and a whole batch has its final names.
             try await daemon.lines(30, holding: "filed inbox/import-")
             let now = try #require(try await house.state(of: daemon).cards?.first)
             #expect(now.phase == "importing" && now.totalFiles == 60 && now.files < 60, "\(now)")
@@ -239,7 +239,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "One that does not answer keeps the daemon neither from filing nor from its end",
+            "A card that does not respond delays neither filing nor shutdown",
             .enabled(if: FATCard.canHaveDisk, FATCard.withoutDisk))
         func hanging() async throws {
             let house = try house()
@@ -250,7 +250,7 @@ extension EndToEnd {
             try await daemon.line(holding: "filed inbox/other.jpg")
             daemon.signal(SIGTERM)
             try await daemon.line(holding: "stopped, 0 monitors left")
-            // The kernel keeps a process until a server that has taken its request answers.
+            // The kernel keeps a process until the server answers its request.
             try write(Data(), to: house.path("release"))
             #expect(try await daemon.ending() == .status(0))
         }

@@ -22,7 +22,7 @@ extension House {
         return Answer(status: status, output: text)
     }
 
-    /// A house in which four photos were filed; their places, in order.
+    /// A house with four filed photos, and their paths in order.
     static func filled() async throws -> (House, [String]) {
         let house = try House()
         let daemon = try await house.start()

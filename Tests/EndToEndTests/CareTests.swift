@@ -5,17 +5,17 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    /// What keeps library and catalogue one to one, when people or disks have changed one of them.
-    @Suite("verify, adopt, rebuild, and a catalogue that was lost")
+    /// Commands that restore the match of library and catalogue.
+    @Suite("verify, adopt, rebuild, and a lost catalogue")
     struct Care {
         @Test(
-            "A library as it was filed is verified; damage, loss and strangers are named, and repair sets records right"
+            "verify passes an intact library, reports damaged, missing and unknown files, and --repair corrects records"
         )
         func verify() async throws {
             let (house, places) = try await House.filled()
             var answer = try await house.askByState("verify")
             #expect(answer.status == 0 && answer.output.contains("4 photos") && answer.output.contains("no damage"))
-            // One bit of damage, one lost, one moved elsewhere, one put there by hand.
+            // One damaged by a bit, one missing, one moved, one added by hand.
             var bytes = try Data(contentsOf: URL(filePath: places[0]))
             bytes[bytes.count / 2] ^= 1
             try bytes.write(to: URL(filePath: places[0]))
@@ -40,19 +40,19 @@ extension EndToEnd {
             let summary = try #require(lines.last)
             #expect(
                 summary["photos"] as? Int == 4 && summary["damaged"] as? Int == 1 && summary["missing"] as? Int == 0)
-            // The photo that was lost comes again and is filed; the damaged one too, beside what is left of it.
+            // The missing photo is filed again; the damaged one too, beside the damaged file.
             let daemon = try await house.start()
             try house.drop(try Photos.unique(1), as: "1.jpg")
             try await daemon.line(holding: "filed inbox/1.jpg")
             try house.drop(try Photos.unique(0), as: "0.jpg")
             try await daemon.line(holding: "filed inbox/0.jpg")
-            // What lies elsewhere is known there.
+            // The moved file is known at its new path.
             try house.drop(try Photos.unique(2), as: "2.jpg")
             try await daemon.line(holding: "duplicate inbox/2.jpg")
             try await daemon.stop()
         }
 
-        @Test("A run that is stopped goes on where it was")
+        @Test("A verify that was stopped continues where it was")
         func resumed() async throws {
             let (house, _) = try await House.filled()
             let program = try RunningProgram(
@@ -66,7 +66,7 @@ extension EndToEnd {
             #expect(try await house.askByState("verify").output.contains("4 photos"))
         }
 
-        @Test("An old library is adopted in place: nothing of it is filed twice")
+        @Test("An existing library is adopted in place, and no photo of it is filed twice")
         func adopted() async throws {
             let house = try House()
             try makeDirectory("\(house.library)/old")
@@ -89,7 +89,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A catalogue is made anew by hand, never beside a daemon; the old one is kept")
+        @Test("The catalogue is rebuilt by command, never beside a running daemon, and the old one is kept")
         func rebuilt() async throws {
             let (house, _) = try await House.filled()
             let daemon = try await house.start()
@@ -107,7 +107,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A library that is not there, or is another one, is neither verified nor repaired nor made the catalogue of"
+            "A missing or different library is neither verified, repaired nor used for a rebuild"
         )
         func replaced() async throws {
             let (house, _) = try await House.filled()
@@ -126,7 +126,7 @@ extension EndToEnd {
                 let answer = try await house.askByState(command)
                 #expect(answer.status == 5 && answer.output.contains("is not the library"), "\(command) \(answer)")
             }
-            // Something in it makes it no more the library.
+            // A file in it does not make it the library.
             try write(try Photos.unique(9), to: "\(house.library)/own.jpg")
             #expect(try await house.askByState("verify", "--repair", "--yes").status == 5)
             try move(house.library, to: "\(house.outside)/other")
@@ -135,17 +135,17 @@ extension EndToEnd {
             #expect(answer.status == 0 && answer.output.contains("4 photos"), "\(answer)")
         }
 
-        @Test("A library that was emptied in its place is not repaired")
+        @Test("A library that was emptied is not repaired")
         func emptied() async throws {
             let (house, places) = try await House.filled()
             for place in places { unlink(place) }
             let config = ["--repair", "--yes"]
-            // By the marks, or by its being empty where its identity is known.
+            // Refused by the marks, or by its emptiness if its identity is known.
             #expect(try await house.askByState(["verify"] + config).status == 5)
             #expect(try await house.askByState("list").output.contains("3.jpg"))
         }
 
-        @Test("More than a few records are struck only on demand, and come back with their files")
+        @Test("More than a few records are struck only with an option, and restored with their files")
         func struck() async throws {
             let (house, places) = try await House.filled()
             let kept = try places.map { try Data(contentsOf: URL(filePath: $0)) }
@@ -172,8 +172,8 @@ extension EndToEnd {
             #expect(!answer.output.contains("struck") && answer.output.contains("inbox/0.jpg"), "\(answer)")
         }
 
-        @Test("On a terminal the question is asked, and anything but yes is no")
-        func asked() async throws {
+        @Test("On a terminal a confirmation is required, and any answer but yes is no")
+        func confirmed() async throws {
             let (house, places) = try await House.filled()
             for place in places[..<2] { unlink(place) }
             for (answer, status) in [("\r", Int32(3)), ("n\r", 3), ("y\r", 0)] {
@@ -187,8 +187,8 @@ extension EndToEnd {
             #expect(try await house.askByState("verify").output.contains("2 photos"))
         }
 
-        @Test("Ctrl-C ends the question, and nothing is struck")
-        func askedAndInterrupted() async throws {
+        @Test("Ctrl-C at the confirmation strikes no record")
+        func confirmationInterrupted() async throws {
             let (house, places) = try await House.filled()
             for place in places[..<2] { unlink(place) }
             let terminal = try PseudoTerminal(
@@ -199,7 +199,7 @@ extension EndToEnd {
             #expect(try await house.askByState("verify").output.contains("2 missing"))
         }
 
-        @Test("Records of another library are left as they are, and a remark says that it was not verified")
+        @Test("Records of another library are unchanged, and a note reports that it was not verified")
         func otherLibrary() async throws {
             let house = try House()
             func configuration(_ library: String) -> String {
@@ -233,7 +233,7 @@ extension EndToEnd {
             #expect(named.0 == .status(69), "\(named)")
         }
 
-        @Test("A catalogue is not replaced by one that has far fewer photos, unless somebody says so")
+        @Test("A catalogue is not replaced by one with far fewer photos without an option")
         func fewer() async throws {
             let (house, places) = try await House.filled()
             for place in places[..<2] { unlink(place) }
@@ -244,7 +244,7 @@ extension EndToEnd {
             #expect(answer.status == 3 && answer.output.contains("the old catalogue 4 photos"), "\(answer)")
             #expect(try await house.askByState("verify").output.contains("2 missing"), "the old one is in use")
             #expect(!house.files(in: house.path("st")).keys.contains { $0.contains("rebuilding") })
-            // The library by another path is known by the one that is recorded.
+            // The library is recognised by another path.
             symlink(house.library, house.path("link"))
             answer = try await house.askByState("rebuild", "--dry-run", "--library", house.path("link"))
             #expect(answer.output.contains("would record  2 photos"), "\(answer)")
@@ -258,7 +258,7 @@ extension EndToEnd {
             #expect(try await house.askByState("verify").output.contains("2 photos"))
         }
 
-        @Test("The log of a catalogue that was removed is not taken for the new one's")
+        @Test("The log of a removed catalogue is not used for the new one")
         func logAlone() async throws {
             let (house, _) = try await House.filled()
             let catalogue = house.path("st/catalogue.sqlite")
@@ -275,7 +275,7 @@ extension EndToEnd {
             #expect(try await house.askByState("verify").output.contains("5 photos"))
         }
 
-        @Test("Titles and keywords are in the new catalogue, too")
+        @Test("A rebuild restores titles and keywords")
         func descriptions() async throws {
             let (house, _) = try await House.filled()
             let row = "\(Photos.day)/2.jpg,Harbour,boat; sea,4,2026-08-21T14:07:31+02:00,Kiel"
@@ -300,10 +300,10 @@ extension EndToEnd {
             #expect(try await house.askByState("search", "harbour").output.contains("2.jpg"))
         }
 
-        @Test("A photo that got another name since a rebuild was stopped is recorded by the next")
+        @Test("A photo that was renamed after a rebuild was stopped is recorded by the next one")
         func renamedSinceStopped() async throws {
             let (house, places) = try await House.filled()
-            // What a stopped run leaves, with all that it had recorded.
+            // The file of a stopped run, with all its records.
             let left = house.path("st/catalogue.sqlite.rebuilding")
             let database = house.path("st/catalogue.sqlite")
             try runProgram(["/usr/bin/sqlite3", database, "VACUUM INTO '\(left)'"])
@@ -316,7 +316,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "What root rebuilds belongs to the daemon's user, and the daemon goes on",
+            "A rebuild by root keeps the daemon's owner, and the daemon continues",
             .enabled(
                 if: isRoot && EndToEnd.canBeOrdinary, "skipped: needs root, and another user who can run the daemon"))
         func byRoot() async throws {

@@ -7,8 +7,8 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    /// Whoever removes a photo's source must have its record, too.
-    @Suite("A catalogue that is removed or replaced, and places that two daemons want")
+    /// A photo's source must not be removed without its record.
+    @Suite("A removed or replaced catalogue, and places used by two daemons")
     struct Places {
         private func photos(of house: House) throws -> Int {
             try CatalogueFile.openForReading(house.path("st/catalogue.sqlite")).totals().photos
@@ -19,7 +19,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Removed or replaced under a daemon, it is written again with all that was recorded",
+            "A catalogue that is removed or replaced under a daemon is written again with all records",
             arguments: [false, true])
         func goneWhileOpen(isReplaced: Bool) async throws {
             let house = try House()
@@ -40,7 +40,7 @@ extension EndToEnd {
             #expect(house.files(in: house.library).count == 2 && house.files(in: house.inbox).isEmpty)
         }
 
-        @Test("Removed just before the end, it is written again")
+        @Test("A catalogue that is removed just before the end is written again")
         func goneAtTheEnd() async throws {
             let house = try House()
             let daemon = try await house.start()
@@ -51,7 +51,7 @@ extension EndToEnd {
             #expect(try photos(of: house) == 1)
         }
 
-        @Test("A start without the catalogue that there was makes it anew from the library, and says so")
+        @Test("A start without the previous catalogue rebuilds it from the library and reports that")
         func goneAtTheStart() async throws {
             let house = try House()
             var daemon = try await house.start()
@@ -67,7 +67,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Without the catalogue, an empty directory in the library's place is not taken for it; a person can say so",
+            "Without a catalogue, an empty directory is not accepted as the library, unless a person says so",
             arguments: [false, true])
         func goneWithTheLibrary(isEmptyFile: Bool) async throws {
             let house = try House()
@@ -81,11 +81,11 @@ extension EndToEnd {
             try makeDirectory(house.library)
             daemon = try await house.start(telling: ["PI-406", "the catalogue was lost"])
             try house.drop(try Photos.unique(1), as: "a.jpg")
-            // It waits for the catalogue to be made anew.
+            // It waits for the catalogue to be rebuilt.
             let state = try await house.state(of: daemon)
             #expect(state.problems.map(\.code).contains("PI-406"))
             #expect(house.files(in: house.library).isEmpty)
-            // The library comes back: all is made anew from it.
+            // The library is back: the catalogue is rebuilt from it.
             rmdir(house.library)
             try move(house.path("away"), to: house.library)
             try await daemon.lines(holding: ["1 photos recorded", "filed inbox/a.jpg", "PI-406 is over"])
@@ -103,7 +103,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A catalogue that a symbolic link leads to is the catalogue")
+        @Test("A catalogue behind a symbolic link is used")
         func linked() async throws {
             let house = try House()
             for directory in ["st", "disk"] { try makeDirectory(house.path(directory)) }
@@ -116,7 +116,7 @@ extension EndToEnd {
                 try await daemon.stop()
             }
             #expect(try photos(of: house) == 2)
-            // The disk behind the link is emptied under the daemon: the record is written there again.
+            // The target's disk is emptied under the daemon: the catalogue is written there again.
             let daemon = try await house.start()
             for suffix in ["", "-wal", "-shm"] { unlink(house.path("disk/catalogue.sqlite\(suffix)")) }
             try await daemon.line(holding: "it was still open and is written to")
@@ -127,7 +127,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Photos that are in the library, but not in a first catalogue, are reported; so are those in another library"
+            "Photos in the library that a first catalogue lacks are reported, and those in another library too"
         )
         func unrecorded() async throws {
             let house = try House()
@@ -138,7 +138,7 @@ extension EndToEnd {
             try await daemon.line(holding: "filed inbox/a.jpg")
             #expect(try await house.state(of: daemon).problems.map(\.code) == ["PI-411"])
             try await daemon.stop()
-            // A photo that is filed makes it no better; a record does.
+            // Filing a photo does not end the problem; recording them does.
             let next = try await house.start(telling: ["PI-411"])
             try runProgram([BuiltPrograms.path("photoinbox"), "adopt", "--state", house.path("st"), house.library])
             try await next.line(holding: "PI-411 is over")
@@ -151,7 +151,7 @@ extension EndToEnd {
             try await again.stop()
         }
 
-        @Test("Two daemons on one library: the second files when the first has ended")
+        @Test("Of two daemons on one library, the second files when the first has ended")
         func oneLibrary() async throws {
             let house = try House()
             let first = try await house.start()
@@ -170,7 +170,7 @@ extension EndToEnd {
             try await second.stop()
         }
 
-        @Test("Two daemons on one inbox: the second files when the first has ended")
+        @Test("Of two daemons on one inbox, the second files when the first has ended")
         func oneInbox() async throws {
             let house = try House()
             let first = try await house.start()

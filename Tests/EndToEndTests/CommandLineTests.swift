@@ -6,9 +6,9 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("The command line finds the daemon and tells what it did")
+    @Suite("The command line finds the daemon and reports its work")
     struct CommandLine {
-        @Test("status, list, explain, show and dump beside a daemon that files")
+        @Test("status, list, explain, show and dump with a running daemon")
         func asksARunningDaemon() async throws {
             let house = try House()
             let photo = try Photos.unique(1)
@@ -42,7 +42,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A daemon that was started with flags says how to ask it, and its inboxes are found before its first dump")
+            "A daemon that was started with flags logs the commands for it, and is found before its first dump")
         func startedWithFlags() async throws {
             let house = try House()
             let daemon = try await house.start("--patience", "1m")
@@ -57,13 +57,13 @@ extension EndToEnd {
             #expect(retried.ending == .status(0), "\(retried.lines)")
             let looked = try await ask(house, "rescan", "inbox/cut.jpg")
             #expect(looked.ending == .status(0), "\(looked.lines)")
-            // It ends as journalctl does, if that is there.
+            // Its status is that of journalctl, if that is installed.
             let log = try await ask(house, "log", "inbox/cut.jpg")
             #expect(log.ending != .status(4) && !log.text.contains("no inbox contains"), "\(log.lines)")
             try await daemon.stop()
         }
 
-        @Test("A running daemon is found by its state alone, and although its configuration has a mistake by now")
+        @Test("A running daemon is found by its state directory, even if its configuration has become invalid")
         func foundAllTheSame() async throws {
             let house = try House()
             let configuration = House.oneCard.replacing("@st/run", with: "@elsewhere")
@@ -86,7 +86,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Who may read and not write is told so by what writes",
+            "A user without write permission gets a message from commands that write",
             .enabled(if: getuid() == 0, "skipped: needs root"))
         func mayOnlyRead() async throws {
             let house = try House()
@@ -109,7 +109,7 @@ extension EndToEnd {
                     program.lines.contains { $0.contains(words) && $0.contains("permission denied") },
                     "\(command): \(program.lines)")
             }
-            // Who may not read is told of the group; who is in it already, or where it is root's, is not.
+            // Without read permission the message names the group, unless the user is in it or it is root's.
             let group = try #require(getgrnam("users")).pointee.gr_gid
             for ending in ["", "-wal", "-shm"] {
                 let path = house.path("st/catalogue.sqlite\(ending)")
@@ -134,7 +134,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("list pages on a terminal, but not with --no-pager; --version names the program")
+        @Test("list uses a pager on a terminal, but not with --no-pager, and --version prints the program's name")
         func paged() async throws {
             let house = try House()
             let daemon = try await house.start()
@@ -156,7 +156,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("A second daemon on the same state directory is refused, and harms nothing")
+        @Test("A second daemon on the same state directory is refused and does no harm")
         func secondDaemon() async throws {
             let house = try House()
             let first = try await house.start()
@@ -170,7 +170,7 @@ extension EndToEnd {
             try await first.stop()
         }
 
-        @Test("tail shows each outcome as it comes, through a new catalogue too, and ends at once when told to")
+        @Test("tail shows each outcome, also of a new catalogue, and ends at once on a signal")
         func tail() async throws {
             let house = try House()
             var daemon = try await house.start()
@@ -198,9 +198,9 @@ extension EndToEnd {
         }
 
         @Test(
-            "What runs for long ends when told to although nobody reads what it has to say",
+            "A long-running command ends on a signal although its output is not read",
             arguments: [("tail", 0), ("verify", 3), ("thumbs", 3)])
-        func thatNobodyReads(command: String, status: Int32) async throws {
+        func unreadOutput(command: String, status: Int32) async throws {
             let house = try House()
             let daemon = try await house.start()
             try house.drop(try Photos.unique(1), as: "a.jpg")
@@ -215,7 +215,7 @@ extension EndToEnd {
                 BuiltPrograms.path("photoinbox"), house.path("st"), pipe, command,
             ])
             defer { program.killIfRunning() }
-            // Before it has blocked the signal, it would be ended by that.
+            // Until it has blocked the signal, the signal would kill it.
             _ = try await poll({ try blockedSignals(of: program.pid) }, until: { $0.contains(SIGTERM) })
             program.signal(SIGTERM)
             #expect(try await program.ending() == .status(status))

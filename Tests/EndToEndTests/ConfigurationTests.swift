@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("The configuration: read, checked, read again")
+    @Suite("Reading, checking and reloading the configuration")
     struct Configuration {
         private static let good = """
             library = "@library"
@@ -15,7 +15,7 @@ extension EndToEnd {
             path = "@inbox"
             """
 
-        @Test("Every mistake is told at once with file, line and column, and the status is 78")
+        @Test("All mistakes are reported with file, line and column, and status 78")
         func mistakes() async throws {
             let house = try House()
             try house.configure(
@@ -45,7 +45,7 @@ extension EndToEnd {
             #expect(access(house.path("st"), F_OK) != 0, "a refused configuration leaves no trace")
         }
 
-        @Test("Directories are checked too: one that is missing, an inbox inside the library")
+        @Test("Missing directories and an inbox inside the library are reported")
         func directories() async throws {
             let house = try House()
             try house.configure(
@@ -74,7 +74,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Mounts that join inbox and library are found by --check and at the start, and named",
+            "Mounts by which inbox and library overlap are found by --check and at start-up",
             .enabled(if: canMount, withoutMounts),
             arguments: [
                 ("mkdir -p $root/library/2024; mount --bind $root/library/2024 $root/inbox", "lies inside the library"),
@@ -109,7 +109,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A directory that is spelled otherwise is the same where case does not count",
+            "A directory in another spelling is the same if the file system ignores case",
             .enabled(if: canMountFAT, withoutFAT))
         func spelled() async throws {
             let house = try MountedHouse(
@@ -130,7 +130,8 @@ extension EndToEnd {
             #expect(daemon.lines.contains { $0.contains("this inbox lies inside the library") }, "\(daemon.lines)")
         }
 
-        @Test("A library that is covered in the inbox by another mount is apart", .enabled(if: canMount, withoutMounts))
+        @Test(
+            "A library in the inbox that another mount covers does not overlap", .enabled(if: canMount, withoutMounts))
         func covered() async throws {
             let house = try MountedHouse(
                 mount: """
@@ -144,7 +145,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A mount that joins them while the daemon runs stops filing, until it is gone",
+            "A mount that makes them overlap stops filing until it is removed",
             .enabled(if: canMount, withoutMounts))
         func joinedLater() async throws {
             let house = try MountedHouse(mount: "true").house
@@ -156,7 +157,7 @@ extension EndToEnd {
             try await daemon.line(holding: "PI-410")
             try house.drop(try Photos.unique(1), as: "a.jpg")
             let state = try await house.state(of: daemon)
-            // A file that was in work when the mount came may be told as one of the library's own (PI-207).
+            // A file that was in work at the time of the mount may be reported as one of the library (PI-207).
             #expect(state.problems.map(\.code).filter { $0 != "PI-207" } == ["PI-410"])
             #expect(state.program.status.hasPrefix("FILING STOPPED: PI-410"), "\(state.program.status)")
             #expect(state.problems.first?.what.contains("inbox inbox, \(house.inbox), contains the library") == true)
@@ -168,7 +169,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A new configuration parts what a mount has joined; the old one is not taken again",
+            "A new configuration separates overlapping places, and the old one is refused",
             .enabled(if: canMount, withoutMounts))
         func parted() async throws {
             let house = try MountedHouse(mount: "true").house
@@ -186,7 +187,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("--check of a good one says so and ends with 0")
+        @Test("--check of a valid configuration reports it and exits with 0")
         func check() async throws {
             let house = try House()
             try house.configure(Self.good)
@@ -197,7 +198,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "--check of a service's configuration is made as its user, or says that it was not",
+            "--check of a service's configuration runs as its user, or reports that it did not",
             .enabled(if: canMount && canBeOrdinary, "skipped: needs mounts, and another user who can run the daemon"))
         func checkOfAService() async throws {
             for (user, words) in [
@@ -207,7 +208,7 @@ extension EndToEnd {
                     "as nobody, not as _photoinbox, the user of the service"
                 ),
             ] {
-                // An /etc where the service is installed.
+                // An /etc with an installed service.
                 let house = try MountedHouse(
                     mount: """
                         set -e; mkdir -p $root/etc/photoinbox; cp /etc/passwd /etc/group /etc/nsswitch.conf $root/etc
@@ -229,7 +230,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("A user's own configuration needs no --config; with none at all --check fails")
+        @Test("A user's own configuration needs no --config, and --check fails without any")
         func ownConfiguration() async throws {
             let house = try House()
             for name in ["config", "config/photoinbox"] { try makeDirectory(house.path(name)) }
@@ -244,7 +245,7 @@ extension EndToEnd {
             let found = try RunningProgram([BuiltPrograms.path("photoinboxd"), "--check"], environment: home)
             #expect(try await found.ending() == .status(0))
             #expect(found.lines == ["\(house.path("config/photoinbox/photoinbox.toml")): configuration OK"])
-            // A service has a state directory of its manager's, and the system's configuration.
+            // A service has the manager's state directory and the system's configuration.
             let service = try RunningProgram(
                 [BuiltPrograms.path("photoinboxd"), "--check"],
                 environment: home.merging(["STATE_DIRECTORY": house.path("st")]) { $1 })
@@ -252,7 +253,7 @@ extension EndToEnd {
             #expect(!service.lines.contains { $0.contains("config/photoinbox") })
         }
 
-        @Test("A file that is not there, wrong usage, too few open files, and --help")
+        @Test("A missing file, wrong usage, too few open files, and --help")
         func usage() async throws {
             let house = try House()
             let missing = try house.launch(["--config", house.path("none.toml")])
@@ -269,7 +270,7 @@ extension EndToEnd {
             #expect(help.lines.contains { $0.contains("--inbox") })
         }
 
-        @Test("SIGHUP takes a good configuration, and keeps the old one where the new one is bad")
+        @Test("SIGHUP applies a valid configuration and keeps the old one if the new one is invalid")
         func reload() async throws {
             let house = try House()
             try makeDirectory(house.path("second"))
@@ -300,7 +301,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("SIGHUP while photos are in flight loses none")
+        @Test("SIGHUP during filing loses no photo")
         func reloadAtWork() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: Self.good)
@@ -323,7 +324,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Without a journal, the log that asked for it goes to standard error",
+            "Without a journal its log goes to standard error",
             .enabled(if: access("/run/systemd/journal/socket", F_OK) != 0, "skipped: there is a journal here"))
         func noJournal() async throws {
             let house = try House()

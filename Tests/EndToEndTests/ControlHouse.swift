@@ -7,7 +7,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What a command said, and how it ended.
+/// A command's output and status.
 struct CommandResult {
     let lines: [String]
     let ending: RunningProgram.Ending
@@ -19,7 +19,7 @@ struct CommandResult {
 }
 
 extension House {
-    /// One inbox "card" that is paused, released to and so on, with times short enough for a test.
+    /// One inbox "card", with times that are short enough for a test.
     static let oneCard = """
         library = "@library"
         quarantine = "@quarantine"
@@ -43,29 +43,29 @@ extension House {
         return CommandResult(lines: program.lines, ending: ending)
     }
 
-    /// A command as our own output proposes it to somebody who asked with this configuration.
+    /// A command as proposed in output for this configuration.
     func proposed(_ command: String, _ arguments: String) -> String {
         "photoinbox \(command) --config \(path("photoinbox.toml")) \(arguments)"
     }
 
-    /// Every file below the house that has these bytes, by its path.
+    /// The paths of all files below the house with these bytes.
     func places(of data: Data) -> [String] {
         Tree.files(below: root).filter { $0.value == data }.map(\.key).sorted()
     }
 
-    /// A connection to the daemon's control socket that the test reads and writes itself.
+    /// A connection to the daemon's control socket.
     func connection(patience: Duration = .seconds(waitLimit)) throws -> OwnedDescriptor {
         try connect(to: BytePath(path("st/run/control")), patience: patience)
     }
 
-    /// Asks by the socket, without the command line.
+    /// Sends a request on the socket, without the command line.
     func exchange(_ bytes: [UInt8]) throws -> ControlAnswer? {
         let socket = try connection()
         try systemCall("send") { send(socket.raw, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
         return try answer(from: socket.raw)
     }
 
-    /// The next answer, without a state that it holds; nil at the end.
+    /// The next answer, without its state; nil at the end.
     func answer(from socket: Int32) throws -> ControlAnswer? {
         try frame(from: socket).flatMap { ControlAnswer(json: $0) }
     }

@@ -7,21 +7,21 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    /// The same things, while whoever does them is killed.
-    @Suite("People release, discard and take back, and are killed", .tags(.campaign))
+    /// With kills of the command or the daemon meanwhile.
+    @Suite("Release, discard and undo with kills", .tags(.campaign))
     struct ControlKills {
         static let canTrace = access("/usr/bin/strace", X_OK) == 0
 
-        enum Deed: String, CaseIterable, Sendable { case undo, release, discard }
+        enum Command: String, CaseIterable, Sendable { case undo, release, discard }
 
-        /// The calls that change something, by who makes them: the file queue, and SQLite. strace counts each thread for
-        /// itself, and the loader's calls are not among them, so that the kills are where the work is.
+        /// The calls that change something, by their thread: of the file queue, and of SQLite. strace counts each
+        /// thread separately, and the loader's calls are not included, so that the kills hit the work.
         static let calls = [
             "renameat2,fsync,unlinkat,linkat,mkdirat,fchmod,copy_file_range,utimensat", "pwrite64,fdatasync",
         ]
 
-        /// Kills the command at one call after the other of both kinds, until it comes through. `round` gets the words
-        /// that go before the command, and tells whether it did. Gives back how many kills there were.
+        /// Kills the command at one call after the other of both kinds, until it succeeds. `round` gets the words
+        /// before the command and returns whether it succeeded. Returns the number of kills.
         private func kill(_ round: ([String]) async throws -> Bool) async throws -> Int {
             var kills = 0
             for (calls, step) in zip(Self.calls, [1, 4]) {
@@ -38,29 +38,29 @@ extension EndToEnd {
         }
 
         @Test(
-            "Killed at any call that changes something: one whole copy at every instant, and the next try ends it",
-            .enabled(if: canTrace, "skipped: needs strace"), .timeLimit(.minutes(60)), arguments: Deed.allCases)
-        func killed(deed: Deed) async throws {
+            "A command that is killed at any call leaves a whole copy at every instant, and the next try completes it",
+            .enabled(if: canTrace, "skipped: needs strace"), .timeLimit(.minutes(60)), arguments: Command.allCases)
+        func killed(command: Command) async throws {
             let house = try House()
             let photo = try Photos.unique(1)
-            let content = deed == .undo ? photo : photo.prefix(photo.count / 2)
+            let content = command == .undo ? photo : photo.prefix(photo.count / 2)
             let kills = try await kill { prefix in
                 let daemon = try await house.start(configuration: House.oneCard)
                 try house.drop(content, as: "a.jpg")
                 let told = try await daemon.line("the outcome") {
                     $0.contains("filed card/a.jpg as") || $0.contains("quarantined card/a.jpg")
                 }
-                #expect(told.contains(deed == .undo ? "filed" : "quarantined"))
+                #expect(told.contains(command == .undo ? "filed" : "quarantined"))
                 try await daemon.stop()
                 let operation = try await newest(house)
-                let arguments = [deed.rawValue, operation] + (deed == .discard ? ["--yes"] : [])
+                let arguments = [command.rawValue, operation] + (command == .discard ? ["--yes"] : [])
                 let survived = try await house.ask(arguments, tracing: prefix).status == 0
                 #expect(house.places(of: content).count == 1, "one whole copy: \(prefix)")
                 let next = try await house.ask(arguments)
                 #expect([0, 4].contains(next.status), "\(next.lines)")
                 let there = house.places(of: content)
-                let expected = [Deed.undo: "returned/card/", .release: "inbox/", .discard: "trash/card/"]
-                #expect(there.count == 1 && there[0].hasPrefix(expected[deed] ?? "-"), "\(there)")
+                let expected = [Command.undo: "returned/card/", .release: "inbox/", .discard: "trash/card/"]
+                #expect(there.count == 1 && there[0].hasPrefix(expected[command] ?? "-"), "\(there)")
                 house.expectNoTemporaries()
                 for place in there { unlink("\(house.root)/\(place)") }
                 return survived
@@ -69,7 +69,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "The same from one file system to another, where it is copied: at least one whole copy, and one at the end",
+            "The same across file systems, by copying: at least one whole copy, and one at the end",
             .enabled(if: canTrace && access("/dev/shm", W_OK) == 0, "skipped: needs strace and /dev/shm"),
             .timeLimit(.minutes(60)))
         func killedAcross() async throws {
@@ -102,12 +102,12 @@ extension EndToEnd {
         }
 
         @Test(
-            "The daemon is killed while it does what was asked: the next life ends it, with one whole copy",
-            .timeLimit(.minutes(60)), arguments: Deed.allCases)
-        func daemonKilled(deed: Deed) async throws {
+            "A daemon that is killed during a request completes it after a restart, with one whole copy",
+            .timeLimit(.minutes(60)), arguments: Command.allCases)
+        func daemonKilled(command: Command) async throws {
             let house = try House()
             let photo = try Photos.unique(1)
-            let content = deed == .undo ? photo : photo.prefix(photo.count / 2)
+            let content = command == .undo ? photo : photo.prefix(photo.count / 2)
             var operation: Int64 = 0
             for round in 0..<8 {
                 var daemon = try await house.start(configuration: House.oneCard)
@@ -116,10 +116,10 @@ extension EndToEnd {
                     $0.contains("filed card/a.jpg as") || $0.contains("quarantined card/a.jpg")
                 }
                 operation = Int64(try await newest(house)) ?? 0
-                // What comes back to its inbox would be set aside again, at the latest before it can be looked at.
+                // A file that returns to its inbox would be set aside again before the test can examine it.
                 #expect(try await house.ask("pause", "card").status == 0)
                 let command: ControlCommand =
-                    switch deed {
+                    switch command {
                     case .undo: .undo(operation: operation)
                     case .release: .release(operation: operation, asIs: false)
                     case .discard: .discard(operation: operation)
@@ -127,7 +127,7 @@ extension EndToEnd {
                 let socket = try house.connection()
                 let bytes = framed(ControlRequest(command).json())
                 #expect(Glibc.send(socket.raw, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count)
-                // Right away, a little later each time, and at last when it has answered.
+                // At once, then a little later each time, and finally after the answer.
                 if round == 7 { #expect(try house.answer(from: socket.raw)?.status == 0) }
                 for _ in 0..<round * 20_000 { sched_yield() }
                 daemon.signal(SIGKILL)
@@ -137,8 +137,8 @@ extension EndToEnd {
                 let next = try house.exchange(framed(ControlRequest(command).json()))
                 #expect([0, 4].contains(next?.status), "\(next?.message ?? "")")
                 let there = house.places(of: content)
-                let expected = [Deed.undo: "returned/card/", .release: "inbox/", .discard: "trash/card/"]
-                #expect(there.count == 1 && there[0].hasPrefix(expected[deed] ?? "-"), "\(there)")
+                let expected = [Command.undo: "returned/card/", .release: "inbox/", .discard: "trash/card/"]
+                #expect(there.count == 1 && there[0].hasPrefix(expected[command] ?? "-"), "\(there)")
                 house.expectNoTemporaries()
                 for place in there { unlink("\(house.root)/\(place)") }
                 #expect(try await house.ask("resume", "card").status == 0)

@@ -7,9 +7,9 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("People pause, release, discard and take back")
+    @Suite("Pause, release, discard and undo")
     struct Control {
-        @Test("Pause: what comes is counted and waits, over a restart and a reload; resume files it")
+        @Test("Pause: arrivals are counted and wait, also after a restart and a reload, until resume")
         func pause() async throws {
             let house = try House()
             var daemon = try await house.start(configuration: House.oneCard)
@@ -38,7 +38,7 @@ extension EndToEnd {
             try await daemon.line(holding: "configuration from ")
             state = try await counted(3, daemon, house)
             #expect(state.inboxes.first?.paused != nil)
-            // It ends in good order, though photos wait.
+            // It ends normally, although photos wait.
             try await daemon.stop()
             #expect(house.files(in: house.inbox).count == 3 && house.files(in: house.library).isEmpty)
 
@@ -63,7 +63,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("Release: back to the inbox for another try, and as it is, with the proof that somebody said so")
+        @Test("Release: a file returns to the inbox for another try, or is filed as it is, which its proof records")
         func release() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
@@ -103,7 +103,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Discard: into the trash, where it expires; never at once, and never what was filed")
+        @Test("Discard: a file moves to the trash, where it expires; a filed photo is never discarded")
         func discard() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard + "\n[filing]\ntrash = \"1s\"\n")
@@ -120,13 +120,13 @@ extension EndToEnd {
             let there = try await house.ask("explain", house.path("trash/card/b.jpg"))
             #expect(there.status == 0 && there.text.contains("discarded"), "\(there.lines)")
             #expect(done.status == 0 && done.text.contains("\(house.root)/trash/card/b.jpg"), "\(done.lines)")
-            // Deleted on a tick, after its second; the photo that was filed stays.
+            // Deleted on a tick, after a second; the filed photo stays.
             try await daemon.line(holding: "deleted from the trash: ", "/trash/card/b.jpg")
             #expect(house.places(of: photo) == ["library/\(Photos.day)/a.jpg"])
             house.expectNoTemporaries()
             let twice = try await house.ask("discard", "2", "--yes")
             #expect(twice.status == 4)
-            // What waited for somebody waits no longer.
+            // The problem of the file that needed a decision ends.
             try house.drop(photo.prefix(photo.count / 2), as: "cut.jpg")
             try await daemon.line(holding: "quarantined card/cut.jpg")
             #expect(try await house.ask("list", "--outcome", "quarantined").status == 0)
@@ -135,7 +135,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("One number is a photo's everywhere; its place and the beginning of its SHA-256 do as well")
+        @Test("A photo has one number everywhere, and can be named by its path or the start of its SHA-256")
         func oneNumber() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
@@ -146,7 +146,7 @@ extension EndToEnd {
                 try house.drop(data, as: name)
                 try await daemon.line(holding: name == "b.jpg" ? "duplicate card/b.jpg" : "filed card/\(name)")
             }
-            // After a duplicate, the catalogue's own numbers of photos are others.
+            // After a duplicate, the catalogue's own numbers of photos differ.
             let list = try await house.ask("list")
             let number = try #require(list.lines.first { $0.hasSuffix("d.jpg") }?.split(separator: " ").first)
             #expect(number == "4", "\(list.lines)")
@@ -172,8 +172,8 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("At a terminal, what would be done is shown and asked; a proposed command works when pasted")
-        func pastedAndAsked() async throws {
+        @Test("On a terminal a command shows its effect and asks, and proposed commands work when pasted")
+        func confirmation() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
             let photo = try Photos.unique(1)
@@ -195,7 +195,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Undo: out of the library into returned/, and the same photo can be filed anew")
+        @Test("Undo: a photo moves from the library to returned/, and can be filed again")
         func undo() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
@@ -220,7 +220,7 @@ extension EndToEnd {
             #expect(twice.status == 4 && twice.text.contains("taken back already"), "\(twice.lines)")
             let none = try await house.ask("undo", "77")
             #expect(none.status == 4)
-            // What was taken back is known no longer.
+            // A photo that was undone is no longer known.
             try house.drop(photo, as: "again.jpg")
             try await daemon.line(holding: "filed card/again.jpg")
             #expect(
@@ -229,7 +229,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Undo takes back a whole set, or one of it alone")
+        @Test("Undo of a whole set, or of one member")
         func undoSet() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
@@ -262,8 +262,8 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("What came by an inbox that is configured no longer can be taken back and thrown away all the same")
-        func inboxThatIsGone() async throws {
+        @Test("Outcomes of an inbox that is no longer configured can be undone and discarded")
+        func removedInbox() async throws {
             let house = try House()
             var daemon = try await house.start(configuration: House.oneCard)
             let photo = try Photos.unique(1)
@@ -283,7 +283,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Retry and rescan: deferred files at once, a file that was ignored, an inbox whose events were lost")
+        @Test("Retry and rescan: deferred files at once, an ignored file, an inbox whose events were lost")
         func retryAndRescan() async throws {
             let house = try House()
             let daemon = try await house.start(
@@ -314,7 +314,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("With no daemon: what can be done without one is done, the rest says what to do")
+        @Test("Without a daemon commands do what is possible, and report what to do for the rest")
         func withoutDaemon() async throws {
             let house = try House()
             try house.configure(House.oneCard)
@@ -342,7 +342,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Without a daemon and without its program, a command says which file is missing, and changes nothing")
+        @Test("Without a daemon and its program a command names the missing file and changes nothing")
         func withoutTheProgram() async throws {
             let house = try House()
             try await house.start(configuration: House.oneCard).stop()
@@ -355,7 +355,7 @@ extension EndToEnd {
             #expect(try await house.ask("resume", "card").text.contains("card is not paused"))
         }
 
-        @Test("explain says who is still writing a file, and of an inbox that it is one")
+        @Test("explain names the writer of a file, and recognises an inbox")
         func explained() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)

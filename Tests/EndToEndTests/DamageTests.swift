@@ -6,14 +6,14 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("Photos and catalogues that are damaged")
+    @Suite("Damaged photos and catalogues")
     struct Damage {
-        @Test("Damage that verify finds is in the daemon's status, over restarts, until the photo is whole again")
+        @Test("Damage found by verify is in the daemon's status, also after restarts, until the photo is intact again")
         func damageLasts() async throws {
             let (house, places) = try await House.filled()
             var daemon = try await house.start()
             let whole = try Data(contentsOf: URL(filePath: places[0]))
-            // One bit, and neither size nor time says so.
+            // One bit, with size and time unchanged.
             let date = try FileManager.default.attributesOfItem(atPath: places[0])[.modificationDate] as? Date
             let time = [FileAttributeKey.modificationDate: try #require(date)]
             var bytes = whole
@@ -31,18 +31,18 @@ extension EndToEnd {
                 #expect(answer.output.contains("damage  missing, or not what was filed, found"), "\(answer.output)")
             }
             try await daemon.stop()
-            // Known from the first moment on, before anything is read.
+            // Known at once, before anything is read.
             daemon = try await house.start()
             #expect(try await house.state(of: daemon).problems.map(\.code) == ["PI-407"])
             #expect(try await house.askByState("metrics").output.contains("photoinbox_damaged_photos 1"))
-            // From a backup, with its time.
+            // Restored from a backup, with its time.
             try whole.write(to: URL(filePath: places[0]))
             try FileManager.default.setAttributes(time, ofItemAtPath: places[0])
             try await daemon.line(holding: "PI-407 is over")
             try await daemon.stop()
             daemon = try await house.start()
             #expect(try await house.state(of: daemon).problems.isEmpty)
-            // Or the original comes once more: in place of what is lost, and beside what is damaged.
+            // Or the original arrives again: filed in place of a missing photo, and beside a damaged one.
             unlink(places[1])
             try Data("damaged".utf8).write(to: URL(filePath: places[2]))
             #expect(try await house.askByState("verify").status == 3)
@@ -62,10 +62,10 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("All that verify reports is read again, however much that is")
+        @Test("All damage that verify reported is read again, whatever its size")
         func reportedMuch() async throws {
             let (house, _) = try await House.filled()
-            // Together more than the daemon reads on one tick.
+            // Together more than the daemon reads per tick.
             try runProgram([
                 "/usr/bin/sqlite3", house.path("st/catalogue.sqlite"), "UPDATE photo SET size = 200000000",
             ])
@@ -75,7 +75,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("That another library was verified says nothing of the one in use")
+        @Test("A verify of another library does not affect the one in use")
         func verifiedElsewhere() async throws {
             let house = try House()
             try makeDirectory(house.path("old"))
@@ -94,7 +94,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("How far the daemon has read the library again is kept, and told")
+        @Test("The progress of the daemon's verification is kept and reported")
         func verifiedUntil() async throws {
             let house = try House()
             let configuration = House.oneCard + "\n[signals]\nSIGQUIT = \"verify-slice\"\n"
@@ -110,7 +110,7 @@ extension EndToEnd {
             #expect(try await house.state(of: daemon).libraryVerified?.last == first.last)
             #expect(try await house.askByState("status").output.contains("verified  completely "))
             try await daemon.stop()
-            // What is found while no daemon runs is known to the next.
+            // Findings while no daemon runs are known to the next.
             unlink("\(house.library)/\(Photos.day)/1.jpg")
             #expect(try await house.ask("verify").status == 3)
             daemon = try await house.start(configuration: configuration)
@@ -118,7 +118,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A damaged catalogue is set aside, and made anew from the library before anything is filed")
+        @Test("A damaged catalogue is set aside and rebuilt from the library before anything is filed")
         func damaged() async throws {
             let (house, _) = try await House.filled()
             for ending in ["-wal", "-shm"] { unlink(house.path("st/catalogue.sqlite\(ending)")) }
@@ -134,7 +134,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A large catalogue is checked after the start; a damaged one ends the daemon, and the next start sets it aside"
+            "A large catalogue is checked after start-up; damage ends the daemon, and the next start sets it aside"
         )
         func largeAndDamaged() async throws {
             let (house, _) = try await House.filled()
@@ -145,7 +145,7 @@ extension EndToEnd {
             try house.drop(try Photos.unique(5), as: "5.jpg")
             try await daemon.line(holding: "filed inbox/5.jpg")
             try await daemon.stop()
-            // A page that nothing but a check reads.
+            // A page that only a check reads.
             let sqlite = try RunningProgram([
                 "/usr/bin/sqlite3", path,
                 "PRAGMA wal_checkpoint(TRUNCATE); SELECT rootpage FROM sqlite_master WHERE name = 'filler'",

@@ -6,9 +6,9 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    /// Files of links that are dropped into an inbox: the real daemon, the real photoinbox-fetch, a real HTTP server.
+    /// Files of links in an inbox, with the real daemon, photoinbox-fetch and an HTTP server.
     @Suite(
-        "dropped links", .enabled(if: AwkwardServer.isThere, "skipped: Python is not installed"),
+        "Files of links in an inbox", .enabled(if: AwkwardServer.isThere, "skipped: Python is not installed"),
         .timeLimit(.minutes(60)))
     struct DroppedLinks {
         private func configuration(_ links: String = "links = \"yes\"") -> String {
@@ -57,7 +57,7 @@ extension EndToEnd {
             return opened.setAttribute("user.photo-inbox.test", [1])
         }
 
-        @Test("Each kind is fetched, what failed and what is none is told, and the photos are filed with their origin")
+        @Test("Links of each kind are fetched, failures and non-links reported, and the photos filed with their origin")
         func kinds() async throws {
             let (house, server) = try await house()
             let daemon = try await house.start(configuration: configuration())
@@ -88,7 +88,7 @@ extension EndToEnd {
             #expect(trip.contains("a file of links, done: 1 of 3 arrived, 2 failed"), "\(trip)")
             let bad = try await ask(house, "explain", "inbox/bad.webloc")
             #expect(bad.contains("a file of links, refused"), "\(bad)")
-            // Renamed, the note is a list of what is left.
+            // Renamed, the note of failures is a list of links.
             try move("\(house.inbox)/trip.links.failed", to: "\(house.inbox)/again.links")
             try await daemon.lines(holding: ["links inbox/again.links: 1 arrived, 0 failed", "filed inbox/fetch-"])
             #expect(house.files(in: house.library).count == 4)
@@ -102,14 +102,14 @@ extension EndToEnd {
             }
             try await daemon.stop()
             #expect(server.requests("photo/1.jpg").count == 1)
-            // Nothing of all that is done again.
+            // Nothing is repeated.
             let second = try await house.start(configuration: configuration())
             try await second.stop()
             #expect(server.requests("photo/1.jpg").count == 1 && server.requests("soon/2").count == 2)
             #expect(second.count(of: "links inbox/") == 0, "\(second.lines)")
         }
 
-        /// Where filed photos lay: `inbox/fetch-DATE-N/NAME`.
+        /// The sources of filed photos: `inbox/fetch-DATE-N/NAME`.
         private func filedPaths(_ daemon: RunningProgram) throws -> [String] {
             let found = daemon.lines.compactMap { line -> String? in
                 guard let start = line.range(of: "filed inbox/fetch-") else { return nil }
@@ -120,7 +120,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A daemon that ends in the middle, in good order or not, goes on with what has not ended",
+            "A daemon that ends or is killed continues with unfinished downloads",
             arguments: [SIGTERM, SIGKILL])
         func restarted(by signal: Int32) async throws {
             let (house, server) = try await house()
@@ -140,14 +140,14 @@ extension EndToEnd {
                 _ = try await first.ending()
             }
             #expect(names(house.inbox).contains("trip.links"))
-            // It may be over before all inboxes are watched.
+            // It may end before all inboxes are watched.
             let second = try await house.start(
                 configuration: configuration(),
                 telling: [
                     "links inbox/trip.links: fetching 1 of 3 addresses",
                     "links inbox/trip.links: 3 arrived, 0 failed", "filed inbox/fetch-",
                 ])
-            // What the server says is read by another thread.
+            // The server's output is read by another thread.
             _ = try await poll({ server.requests("later/3").count }) { $0 == 2 }
             for number in 1...2 { #expect(server.requests("photo/\(number).jpg").count == 1) }
             #expect(house.files(in: house.library).count == 3 && house.files(in: house.duplicates).isEmpty)
@@ -155,7 +155,7 @@ extension EndToEnd {
             house.expectNoTemporaries()
         }
 
-        @Test("Where the service listens it is asked, with no more than the inbox's name and the addresses")
+        @Test("A listening service is used, and gets only the inbox's name and the addresses")
         func service() async throws {
             let (house, server) = try await house()
             try house.configure(configuration())
@@ -174,7 +174,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Where links are not asked for, such a file is left alone, and explain says how to have it fetched")
+        @Test("Unless links are switched on such a file is ignored, and explain says how to have it fetched")
         func off() async throws {
             let (house, server) = try await house()
             let daemon = try await house.start(configuration: configuration(""))
@@ -183,7 +183,7 @@ extension EndToEnd {
             let explained = try await ask(house, "explain", "inbox/one.links")
             #expect(explained.contains("set links = \"yes\" in [fetch]"), "\(explained)")
             #expect(!(try await ask(house, "status")).contains("links"))
-            // Switched on, what comes from then on counts.
+            // Switched on, it applies to later files.
             try house.configure(configuration())
             daemon.signal(SIGHUP)
             try await daemon.line(holding: "configuration from ")

@@ -5,12 +5,12 @@ import Testing
 
 extension EndToEnd {
     @Suite(
-        "The program that the downloads' unit runs",
+        "The program of the download unit",
         .enabled(if: AwkwardServer.isThere, "skipped: Python is not installed"), .timeLimit(.minutes(60)))
     struct FetchUnit {
-        /// Stands in for the service manager: listens where the socket unit would and starts the program for each
-        /// connection, as sd_listen_fds(3) has it. Or asks itself, with the frames of its arguments; `+` waits for a line
-        /// of standard input, from a FIFO, before the next one.
+        /// Emulates the service manager: listens like the socket unit and starts the program for each
+        /// connection, as in sd_listen_fds(3). Or sends requests itself, with the frames of its arguments; `+` waits
+        /// for a line of standard input, from a FIFO, before the next one.
         static let driver = """
             import os, signal, socket, struct, sys
             program, config, user, place = sys.argv[1:5]
@@ -89,7 +89,7 @@ extension EndToEnd {
             try FileManager.default.contentsOfDirectory(atPath: house.inbox).isEmpty
         }
 
-        @Test("photoinbox fetch asks the service where its socket is, and has its child do it where nobody listens")
+        @Test("photoinbox fetch uses the service if its socket listens, otherwise a child of its own")
         func asked() async throws {
             let (house, server) = try await house()
             let service = try drive(house, house.path("st/run/fetch"))
@@ -112,7 +112,7 @@ extension EndToEnd {
             #expect(house.files(in: house.inbox).count == 2)
         }
 
-        @Test("What a request may not say, or is none, is refused, and nothing is fetched")
+        @Test("Forbidden and malformed requests are refused, and nothing is fetched")
         func refused() async throws {
             let (house, server) = try await house()
             let address = server.address("photo/1.jpg")
@@ -136,7 +136,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Who is neither the daemon's user nor an operator is not served",
+            "Only the daemon's user and operators are served",
             .enabled(if: geteuid() == 0, "skipped: another user is needed, which root alone can be"))
         func strangers() async throws {
             let (house, server) = try await house()
@@ -168,13 +168,14 @@ extension EndToEnd {
             listener.killIfRunning()
         }
 
-        @Test("Each is cancelled, queued or running, and the rest goes on; the outcome comes once, when all have ended")
+        @Test("Queued and running downloads can be cancelled singly, and one result is reported when all have ended")
         func members() async throws {
             let (house, server) = try await house()
             let addresses = (0..<4).map { server.address("slow/\($0)") } + [server.address("photo/1.jpg")]
             let gate = house.path("gate")
             mkfifo(gate, 0o600)
-            // Three run, the fourth and the photo wait: the fourth goes first, then two that run, which lets the photo come.
+            // Three run, the fourth and the photo wait: cancels the fourth, then two that run, so that the photo is
+            // fetched.
             let program = try drive(
                 house, gate,
                 [
@@ -194,7 +195,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Told to end, or left alone, it cancels the batch and leaves nothing", arguments: ["terminate", "hang up"])
+            "On SIGTERM or a hang-up the batch is cancelled and leaves no file", arguments: ["terminate", "hang up"])
         func ended(_ how: String) async throws {
             let (house, server) = try await house()
             let gate = house.path("gate")

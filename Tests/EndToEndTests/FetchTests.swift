@@ -8,7 +8,8 @@ import Testing
 extension EndToEnd {
     /// Photos from a real HTTP server on loopback, downloaded by the real programs.
     @Suite(
-        "fetch", .enabled(if: AwkwardServer.isThere, "skipped: Python is not installed"), .timeLimit(.minutes(60)))
+        "photoinbox fetch", .enabled(if: AwkwardServer.isThere, "skipped: Python is not installed"),
+        .timeLimit(.minutes(60)))
     struct Fetching {
         struct Answer {
             let status: Int32
@@ -20,7 +21,7 @@ extension EndToEnd {
                 }
             }
 
-            /// What is said of an address whose path begins so: what became of it, and where it is or why it is not.
+            /// The result for the address with this path: its outcome, its file or the reason, and the number of tries.
             func item(_ path: String) -> (what: String, words: String, tries: Int) {
                 let item = objects.first { object in
                     object["type"] as? String == "item"
@@ -82,19 +83,19 @@ extension EndToEnd {
             return path
         }
 
-        /// That nothing is left in the inbox but whole photos: no temporary, and no hidden directory either.
-        private func expectNothingHalfDone(_ house: House, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        /// Requires that the inbox contains only whole photos: no temporary file and no hidden directory.
+        private func expectNoPartialFiles(_ house: House, sourceLocation: SourceLocation = #_sourceLocation) throws {
             let names = try FileManager.default.contentsOfDirectory(atPath: house.inbox)
             #expect(names.allSatisfy { !$0.hasPrefix(".") }, "\(names)", sourceLocation: sourceLocation)
         }
 
-        /// Whether the file system keeps what users say of files: not every one does.
+        /// Whether the file system stores users' extended attributes.
         private func keepsAttributes(_ directory: String) -> Bool {
             guard let opened = try? openDirectory(BytePath(directory)) else { return false }
             return opened.setAttribute("user.photo-inbox.test", [1])
         }
 
-        @Test("Photos come into the inbox with where they are from, and are filed like any other")
+        @Test("Photos are fetched into the inbox with their origin, and filed")
         func arrives() async throws {
             let (house, server) = try await house()
             let dry = try await run(house, ["--dry-run", server.address("photo/1.jpg"), "ftp://example.org/x"])
@@ -114,11 +115,11 @@ extension EndToEnd {
                 let origin = String(decoding: file.attribute(originAttribute, most: 256) ?? [], as: UTF8.self)
                 #expect(origin.hasPrefix("http://127.0.0.1:\(server.port)/") == keepsAttributes(house.inbox))
             }
-            try expectNothingHalfDone(house)
+            try expectNoPartialFiles(house)
             let daemon = try await house.start(
                 configuration: configuration(Self.usual), telling: Array(repeating: "filed inbox/", count: 3))
             #expect(house.files(in: house.library).count == 3)
-            // Where it is from is kept with it, and told.
+            // Its origin is stored with it and reported.
             let show = try RunningProgram(
                 [BuiltPrograms.path("photoinbox"), "show", "--config", house.path("photoinbox.toml"), "1"])
             #expect(try await show.ending() == .status(0), "\(show.lines)")
@@ -127,7 +128,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Servers that stall, lie, reset, refuse and redirect cost one download each, with its reason")
+        @Test("Servers that stall, lie, reset, refuse and redirect affect only their own download, with a reason")
         func awkward() async throws {
             let (house, server) = try await house()
             let bad: [(path: String, reason: String, tries: Int)] = [
@@ -140,7 +141,8 @@ extension EndToEnd {
                 ("heads", "response head is too large", 1),
                 ("flaky/9", "status 503", 3),
             ]
-            // What is no HTTP where a redirect leads may be the rest of another answer: that passes, its refusal would not.
+            // A redirect to a target that is not HTTP may be the rest of another answer, which is temporary, unlike its
+            // refusal.
             let good = ["flaky/1", "moved", "slurred", "half", "other", "wrong-part", "photo/1.jpg"]
             let answer = try await run(house, (bad.map(\.path) + good).map { server.address($0) })
             #expect(answer.status == 3, "\(answer.output)")
@@ -158,7 +160,7 @@ extension EndToEnd {
                 counts in
                 counts.allSatisfy { $0 > 1 }
             }
-            // What goes on where it stopped is the same as what comes at once, and never of two versions.
+            // A resumed download equals one without interruption, and never mixes two versions.
             let photo = try Photos.named("exif.jpg")
             let files = house.files(in: house.inbox)
             func file(_ path: String) -> Data? { files[answer.item(path).words] }
@@ -169,14 +171,14 @@ extension EndToEnd {
             }) { $0 == [false, true] }
             _ = try await poll({ server.requests("other").last ?? "" }) { $0.contains("range bytes=") }
             #expect(file("other")?.range(of: Data("number new".utf8)) != nil)
-            // By itself, for libcurl keeps the connection: what is sent too much would be read as the answer to a retry.
+            // Alone, since libcurl keeps the connection: excess bytes would be read as the answer to a retry.
             let long = try await run(house, [server.address("long")])
             #expect(long.item("long").what == "arrived", "\(long.output)")
             #expect(house.files(in: house.inbox)[long.item("long").words] == photo)
-            try expectNothingHalfDone(house)
+            try expectNoPartialFiles(house)
         }
 
-        @Test("Addresses of private networks are refused unless they are named, by whatever name they are reached")
+        @Test("Addresses of private networks are refused unless they are allowed, whatever name leads to them")
         func privateAddresses() async throws {
             let (house, server) = try await house("pause = \"10ms\"\n")
             let hosts = ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]", "0.0.0.0"]
@@ -188,7 +190,7 @@ extension EndToEnd {
             #expect(try FileManager.default.contentsOfDirectory(atPath: house.inbox).isEmpty)
         }
 
-        @Test("No proxy of the environment is asked")
+        @Test("A proxy of the environment is not used")
         func proxy() async throws {
             let (house, server) = try await house()
             let program = try RunningProgram(
@@ -197,34 +199,34 @@ extension EndToEnd {
             #expect(try await program.ending() == .status(0), "\(program.lines)")
         }
 
-        @Test("2 GB where 2 MB were promised, or nothing was: no more is taken than was promised, or allowed")
+        @Test("No more bytes are accepted than were declared or are allowed")
         func tooLarge() async throws {
             let (house, server) = try await house(Self.usual + "\nlargest = \"3M\"")
             let answer = try await run(house, ["huge", "endless", "promised"].map { server.address($0) })
             #expect(answer.item("huge").words.contains("promises more than the 3145728 bytes"), "\(answer.output)")
             #expect(answer.item("endless").words.contains("has sent more than the 3145728 bytes"))
             #expect(answer.item("huge").tries == 1 && answer.item("endless").tries == 1)
-            // As many bytes as were promised are a whole file, as HTTP has it; what it is, the daemon sees.
+            // The declared number of bytes is a whole file in HTTP; the daemon checks its content.
             #expect(answer.item("promised").what == "arrived")
             #expect(house.files(in: house.inbox).values.map(\.count) == [2 << 20])
             try await server.program.lines(3, holding: "poured")
             for line in server.program.lines where line.hasPrefix("poured") {
                 let sent = line.split(separator: " ").last.flatMap { Int($0) } ?? .max
-                // What the sockets of both sides hold was sent, and no more.
+                // No more than the buffers of both sockets was sent.
                 #expect(sent < 64 << 20, "\(line)")
             }
-            try expectNothingHalfDone(house)
+            try expectNoPartialFiles(house)
         }
 
-        @Test("A download that goes on for ever ends at its deadline")
+        @Test("An endless download ends at its deadline")
         func deadline() async throws {
             let (house, server) = try await house(Self.usual + "\ndeadline = \"2s\"")
             let answer = try await run(house, [server.address("drip")])
             #expect(answer.status == 3 && answer.count("failed") == 1, "\(answer.output)")
-            try expectNothingHalfDone(house)
+            try expectNoPartialFiles(house)
         }
 
-        @Test("1,000 links, 16 at once and no more, arrive all")
+        @Test("1,000 links are fetched, at most 16 at once")
         func thousand() async throws {
             let (house, server) = try await house(Self.usual + "\nat-once = \"64\"")
             let links = (0..<1_000).map { server.address("photo/\($0).jpg") }
@@ -234,20 +236,20 @@ extension EndToEnd {
             let files = house.files(in: house.inbox)
             #expect(files.count == 1_000)
             #expect(Set(files.values).count == 1_000)
-            try expectNothingHalfDone(house)
+            try expectNoPartialFiles(house)
         }
 
-        /// Addresses of which the first arrive and the rest hang.
+        /// Addresses of which the first succeed and the rest hang.
         private func mixed(_ server: AwkwardServer) -> [String] {
             (0..<4).map { server.address("photo/\($0).jpg") } + (0..<40).map { server.address("slow/\($0)") }
         }
 
-        /// Waits until all slots are taken by downloads that hang.
+        /// Waits until hanging downloads use all slots.
         private func allHang(_ server: AwkwardServer) async throws {
             try await server.program.lines(8, holding: "holding /slow")
         }
 
-        @Test("Cancelled in the middle, nothing is left behind but what has arrived")
+        @Test("A cancelled run leaves only complete photos")
         func cancelled() async throws {
             let (house, server) = try await house("allow-private = [\"127.0.0.1\"]\nstall = \"10m\"\n")
             let program = try RunningProgram(words(house, ["--json", try list(house, mixed(server))]))
@@ -258,10 +260,10 @@ extension EndToEnd {
             #expect(answer.count("arrived") == 4 && answer.count("cancelled") == 40, "\(answer.output)")
             #expect(answer.output.contains("cancelling; files that have arrived stay"))
             #expect(house.files(in: house.inbox).count == 4)
-            try expectNothingHalfDone(house)
+            try expectNoPartialFiles(house)
         }
 
-        @Test("Where the program is killed, its child cancels and leaves nothing behind")
+        @Test("When the program is killed, its child cancels and leaves no partial file")
         func killed() async throws {
             let (house, server) = try await house("allow-private = [\"127.0.0.1\"]\nstall = \"10m\"\n")
             let program = try RunningProgram(words(house, ["--json", try list(house, mixed(server))]))
@@ -272,10 +274,10 @@ extension EndToEnd {
             program.signal(SIGKILL)
             try await processIsGone(child)
             #expect(house.files(in: house.inbox).count == 4)
-            try expectNothingHalfDone(house)
+            try expectNoPartialFiles(house)
         }
 
-        @Test("Plain lines where there is no terminal, with sums at the end")
+        @Test("Without a terminal it writes plain lines, with totals at the end")
         func plain() async throws {
             let (house, server) = try await house()
             let links = (0..<20).map { server.address("photo/\($0).jpg") }
@@ -288,7 +290,7 @@ extension EndToEnd {
             #expect(output.allSatisfy { !$0.contains("\u{1B}") })
         }
 
-        @Test("A bar in a wide terminal, none in a narrow one, and neither breaks its line", arguments: [100, 24])
+        @Test("A wide terminal shows a bar, a narrow one does not, and no line wraps", arguments: [100, 24])
         func terminal(columns: Int) async throws {
             let (house, server) = try await house("allow-private = [\"127.0.0.1\"]\nstall = \"10m\"\n")
             let links = try list(house, mixed(server))

@@ -5,7 +5,7 @@ import LinuxKernel
 import SystemPackage
 import TestSupport
 
-// Ways to put files somewhere that name each system call, since that is what the daemon sees.
+// Ways to create files by their system calls, which decide the events of the daemon.
 
 func makeDirectory(_ path: String) throws { try systemCall("mkdir") { mkdir(path, 0o755) } }
 
@@ -21,7 +21,7 @@ func move(_ source: String, to destination: String) throws { try systemCall("ren
 
 func copy(_ source: String, to destination: String) throws { try runProgram(["/bin/cp", "--", source, destination]) }
 
-/// A file that is held open while it is written piece by piece, as a camera or a browser does.
+/// A file that is open while it is written in parts, as by a camera or a browser.
 final class SlowWriter {
     private let descriptor: Int32
 
@@ -45,7 +45,7 @@ final class SlowWriter {
 }
 
 enum Tree {
-    /// The contents of all regular files below `directory` by their paths from there, escaped where they are not text.
+    /// The contents of all regular files below `directory` by relative path, escaped if it is not text.
     static func files(below directory: String) -> [String: Data] {
         var found: [String: Data] = [:]
         collect(BytePath(directory), BytePath(""), &found)

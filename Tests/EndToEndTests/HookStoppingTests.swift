@@ -5,16 +5,16 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("No hook keeps the daemon from ending", .timeLimit(.minutes(60)))
+    @Suite("Shutdown with running hooks", .timeLimit(.minutes(60)))
     struct HooksAtTheEnd {
-        /// The numbers of processes that a hook has written to a file of the house.
+        /// The process numbers that a hook wrote to a file of the house.
         private func processes(_ house: House, _ name: String) throws -> [Int32] {
             let text = try #require(house.files(in: house.root)[name].map { String(decoding: $0, as: UTF8.self) })
             return text.split(whereSeparator: \.isWhitespace).compactMap { Int32($0) }
         }
 
-        @Test("One that takes no TERM, nor does its child: killed together, and the daemon ends in good order")
-        func takesNoTerm() async throws {
+        @Test("A hook that ignores TERM is killed with its child, and the daemon ends normally")
+        func ignoresTerm() async throws {
             let house = try House()
             let script = house.path("stubborn")
             try write(
@@ -38,7 +38,7 @@ extension EndToEnd {
             try await daemon.stop()
             #expect(daemon.lines.contains { $0.contains("hook note: asked") }, "asked first")
             for process in running { try await processIsGone(process) }
-            // What it was told of is still owed, for it never said that it had done with it.
+            // Its event is delivered again, since it was not confirmed.
             let again = try await house.start(
                 configuration: House.oneCard + "\n[hook.note]\ncommand = ['/bin/cat']\non = ['filed']\n",
                 telling: ["hook note: {"])
@@ -46,7 +46,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "One that not even KILL ends, since a disk keeps it: told by its monitors and left, with status 70",
+            "A hook that KILL does not end, because its disk hangs, is reported and abandoned, with status 70",
             .enabled(if: canFreeze, withoutDisks))
         func cannotBeKilled() async throws {
             let mounted = try MountedHouse(
@@ -71,12 +71,12 @@ extension EndToEnd {
                 { house.files(in: house.root)["process"]?.last }, until: { $0 == UInt8(ascii: "\n") })
             let process = try #require(try processes(house, "process").first)
             frozen.add(process)
-            // In uninterruptible sleep, which no signal ends.
+            // In uninterruptible sleep.
             _ = try await poll({ try state(of: process) }, until: { $0 == "D" })
             daemon.signal(SIGTERM)
             #expect(try await daemon.ending() == .status(EX_SOFTWARE), "\(daemon.lines.suffix(10))")
             #expect(daemon.lines.contains { $0.contains("monitors left alive") && $0.contains("hook note") })
-            // All else was seen to: the photo is filed, and the next daemon finds no state in use.
+            // All other work is complete: the photo is filed, and the next daemon finds the state free.
             #expect(house.files(in: house.library).count == 1)
             #expect(try state(of: process) == "D")
             frozen.thaw()
@@ -92,8 +92,8 @@ extension EndToEnd {
     }
 }
 
-/// A file system that only some processes see, and that nobody can write to until it is thawed: once, by whichever of them
-/// is still there.
+/// A frozen file system in the mount namespace of some processes, thawed once through one of them that
+/// still exists.
 private final class Frozen {
     private let path: String
     private var processes: [Int32]

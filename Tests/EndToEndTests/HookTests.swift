@@ -8,19 +8,19 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("Hooks are told what was filed and set aside", .timeLimit(.minutes(60)))
+    @Suite("Hooks get events of filed and quarantined files", .timeLimit(.minutes(60)))
     struct Hooks {
         private static let canMakePictures =
             access("/usr/bin/jq", X_OK) == 0 && access("/usr/bin/vipsthumbnail", X_OK) == 0
 
-        /// A hook that writes what it is told to the file `told`.
+        /// A hook that writes its events to the file `told`.
         private static let note = """
             [hook.note]
             command = ["/bin/sh", "-c", "cat >> @told"]
 
             """
 
-        /// What the file `told` of `house` holds, a line each.
+        /// The lines of the file `told` of `house`.
         private func told(_ house: House, _ name: String = "told") throws -> [[String: Any]] {
             let text = house.files(in: house.root)[name].map { String(decoding: $0, as: UTF8.self) } ?? ""
             return try text.split(separator: "\n").map { line in
@@ -30,7 +30,7 @@ extension EndToEnd {
 
         private func place(_ object: [String: Any]?) -> String? { object?["path"] as? String }
 
-        @Test("Each event comes with what it is about, and where it is now")
+        @Test("Each event has its subject and the current place")
         func events() async throws {
             let house = try House()
             let daemon = try await house.start(
@@ -44,7 +44,7 @@ extension EndToEnd {
             #expect(place(filed) == "\(house.library)/\(Photos.day)/a.jpg")
             #expect((filed["captured"] as? [String: Any])?["local"] as? String == "2024-01-31T12:34:56", "\(filed)")
             #expect((filed["sha256"] as? String)?.count == 64 && (filed["photo"] as? Int) == 1)
-            // A name that is no text is told by its bytes.
+            // A name that is not text is reported by its bytes.
             let hostile = Array("b\n".utf8) + [0xFF] + Array(".jpg".utf8)
             try house.drop(try Photos.unique(2), as: "b.jpg", into: house.outside)
             _ = try systemCall("rename") {
@@ -57,13 +57,13 @@ extension EndToEnd {
             try await daemon.lines(holding: ["filed card/b", "hook note exited with status 0"])
             let base64 = try told(house).last?["file_base64"] as? String
             #expect(base64.flatMap { Data(base64Encoded: $0) } == Data(hostile))
-            // Cut short it is set aside, and the reason says why.
+            // A truncated photo is set aside, with the reason.
             try house.drop(try Photos.unique(3).dropLast(1_000), as: "short.jpg")
             try await daemon.lines(holding: ["quarantined card/short.jpg", "hook note exited with status 0"])
             let aside = try #require(try told(house).last)
             #expect(
                 aside["event"] as? String == "quarantined" && place(aside) == "\(house.root)/quarantine/card/short.jpg")
-            // Two that belong together, under names that say so.
+            // Two members of a set.
             try house.drop(try Photos.named("mosaic.nef"), as: "IMG_7.nef")
             try house.drop(try Photos.unique(7), as: "IMG_7.jpg")
             try await daemon.lines(holding: ["filed card/IMG_7.nef", "filed card/IMG_7.jpg"])
@@ -74,7 +74,7 @@ extension EndToEnd {
             let files = try #require(set["files"] as? [[String: Any]])
             #expect(Set(files.compactMap { $0["role"] as? String }) == ["raw", "picture"])
             for file in files { #expect(place(file).map { access($0, R_OK) } == 0) }
-            // What a run was told is recorded when it has ended.
+            // The events of a run are recorded when it has ended.
             let state = try await house.state(of: daemon) { state in
                 state.hooks?.first.map { $0.waiting == 0 && $0.told ?? 0 >= 5 } ?? false
             }
@@ -84,7 +84,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A hook that cannot be run is a problem for as long as it takes, and keeps nothing from being filed")
+        @Test("A hook that cannot be run is a problem until it can, and does not delay filing")
         func absent() async throws {
             let house = try House()
             let script = house.path("note")
@@ -108,10 +108,10 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("explain says of each hook whether it was told of a file, or is still to be")
+        @Test("explain shows for each hook whether it was run for a file")
         func explained() async throws {
             let house = try House()
-            // Who fails again and again is not told of it any more, some day: one that failed once runs on.
+            // A hook that fails repeatedly is eventually not run for a file; one that failed once is retried.
             func hook(_ name: String, _ more: String) -> String {
                 """
 
@@ -134,13 +134,13 @@ extension EndToEnd {
             try house.drop(try Photos.unique(1), as: "a.jpg")
             try await daemon.lines(holding: ["filed card/a.jpg", "hook all exited with status 0", "PI-103"])
             let journal = "journalctl -t photoinboxd PHOTOINBOX_HOOK=all"
-            // A hook's place is recorded after its line.
+            // A hook's position is recorded after its output.
             var told = try await poll({ try await rows("card/a.jpg") }) { $0.first?.hasPrefix("all is done") ?? false }
-            // The last word of one run may be about another photo, and says so.
+            // The last output of a run may concern another photo.
             #expect(told.first == "all is done with it; its output: \(journal)", "\(told)")
             #expect(told.last?.hasPrefix("late has yet to handle it: it failed ") ?? false, "\(told)")
             #expect(told.last?.contains("exited with status 1") ?? false && told.count == 2, "\(told)")
-            // A photo of the library by its place there; a set by any of its members.
+            // A photo by its path in the library; a set by any of its members.
             try house.drop(try Photos.named("mosaic.nef"), as: "IMG_7.nef")
             try house.drop(try Photos.unique(7), as: "IMG_7.jpg")
             try await daemon.lines(holding: ["filed card/IMG_7.nef", "filed card/IMG_7.jpg"])
@@ -150,7 +150,7 @@ extension EndToEnd {
             let place = "\(house.library)/\(Photos.day)/IMG_7.nef"
             told = try await rows(place)
             #expect(told.filter { $0.hasPrefix("all is done with it") }.count == 2, "\(told)")
-            // Nobody runs it: it says so. What is newer than the file, or not taken up yet, never was told.
+            // Without a daemon it reports that. Hooks newer than the file, or not started yet, have no event of it.
             try await daemon.stop()
             told = try await rows("card/a.jpg")
             #expect(told.last == "late has yet to handle it; photoinboxd is not running", "\(told)")
@@ -168,7 +168,7 @@ extension EndToEnd {
             let hooks = try #require(file["hooks"] as? [[String: Any]])
             #expect(hooks.map { $0["standing"] as? String } == ["told", "waiting", "not-told"], "\(hooks)")
             #expect(hooks.allSatisfy { $0["event"] as? String == "filed" && $0["operation"] as? Int == 1 })
-            // Who does not know the configuration is told what is recorded, and that this says less.
+            // Without the configuration it shows the records, and reports that they are incomplete.
             let program = try RunningProgram([
                 BuiltPrograms.path("photoinbox"), "explain", "--state", house.path("st"), "--runtime",
                 house.path("st/run"), "card/a.jpg",
@@ -181,7 +181,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "The hook of docs/hooks.md makes its small pictures, whatever photos are called",
+            "The hook of docs/hooks.md makes its small pictures, whatever the photos' names",
             .enabled(if: canMakePictures, "skipped: needs jq and vipsthumbnail in /usr/bin"))
         func documented() async throws {
             let house = try House()
@@ -201,7 +201,7 @@ extension EndToEnd {
             let keys = try block(from: "[hook.thumbnails]").replacing("/usr/local/lib/photos/thumbnails", with: script)
             #expect(keys.contains(script))
             let daemon = try await house.start(configuration: House.oneCard + "\n" + keys)
-            // Its directory is not there: nothing that it was told of is lost.
+            // Its directory is missing: no event is lost.
             let photos = try [Photos.unique(1), Photos.named("exif.png"), Photos.named("exif.heic")]
             try house.drop(photos[0], as: "-a [1] 'b\\\n$(c).jpg")
             try await daemon.lines(holding: ["filed card/-a", "PI-103"])
@@ -223,7 +223,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A hook that failed is told the same again")
+        @Test("A hook that failed gets the same events again")
         func failing() async throws {
             let house = try House()
             let daemon = try await house.start(
@@ -241,7 +241,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("One that floods its output, takes no TERM and has children of its own is ended whole; photos are filed")
+        @Test("A hook that floods its output, ignores TERM and has children is killed completely, and photos are filed")
         func hostile() async throws {
             let house = try House()
             let script = house.path("hostile")
@@ -276,7 +276,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("What was not taken before the daemon ended, or was killed, is told at the next start")
+        @Test("Events that were not confirmed before the daemon ended or was killed are delivered after the restart")
         func overRestarts() async throws {
             let house = try House()
             let slow =
@@ -290,7 +290,7 @@ extension EndToEnd {
             var daemon = try await house.start(configuration: slow)
             try house.drop(try Photos.unique(1), as: "a.jpg")
             try await daemon.lines(holding: ["hook note runs", "filed card/a.jpg"])
-            // It takes TERM for its end.
+            // It ends on TERM.
             try await daemon.stop()
             daemon = try await house.start(configuration: slow, telling: ["hook note runs"])
             try house.drop(try Photos.unique(2), as: "b.jpg")
@@ -304,7 +304,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A reload takes hooks over: new ones from now on, changed ones where they are, none left of those gone")
+        @Test("A reload starts new hooks now, keeps the position of changed ones and stops removed ones")
         func reload() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
@@ -315,7 +315,7 @@ extension EndToEnd {
             try await daemon.line(holding: "configuration from")
             try house.drop(try Photos.unique(2), as: "b.jpg")
             try await daemon.line(holding: "hook note exited with status 0")
-            // One that anybody could change is refused, with its place, and the old one stays.
+            // One that any user can change is refused, with its path, and the old one stays.
             try write(Data("#!/bin/sh\n".utf8), to: house.path("open"))
             chmod(house.path("open"), 0o777)
             try house.configure(House.oneCard + "\n[hook.note]\ncommand = ['@open']\non = ['filed']\n")
@@ -336,7 +336,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A configuration that others can change runs nothing")
+        @Test("A configuration that others can change runs no hook")
         func openConfiguration() async throws {
             let house = try House()
             try house.configure(House.oneCard + "\n" + Self.note + "on = ['filed']\n")
@@ -347,7 +347,7 @@ extension EndToEnd {
                 daemon.lines.contains { $0.contains("a configuration with hooks must be safe") }, "\(daemon.lines)")
         }
 
-        @Test("Under a service manager it is not a child: without the unit's socket that is told, and nothing is lost")
+        @Test("Under a service manager, a missing unit socket is reported and loses no event")
         func withoutItsUnit() async throws {
             let house = try House()
             let unit = "hooks = 'unit'\n" + House.oneCard + "\n" + Self.note + "on = ['filed']\n"

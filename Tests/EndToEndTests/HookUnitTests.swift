@@ -5,10 +5,10 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("The program that the hooks' unit runs", .timeLimit(.minutes(60)))
+    @Suite("The program of the hooks unit", .timeLimit(.minutes(60)))
     struct HookUnit {
-        /// Stands in for the service manager and the daemon: hands a connection over as sd_listen_fds(3) has it, then does
-        /// what the lines of standard input would say.
+        /// Emulates the service manager and the daemon: passes a connection as in sd_listen_fds(3), then follows
+        /// the lines of standard input.
         private static let driver = """
             import os, signal, socket, struct, sys
             ours, theirs = socket.socketpair()
@@ -55,7 +55,7 @@ extension EndToEnd {
             deadline = "1h"
             """
 
-        /// Runs it; what was said.
+        /// Runs it and returns its output.
         private func run(_ house: House, _ what: String, hook: String = "good", user: String? = nil) async throws
             -> CommandResult
         {
@@ -68,7 +68,7 @@ extension EndToEnd {
             return CommandResult(lines: program.lines, ending: ending)
         }
 
-        @Test("It runs what root's configuration says, and answers how that ended")
+        @Test("It runs the program of root's configuration and reports its status")
         func answers() async throws {
             let house = try House()
             try house.configure(Self.hooks)
@@ -84,7 +84,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Without --config, a hooks' user's own configuration is not read",
+            "Without --config, a hooks user's own configuration is not read",
             .enabled(if: access("/etc/photoinbox/photoinbox.toml", F_OK) != 0, "skipped: the service is installed here")
         )
         func ownConfiguration() async throws {
@@ -104,7 +104,7 @@ extension EndToEnd {
             #expect(house.files(in: house.root)["told"] == nil)
         }
 
-        @Test("What is no request is not served, and harms nothing", arguments: ["garbage", "nothing"])
+        @Test("A malformed request is refused and does no harm", arguments: ["garbage", "nothing"])
         func nonsense(what: String) async throws {
             let house = try House()
             try house.configure(Self.hooks)
@@ -114,12 +114,12 @@ extension EndToEnd {
         }
 
         @Test(
-            "It ends its hook when the daemon goes away, or it is told to end itself",
+            "It ends its hook when the daemon disconnects or on SIGTERM",
             arguments: ["hang-up", "terminate"])
         func ends(what: String) async throws {
             let house = try House()
             try house.configure(Self.hooks)
-            // Somebody has to read what the hook writes there, so it says when it runs.
+            // Opening the FIFO blocks until the hook runs.
             try systemCall("mkfifo") { mkfifo(house.path("begun"), 0o600) }
             let result = try await run(house, what, hook: "slow")
             #expect(result.text.contains("ended 0"), "\(result.text)")
@@ -127,7 +127,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Nobody is served but the daemon's user",
+            "Only the daemon's user is served",
             .enabled(if: EndToEnd.isRoot && EndToEnd.canBeOrdinary, "skipped: needs root, to be somebody else"))
         func strangers() async throws {
             let house = try House()

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("Slow, dead and hostile clients cost nobody anything", .tags(.campaign), .timeLimit(.minutes(60)))
+    @Suite("Slow, dead and hostile clients do not affect others", .tags(.campaign), .timeLimit(.minutes(60)))
     struct HostileClients {
         private static let hello = framed(ControlRequest(.hello).json())
 
@@ -18,11 +18,11 @@ extension EndToEnd {
             return try #require(kilobytes) << 10
         }
 
-        @Test("A thousand slow ones: those who ask are answered, photos are filed, and nothing is left of them")
+        @Test("With a thousand slow clients requests are answered, photos are filed, and no resources remain")
         func thousandSlow() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
-            // What the first photo opens stays open.
+            // The descriptors opened for the first photo stay open.
             try house.drop(try Photos.unique(-1), as: "first.jpg")
             try await daemon.line(holding: "filed card/first.jpg")
             let before = try await house.state(of: daemon)
@@ -51,14 +51,14 @@ extension EndToEnd {
             _ = try await house.state(of: daemon) { state in
                 !state.monitors.contains { $0.kind == "ConnectionMonitor" }
             }
-            // Descriptors are counted before monitors are listed: those of the last ones were still there.
+            // Descriptors are counted before monitors are listed, so those of the last clients still count.
             let after = try await house.state(of: daemon)
             #expect(after.monitors.count == before.monitors.count)
             #expect(after.program.descriptors <= before.program.descriptors)
             try await daemon.stop()
         }
 
-        @Test("Garbage, half frames and huge lengths are told what is wrong, and ended")
+        @Test("Garbage, partial frames and huge lengths get an error and are disconnected")
         func garbage() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
@@ -82,7 +82,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Who sends without end and reads nothing is not received without end")
+        @Test("A client that sends endlessly and never reads is not received endlessly")
         func endlessSender() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
@@ -101,12 +101,12 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Who asks and never reads, and who asks and goes, hold up nobody")
+        @Test("Clients that never read, or disconnect after a request, delay no other")
         func neverReading() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
             let state = framed(ControlRequest(.state).json())
-            // As much to tell as there can be: an answer stays within its limit, and says what it leaves out.
+            // With the largest state an answer stays within its limit and reports what it omits.
             #expect(try await house.ask("pause", "card").status == 0)
             let hostile = String(repeating: "\u{1}\"\\", count: 80)
             for number in 0..<1_500 {
@@ -124,13 +124,13 @@ extension EndToEnd {
             var deaf: [Int32] = []
             for _ in 0..<20 {
                 let client = try house.connection(patience: .milliseconds(10)).take()
-                // Until neither side takes any more.
+                // Until the buffers of both sides are full.
                 while Glibc.send(client, state, state.count, Int32(MSG_NOSIGNAL)) == state.count {}
                 deaf.append(client)
                 let gone = try house.connection()
                 _ = Glibc.send(gone.raw, state, state.count, Int32(MSG_NOSIGNAL))
             }
-            // All those requests may be in work just now (EX_TEMPFAIL).
+            // All those requests may be in work now (EX_TEMPFAIL).
             let answer = try await poll({ try house.exchange(Self.hello) }, until: { $0?.status != 75 })
             #expect(answer?.status == 0)
             #expect(try Self.peakMemory(of: daemon) - before < 20 << 20)
@@ -138,7 +138,7 @@ extension EndToEnd {
             #expect(try await house.ask("resume", "card").status == 0)
             try house.drop(try Photos.unique(1), as: "a.jpg")
             try await daemon.line(holding: "filed card/a.jpg")
-            // Each loses its connection when its time is over.
+            // Each is disconnected at its deadline.
             for client in deaf {
                 var buffer = [UInt8](repeating: 0, count: 1 << 16)
                 var event = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
@@ -148,7 +148,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Several requests on one connection are answered in their order; half an end is no end")
+        @Test("Several requests on one connection are answered in order, also after a half-close")
         func pipelined() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
@@ -169,9 +169,9 @@ extension EndToEnd {
         }
 
         @Test(
-            "Who may only look is told so: another user, on a socket that lets everybody in",
+            "A user without operator rights is refused, on a socket that any user can connect to",
             .enabled(if: isRoot && canBeOrdinary, "skipped: needs root, to become somebody else"))
-        func onlyLooking() async throws {
+        func readOnly() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
             chmod(house.root, 0o755)
@@ -186,9 +186,9 @@ extension EndToEnd {
         }
 
         @Test(
-            "A group that may be everybody's gives nobody a say, nor a look",
+            "A common group gives no user permission to read or to act",
             .enabled(if: isRoot && canBeOrdinary, "skipped: needs root, to become two others"))
-        func everybodysGroup() async throws {
+        func commonGroup() async throws {
             let house = try House(running: EndToEnd.asNobody)
             for path in [house.root, house.inbox, house.library] { chown(path, 65534, 65534) }
             let daemon = try await house.start()

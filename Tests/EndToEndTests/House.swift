@@ -6,16 +6,16 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-/// A directory with an inbox, a library and what else the daemon needs, and the ways to put things into it.
+/// A directory with an inbox, a library and the daemon's other files.
 final class House: Sendable {
     let scratch: ScratchDirectory
-    /// What the daemon is started with, besides the flags of a test.
+    /// The command of the daemon, without the flags of a test.
     private let command: [String]
     private let launched = Locked<[RunningProgram]>([])
 
-    /// `command` goes before the daemon: a program that changes the user or the mounts.
+    /// `command` precedes the daemon: a program that changes the user or the mounts.
     init(running command: [String] = []) throws {
-        // Some daemons here are other users'.
+        // Some daemons run as other users.
         umask(0o022)
         scratch = try ScratchDirectory()
         self.command = command
@@ -29,23 +29,23 @@ final class House: Sendable {
     var library: String { path("library") }
     var quarantine: String { path("quarantine/inbox") }
     var duplicates: String { path("duplicates/inbox") }
-    /// A directory on the same file system that nobody watches.
+    /// A directory on the same file system that is not watched.
     var outside: String { path("outside") }
 
     func path(_ name: String) -> String { scratch.appending(name) }
 
-    /// Starts the daemon with one inbox and returns when it takes photos, and has told `parts`, before that or after.
+    /// Starts the daemon with one inbox and waits until it is ready and has logged `parts`, in any order.
     func start(_ arguments: String..., telling parts: [String] = []) async throws -> RunningProgram {
         try await start(["--inbox", inbox, "--library", library, "--state", path("st")] + arguments, telling: parts)
     }
 
-    /// Starts the daemon with a configuration file of this content.
+    /// Starts the daemon with this configuration.
     func start(configuration text: String, telling parts: [String] = []) async throws -> RunningProgram {
         try configure(text)
         return try await start(["--config", path("photoinbox.toml")], telling: parts)
     }
 
-    /// Writes the configuration file anew, `@` standing for the house's own directory.
+    /// Writes the configuration file; `@` is replaced by the house's directory.
     func configure(_ text: String) throws {
         let own = text.split(separator: "@", omittingEmptySubsequences: false).joined(separator: "\(root)/")
         unlink(path("photoinbox.toml"))
@@ -58,28 +58,28 @@ final class House: Sendable {
         return daemon
     }
 
-    /// Starts the daemon with exactly these arguments, waiting for nothing.
+    /// Starts the daemon with exactly these arguments, without waiting.
     func launch(_ arguments: [String]) throws -> RunningProgram {
         let daemon = try RunningProgram(command + [BuiltPrograms.path("photoinboxd")] + arguments)
         launched.withLock { $0.append(daemon) }
         return daemon
     }
 
-    /// Asks for the state with SIGUSR1 and reads it.
+    /// Requests the state with SIGUSR1 and reads it.
     func state(of daemon: RunningProgram) async throws -> DaemonState {
         daemon.signal(SIGUSR1)
         try await daemon.line(holding: "state in ", "asked by SIGUSR1")
         return try readState()
     }
 
-    /// Asks for the state until `isWanted` holds for it; fails after a while, with the last one.
+    /// Requests the state until `isWanted` accepts it; fails at a deadline, with the last one.
     func state(
         of daemon: RunningProgram, until isWanted: (DaemonState) throws -> Bool
     ) async throws -> DaemonState {
         try await poll({ try await self.state(of: daemon) }, until: isWanted)
     }
 
-    /// The state as it was last written.
+    /// The last written state.
     func readState() throws -> DaemonState {
         let data = try Data(contentsOf: URL(filePath: path("st/run/state.json")))
         return try JSONDecoder().decode(DaemonState.self, from: data)
@@ -92,10 +92,10 @@ final class House: Sendable {
         try move(aside, to: "\(directory ?? inbox)/\(name)")
     }
 
-    /// What is below `directory`: file contents by path; nothing if it is not there.
+    /// The files below `directory`: contents by path; empty if it does not exist.
     func files(in directory: String) -> [String: Data] { Tree.files(below: directory) }
 
-    /// Asserts that nothing half-done of ours lies anywhere.
+    /// Requires that no temporary file of the daemon exists.
     func expectNoTemporaries(sourceLocation: SourceLocation = #_sourceLocation) {
         let left = Tree.files(below: root).keys.filter { $0.contains(".photo-inbox-") }
         #expect(left.isEmpty, sourceLocation: sourceLocation)
@@ -103,8 +103,8 @@ final class House: Sendable {
 }
 
 extension RunningProgram {
-    /// Waits until lines with every one of `parts` have come, in whatever order, since the last wait; a part that
-    /// stands there twice must come twice.
+    /// Waits for lines with each of `parts`, in any order, since the last wait; a part that
+    /// is listed twice must occur twice.
     func lines(holding parts: some Sequence<String>) async throws {
         let wanted = Array(parts)
         let left = Locked(wanted)
@@ -118,7 +118,7 @@ extension RunningProgram {
         }
     }
 
-    /// Waits until `count` lines with `part` have come since the last wait.
+    /// Waits for `count` lines with `part` since the last wait.
     func lines(_ count: Int, holding part: String) async throws {
         let left = Locked(count)
         try await line("\(count) lines with \(part)") { line in
@@ -129,7 +129,7 @@ extension RunningProgram {
         }
     }
 
-    /// Ends it with SIGTERM and checks that it ended in good order, with no monitor left alive.
+    /// Ends it with SIGTERM and requires a normal end without remaining monitors.
     func stop(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         signal(SIGTERM)
         let ending = try await ending()

@@ -6,14 +6,14 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    /// Whether a file system can be mounted whose server never answers.
+    /// Whether a FUSE file system whose server never answers can be mounted.
     static let canHang = canMount && access("/dev/fuse", R_OK | W_OK) == 0
     static let withoutFUSE: Comment = "skipped: needs root and /dev/fuse"
 
-    @Suite("A disk that does not answer holds up its own inbox alone")
+    @Suite("A disk that does not respond delays only its own inbox")
     struct HungMount {
-        /// Mounts a file system that nobody serves on `$place`: whoever opens it waits. A process, whose number is put into
-        /// `$noted`, keeps the server's end for two minutes at most; when that one ends, the kernel refuses all who wait.
+        /// Mounts a file system without a server on `$place`: opening it blocks. A process, whose number is written to
+        /// `$noted`, holds the server's end for at most two minutes; when it ends, the kernel fails all waiting calls.
         private static let hang = """
             exec 9<>/dev/fuse && mount -i -t fuse -o fd=9,rootmode=40000,user_id=0,group_id=0 hung "$place" &&
                 { sleep 120 >&- 2>&- & echo $! >"$noted"; }
@@ -28,13 +28,13 @@ extension EndToEnd {
             path = "@inbox"
             """
 
-        @Test("A library that does not answer is reported though no photo comes, and holds up nothing")
+        @Test("A library that does not respond is reported even without a photo, and delays nothing else")
         func hungLibrary() async throws {
             let house = try House(running: ["/usr/bin/unshare", "-m", "--propagation", "private"])
             let daemon = try await house.start()
             let server = try mount(on: house.library, noting: house.path("server"), beside: daemon)
             var isServed = true
-            // Once only: its number may be somebody else's by then.
+            // Only once: its number may be reused.
             defer { if isServed { kill(server, SIGKILL) } }
             try await daemon.line(holding: "PI-405", "library has not answered")
             let state = try await house.state(of: daemon)
@@ -49,7 +49,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Told as stalled, with its step; the others go on; over when the server is gone and the place is free")
+        @Test("A hung inbox is reported as stalled, with its step, until its place is available again; others continue")
         func hung() async throws {
             let house = try House(running: ["/usr/bin/unshare", "-m", "--propagation", "private"])
             try makeDirectory(house.path("card"))
@@ -70,7 +70,7 @@ extension EndToEnd {
             #expect(state.inboxes.first { $0.name == "other" }?.verdict == "live")
             let stuck = state.subsystems.filter { $0.stuckSeconds != nil }.map(\.name)
             #expect(stuck == ["scan of card"], "the others turn")
-            // Asked to look at everything, too.
+            // A rescan of everything, too.
             daemon.signal(SIGUSR2)
             try house.drop(try Photos.unique(3), as: "b.jpg")
             try await daemon.line(holding: "filed other/b.jpg")
@@ -80,14 +80,14 @@ extension EndToEnd {
             try await beside(daemon, ["/bin/umount", house.path("card")])
             try house.drop(try Photos.unique(4), as: "after.jpg", into: house.path("card"))
             try await daemon.lines(holding: ["filed card/after.jpg", "PI-206 is over for card"])
-            // What else was told of it meanwhile is over with the watchdog's next ticks.
+            // Its other problems end with the watchdog's next ticks.
             state = try await house.state(of: daemon, until: \.problems.isEmpty)
             #expect(state.inboxes.allSatisfy { $0.verdict == "live" })
             #expect(state.inboxes.first { $0.name == "card" }?.counts.withdrawn == 0)
             try await daemon.stop()
         }
 
-        @Test("One that hangs from the start keeps nothing else from starting; taken up when its place is free")
+        @Test("An inbox that hangs at start-up delays nothing else, and is watched once its place is available")
         func hungAtTheStart() async throws {
             let house = try House(running: [
                 "/usr/bin/unshare", "-m", "--propagation", "private", "/bin/sh", "-c",
@@ -112,7 +112,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("The daemon can be stopped meanwhile")
+        @Test("The daemon can be stopped while a disk hangs")
         func stopped() async throws {
             let house = try House(running: ["/usr/bin/unshare", "-m", "--propagation", "private"])
             let daemon = try await house.start()

@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    /// What FAT does to an import: inode numbers that change, times of two seconds, names in any case.
-    @Suite("import from cards of FAT")
+    /// Properties of FAT: inode numbers that change, times of two seconds, case-insensitive names.
+    @Suite("photoinbox import from FAT cards")
     struct ImportingFAT {
         private static let configuration = """
             library = "@library"
@@ -23,7 +23,7 @@ extension EndToEnd {
             for number in 0..<photos {
                 let path = house.path("card/DCIM/100CANON/IMG_\(number).JPG")
                 try write(try Photos.unique(number), to: path)
-                // Neither whole nor even seconds.
+                // Times that are neither whole nor even seconds.
                 try runProgram(["/usr/bin/touch", "-d", "2026-05-04 12:00:0\(number % 5 * 2 + 1).123456789", path])
             }
             return house
@@ -50,7 +50,7 @@ extension EndToEnd {
             }
         }
 
-        /// Mounted anew by somebody whose file system has no inode numbers: all files are others, times are even seconds.
+        /// Simulates a new mount of a file system without inode numbers: new inodes, times in even seconds.
         private func mountAnew(_ house: House) throws {
             for name in try FileManager.default.contentsOfDirectory(atPath: house.path("card/DCIM/100CANON")) {
                 let path = house.path("card/DCIM/100CANON/\(name)")
@@ -63,7 +63,7 @@ extension EndToEnd {
             }
         }
 
-        /// The bytes of a photo with one in the middle of its picture changed, and its size and time kept.
+        /// Changes one byte in the middle of a photo's picture, and keeps its size and time.
         private func change(_ path: String) throws {
             var status = stat()
             try #require(stat(path, &status) == 0)
@@ -74,14 +74,14 @@ extension EndToEnd {
             try #require(utimensat(AT_FDCWD, path, &times, 0) == 0)
         }
 
-        @Test("Other inodes and rounded times: nothing comes twice, before it is filed and after")
+        @Test("With other inodes and rounded times no photo is imported twice, before and after filing")
         func rounded() async throws {
             let house = try house(photos: 6)
             #expect(try await run(house)["copied"] as? Int == 6)
             try mountAnew(house)
             let second = try await run(house)
             #expect(second["copied"] as? Int == 0 && second["waiting"] as? Int == 6, "\(second)")
-            // From now on by the times that it has now.
+            // Later comparisons use the new times.
             let third = try await run(house)
             #expect(third["copied"] as? Int == 0 && third["waiting"] as? Int == 6, "\(third)")
             let daemon = try await house.start(
@@ -93,17 +93,17 @@ extension EndToEnd {
             #expect(house.files(in: house.library).count == 6 && house.files(in: house.duplicates).isEmpty)
         }
 
-        @Test("Changed within the same two seconds, with the same size: its content decides, once")
+        @Test("After a change within the same two seconds, with the same size, the content decides, once")
         func changed() async throws {
             let house = try house(photos: 6)
-            // Written just now, as by a camera that is the card's reader as well: its time shows no second writing.
+            // Written just now, as by a camera that is also the card reader: its time does not show the second write.
             try runProgram(["/usr/bin/touch", photo(house, 1), photo(house, 2)])
             try mountAnew(house)
             #expect(try await run(house)["copied"] as? Int == 6)
             try change(photo(house, 1))
             let second = try await run(house)
             #expect(second["copied"] as? Int == 1 && second["waiting"] as? Int == 5, "\(second)")
-            // The second one's place in the inbox has another name, since the first one's was taken.
+            // The second one has another name in the inbox, since the first one's is in use.
             let again = try await run(house)
             #expect(again["copied"] as? Int == 0 && again["waiting"] as? Int == 6, "\(again)")
             #expect(Set(house.files(in: house.inbox).values).count == 7)
@@ -115,12 +115,12 @@ extension EndToEnd {
             #expect(house.files(in: house.library).count == 7)
         }
 
-        @Test("Another card at the same place, with the same names, sizes and times: its photos come")
+        @Test("Another card with the same names, sizes and times at the same place is imported")
         func otherCard() async throws {
             let house = try house(photos: 3)
             #expect(try await run(house)["copied"] as? Int == 3)
             for number in 0..<3 {
-                // A camera whose clock begins anew each day.
+                // A camera whose clock restarts each day.
                 let path = photo(house, number)
                 var status = stat()
                 try #require(stat(path, &status) == 0)
@@ -133,7 +133,7 @@ extension EndToEnd {
             #expect(Set(house.files(in: house.inbox).values).count == 6)
         }
 
-        @Test("IMG_1.JPG and img_1.jpg are two files where names differ by case")
+        @Test("IMG_1.JPG and img_1.jpg are two files if the file system distinguishes case")
         func twoSpellings() async throws {
             let house = try house(photos: 2)
             let other = house.path("card/DCIM/100CANON/img_1.jpg")
@@ -147,12 +147,12 @@ extension EndToEnd {
         }
 
         @Test(
-            "A folding card, mounted again and again: one name in two spellings, one content changed, then all moved",
+            "A card that ignores case, mounted repeatedly, with a respelled name, changed content and moved files",
             .enabled(if: FATCard.canServe, FATCard.withoutServing))
         func folding() async throws {
             let house = try house(photos: 6)
             try runProgram(["/usr/bin/touch", photo(house, 3)])
-            // Times as the kernel kept them in memory, then rounded; one name as another machine shows it; one changed.
+            // Times as cached by the kernel, then rounded; one name in another machine's spelling; one changed.
             let script = """
                 set -e; mkdir -p "$MOUNT"; dir="$CARD/DCIM/100CANON"
                 serve() { "$PYTHON" "$SCRIPT" "$CARD" "$MOUNT" "$@"; }

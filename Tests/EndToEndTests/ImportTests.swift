@@ -4,14 +4,14 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    /// Cards and old archives, brought into an inbox by the real program, and filed by a real daemon or by none.
-    @Suite("import")
+    /// Imports of cards and archives into an inbox by the real program, with or without a daemon.
+    @Suite("photoinbox import")
     struct Importing {
         struct Answer {
             let status: Int32
             let output: String
 
-            /// The last line, where all are JSON.
+            /// The last line of JSON output.
             var summary: [String: Any] {
                 let line = output.split(separator: "\n").last { $0.hasPrefix("{") && $0.contains("\"summary\"") }
                 let object = line.flatMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) }
@@ -28,7 +28,7 @@ extension EndToEnd {
             path = "@inbox"
             """
 
-        /// A house whose configuration names its inbox, and a card with so many photos in it.
+        /// A house with a configured inbox and a card with this number of photos.
         private func house(photos: Int = 6) throws -> House {
             let house = try House()
             try makeDirectory(house.path("st"))
@@ -37,7 +37,7 @@ extension EndToEnd {
             return house
         }
 
-        /// A card as cameras make it: two directories, sets of picture and sidecar, and what is no photo.
+        /// Fills a card as cameras do: two directories, sets of picture and sidecar, and files that are not photos.
         private func fill(_ card: String, photos: Int) throws {
             for directory in ["", "/DCIM", "/DCIM/100CANON", "/DCIM/101CANON", "/MISC", "/.Trashes"] {
                 try makeDirectory(card + directory)
@@ -66,7 +66,7 @@ extension EndToEnd {
             return Answer(status: status, output: program.lines.joined(separator: "\n"))
         }
 
-        /// The contents in the inbox by their paths below the directory of their run, and whether anything is unfinished.
+        /// The contents in the inbox by their paths below the run's directory.
         private func arrived(_ house: House) -> [String: Data] {
             Dictionary(
                 house.files(in: house.inbox).map { path, data in
@@ -78,8 +78,10 @@ extension EndToEnd {
             Tree.files(below: card).filter { $0.key.hasPrefix("DCIM/") }
         }
 
-        @Test("Sets come into the inbox with their directories; a second run copies nothing; a dry one says so before")
-        func brought() async throws {
+        @Test(
+            "Sets are copied into the inbox with their directories, a second run copies nothing, a dry run reports both"
+        )
+        func copied() async throws {
             let house = try house()
             let card = photos(of: house.path("card"))
             #expect(card.count == 8)
@@ -95,7 +97,7 @@ extension EndToEnd {
             #expect(house.files(in: house.inbox).count == 8)
         }
 
-        @Test("What the daemon has filed is known, also from another directory, and --move takes it from there")
+        @Test("Filed photos are known, also from another directory, and --move removes them there")
         func known() async throws {
             let house = try house()
             let card = photos(of: house.path("card"))
@@ -106,13 +108,13 @@ extension EndToEnd {
             #expect(house.files(in: house.library).count == 8)
             try runProgram(["/bin/cp", "-a", house.path("card"), house.path("copy")])
             let again = try await run(house, card: house.path("copy"))
-            // A sidecar alone is known by its hash, too.
+            // A single sidecar is known by its hash, too.
             #expect(again.status == 0 && again.count("copied") == 0 && again.count("known") == 8, "\(again.output)")
             let moved = try await run(house, "--move", card: house.path("copy"))
             #expect(moved.status == 0 && moved.count("removed") == 8, "\(moved.output)")
             #expect(photos(of: house.path("copy")).isEmpty)
             #expect(photos(of: house.path("card")) == card)
-            // A copy in the library that is damaged lets nothing be removed.
+            // With a damaged copy in the library nothing is removed.
             let place = try #require(house.files(in: house.library).keys.first { $0.hasSuffix(".JPG") })
             var damaged = try #require(house.files(in: house.library)[place])
             damaged[damaged.count / 2] ^= 1
@@ -123,7 +125,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Directories of imports of which all is filed go; a run that lives, and what else lies there, stay")
+        @Test("Directories of completed imports are removed, but not those of running ones or with other files")
         func emptyDirectories() async throws {
             let house = try house()
             let daemon = try await house.start(configuration: Self.configuration)
@@ -134,7 +136,7 @@ extension EndToEnd {
             #expect(try imports() == [], "the daemon removes what it has emptied")
             let first = "import-2020-01-01-5"
             try runProgram(["/bin/mkdir", "\(house.inbox)/\(first)"])
-            // Of another day: with a file of somebody's, named otherwise, and held by a run that lives.
+            // Of another day: with another file, with another name, and held by a running import.
             for name in ["import-2020-01-01-1/a/b", "import-2020-01-01-2/a", "import-2020-01-01-3", "import-mine/a"] {
                 try runProgram(["/bin/mkdir", "-p", "\(house.inbox)/\(name)"])
             }
@@ -160,7 +162,7 @@ extension EndToEnd {
             #expect(try !imports().contains("import-2020-01-01-3"))
         }
 
-        @Test("--move removes what is whole in the inbox, and nothing else")
+        @Test("--move removes only files that are complete in the inbox")
         func moved() async throws {
             let house = try house()
             let card = photos(of: house.path("card"))
@@ -172,14 +174,14 @@ extension EndToEnd {
         }
 
         @Test(
-            "--move waits for a copy that the daemon moves to quarantine, however slow the disk is",
+            "--move waits for a copy that the daemon moves to quarantine, even on a slow disk",
             .enabled(if: ControlKills.canTrace, "skipped: needs strace"), .timeLimit(.minutes(60)))
         func movedMeanwhile() async throws {
             let house = try house(photos: 0)
             try write(try Photos.unique(1).dropLast(2_000), to: house.path("card/DCIM/100CANON/broken.JPG"))
             let daemon = try await house.start(
                 configuration: "quarantine = \"@quarantine\"\n\(Self.configuration)\npatience = \"1s\"")
-            // Each commit of the catalogue takes longer than the import waits for a copy of which nothing is recorded.
+            // Each commit of the catalogue takes longer than the import waits for an unrecorded copy.
             let tracer = try RunningProgram([
                 "/usr/bin/strace", "-f", "-p", "\(daemon.pid)", "-e", "trace=renameat2,fdatasync", "-e",
                 "inject=fdatasync:delay_enter=1500000",
@@ -197,7 +199,7 @@ extension EndToEnd {
             #expect(house.files(in: house.path("quarantine/inbox")).keys.contains { $0.hasSuffix("broken.JPG") })
         }
 
-        @Test("Killed at random points, then run again: as if nobody had disturbed it")
+        @Test("After kills at random points another run completes the import")
         func killed() async throws {
             let rounds = ProcessInfo.processInfo.environment["PHOTOINBOX_CANCELLATIONS"].flatMap(Int.init) ?? 10
             for round in 0..<rounds {
@@ -205,7 +207,7 @@ extension EndToEnd {
                 let card = photos(of: house.path("card"))
                 let moves = round % 2 == 1
                 let words = words(house, ["--json"] + (moves ? ["--move"] : []) + [house.path("card")])
-                // Never waits for a time: strace ends it at the Nth call that changes something.
+                // Without timing: strace kills it at the Nth call that changes something.
                 let calls = "openat,pwrite64,fsync,renameat2,mkdirat,unlinkat"
                 let point = Int.random(in: 1...260)
                 if access("/usr/bin/strace", X_OK) == 0 {
@@ -221,7 +223,7 @@ extension EndToEnd {
                     program.signal(round % 3 == 0 ? SIGINT : SIGKILL)
                     _ = try await program.ending()
                 }
-                // Nothing under its final name that is not whole.
+                // Every file with its final name is whole.
                 for (path, data) in arrived(house) where path.hasPrefix("DCIM/") { #expect(data == card[path]) }
                 let answer = try await run(house, moves ? "--move" : "--json")
                 #expect(answer.status == 0, "point \(point): \(answer.output)")
@@ -232,7 +234,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Ctrl-C ends after the set in hand; the next run brings the rest",
+            "Ctrl-C ends after the current set, and the next run copies the rest",
             .enabled(if: ControlKills.canTrace, "skipped: needs strace"), .timeLimit(.minutes(60)))
         func interrupted() async throws {
             let house = try house(photos: 0)
@@ -241,7 +243,7 @@ extension EndToEnd {
                     try Photos.large(number, megabytes: 2),
                     to: house.path("card/DCIM/100CANON/IMG_\(1000 + number).JPG"))
             }
-            // strace holds up each thread that copies, so that it cannot come to its end before the signal does.
+            // strace delays each copying thread, so that it cannot finish before the signal.
             let calls = "sync_file_range"
             let program = try RunningProgram(
                 [
@@ -259,7 +261,9 @@ extension EndToEnd {
             #expect(arrived(house) == photos(of: house.path("card")))
         }
 
-        @Test("What cannot be read is named, the rest comes", .disabled(if: isRoot, "skipped: root reads everything"))
+        @Test(
+            "An unreadable file is reported, and the rest copied",
+            .disabled(if: isRoot, "skipped: root reads everything"))
         func unreadable() async throws {
             let house = try house()
             chmod(house.path("card/DCIM/100CANON/IMG_0.JPG"), 0)
@@ -269,7 +273,8 @@ extension EndToEnd {
         }
 
         @Test(
-            "A full inbox is told for each file, and a later run brings the rest", .enabled(if: canMount, withoutMounts)
+            "A full inbox is reported for each file, and a later run copies the rest",
+            .enabled(if: canMount, withoutMounts)
         )
         func full() async throws {
             let house = try house()
@@ -311,7 +316,7 @@ extension EndToEnd {
             #expect(arrived(house).count == 8)
         }
 
-        @Test("Directories of ours, and what leads nowhere, are refused")
+        @Test("The daemon's own directories and missing ones are refused")
         func refused() async throws {
             let house = try house()
             for wrong in [house.inbox, house.library, house.root, house.path("st")] {
@@ -323,7 +328,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "The library by another mount, whole or in part or around it, is refused, and nothing of it is removed",
+            "The library through another mount, whole, in part or a parent, is refused, and nothing is removed",
             .enabled(if: canMount, withoutMounts), arguments: ["library", "library/2024", "."])
         func mountedLibrary(what: String) async throws {
             let house = try house()
@@ -340,7 +345,7 @@ extension EndToEnd {
             #expect(house.files(in: house.library).count == 1)
         }
 
-        @Test("A former library is no place of ours: photos may be brought over from there")
+        @Test("Photos can be imported from a former library")
         func formerLibrary() async throws {
             let house = try house()
             try makeDirectory(house.path("old"))
@@ -355,7 +360,7 @@ extension EndToEnd {
         }
     }
 
-    /// Whether a FAT file system can be made and mounted where only one program sees it.
+    /// Whether a FAT file system can be created and mounted in one program's mount namespace.
     static let canMountFAT =
         canMount && access("/dev/loop-control", W_OK) == 0 && access("/sbin/mkfs.vfat", X_OK) == 0
         && ((try? String(contentsOfFile: "/proc/filesystems", encoding: .utf8))?.contains("vfat") ?? false)

@@ -6,9 +6,9 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("Inboxes: several, with what is excluded, to copy from, not to be written")
+    @Suite("Several inboxes, with exclusions, in copy mode, and read-only")
     struct Inboxes {
-        @Test("mode = \"copy\": sources stay, and are not filed again after a restart")
+        @Test("In copy mode sources stay, and are not filed again after a restart")
         func copyMode() async throws {
             let house = try House()
             var daemon = try await house.start("--mode", "copy")
@@ -29,7 +29,7 @@ extension EndToEnd {
             #expect(daemon.count(of: "inbox/a.jpg") + daemon.count(of: "inbox/same.jpg") == 0)
             #expect(house.files(in: house.library).count == 3)
             #expect(house.files(in: house.inbox).count == 4)
-            // Written again, it is another photo.
+            // Rewritten, it is another photo.
             try write(try Photos.unique(4), to: "\(house.outside)/new")
             try move("\(house.outside)/new", to: "\(house.inbox)/a.jpg")
             try await daemon.line(holding: "filed inbox/a.jpg as ")
@@ -37,7 +37,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "An inbox that may not be written: filed, source kept, told, and not filed again",
+            "From a read-only inbox photos are filed, their sources kept and reported, and not filed again",
             .enabled(if: canBeOrdinary, "skipped: needs a user who is not root and may run the built daemon"))
         func readOnlyInbox() async throws {
             let house = try House(running: isRoot ? asNobody : ["/usr/bin/env"])
@@ -61,7 +61,7 @@ extension EndToEnd {
             house.expectNoTemporaries()
         }
 
-        @Test("Several inboxes, recursive, each leaving alone what it excludes")
+        @Test("Several recursive inboxes ignore what each excludes")
         func several() async throws {
             let house = try House()
             for name in ["phone", "phone/DCIM", "phone/cache", "card"] { try makeDirectory(house.path(name)) }
@@ -92,7 +92,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("An inbox that goes away is told, and what is in it when it is back is filed")
+        @Test("A missing inbox is reported, and its photos are filed when it is back")
         func awayAndBack() async throws {
             let house = try House()
             let daemon = try await house.start()

@@ -7,10 +7,10 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    /// What is filed into a bare mount point, or onto a disk that was mixed up, is hidden or lost when the library is back.
-    @Suite("Which directory the library is")
+    /// Photos filed into a bare mount point or onto a wrong disk would be hidden or lost when the library is back.
+    @Suite("The identity of the library")
     struct LibraryIdentity {
-        /// Files one photo, so that there is something to know the library by.
+        /// Files one photo, by which the library can be recognised.
         private func used(_ house: House) async throws -> RunningProgram {
             let daemon = try await house.start()
             try house.drop(try Photos.unique(0), as: "first.jpg")
@@ -19,7 +19,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Another directory under its path is not filed into, found by a running daemon or at its start",
+            "Another directory at the library's path is not used, whether found at start-up or later",
             arguments: [false, true])
         func replaced(isRestarted: Bool) async throws {
             let house = try House()
@@ -27,16 +27,16 @@ extension EndToEnd {
             if isRestarted { try await daemon.stop() }
             try move(house.library, to: "\(house.outside)/library")
             try makeDirectory(house.library)
-            // Seen at the start, or when the photo comes.
+            // Detected at start-up, or when the photo arrives.
             if isRestarted { daemon = try await house.start(telling: ["PI-406"]) }
             try house.drop(try Photos.unique(1), as: "a.jpg")
             try await daemon.line(holding: isRestarted ? "deferred inbox/a.jpg" : "PI-406")
-            // The library may have been seen before the photo.
+            // The library may be checked before the photo.
             let state = try await house.state(of: daemon) { $0.inHand.map(\.file) == ["a.jpg"] }
             #expect(state.problems.map(\.code) == ["PI-406"])
             #expect(house.files(in: house.library).isEmpty, "nothing of ours goes into it")
             #expect(house.files(in: house.inbox).keys.sorted() == ["a.jpg"])
-            // An audit of it would tell every photo as lost.
+            // An audit of it would report every photo as missing.
             daemon.signal(SIGUSR2)
             try move(house.library, to: "\(house.outside)/impostor")
             try move("\(house.outside)/library", to: house.library)
@@ -47,7 +47,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("An idle daemon sees that its library is gone, that another directory lies there, and that it is back")
+        @Test("An idle daemon detects that its library is missing, replaced, and back")
         func idle() async throws {
             let house = try House()
             let daemon = try await used(house)
@@ -59,14 +59,14 @@ extension EndToEnd {
             try move(house.library, to: "\(house.outside)/impostor")
             try move("\(house.outside)/library", to: house.library)
             try await daemon.line(holding: "PI-406 is over")
-            // Seen between the two moves, it was missing for a moment.
+            // Between the two moves it was missing for a moment.
             _ = try await house.state(of: daemon) { $0.problems.isEmpty }
             #expect(house.files(in: house.inbox).isEmpty && house.files(in: house.library).count == 1)
             try await daemon.stop()
         }
 
         @Test(
-            "An empty XFS disk with the number of the library's is not taken for it",
+            "An empty XFS disk with the library's device number is not accepted",
             .enabled(
                 if: canMount && access("/dev/loop-control", W_OK) == 0 && access("/sbin/mkfs.xfs", X_OK) == 0,
                 "skipped: needs root, loop devices and mkfs.xfs"))
@@ -90,7 +90,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "What lies where the quarantine's disk was mounted is no quarantine", .enabled(if: canMount, withoutMounts))
+            "The bare mount point of the quarantine's disk is not used", .enabled(if: canMount, withoutMounts))
         func quarantineAway() async throws {
             let mounted = try MountedHouse(mount: "mkdir -p $root/q && mount -t tmpfs q $root/q")
             let house = mounted.house
@@ -114,7 +114,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "What lies where a disk within the library was mounted is not filed into",
+            "The bare mount point of a disk within the library is not used",
             .enabled(if: canMount, withoutMounts)
         )
         func innerMountAway() async throws {
@@ -136,7 +136,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A library that was copied to another disk is known by its photos")
+        @Test("A library that was copied to another disk is recognised by its photos")
         func restored() async throws {
             let house = try House()
             let daemon = try await used(house)
@@ -151,7 +151,7 @@ extension EndToEnd {
             try await again.stop()
         }
 
-        @Test("--accept-library takes another directory on somebody's word, and only while no daemon runs")
+        @Test("--accept-library accepts another directory, only while no daemon runs")
         func accepted() async throws {
             let house = try House()
             let daemon = try await used(house)
@@ -171,13 +171,13 @@ extension EndToEnd {
         }
 
         @Test(
-            "What was accepted stays accepted where file systems have no UUID to be known by",
+            "An accepted library stays accepted on file systems without a UUID",
             .enabled(if: canMount, withoutMounts))
         func acceptedWithoutUUID() async throws {
             let house = try MountedHouse(mount: "mount -t tmpfs -o size=9m tmpfs $root/library").house
             let daemon = try await used(house)
             try await daemon.stop()
-            // Each start mounts another, empty one.
+            // Each start mounts a new, empty one.
             let refusing = try await house.start(telling: ["PI-406"])
             try await refusing.stop()
             let arguments = ["--inbox", house.inbox, "--library", house.library, "--state", house.path("st")]
@@ -187,18 +187,18 @@ extension EndToEnd {
             try house.drop(try Photos.unique(1), as: "a.jpg")
             try await again.line(holding: "filed inbox/a.jpg")
             try await again.stop()
-            // From now on it is known by what was filed since.
+            // It is now recognised by the photos filed since.
             let next = try await house.start(telling: ["PI-406", "with 0 of the 1 photos"])
             try await next.stop()
         }
 
         @Test(
-            "A disk that is away before anything was filed leaves a bare mount point, which is not filed into",
+            "The bare mount point of a disk that is missing before the first photo is not used",
             .enabled(if: canMount, withoutMounts))
         func awayBeforeTheFirst() async throws {
             let house = try MountedHouse(mount: "mount -t tmpfs -o size=9m tmpfs $root/library").house
             let daemon = try await house.start()
-            // It is known once the daemon has looked at it.
+            // It is known once the daemon has examined it.
             let catalogue = try CatalogueFile.openForReading(house.path("st/catalogue.sqlite"))
             _ = try await poll({ try catalogue.knownPlaces() }, until: { !$0.isEmpty })
             catalogue.close()
@@ -216,7 +216,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A library that is unmounted lazily leaves a bare mount point, which is not filed into",
+            "The bare mount point of a library that was unmounted lazily is not used",
             .enabled(if: canMount, withoutMounts))
         func unmountedLazily() async throws {
             let mounted = try MountedHouse(mount: "mount -t tmpfs -o size=9m tmpfs $root/library")
@@ -235,7 +235,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "With less than min-free left, photos wait, and are filed when there is room again",
+            "With less than min-free left photos wait, and are filed when there is space again",
             .enabled(if: canMount, withoutMounts))
         func minFree() async throws {
             let mounted = try MountedHouse(mount: "mount -t tmpfs -o size=9m tmpfs $root/library")

@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("Files that come as a second name")
+    @Suite("Files with a second hard link")
     struct Links {
-        @Test("A file is waited for while it has two names, and filed when the first is gone, which no event tells")
+        @Test("A file with two names is filed when one is removed, which no event reports")
         func secondName() async throws {
             let house = try House()
             let daemon = try await house.start()
@@ -22,7 +22,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("One that keeps its two names is left alone in the end, and told once")
+        @Test("A file that keeps two names is finally ignored, and reported once")
         func keptNames() async throws {
             let house = try House()
             let daemon = try await house.start("--set", "inbox.inbox.patience=1s")

@@ -8,9 +8,9 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("Metrics: by the control socket, and in a file for a collector")
+    @Suite("Metrics on the control socket and in a file")
     struct Metrics {
-        @Test("They say what became of photos, what waits and what is wrong, and go on over a reload")
+        @Test("Metrics report outcomes, waiting files and problems, and continue after a reload")
         func whole() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard.replacing("1s", with: "10m"))
@@ -37,7 +37,7 @@ extension EndToEnd {
             #expect(second.value("photoinbox_photo_size_bytes_sum") == Double(photo.count))
             #expect(second.value("photoinbox_photo_size_bytes_bucket", ["le": "1048576.0"]) == 1)
             #expect(second.value("photoinbox_filing_delay_seconds_count", ["inbox": "card"]) == 1)
-            // Each step of a filed photo is measured, once; what no file has come to is there, at zero.
+            // Each step of a filed photo is measured once; steps without a file are zero.
             let steps = { (name: String) in second.value("photoinbox_stage_duration_seconds_count", ["stage": name]) }
             for step in ["copy", "sync_copy", "verify_copy", "name_copy", "record", "remove_source"] {
                 #expect(steps(step) == 1, "\(step)")
@@ -79,7 +79,7 @@ extension EndToEnd {
             #expect(down.status == 69 && down.text.contains("not running"), "\(down.lines)")
         }
 
-        @Test("An answer is never older than its question")
+        @Test("An answer is never older than its request")
         func fresh() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
@@ -91,7 +91,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Each metric that an alert asks for is there")
+        @Test("Each metric in the alert rules exists")
         func alerts() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
@@ -104,7 +104,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "The alerts are what promtool takes, and sound when they should",
+            "promtool accepts the alert rules, and they fire as expected",
             .enabled(if: promtoolPath != nil, "skipped: no promtool (scripts/deps test fetches it)"))
         func rules() throws {
             let promtool = try #require(Self.promtoolPath)
@@ -112,11 +112,11 @@ extension EndToEnd {
             try runProgram([promtool, "test", "rules", Self.project + "/docs/alerts.test.yml"])
         }
 
-        @Test("The file is written whole, for everybody to read, and taken away at the end")
+        @Test("The file is replaced atomically, readable by all users, and removed at the end")
         func textfile() async throws {
             let house = try House()
             let path = house.path("outside/photoinbox.prom")
-            // What another life left half written.
+            // A partial file left by an earlier process.
             try write(Data("x".utf8), to: path + ".1.part")
             let section = "\n[metrics]\ntextfile = \"@outside/photoinbox.prom\"\nevery = \"1s\"\n"
             let daemon = try await house.start(
@@ -128,7 +128,7 @@ extension EndToEnd {
             #expect(stat(path, &status) == 0 && status.st_mode & 0o7777 == 0o644)
             try house.drop(try Photos.unique(1), as: "a.jpg")
             try await daemon.line(holding: "filed card/a.jpg")
-            // Each reading is of a whole file, whenever it is made.
+            // Every read gets a whole file.
             var last = first
             while last.value("photoinbox_photos_total", ["inbox": "card", "outcome": "filed"]) != 1 {
                 last = try read(path)
@@ -144,7 +144,7 @@ extension EndToEnd {
             #expect(house.files(in: house.outside).isEmpty)
         }
 
-        @Test("A directory that is not there is told, once, and photos are filed all the same")
+        @Test("A missing directory is reported once, and photos are filed")
         func missing() async throws {
             let house = try House()
             let daemon = try await house.start(

@@ -7,9 +7,9 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("Every file gets the outcome that is right for it")
+    @Suite("Every file gets the right outcome")
     struct Outcomes {
-        @Test("A duplicate moves to duplicates/, and the library's copy stays as it is")
+        @Test("A duplicate moves to duplicates/, and the library's copy is unchanged")
         func duplicates() async throws {
             let house = try House()
             let daemon = try await house.start()
@@ -18,7 +18,7 @@ extension EndToEnd {
             try await daemon.line(holding: "filed inbox/a.jpg as ")
             try house.drop(photo, as: "b.jpg")
             try await daemon.line(holding: "duplicate inbox/b.jpg: the same bytes as ")
-            // Under the old name too, and once more.
+            // Also under the old name, and once more.
             try house.drop(photo, as: "a.jpg")
             try await daemon.line(holding: "duplicate inbox/a.jpg")
             try house.drop(photo, as: "b.jpg")
@@ -29,7 +29,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("What a camera's name holds that is no text is escaped once")
+        @Test("Bytes of a camera's name that are not text are escaped once")
         func hostileCamera() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
@@ -45,12 +45,12 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("The same photo many times at once: filed once, all others duplicates")
+        @Test("Of many copies at the same time one is filed, and all others are duplicates")
         func duplicatesAtOnce() async throws {
             let house = try House()
             let photo = try Photos.unique(1)
             for number in 0..<12 { try house.drop(photo, as: "p\(number).jpg") }
-            // What finds its equal just being filed is put off, and is a duplicate a moment later.
+            // A copy is deferred while another is being filed, and is then a duplicate.
             let daemon = try await house.start(telling: Array(repeating: "duplicate inbox/", count: 11))
             #expect(house.files(in: house.library).count == 1)
             #expect(house.files(in: house.duplicates).count == 11)
@@ -58,7 +58,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A duplicate whose equal in the library is damaged is filed instead")
+        @Test("A photo whose copy in the library is damaged is filed")
         func damagedOriginal() async throws {
             let house = try House()
             let daemon = try await house.start()
@@ -74,7 +74,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Other photos of the same name get a number; nothing is overwritten")
+        @Test("Different photos with the same name get a number, and nothing is overwritten")
         func collidingNames() async throws {
             let house = try House()
             let daemon = try await house.start()
@@ -89,7 +89,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A JPEG that is cut short is deferred, then set aside with the reason beside it")
+        @Test("A truncated JPEG is deferred, then set aside with the reason")
         func truncated() async throws {
             let house = try House()
             let daemon = try await house.start("--patience", "5s")
@@ -103,7 +103,7 @@ extension EndToEnd {
             let note = try #require(aside.first { $0.key.hasSuffix(".txt") })
             #expect(String(decoding: note.value, as: UTF8.self).contains("cut short"))
             #expect(aside.count == 2 && house.files(in: house.inbox).isEmpty && house.files(in: house.library).isEmpty)
-            // A person is needed, until the quarantine is empty.
+            // A problem remains until the quarantine is empty.
             try await daemon.line(holding: "PI-311", "cut.jpg")
             for name in aside.keys { unlink("\(house.quarantine)/\(name)") }
             daemon.signal(SIGUSR2)
@@ -111,7 +111,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A JPEG that is cut short and then completed is filed")
+        @Test("A truncated JPEG that is completed later is filed")
         func completed() async throws {
             let house = try House()
             let daemon = try await house.start("--patience", "10m")
@@ -127,7 +127,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("What is no photo: text that calls itself one, text, nothing at all")
+        @Test("Text named as a photo, text and empty files are not filed")
         func noPhotos() async throws {
             let house = try House()
             var daemon = try await house.start("--patience", "1s")
@@ -143,7 +143,7 @@ extension EndToEnd {
             #expect(house.files(in: house.inbox)["letter.txt"] == Data("dear diary\n".utf8), "what is ignored stays")
             #expect(Set(house.files(in: house.quarantine).keys).isSuperset(of: ["letter.jpg", "empty.jpg"]))
             try await daemon.stop()
-            // Told once, not at each start.
+            // Reported once, not at each start.
             daemon = try await house.start("--patience", "1s")
             try house.drop(try Photos.unique(1), as: "after.jpg")
             try await daemon.lines(holding: ["filed inbox/after.jpg"])
@@ -151,7 +151,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("What is no regular file with one name: a FIFO, a link to a photo, a photo with two names")
+        @Test("A FIFO, a link to a photo and a photo with two names are not filed")
         func noRegularFiles() async throws {
             let house = try House()
             let daemon = try await house.start("--patience", "1s")
@@ -167,13 +167,13 @@ extension EndToEnd {
             ])
             #expect(house.files(in: house.library).isEmpty)
             #expect(house.files(in: house.outside).count == 1)
-            // And it is alive.
+            // The daemon still runs.
             try house.drop(try Photos.unique(2), as: "after.jpg")
             try await daemon.line(holding: "filed inbox/after.jpg")
             try await daemon.stop()
         }
 
-        @Test("A name of 255 bytes with a newline and invalid UTF-8 is filed, and forges no line")
+        @Test("A name of 255 bytes with a newline and invalid UTF-8 is filed and forges no line")
         func hostileName() async throws {
             let house = try House()
             let daemon = try await house.start()

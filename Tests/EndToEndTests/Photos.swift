@@ -1,6 +1,6 @@
 import Foundation
 
-/// The photographs in Tests/Fixtures, and as many different ones as are wanted.
+/// The photos of Tests/Fixtures, and any number of different ones.
 enum Photos {
     private static let directory = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fixtures")
@@ -9,7 +9,7 @@ enum Photos {
 
     static func named(_ name: String) throws -> Data { try Data(contentsOf: directory.appending(path: name)) }
 
-    /// A whole JPEG that is like no other: a comment with `number` stands after its start. Taken, says its EXIF, on
+    /// A unique JPEG with `number` in a comment after its start. Its EXIF date is
     /// 2024-01-31.
     static func unique(_ number: Int, of name: String = "exif.jpg") throws -> Data {
         let photo = try named(name)
@@ -21,7 +21,7 @@ enum Photos {
     /// The same, made larger by at least `megabytes` of comments.
     static func large(_ number: Int, megabytes: Int) throws -> Data { try large(number, bytes: megabytes << 20) }
 
-    /// The same, made larger by at least so many bytes.
+    /// The same, made larger by at least `bytes` bytes.
     static func large(_ number: Int, bytes: Int) throws -> Data {
         let photo = try unique(number)
         let comment = [0xFF, 0xFE, 0xFF, 0xFF] + Data(repeating: 0x55, count: 65_533)
@@ -29,6 +29,6 @@ enum Photos {
         return photo.prefix(2) + comments + photo.dropFirst(2)
     }
 
-    /// Where photos with the fixtures' EXIF date go.
+    /// The library directory for the fixtures' EXIF date.
     static let day = "2024/01/2024-01-31"
 }

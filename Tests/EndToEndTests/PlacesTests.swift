@@ -6,8 +6,8 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    /// A file that is reached by another path, a former library, a copy that is gone: nothing is taken for something else.
-    @Suite("No file is taken for a copy of itself")
+    /// Files reached by another path, a former library, a missing copy.
+    @Suite("No file counts as a copy of itself")
     struct PlacesTaken {
         private func configuration(library: String, more: String = "") -> String {
             """
@@ -22,8 +22,8 @@ extension EndToEnd {
             """
         }
 
-        /// Runs `photoinbox import` of `directory`, in JSON; its status and its last line's counts.
-        private func bring(_ house: House, _ arguments: String...) async throws -> (status: Int32?, [String: Any]) {
+        /// Runs `photoinbox import` in JSON; returns its status and the counts of its last line.
+        private func runImport(_ house: House, _ arguments: String...) async throws -> (status: Int32?, [String: Any]) {
             let result = try await house.ask(["import", "--json"] + arguments)
             let summary =
                 result.lines.last { $0.contains("\"summary\"") }
@@ -31,7 +31,7 @@ extension EndToEnd {
             return (result.status, summary ?? [:])
         }
 
-        /// A daemon that has filed so many photos; their contents.
+        /// A daemon that has filed `count` photos, and their contents.
         private func filed(_ count: Int, _ house: House, library: String) async throws -> (RunningProgram, [Data]) {
             let daemon = try await house.start(configuration: configuration(library: library))
             let photos = try (0..<count).map { try Photos.unique($0) }
@@ -40,14 +40,14 @@ extension EndToEnd {
             return (daemon, photos)
         }
 
-        @Test("import --move of a former library copies each photo before it removes one")
+        @Test("import --move from a former library copies each photo before it removes it")
         func formerLibrary() async throws {
             let house = try House()
             let (daemon, photos) = try await filed(3, house, library: "library")
             try await daemon.stop()
             try makeDirectory(house.path("new"))
             try house.configure(configuration(library: "new"))
-            let (status, summary) = try await bring(house, "--move", house.library)
+            let (status, summary) = try await runImport(house, "--move", house.library)
             #expect(status == 0 && summary["copied"] as? Int == 3, "\(summary)")
             for photo in photos { #expect(!house.places(of: photo).isEmpty, "the only copy was removed") }
             let next = try await house.start(
@@ -59,7 +59,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "import --move of the library by another mount removes nothing",
+            "import --move from the library through another mount removes nothing",
             .enabled(if: geteuid() == 0, "skipped: needs root to mount"))
         func boundLibrary() async throws {
             let house = try House()
@@ -67,29 +67,29 @@ extension EndToEnd {
             try makeDirectory(house.path("mnt"))
             try runProgram(["/bin/mount", "--bind", house.library, house.path("mnt")])
             defer { try? runProgram(["/bin/umount", "-l", house.path("mnt")]) }
-            let (status, _) = try await bring(house, "--move", house.path("mnt"))
+            let (status, _) = try await runImport(house, "--move", house.path("mnt"))
             #expect(status != 0)
             #expect(Set(house.files(in: house.library).values) == Set(photos))
             try await daemon.stop()
         }
 
-        @Test("A photo whose file is gone from the library is imported again")
+        @Test("A photo whose file is missing from the library is imported again")
         func lostFromLibrary() async throws {
             let house = try House()
             let (daemon, photos) = try await filed(3, house, library: "library")
             try makeDirectory(house.path("card"))
             for (number, photo) in photos.enumerated() { try write(photo, to: house.path("card/C\(number).JPG")) }
-            let known = try await bring(house, house.path("card"))
+            let known = try await runImport(house, house.path("card"))
             #expect(known.1["known"] as? Int == 3, "\(known)")
             for path in house.files(in: house.library).keys { unlink("\(house.library)/\(path)") }
-            let again = try await bring(house, house.path("card"))
+            let again = try await runImport(house, house.path("card"))
             #expect(again.status == 0 && again.1["copied"] as? Int == 3, "\(again)")
             try await daemon.lines(3, holding: "filed inbox/import-")
             #expect(Set(house.files(in: house.library).values) == Set(photos))
             try await daemon.stop()
         }
 
-        /// A daemon whose trash is short, with a photo that came twice: operation 2 is the duplicate.
+        /// A daemon with a short trash time and a photo that arrived twice: operation 2 is the duplicate.
         private func duplicated() async throws -> (House, RunningProgram, Data) {
             let house = try House()
             let daemon = try await house.start(
@@ -102,7 +102,7 @@ extension EndToEnd {
             return (house, daemon, photo)
         }
 
-        @Test("One that comes again takes the record of its own missing file, and of another's whose name it gets")
+        @Test("A photo that arrives again replaces its own record and that of another missing file whose name it gets")
         func replacesTwo() async throws {
             let house = try House()
             let (daemon, photos) = try await filed(2, house, library: "library")
@@ -117,7 +117,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A discarded duplicate stays in the trash while the photo that it duplicates is missing")
+        @Test("A discarded duplicate stays in the trash while the original is missing")
         func lastInTrash() async throws {
             let (house, daemon, photo) = try await duplicated()
             let place = try #require(house.files(in: house.library).keys.first)
@@ -128,7 +128,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A discarded duplicate is deleted while the photo that it duplicates is in the library")
+        @Test("A discarded duplicate is deleted while the original is in the library")
         func deletedFromTrash() async throws {
             let (house, daemon, photo) = try await duplicated()
             #expect(try await house.ask("discard", "2", "--yes").status == 0)
@@ -139,7 +139,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A library that is mounted over its inbox loses nothing",
+            "A library that is mounted over its inbox loses no photo",
             .enabled(if: geteuid() == 0, "skipped: needs root to mount"))
         func libraryOverInbox() async throws {
             let house = try House()

@@ -6,11 +6,13 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("photoinbox reload: the configuration is read again, and what came of it is said")
+    @Suite("photoinbox reload")
     struct Reload {
         private static let second = "\n[inbox.second]\npath = \"@second\"\n"
 
-        @Test("A good one is in force when the command ends; a bad one is refused by file and line, with status 78")
+        @Test(
+            "A valid configuration is in force when the command ends; an invalid one is refused by line, with status 78"
+        )
         func goodAndBad() async throws {
             let house = try House()
             try makeDirectory(house.path("second"))
@@ -28,7 +30,7 @@ extension EndToEnd {
             var state = try await house.state(of: daemon)
             #expect(state.inboxes.map(\.name) == ["card", "second"] && state.program.phase == "running")
 
-            // The keys are good, and a directory is not there: only whoever looks at directories can tell.
+            // The keys are valid, but a directory is missing.
             try house.configure(House.oneCard + "\n[inbox.third]\npath = \"@third\"\n")
             let missing = try await house.ask("reload")
             #expect(missing.status == 78 && missing.text.contains("\(file):10:8: path = "), "\(missing.lines)")
@@ -36,7 +38,7 @@ extension EndToEnd {
             state = try await house.state(of: daemon)
             #expect(state.inboxes.count == 2 && state.problems.map(\.code) == ["PI-101"])
 
-            // Every mistake at once, and the daemon is found though its own file says nothing good any more.
+            // All mistakes are reported, and the daemon is found although its file is invalid.
             try house.configure("libary = 1\n" + House.oneCard + "\nmode = \"steal\"\n")
             for arguments in [["reload"], ["reload", "--dry-run"]] {
                 let bad = try await house.ask(arguments)
@@ -49,7 +51,7 @@ extension EndToEnd {
             let error = try JSONSerialization.jsonObject(with: Data(object.text.utf8)) as? [String: Any]
             #expect((error?["error"] as? [String: Any])?["exit_status"] as? Int == 78, "\(object.lines)")
 
-            // A file that is no TOML at all says itself what is wrong with it.
+            // A file that is not TOML.
             try house.configure("library = \n" + House.oneCard)
             let broken = try await house.ask("reload")
             #expect(broken.status == 78 && broken.text.contains("\(file):1:"), "\(broken.lines)")
@@ -65,7 +67,7 @@ extension EndToEnd {
             #expect(try await house.ask("reload").status == 69)
         }
 
-        @Test("Several that ask at once are all told, and what is in work is finished first")
+        @Test("Concurrent reloads are all answered, and a running one completes first")
         func several() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
@@ -84,12 +86,12 @@ extension EndToEnd {
         }
 
         @Test(
-            "Who may only look may not reload",
+            "A user without operator rights may not reload",
             .enabled(if: EndToEnd.isRoot && EndToEnd.canBeOrdinary, "skipped: needs root, to be somebody else"))
         func permission() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
-            // Anybody may connect here, as a socket unit may have it.
+            // Any user may connect, as a socket unit can allow.
             for path in ["", "/st", "/st/run", "/st/run/control"] { #expect(chmod(house.root + path, 0o777) == 0) }
             let refused = try await house.ask(["reload"], tracing: EndToEnd.asNobody)
             #expect(refused.status == 77 && refused.text.contains("may only look"), "\(refused.lines)")

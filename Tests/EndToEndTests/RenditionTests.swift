@@ -6,8 +6,8 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    /// What is made of photos, by the real decoder, and what is done with it.
-    @Suite("Renditions are made as each inbox wants them")
+    /// Renditions by the real decoder.
+    @Suite("Each inbox's renditions are made")
     struct Renditions {
         private static let configuration = """
             library = "@library"
@@ -33,11 +33,11 @@ extension EndToEnd {
             return try #require(try JSONSerialization.jsonObject(with: Data(last.utf8)) as? [String: Any])
         }
 
-        @Test("Near duplicates are found, a tilt-shift is made, and show tells of both")
+        @Test("Near duplicates are found, a tilt-shift is made, and show reports both")
         func arrivals() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: Self.configuration)
-            // After a duplicate, the catalogue's own numbers of photos are others than those of operations.
+            // After a duplicate, the catalogue's own numbers of photos differ from those of operations.
             try house.drop(try Photos.unique(3), as: "other.jpg")
             try await daemon.lines(holding: ["filed inbox/other.jpg", "other.jpg made"])
             try house.drop(try Photos.unique(3), as: "again.jpg")
@@ -75,7 +75,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "What a new version wants besides is made of what is there, and what cannot be made is kept with its reason"
+            "Newly configured renditions are made from existing ones, and failures are recorded with their reasons"
         )
         func later() async throws {
             let house = try House()
@@ -92,7 +92,7 @@ extension EndToEnd {
             var answer = try await ask(house, "show", "photo:1")
             #expect(answer.lines.contains { $0.contains("googly") && $0.contains("none: ") })
             #expect(answer.lines.contains { $0.contains("hash") && $0.contains("0x") })
-            // It is not tried again and again.
+            // It is not retried.
             daemon = try await house.start(configuration: wanted)
             try house.drop(try Photos.unique(2, of: "rocket.jpg"), as: "second.jpg")
             try await daemon.line(holding: "second.jpg made")
@@ -103,7 +103,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Googly eyes that the decoder cannot draw are told by --check, and as a notice",
+            "--check and a notice report that the decoder cannot find faces for googly eyes",
             .enabled(if: !findsFaces, "skipped: this decoder finds faces"))
         func withoutFaces() async throws {
             let house = try House()
@@ -122,7 +122,7 @@ extension EndToEnd {
         private static let findsFaces =
             (try? runProgram([BuiltPrograms.path("photoinbox-decoder"), "--finds-faces"])) != nil
 
-        @Test("A catalogue that was made anew is told again what its photos look like, from what is there")
+        @Test("A rebuilt catalogue gets the perceptual hashes from existing renditions")
         func rebuilt() async throws {
             let house = try House()
             var daemon = try await house.start(configuration: Self.configuration)
@@ -142,7 +142,9 @@ extension EndToEnd {
             #expect(house.files(in: house.path("st/thumbnails")).filter { $0.key.hasSuffix(".jpg") } == pictures)
         }
 
-        @Test("A contact sheet is written whole, never over another file unasked, and holds what has no picture, too")
+        @Test(
+            "A contact sheet is atomic, does not replace a file by default, and lists photos without a picture"
+        )
         func sheet() async throws {
             let house = try House()
             let daemon = try await house.start(

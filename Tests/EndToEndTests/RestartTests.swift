@@ -6,9 +6,9 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("A restart looks only at what changed meanwhile")
+    @Suite("A restart examines only changed files")
     struct Restarts {
-        @Test("1,000 files that stay where they are: nothing is told again, and then exactly what changed while down")
+        @Test("Of 1,000 files that stay, only those that changed meanwhile are reported")
         func thousand() async throws {
             let house = try House()
             for sub in 0..<10 { try makeDirectory("\(house.inbox)/\(sub)") }
@@ -38,7 +38,7 @@ extension EndToEnd {
             inbox = try await settled(daemon, house, seen: 0)
             try await daemon.stop()
 
-            // Added, changed, renamed, removed, another in its place, attributes alone.
+            // Added, changed, renamed, removed, replaced, only attributes changed.
             try write(Data("new".utf8), to: "\(house.inbox)/3/new.txt")
             try write(Data("more".utf8), to: "\(house.inbox)/0/0-notes.txt")
             try move("\(house.inbox)/1/1-photo.xmp", to: "\(house.inbox)/2/moved.xmp")
@@ -64,7 +64,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("SIGKILL: what was settled before the last writing is known, what came after is looked at again")
+        @Test("After SIGKILL files are known as of the last record, and later ones examined again")
         func killed() async throws {
             let house = try House()
             var daemon = try await house.start()
@@ -78,12 +78,12 @@ extension EndToEnd {
             #expect(try await daemon.ending() == .signal(SIGKILL))
             daemon = try await house.start()
             let inbox = try await settled(daemon, house, seen: 30)
-            // By their content they were ignored before, so that is only counted.
+            // They were ignored by their content before, so they are only counted.
             #expect(inbox.counts.ignored == 30 && inbox.knownFiles == 80)
             try await daemon.stop()
         }
 
-        @Test("What is deferred is not settled: it is told again, and in the end has its outcome")
+        @Test("A deferred file is reported again and finally gets its outcome")
         func deferred() async throws {
             let house = try House()
             var daemon = try await house.start()
@@ -97,7 +97,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Another directory in the inbox's place: all in it is looked at; the first, back again, is known")
+        @Test("All files in a replaced inbox are examined, and the original is known when it is back")
         func replaced() async throws {
             let house = try House()
             var daemon = try await house.start()
@@ -120,7 +120,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A damaged record, wherever the damage: a line in the log, a fresh start, and a whole record afterwards")
+        @Test("A damaged record is logged and replaced by a complete one, wherever the damage")
         func damaged() async throws {
             let house = try House()
             var daemon = try await house.start()
@@ -149,7 +149,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A new catalogue knows of no outcome, so everything is looked at again")
+        @Test("With a new catalogue all files are examined again")
         func newCatalogue() async throws {
             let house = try House()
             var daemon = try await house.start("--mode", "copy")
@@ -169,7 +169,7 @@ extension EndToEnd {
             for number in numbers { try house.drop(Data("\(number)".utf8), as: "note \(number)") }
         }
 
-        /// The inbox once it has been compared for the first time and nothing is in hand.
+        /// The inbox after its first comparison, with nothing in hand.
         private func reconciled(_ daemon: RunningProgram, _ house: House) async throws -> DaemonState.Inbox {
             let state = try await house.state(of: daemon) { state in
                 state.inboxes.contains { $0.lastReconciliation != nil && $0.counts.inHand == 0 }
@@ -177,7 +177,7 @@ extension EndToEnd {
             return try #require(state.inboxes.first)
         }
 
-        /// The same once so many files have been seen, and no more are after another comparison.
+        /// The same after this many files have been seen, and another comparison has found no more.
         private func settled(
             _ daemon: RunningProgram, _ house: House, seen: Int, sourceLocation: SourceLocation = #_sourceLocation
         ) async throws -> DaemonState.Inbox {

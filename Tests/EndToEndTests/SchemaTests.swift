@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("The state dump is what its published schema says")
+    @Suite("The state dump matches its published schema")
     struct Schema {
         private static let project = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
             .joined(separator: "/")
@@ -15,7 +15,7 @@ extension EndToEnd {
             try JSONTree(try Data(contentsOf: URL(filePath: project + "/docs/state.schema.json")))
         }
 
-        /// Asks for a dump, holds it against the schema, and gives back what it says.
+        /// Requests a dump, validates it against the schema and returns it.
         private func checked(
             _ house: House, _ daemon: RunningProgram, sourceLocation: SourceLocation = #_sourceLocation
         ) async throws -> DaemonState {
@@ -26,7 +26,7 @@ extension EndToEnd {
             return state
         }
 
-        @Test("Idle, busy, with outcomes and waits of every kind, paused, with problems and with hooks")
+        @Test("When idle, busy, paused, with outcomes and waits of every kind, with problems and with hooks")
         func states() async throws {
             let house = try House()
             let extras = """
@@ -83,7 +83,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("It names every field that the program may write, and no other")
+        @Test("The schema lists exactly the fields that the program may write")
         func fields() throws {
             guard case .object(let definitions) = try Self.schema()["$defs"] else { throw CocoaError(.fileReadUnknown) }
             let all = try [Self.schema()] + definitions.values
@@ -98,7 +98,7 @@ extension EndToEnd {
             #expect(written.symmetricDifference(named).sorted() == [])
         }
 
-        @Test("The checker finds what does not hold")
+        @Test("The checker finds violations")
         func checker() throws {
             let schema = JSONSchema(try Self.schema())
             #expect(schema.mistakes(in: .object([:])).contains(": program is missing"))
@@ -118,7 +118,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "An independent checker agrees, of the schema and of a dump",
+            "An independent checker agrees about the schema and a dump",
             .enabled(if: hasJSONSchema, "skipped: python3-jsonschema is not installed"))
         func independent() async throws {
             let house = try House()

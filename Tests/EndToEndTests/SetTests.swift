@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("What belongs together is filed as one")
+    @Suite("Files of a set are filed together")
     struct Sets {
         private static let xmp = Data("<x:xmpmeta xmlns:x='adobe:ns:meta/'></x:xmpmeta>\n".utf8)
 
@@ -19,7 +19,7 @@ extension EndToEnd {
             house.expectNoTemporaries(sourceLocation: sourceLocation)
         }
 
-        @Test("RAW and JPEG, the JPEG first and the RAW still being written")
+        @Test("RAW and JPEG, with the JPEG first and the RAW still being written")
         func rawAndJPEG() async throws {
             let house = try House()
             let daemon = try await house.start("--quiet", "1s", "--set", "sets.wait=60s")
@@ -42,7 +42,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A photo of which nothing else is there is filed without a wait")
+        @Test("A photo without other members is filed without a wait")
         func alone() async throws {
             let house = try House()
             let daemon = try await house.start("--set", "sets.wait=60s")
@@ -53,7 +53,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Sidecars in each spelling, before their photo and with it")
+        @Test("Sidecars in each spelling, before and with their photo")
         func sidecarsFirst() async throws {
             let house = try House()
             let daemon = try await house.start("--set", "sets.wait=60s")
@@ -73,7 +73,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A sidecar without its photo is let go, and fetched when the photo comes, a restart later")
+        @Test("A sidecar without its photo is ignored, and filed when the photo arrives after a restart")
         func loneSidecar() async throws {
             let house = try House()
             var daemon = try await house.start("--set", "sets.wait=0s")
@@ -89,7 +89,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A sidecar waits for its photo while that one, which has no date of its own, waits for its file's time")
+        @Test("A sidecar waits for its photo, which has no date and waits for its modification time")
         func undatedPhoto() async throws {
             let house = try House()
             let daemon = try await house.start("--quiet", "2s", "--set", "sets.wait=0s")
@@ -101,7 +101,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A sidecar that comes after a restart is put beside the filed photo, under that one's number")
+        @Test("A sidecar that arrives after a restart is filed beside its photo, with the photo's number")
         func lateSidecar() async throws {
             let house = try House()
             var daemon = try await house.start()
@@ -122,7 +122,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A late RAW is put beside its JPEG")
+        @Test("A late RAW is filed beside its JPEG")
         func lateRAW() async throws {
             let house = try House()
             let daemon = try await house.start("--quiet", "0s")
@@ -134,7 +134,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A Live Photo is bound by its content, whatever its names are")
+        @Test("A Live Photo is recognised by its content, whatever its names")
         func livePhoto() async throws {
             let house = try House()
             let daemon = try await house.start("--set", "sets.wait=60s")
@@ -146,7 +146,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A Live Photo's film that comes late is put beside the picture")
+        @Test("A late film of a Live Photo is filed beside its picture")
         func lateFilm() async throws {
             let house = try House()
             let daemon = try await house.start("--set", "sets.wait=0s")
@@ -157,7 +157,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Google Takeout: the number in its odd place, the cut name, the supplement cut")
+        @Test("Google Takeout: the number at its unusual place, cut names, cut supplements")
         func takeout() async throws {
             let house = try House()
             let long = "123456789_123456789_123456789_123456789_1234567"
@@ -182,7 +182,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A member that is a duplicate leaves the others a set")
+        @Test("If one member is a duplicate, the others remain a set")
         func duplicateMember() async throws {
             let house = try House()
             let daemon = try await house.start("--set", "sets.wait=60s", "--quiet", "0s")
@@ -200,7 +200,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A name that is taken gives the whole set one number")
+        @Test("If a name is in use, the whole set gets one number")
         func commonNumber() async throws {
             let house = try House()
             let daemon = try await house.start("--quiet", "0s")
@@ -216,7 +216,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Without sets each goes alone, and sidecars stay")
+        @Test("With sets disabled each photo is filed alone, and sidecars stay")
         func disabled() async throws {
             let house = try House()
             let daemon = try await house.start("--quiet", "0s", "--set", "sets.enabled=no")
@@ -231,7 +231,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Mode copy: the set stays, and is not told again; a sidecar that changes is put beside it")
+        @Test("In copy mode a set stays and is not filed again, and a changed sidecar is filed beside it")
         func copyMode() async throws {
             let house = try House()
             var daemon = try await house.start("--mode", "copy", "--quiet", "0s", "--set", "sets.wait=0s")
@@ -248,7 +248,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("SIGKILL while sets are being filed: after the restart each is whole, once")
+        @Test("After SIGKILL during the filing of sets each is complete, once")
         func killed() async throws {
             let house = try House()
             try makeDirectory("\(house.outside)/card")
@@ -262,7 +262,7 @@ extension EndToEnd {
             try move("\(house.outside)/card", to: "\(house.inbox)/card")
             for kills in 1...3 {
                 let daemon = try await house.start("--quiet", "0s")
-                // Later ones in whatever they have begun by now: there may be nothing left to be told.
+                // Later kills hit any step; there may be no line left to wait for.
                 if kills == 1 { try await daemon.line(holding: "filed inbox/card/DSC_") }
                 daemon.signal(SIGKILL)
                 #expect(try await daemon.ending() == .signal(SIGKILL))
@@ -276,8 +276,8 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("explain, show and list tell the set")
-        func told() async throws {
+        @Test("explain, show and list report the set")
+        func reported() async throws {
             let house = try House()
             let daemon = try await house.start("--quiet", "0s")
             try makeDirectory("\(house.outside)/card")

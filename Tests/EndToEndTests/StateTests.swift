@@ -6,14 +6,14 @@ import TestSupport
 import Testing
 
 extension DaemonState.Counts {
-    /// DESIGN.md: counted in files, always.
+    /// Counted in files.
     var balances: Bool { seen == filed + duplicate + quarantined + ignored + withdrawn + deferred + inHand }
 }
 
 extension EndToEnd {
-    @Suite("SIGUSR1 tells the whole state, at any time")
+    @Suite("SIGUSR1 dumps the whole state at any time")
     struct State {
-        @Test("Every part of it is filled, and the counters balance")
+        @Test("Every part is filled, and the counters balance")
         func whole() async throws {
             let house = try House()
             let daemon = try await house.start("--patience", "10m")
@@ -24,7 +24,7 @@ extension EndToEnd {
             try house.drop(try Photos.unique(1), as: "b.jpg")
             try await daemon.line(holding: "duplicate inbox/b.jpg")
 
-            // Nobody waits for the look at the library's free space.
+            // The library's free space is read asynchronously.
             let state = try await house.state(of: daemon) { $0.libraryFreeBytes != nil }
             let inbox = try #require(state.inboxes.first)
             #expect(inbox.counts.balances)
@@ -55,7 +55,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("It is written whole or not at all, for its owner and group only")
+        @Test("The dump is written atomically, for its owner and group only")
         func atomic() async throws {
             let house = try House()
             let daemon = try await house.start()
@@ -66,7 +66,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("It is answered while many photos are in work, and balances each time")
+        @Test("A dump during much work is written, and balances each time")
         func busy() async throws {
             let house = try House()
             let daemon = try await house.start()

@@ -7,10 +7,10 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("However it ends, nothing is lost and nothing is filed twice")
+    @Suite("However the daemon ends, no photo is lost or filed twice")
     struct Stopping {
         @Test(
-            "SIGTERM while photos are in flight: ends in good order, and the next start finishes",
+            "SIGTERM or SIGINT during filing ends the daemon normally, and the next start completes it",
             arguments: [SIGTERM, SIGINT])
         func terminated(signal: Int32) async throws {
             let house = try House()
@@ -35,7 +35,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A second SIGTERM hurries: a long copy ends early, its source stays, the next start files it")
+        @Test("A second SIGTERM aborts a long copy, whose source stays for the next start")
         func hurried() async throws {
             let house = try House()
             var daemon = try await house.start()
@@ -45,7 +45,7 @@ extension EndToEnd {
             daemon.signal(SIGTERM)
             try await daemon.line(holding: "stopping, asked by SIGTERM")
             daemon.signal(SIGTERM)
-            // What is being read through for its structure is read to its end, which a sanitizer makes slow.
+            // Reading a file's structure is not aborted, and slow with a sanitizer.
             #expect(try await daemon.ending() == .status(0))
             house.expectNoTemporaries()
             let left = house.files(in: house.inbox)
@@ -55,12 +55,12 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("SIGTERM at any moment of the start, and during a reload, ends in good order")
+        @Test("SIGTERM at any moment of start-up or a reload ends the daemon normally")
         func terminatedEarly() async throws {
             let house = try House()
             try house.configure("library = \"@library\"\nstate = \"@st\"\n[inbox.inbox]\npath = \"@inbox\"\n")
             let arguments = ["--config", house.path("photoinbox.toml"), "--log-level", "debug"]
-            // The first line of the log, and the last before it is ready.
+            // At the first line of the log, and at the last before it is ready.
             for line in ["configuration from", "ready: "] {
                 let daemon = try house.launch(arguments)
                 try await daemon.line(holding: line)
@@ -73,7 +73,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "SIGKILL twenty times while photos come: each is in the library once, whole, and recorded",
+            "After twenty SIGKILLs during arrivals each photo is in the library once, complete and recorded",
             .timeLimit(.minutes(60)))
         func killed() async throws {
             let house = try House()
@@ -81,7 +81,7 @@ extension EndToEnd {
             var photos: [Data] = []
             for round in 0..<20 {
                 let daemon = try await house.start()
-                // Killed after so many photos have been filed, at whatever it is doing then.
+                // Killed after this many photos, at an arbitrary step.
                 let last = Int.random(in: 0..<12, using: &random)
                 for number in 0..<30 {
                     let photo = try Photos.unique(round * 30 + number)
@@ -91,7 +91,7 @@ extension EndToEnd {
                 try await daemon.lines(last + 1, holding: round.isMultiple(of: 2) ? " filed inbox/" : "inbox")
                 daemon.signal(SIGKILL)
                 #expect(try await daemon.ending() == .signal(SIGKILL))
-                // The next round's names would replace what still lies there.
+                // The next round's names would replace the remaining files.
                 let left = house.files(in: house.inbox)
                 for (index, name) in left.keys.sorted().enumerated() where !name.contains(".photo-inbox") {
                     try move("\(house.inbox)/\(name)", to: "\(house.inbox)/left_\(round)_\(index).jpg")

@@ -6,8 +6,8 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    /// Small pictures, by the real decoder.
-    @Suite("Thumbnails are made after filing, and cost no photo")
+    /// Thumbnails by the real decoder.
+    @Suite("Thumbnails are made after filing and never delay it")
     struct Thumbnails {
         private static func configuration(_ pictures: String...) -> String {
             """
@@ -31,7 +31,7 @@ extension EndToEnd {
             return (status, program.lines)
         }
 
-        @Test("Each filed photo gets two JPEGs; what cannot be decoded is filed all the same, with the reason kept")
+        @Test("Each filed photo gets two JPEGs, and one that cannot be decoded is filed, with the reason recorded")
         func arrivals() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: Self.configuration("enabled = \"yes\""))
@@ -44,7 +44,7 @@ extension EndToEnd {
             #expect(
                 made.values.allSatisfy { $0.starts(with: [0xFF, 0xD8, 0xFF]) && $0.suffix(2) == Data([0xFF, 0xD9]) })
 
-            // Whole in its structure, and larger than anybody decodes.
+            // Structurally complete, but too large to decode.
             var bomb = Array(try Photos.named("plain.jpg"))
             let frame = try #require(bomb.indices.dropLast(9).first { bomb[$0] == 0xFF && bomb[$0 + 1] == 0xC0 })
             bomb.replaceSubrange(frame + 5..<frame + 9, with: [0xFF, 0xDC, 0xFF, 0xDC])
@@ -59,7 +59,7 @@ extension EndToEnd {
 
             let told = try #require(try await house.state(of: daemon).pictures)
             #expect(told.made == 2 && told.failed == 1 && told.decodersLost == 0)
-            // One, unless it was idle for its 30 seconds in between, on a machine as busy as that.
+            // One, unless it was idle for 30 seconds in between, on a busy machine.
             #expect(
                 told.decodersStarted == 1 || told.decodersStarted == 2 && ContinuousClock.now - began > .seconds(22))
             #expect(told.unconfined == nil && told.trouble == nil)
@@ -77,7 +77,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Thumbnails that root makes belong to the state directory's user",
+            "Thumbnails made by root belong to the state directory's user",
             .enabled(if: isRoot, "skipped: needs root, to give files away"))
         func byRoot() async throws {
             let house = try House()
@@ -96,7 +96,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("What was filed before gets its own afterwards, once")
+        @Test("Photos filed before get their thumbnails afterwards, once")
         func backfill() async throws {
             let house = try House()
             var daemon = try await house.start(configuration: Self.configuration("enabled = \"no\""))
@@ -119,7 +119,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("As many decoders run as may; one that hangs holds up its own photo alone, and filing not at all")
+        @Test("The configured number of decoders runs, and a hanging one delays only its own photo")
         func severalDecoders() async throws {
             let house = try House()
             var daemon = try await house.start(configuration: Self.configuration("enabled = \"no\""))
@@ -134,12 +134,12 @@ extension EndToEnd {
             var told = try #require(try await house.state(of: daemon).pictures)
             #expect(told.made == 4 && told.decodersStarted == 2 && told.decoders == 2)
 
-            // The one that is asked first.
+            // The first one.
             kill(pid_t(try #require(told.decoder)), SIGSTOP)
             try house.drop(try Photos.unique(4), as: "4.jpg")
             try await daemon.line(holding: "filed inbox/4.jpg")
             for number in 5..<8 { try house.drop(try Photos.unique(number), as: "\(number).jpg") }
-            // On a busy machine it is given up before the others are made.
+            // On a busy machine it is abandoned before the others are made.
             let others = (5..<8).flatMap { ["filed inbox/\($0).jpg", "\($0).jpg made"] }
             try await daemon.lines(holding: others + ["4.jpg: no answer within 5.0 seconds"])
             told = try #require(try await house.state(of: daemon).pictures)
@@ -148,7 +148,7 @@ extension EndToEnd {
             #expect(pictures(of: house).keys.filter { $0.hasSuffix("-512.jpg") }.count == 7)
         }
 
-        @Test("Without a decoder photos are filed, and the problem is told until it works")
+        @Test("Without a decoder photos are filed, and the problem is reported until it works")
         func noDecoder() async throws {
             let house = try House()
             let daemon = try await house.start(
@@ -165,7 +165,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("thumbs makes what is missing, --rebuild all, without a daemon; and says what could not be made")
+        @Test("thumbs makes missing thumbnails, with --rebuild all, without a daemon, and reports failures")
         func command() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: Self.configuration("enabled = \"no\""))

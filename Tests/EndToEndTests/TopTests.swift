@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("top: at a real terminal, of a real daemon", .timeLimit(.minutes(60)))
+    @Suite("photoinbox top on a real terminal", .timeLimit(.minutes(60)))
     struct Top {
         private func top(
             _ house: House, _ arguments: String..., columns: Int = 80, rows: Int = 24,
@@ -20,7 +20,8 @@ extension EndToEnd {
                 ] + arguments, environment: environment, columns: columns, rows: rows)
         }
 
-        /// The terminal is as it was: modes, screen, cursor; and nothing was written that is not understood.
+        /// Requires that the terminal's modes, screen and cursor are restored, and that no unknown sequence was
+        /// written.
         private func expectClean(
             _ terminal: PseudoTerminal, _ before: [UInt32], sourceLocation: SourceLocation = #_sourceLocation
         ) async throws {
@@ -31,7 +32,7 @@ extension EndToEnd {
             #expect(terminal.strange == [], sourceLocation: sourceLocation)
         }
 
-        @Test("Every view shows what there is; keys choose, sort, open and close; q leaves it clean")
+        @Test("Every view shows its data, keys select, sort, open and close, and q restores the terminal")
         func views() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard.replacing("1s", with: "10m"))
@@ -52,7 +53,7 @@ extension EndToEnd {
             try await terminal.wait(for: "a rate") {
                 $0.contains { $0.contains("Listener") && $0.contains("control") && $0.contains("active") }
             }
-            // By the label, and one of them in full.
+            // Sorted by the label, and one of them in full.
             terminal.type("4")
             try await terminal.wait(for: "pipeline")
             terminal.type("/files of card\r\r")
@@ -74,7 +75,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Any size will do, and another one is taken at once")
+        @Test("Any size works, and a change is applied at once")
         func sizes() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
@@ -87,7 +88,7 @@ extension EndToEnd {
                 terminal.resize(columns: columns, rows: rows)
             }
             try await terminal.wait(for: "the footer in the last line") { $0.last?.hasPrefix("q quit") == true }
-            // What was under way when the window shrank was drawn for the larger one; nothing is after that.
+            // Output in flight when the window shrank was for the larger size; later output is not.
             let underWay = terminal.strange
             #expect(underWay.allSatisfy { $0.hasPrefix("beyond the edge") })
             terminal.resize(columns: 200, rows: 50)
@@ -98,7 +99,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Ctrl-C, SIGTERM and SIGHUP leave the terminal as it was", arguments: ["\u{3}", "SIGTERM", "SIGHUP"])
+        @Test("Ctrl-C, SIGTERM and SIGHUP restore the terminal", arguments: ["\u{3}", "SIGTERM", "SIGHUP"])
         func endings(_ way: String) async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
@@ -112,7 +113,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Ctrl-Z gives the terminal back and stops; going on takes it again, in the size of that moment")
+        @Test("Ctrl-Z restores the terminal, and continuing sets it up again in its current size")
         func stopping() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
@@ -132,7 +133,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A daemon that is away is told, and found again when it is back")
+        @Test("A missing daemon is reported, and found again when it is back")
         func away() async throws {
             let house = try House()
             try house.configure(House.oneCard)
@@ -150,7 +151,7 @@ extension EndToEnd {
             try await again.stop()
         }
 
-        @Test("No colour where NO_COLOR says so; the words and a mark say the same")
+        @Test("NO_COLOR removes colours, and words and a mark show the same")
         func noColour() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
@@ -162,7 +163,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Of more files than an answer lists, it says how many are left out")
+        @Test("With more files than an answer lists, it reports the number omitted")
         func many() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
@@ -180,13 +181,13 @@ extension EndToEnd {
                 try #require(omitted <= 3_040)
             }
             #expect(listed == 2_000)
-            // The dump that a file holds lists them all.
+            // The dump in the file lists them all.
             let state = try await house.state(of: daemon)
             #expect(state.inHand.count == 5_040 && state.inHandOmitted == nil)
             try await daemon.stop()
         }
 
-        @Test("Into a pipe it writes one frame, or one JSON document")
+        @Test("Into a pipe it writes one frame or one JSON document")
         func once() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)

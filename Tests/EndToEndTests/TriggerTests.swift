@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("Timers, signals and command FIFOs ask for actions, and hooks run")
+    @Suite("Timers, signals and command FIFOs trigger actions and hooks")
     struct Triggers {
         private static let good = """
             library = "@library"
@@ -16,7 +16,7 @@ extension EndToEnd {
 
             """
 
-        @Test("A timer that comes back")
+        @Test("A repeating timer triggers its action")
         func timers() async throws {
             let house = try House()
             let daemon = try await house.start(
@@ -36,7 +36,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Signals that the configuration gives another meaning, a hook among them")
+        @Test("Signals trigger configured actions, including a hook")
         func signals() async throws {
             let house = try House()
             let daemon = try await house.start(
@@ -67,7 +67,7 @@ extension EndToEnd {
             try await daemon.line(holding: "1 damaged or missing")
             var state = try await house.state(of: daemon)
             #expect(state.problems.map(\.code) == ["PI-407"] && state.problems.first?.what.first == "1")
-            // It is back, which is seen without being asked.
+            // It is back, which is detected without a request.
             try write(try Photos.unique(1), to: "\(house.library)/\(Photos.day)/a.jpg")
             try await daemon.line(holding: "PI-407 is over")
             state = try await house.state(of: daemon)
@@ -75,7 +75,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Lines of a FIFO are commands; nonsense is told and harms nothing")
+        @Test("Lines of a FIFO are commands, and invalid ones are reported without harm")
         func fifo() async throws {
             let house = try House()
             let daemon = try await house.start(
@@ -89,7 +89,7 @@ extension EndToEnd {
             let commands = try SlowWriter(house.path("commands"))
             try commands.write(Data("dump\n".utf8))
             try await daemon.line(holding: "asked by command FIFO commands")
-            // In pieces, two in one, and what is no command.
+            // In parts, two at once, and an invalid one.
             try commands.write(Data("du".utf8))
             try commands.write(Data("mp\n\n  dump \nrecon\u{1B}cile\n".utf8))
             let dumped = "asked by command FIFO commands"
@@ -101,7 +101,7 @@ extension EndToEnd {
             try commands.write(Data("hook nobody\n".utf8))
             try await daemon.line(holding: "there is no hook named nobody")
             commands.close()
-            // All writers are gone, and it still listens.
+            // All writers have closed it, and it still works.
             let again = try SlowWriter(house.path("commands"))
             try again.write(Data("reload\n".utf8))
             try await daemon.line(holding: "configuration from")
@@ -111,7 +111,7 @@ extension EndToEnd {
             again.close()
         }
 
-        @Test("Stopping does not wait for a hook")
+        @Test("Shutdown does not wait for a hook")
         func hookAtTheEnd() async throws {
             let house = try House()
             let daemon = try await house.start(

@@ -6,13 +6,13 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-/// A house whose library is a file system of its own, in mounts that only the daemon sees.
+/// A house whose library is a separate file system, in the daemon's own mount namespace.
 struct MountedHouse {
     let house: House
 
-    /// `mount` mounts something on `$root/library`.
+    /// `mount` is a command that mounts a file system on `$root/library`.
     init(mount: String) throws {
-        // `$0` is the daemon, `$1` and `$2` are `--inbox` and the inbox, or `--config` and the file: both lie in the house.
+        // `$0` is the daemon, `$1` and `$2` are `--inbox` and the inbox, or `--config` and the file, both in the house.
         let script = "PATH=/usr/sbin:/usr/bin:/sbin:/bin; root=${2%/*}; \(mount) && exec \"$0\" \"$@\""
         house = try House(running: ["/usr/bin/unshare", "-m", "--propagation", "private", "/bin/sh", "-c", script])
     }
@@ -20,16 +20,16 @@ struct MountedHouse {
     /// The library as the daemon sees it.
     func library(of daemon: RunningProgram) -> String { "/proc/\(daemon.pid)/root\(house.library)" }
 
-    /// Runs a program where the daemon's mounts are.
+    /// Runs a program in the daemon's mount namespace.
     static func run(_ arguments: String..., beside daemon: RunningProgram) throws {
         try runProgram(["/usr/bin/nsenter", "-m", "-t", "\(daemon.pid)"] + arguments)
     }
 }
 
 extension EndToEnd {
-    @Suite("Trouble with the library: told, waited for, and over by itself")
+    @Suite("Problems with the library are reported, waited for, and end by themselves")
     struct Trouble {
-        @Test("A library that is gone: photos wait, and are filed when it is back", arguments: [false, true])
+        @Test("Photos wait while the library is missing, and are filed when it is back", arguments: [false, true])
         func missing(wasUsed: Bool) async throws {
             let house = try House()
             let daemon = try await house.start()
@@ -46,7 +46,7 @@ extension EndToEnd {
             #expect(state.inHand.map(\.file) == ["a.jpg"] && house.files(in: house.inbox).count == 1)
             #expect(access(house.library, F_OK) != 0, "it is not made: its disk may just not be mounted")
             try move("\(house.outside)/library", to: house.library)
-            // Heals by itself; asked to look, at once.
+            // Detected by itself; with SIGUSR2 at once.
             daemon.signal(SIGUSR2)
             try await daemon.lines(holding: ["filed inbox/a.jpg", "PI-401 is over"])
             state = try await house.state(of: daemon)
@@ -55,7 +55,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A library that is full", .enabled(if: canMount, withoutMounts))
+        @Test("Photos wait while the library is full", .enabled(if: canMount, withoutMounts))
         func full() async throws {
             let mounted = try MountedHouse(mount: "mount -t tmpfs -o size=1m tmpfs $root/library")
             let house = mounted.house
@@ -78,16 +78,16 @@ extension EndToEnd {
             #expect(house.files(in: house.inbox) == ["a.jpg": photo])
             #expect(house.files(in: library).keys.sorted() == ["filler"], "nothing half-done stays in the library")
             unlink("\(library)/filler")
-            // By itself: the next try comes within a minute.
+            // By itself: the next try is within a minute.
             try await daemon.lines(holding: ["filed inbox/a.jpg", "PI-402 is over"])
             #expect(house.files(in: library) == ["\(Photos.day)/a.jpg": photo])
             try await daemon.stop()
         }
 
         @Test(
-            "A disk that was full, and the photo taken away: over all the same, since it is tried",
+            "A full disk is tested again, so the problem ends even if the photo was removed",
             .enabled(if: canMount, withoutMounts), arguments: ["library", "st"])
-        func fullForNobody(which: String) async throws {
+        func fullWithoutPhoto(which: String) async throws {
             let mounted = try MountedHouse(
                 mount: "mkdir -p $root/\(which) && mount -t tmpfs -o size=9m tmpfs $root/\(which)")
             let house = mounted.house
@@ -108,7 +108,8 @@ extension EndToEnd {
         }
 
         @Test(
-            "A card can be taken out when its photos are filed, and put in again", .enabled(if: canMount, withoutMounts)
+            "A card can be unmounted when its photos are filed, and mounted again",
+            .enabled(if: canMount, withoutMounts)
         )
         func card() async throws {
             let mount = "mount -t tmpfs -o size=9m tmpfs "
@@ -117,7 +118,7 @@ extension EndToEnd {
             let inbox = "/proc/\(daemon.pid)/root\(house.inbox)"
             try write(try Photos.unique(1), to: "\(inbox)/a.jpg")
             try await daemon.line(holding: "filed inbox/a.jpg")
-            // Nothing of it is held open for more than a moment.
+            // No file of it is held open for long.
             let unmount = "for try in $(seq 50); do umount \"$0\" 2>&- && exit; sleep 0.02; done; exec umount \"$0\""
             try MountedHouse.run("/bin/sh", "-c", unmount, house.inbox, beside: daemon)
             try MountedHouse.run("/bin/mount", "-t", "tmpfs", "tmpfs", house.inbox, beside: daemon)
@@ -128,7 +129,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "An inbox that is unmounted and mounted again: told, and nothing in it counts as gone",
+            "An inbox that is unmounted and mounted again is reported, and its files do not count as removed",
             .enabled(if: canMount, withoutMounts))
         func unmountedInbox() async throws {
             let house = try MountedHouse(mount: "mount -t tmpfs -o size=9m tmpfs $root/inbox").house
@@ -149,7 +150,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("An inbox whose parent is renamed: a problem with its cause, effect and action; over when it is back")
+        @Test("An inbox whose parent is renamed is a problem with cause, effect and action, until it is back")
         func ancestorRenamed() async throws {
             let house = try House()
             for name in ["card", "card/DCIM"] { try makeDirectory(house.path(name)) }
@@ -177,7 +178,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Free space is read when it is told", .enabled(if: canMount, withoutMounts))
+        @Test("Free space is read when it is reported", .enabled(if: canMount, withoutMounts))
         func freeSpace() async throws {
             let mounted = try MountedHouse(mount: "mount -t tmpfs -o size=9m tmpfs $root/library")
             let house = mounted.house
@@ -202,7 +203,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A library on NTFS: what it allows in no name becomes _, and names that differ in case alone are two",
+            "On NTFS, characters that it forbids become _, and names that differ only in case are distinct",
             .enabled(
                 if: canMount && access("/dev/fuse", W_OK) == 0 && access("/usr/bin/lowntfs-3g", X_OK) == 0,
                 "skipped: needs root, FUSE and ntfs-3g"))
@@ -217,14 +218,14 @@ extension EndToEnd {
             let names = ["a:b?.jpg", "IMG_1.JPG", "img_1.jpg"]
             for (number, name) in names.enumerated() { try house.drop(try Photos.unique(number), as: name) }
             try await daemon.lines(holding: names.map { "filed inbox/\($0) as \(Photos.day)/" })
-            // This driver shows all names in lower case.
+            // This driver reports all names in lower case.
             let library = house.files(in: mounted.library(of: daemon)).filter { !$0.key.contains("/.photo-inbox") }
             #expect(library["\(Photos.day)/a_b_.jpg"] == (try Photos.unique(0)), "\(library.keys)")
             #expect(library.count == 3 && Set(library.values).count == 3, "\(library.keys)")
             try await daemon.stop()
         }
 
-        @Test("A library that is read-only for a while", .enabled(if: canMount, withoutMounts))
+        @Test("Photos wait while the library is read-only", .enabled(if: canMount, withoutMounts))
         func readOnly() async throws {
             let mounted = try MountedHouse(mount: "mount -t tmpfs -o size=9m tmpfs $root/library")
             let house = mounted.house
@@ -242,7 +243,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A library that does not answer: the state is told all the same, with the step that is stuck",
+            "With a library that does not respond the state is still dumped, with the blocked step",
             .enabled(if: canFreeze, withoutDisks), .timeLimit(.minutes(60)))
         func stuck() async throws {
             let mounted = try MountedHouse(
@@ -254,7 +255,7 @@ extension EndToEnd {
             let library = mounted.library(of: daemon)
             try house.drop(try Photos.unique(1), as: "before.jpg")
             try await daemon.line(holding: "filed inbox/before.jpg")
-            // Every write to it waits, for as long as it is frozen.
+            // Every write to it blocks while it is frozen.
             try MountedHouse.run("/sbin/fsfreeze", "-f", house.library, beside: daemon)
             let thaw = Locked(true)
             defer {
@@ -264,10 +265,10 @@ extension EndToEnd {
             }
             let photo = try Photos.unique(2)
             try house.drop(photo, as: "a.jpg")
-            // Answers at once.
+            // The dump is written at once.
             var state = try await house.state(of: daemon)
             #expect(state.inHand.count <= 1)
-            // And tells of it when it has lasted.
+            // The problem is reported after a while.
             try await daemon.line(holding: "PI-105", "files of inbox")
             state = try await house.state(of: daemon)
             let files = try #require(state.subsystems.first { $0.name == "files of inbox" })

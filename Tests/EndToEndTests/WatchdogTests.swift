@@ -7,7 +7,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// A datagram socket in the place of the service manager's; see sd_notify(3).
+/// A datagram socket in place of the service manager's; see sd_notify(3).
 private final class NotifyReceiver: Sendable {
     let path: String
     private let socket: Int32
@@ -32,20 +32,20 @@ private final class NotifyReceiver: Sendable {
 
     deinit { close(socket) }
 
-    /// Pings that have come and were not counted yet.
+    /// The number of new pings.
     func pings() -> Int {
         var count = 0
         while let message = receive() { count += message == "WATCHDOG=1" ? 1 : 0 }
         return count
     }
 
-    /// Waits for a ping that comes from now on.
+    /// Waits for a new ping.
     func ping() async throws {
         _ = pings()
         try await message("WATCHDOG=1")
     }
 
-    /// Waits for a message that begins so.
+    /// Waits for a message with this beginning.
     func message(_ beginning: String) async throws {
         try await aside { [self] in
             while true {
@@ -64,9 +64,9 @@ private final class NotifyReceiver: Sendable {
     }
 }
 
-/// Reads what is meant for another process: its inotify queue, by a descriptor taken out of it (pidfd_getfd(2)), as a
-/// debugger may, or a program that got the descriptor by mistake. The records never come to whom they are for.
-private final class Thief: Sendable {
+/// Reads another process's inotify queue through a copy of its descriptor (pidfd_getfd(2)), as a
+/// debugger might, or a program that inherited it by mistake. That process never gets the records.
+private final class EventThief: Sendable {
     private let queue: Int32
     private let isActive = Locked(true)
 
@@ -82,7 +82,7 @@ private final class Thief: Sendable {
         let queue = queue
         Thread.start { [isActive] in
             var buffer = [UInt8](repeating: 0, count: 4096)
-            // Does not sleep: whoever waits for the queue has to be woken first, and comes too late.
+            // Without sleeping, so that the process, which must be woken first, is too late.
             while isActive.withLock({ $0 }) { _ = read(queue, &buffer, buffer.count) }
             close(queue)
         }
@@ -90,7 +90,7 @@ private final class Thief: Sendable {
 
     func stop() { isActive.withLock { $0 = false } }
 
-    /// Why it cannot be done here; nil if it can.
+    /// Why this is impossible on this machine; nil if it is possible.
     static let refusal: String? = {
         do {
             let own = try systemCall("pidfd_open") { call(434, Int(getpid()), 0, 0) }
@@ -111,7 +111,7 @@ private final class Thief: Sendable {
 }
 
 extension EndToEnd {
-    @Suite("The service manager is pinged as long as events arrive, and not longer")
+    @Suite("The service manager is pinged while events arrive")
     struct WatchdogPings {
         private let scratch: ScratchDirectory
         private let receiver: NotifyReceiver
@@ -121,14 +121,14 @@ extension EndToEnd {
             receiver = try NotifyReceiver(scratch.appending("notify"))
         }
 
-        /// What makes the daemon believe that a service manager waits two seconds for each ping.
+        /// The environment of a service manager that requires a ping every two seconds.
         private var service: [String] { service(pingedWithin: 2) }
 
         private func service(pingedWithin seconds: Int) -> [String] {
             ["/usr/bin/env", "NOTIFY_SOCKET=\(receiver.path)", "WATCHDOG_USEC=\(seconds)000000"]
         }
 
-        @Test("It asks for more time to start before it reads its catalogue")
+        @Test("The start-up timeout is extended before the catalogue is read")
         func moreTime() async throws {
             let house = try House(running: service)
             let daemon = try await house.start()
@@ -139,7 +139,7 @@ extension EndToEnd {
             #expect(isReady)
         }
 
-        @Test("A start that takes long asks for more time again and again", .enabled(if: canFreeze, withoutDisks))
+        @Test("A long start-up extends the timeout repeatedly", .enabled(if: canFreeze, withoutDisks))
         func longStart() async throws {
             let script = """
                 PATH=/usr/sbin:/usr/bin:/sbin:/bin; root=${2%/*}
@@ -161,7 +161,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("That filing has stopped is in the unit's status")
+        @Test("The unit's status reports that filing has stopped")
         func stoppedStatus() async throws {
             let house = try House(running: service(pingedWithin: 3_600))
             let daemon = try await house.start()
@@ -172,27 +172,27 @@ extension EndToEnd {
         }
 
         @Test(
-            "Somebody else takes the events: no ping; when they arrive again, the pings do, too",
-            .enabled(if: Thief.refusal == nil, "skipped: needs pidfd_getfd(2): \(Thief.refusal ?? "")"),
+            "Without events there are no pings; when events arrive again, pings resume",
+            .enabled(if: EventThief.refusal == nil, "skipped: needs pidfd_getfd(2): \(EventThief.refusal ?? "")"),
             .timeLimit(.minutes(60)))
-        func deaf() async throws {
+        func stolenEvents() async throws {
             let house = try House(running: service)
             let daemon = try await house.start()
             for _ in 0..<2 { try await receiver.ping() }
             _ = try await house.state(of: daemon) { ($0.liveness?.proofs ?? 0) > 0 }
 
-            let thief = try Thief(from: daemon.pid)
+            let thief = try EventThief(from: daemon.pid)
             defer { thief.stop() }
             try await daemon.line(holding: "PI-107 no event has arrived")
             thief.stop()
             _ = receiver.pings()
-            // Several ticks, which are a second apart.
+            // Several ticks of one second each.
             let state = try await house.state(of: daemon) { ($0.liveness?.silentSeconds ?? 0) >= 5 }
             #expect(receiver.pings() == 0)
             #expect(state.problems.map(\.code) == ["PI-107"], "\(String(describing: state.liveness))")
             #expect(state.subsystems.allSatisfy { $0.stuckSeconds == nil }, "nothing else keeps the ping back")
 
-            // The event that is owed.
+            // The missing event.
             try runProgram(["/bin/sh", "-c", ": >>\"$0\"", house.path("st/run/watch.cookie")])
             try await receiver.ping()
             try await daemon.line(holding: "PI-107 is over")
@@ -201,7 +201,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A file system over the runtime directory, whose cookie has the same inode number: the pings go on",
+            "Pings continue when a file system covers the runtime directory, with the cookie's inode number",
             .enabled(if: canMount, withoutMounts), .timeLimit(.minutes(60)))
         func covered() async throws {
             let house = try House(
@@ -214,7 +214,7 @@ extension EndToEnd {
             let cookie = "/proc/\(daemon.pid)/root\(house.path("st/run/watch.cookie"))"
             var before = stat()
             while stat(cookie, &before) != 0 { try await receiver.ping() }
-            // As it gives numbers one after the other, a file with that number can be made.
+            // Inode numbers are consecutive there, so a file with that number can be created.
             try runProgram([
                 "/usr/bin/nsenter", "-m", "-t", "\(daemon.pid)", "/bin/sh", "-c",
                 """

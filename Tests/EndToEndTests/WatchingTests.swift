@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    /// A user namespace of its own, in which limits can be set, entered by somebody who is not root.
+    /// A new user namespace, in which limits can be set, entered by an ordinary user.
     static let ordinaryNamespace =
         (isRoot ? asNobody : ["/usr/bin/env"]) + ["/usr/bin/unshare", "--user", "--map-root-user", "/bin/sh", "-c"]
     static let canLimit =
@@ -16,9 +16,9 @@ extension EndToEnd {
         "skipped: needs user namespaces, and a user who is not root and may run the built daemon"
     static let withoutOthers: Comment = "skipped: needs a user who is not root and may run the built daemon"
 
-    @Suite("How the inboxes are watched: what is lacking is told, and the photos come all the same")
+    @Suite("Limits of watching are reported, and photos still arrive")
     struct Watching {
-        /// A house that belongs to somebody who is not root, who runs the daemon, after `limits` were set.
+        /// A house of an ordinary user, who runs the daemon after `limits` are set.
         private static func house(limits: String? = nil) throws -> House {
             let house: House
             if let limits {
@@ -35,7 +35,8 @@ extension EndToEnd {
         }
 
         @Test(
-            "No inotify instance is left: all is polled, told with what to set", .enabled(if: canLimit, withoutLimits))
+            "Without an inotify instance all inboxes are polled, and the setting is reported",
+            .enabled(if: canLimit, withoutLimits))
         func noInstance() async throws {
             let house = try Self.house(limits: "echo 0 > /proc/sys/user/max_inotify_instances")
             let daemon = try await house.start(telling: ["PI-108"])
@@ -52,7 +53,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Watches run out: the rest is polled, told with what to set, over once it is set",
+            "Without enough watches the rest is polled, and the setting reported, until it is raised",
             .enabled(if: canLimit, withoutLimits))
         func watchLimit() async throws {
             let house = try Self.house(limits: "echo 12 > /proc/sys/user/max_inotify_watches")
@@ -79,7 +80,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A folder that may not be read: told, and over when it may", .enabled(if: canBeOrdinary, withoutOthers))
+        @Test("An unreadable directory is reported until it is readable", .enabled(if: canBeOrdinary, withoutOthers))
         func unreadable() async throws {
             let house = try Self.house()
             try makeDirectory("\(house.inbox)/closed")
@@ -96,8 +97,8 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        /// As the kernel sees it, not as we do.
-        @Test("Trees that are left out cost no watch")
+        /// By the kernel's records.
+        @Test("Excluded trees use no watches")
         func excludedTrees() async throws {
             let house = try House()
             let kept = ["", "/day", "/day/sub"]
@@ -111,7 +112,7 @@ extension EndToEnd {
                     path = "@inbox"
                     exclude = ["raw", "*.tmp"]
                     """)
-            // Those that come later are left out, too.
+            // Later ones are excluded, too.
             let late = ["/late", "/late/@eaDir", "/late/raw"]
             for name in late { try makeDirectory(house.outside + name) }
             try house.drop(try Photos.unique(1), as: "a.jpg", into: "\(house.outside)/late")
@@ -127,7 +128,7 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("Nor do they in photoinbox watch")
+        @Test("Excluded trees use no watches in photoinbox watch either")
         func excludedFromWatch() async throws {
             let house = try House()
             let kept = ["", "/day"]
@@ -146,7 +147,7 @@ extension EndToEnd {
             #expect(try await watch.ending() == .signal(SIGTERM))
         }
 
-        /// The inodes of what a process has watches on; see proc_pid_fdinfo(5).
+        /// The inodes that a process watches; see proc_pid_fdinfo(5).
         private static func watchedInodes(of process: pid_t) throws -> Set<UInt64> {
             var found: Set<UInt64> = []
             let directory = "/proc/\(process)/fdinfo"
