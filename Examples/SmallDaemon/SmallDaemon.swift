@@ -5,7 +5,7 @@ import Logging
 import SystemMonitor
 import Systemd
 
-/// All its monitors are on one queue, so their handlers need no lock. Only file work has a queue of its own.
+/// All its monitors are on one queue, so their handlers need no lock. Only file work has its own queue.
 final class SmallDaemon: Sendable {
     private let manager: ServiceManager
     private let logger: Logger
@@ -28,7 +28,7 @@ final class SmallDaemon: Sendable {
         }
     }
 
-    /// The handlers hold the daemon, and with it the monitors, until they are invalidated.
+    /// The handlers retain the daemon, and so the monitors, until they are invalidated.
     func start() {
         queue.async { [self] in
             signals.setEventHandler { [self] event in
@@ -70,7 +70,7 @@ final class SmallDaemon: Sendable {
     private func stop(after signal: Signal) {
         logger.notice("stopping after \(signal)")
         do { try manager.stopping(status: "stopping") } catch { logger.warning("status: \(error)") }
-        // No event is delivered after invalidate, so this function runs once, whatever signals follow.
+        // No event is delivered after invalidate, so this function runs once even if more signals follow.
         signals.invalidate()
         watchdog?.invalidate()
         watch.invalidate { [sink] in

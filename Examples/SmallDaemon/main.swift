@@ -5,7 +5,7 @@ import Logging
 import SystemMonitor
 import Systemd
 
-// First of all, while the process has one thread.
+// First, while the process has one thread.
 ProcessSignals.block([.hup, .int, .term])
 let manager = ServiceManager.takeFromEnvironment()
 
@@ -13,7 +13,7 @@ let encoding = JournalEncoding(identifier: "small-daemon", prefix: "SMALL_DAEMON
 let sink = LogDestination.choose().makeSink(encoding: encoding)
 let logger = Logger(label: "small-daemon") { JournalLogHandler(label: $0, sink: sink) }
 
-// The last message before a trap, and what handlers throw.
+// The last message before a trap, and errors of handlers.
 LifecycleViolation.setSink { sink.sendNow(LogEntry(.critical, $0, id: .lifecycleViolation)) }
 MonitorRegistry.shared.setHandlerErrorSink { monitor, error in
     logger.log(.error, .handlerFailed, "\(monitor.kind) \"\(monitor.label)\" is disabled: \(error)")

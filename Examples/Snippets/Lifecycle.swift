@@ -22,7 +22,7 @@ final class Clock: Sendable {
         queue.async { [timer] in timer.suspend() }
     }
 
-    func goOn() {
+    func resume() {
         queue.async { [timer] in timer.resume() }
     }
 
@@ -51,7 +51,7 @@ func printTicks(_ count: Int) async throws {
     }
 }
 
-/// Runs on the monitor's queue, so it calls the monitor's methods without a change of queue.
+/// Runs on the monitor's queue, so it calls the monitor's methods without switching queues.
 actor Alarm {
     nonisolated private let timer: TimerMonitor
     nonisolated var unownedExecutor: UnownedSerialExecutor { timer.queue.executor.asUnownedSerialExecutor() }

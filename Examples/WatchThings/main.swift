@@ -5,7 +5,7 @@ import Glibc
 import LinuxKernel
 import SystemMonitor
 
-// Before there is any other thread, or a signal could reach one that does not block it.
+// Before another thread exists, since a signal could reach one that does not block it.
 ProcessSignals.block([.int, .term])
 
 @Sendable func say(_ text: String) {
@@ -19,15 +19,15 @@ guard arguments.count >= 2 else {
     exit(64)
 }
 do {
-    // One serial queue: all handlers run on it, so they need no locks among each other.
+    // One serial queue for all handlers, so they need no locks.
     let queue = MonitorQueue(label: "org.example.watch-things")
     let directory = try DirectoryMonitor(label: "directory", queue: queue)
     _ = try directory.watches.addWatch(arguments[0], [.closedAfterWriting, .movedTo, .onlyDirectory])
     let signals = try SignalMonitor([.int, .term], label: "signals", queue: queue)
     let program = try ChildProcess.spawn(arguments[1], Array(arguments.dropFirst(2)), output: .inherited)
     let child = try ChildProcessMonitor(program, label: "program", queue: queue)
-    // A monitor is used on its queue only: set up there, then activated, once. An active one is kept until it was
-    // invalidated; here the child's handler holds all three, and is released at the end.
+    // A monitor is used on its queue only: set up there, then activated once. An active one must be retained until it
+    // is invalidated; here the child's handler retains all three, and is released at the end.
     queue.async {
         directory.setEventHandler { events in
             events.forEach { say($0.mask.contains(.queueOverflow) ? "some were missed" : "finished \($0.copiedName)") }
@@ -38,13 +38,13 @@ do {
         }
         child.setEventHandler { end in
             say("program \(end)")
-            // One after the other; each completion runs when the kernel has let go.
+            // One after the other; each completion runs when its source is cancelled.
             directory.invalidate { signals.invalidate { child.invalidate { exit(end.isSuccess ? 0 : 1) } } }
         }
         directory.activate { signals.activate { child.activate { say("watching") } } }
     }
 } catch {
-    // Those that were set up are released, and end by that.
+    // Monitors that were set up end by their release.
     say("watch-things: \(error)")
     exit(1)
 }

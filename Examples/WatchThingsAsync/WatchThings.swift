@@ -1,4 +1,4 @@
-// watch-things-async DIRECTORY PROGRAM [ARGUMENT…]: what watch-things does, with an asynchronous main.
+// watch-things-async DIRECTORY PROGRAM [ARGUMENT…]: the same as watch-things, with an asynchronous main.
 import FileValues
 import Glibc
 import LinuxKernel
@@ -27,7 +27,7 @@ struct WatchThings {
         }
     }
 
-    /// Whether the program ended well. Each monitor is active in its scope, and invalidated when that is left.
+    /// Whether the program succeeded. Each monitor is active in its scope, and invalidated at its end.
     static func watch(_ path: BytePath, while program: BytePath, _ arguments: [BytePath]) async throws -> Bool {
         let queue = MonitorQueue(label: "org.example.watch-things")
         let directory = try DirectoryMonitor(label: "directory", queue: queue)
@@ -41,7 +41,7 @@ struct WatchThings {
                     say("watching")
                     return try await withThrowingTaskGroup(of: Bool?.self) { group in
                         group.addTask {
-                            for try await batch in batches { tell(batch) }
+                            for try await batch in batches { report(batch) }
                             return nil
                         }
                         group.addTask {
@@ -51,8 +51,8 @@ struct WatchThings {
                             }
                             return nil
                         }
-                        group.addTask { try await ends.first { _ in true }.map(tell) }
-                        // The first that comes to something: the program's end, or what failed.
+                        group.addTask { try await ends.first { _ in true }.map(report) }
+                        // The first result: the program's end, or an error.
                         defer { group.cancelAll() }
                         while let result = try await group.next() { if let result { return result } }
                         return false
@@ -62,17 +62,17 @@ struct WatchThings {
         }
     }
 
-    @Sendable static func tell(_ events: DirectoryEvents) {
+    @Sendable static func report(_ events: DirectoryEvents) {
         events.forEach { say($0.mask.contains(.queueOverflow) ? "some were missed" : "finished \($0.copiedName)") }
     }
 
-    @Sendable static func tell(_ end: ProcessExit) -> Bool {
+    @Sendable static func report(_ end: ProcessExit) -> Bool {
         say("program \(end)")
         return end.isSuccess
     }
 }
 
-/// A monitor's own methods are for its queue, and so is this actor: it uses the monitor directly.
+/// An actor on the monitor's queue, which its methods require: it uses the monitor directly.
 actor Child {
     nonisolated let monitor: ChildProcessMonitor
     nonisolated var unownedExecutor: UnownedSerialExecutor { monitor.queue.executor.asUnownedSerialExecutor() }

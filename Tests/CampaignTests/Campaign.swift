@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The campaigns' programs, run in short forms with the programs that were built here.
+/// Runs short forms of the campaigns with the programs that were built here.
 enum Campaign {
     static let directory =
         #filePath.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" } + "/Campaigns"
@@ -14,8 +14,8 @@ enum Campaign {
         paths.first { path in access(path, X_OK) == 0 }
     }
 
-    /// Runs one to its end, which must find no violation, or say that it cannot run here where that is allowed. Its first
-    /// line tells the seed that draws the same again.
+    /// Runs one to its end; it must find no violation, or be allowed to report that it cannot run on this machine. Its
+    /// first line is the seed that reproduces it.
     static func run(_ arguments: String..., sourceLocation: SourceLocation = #_sourceLocation) async throws {
         try await run(arguments, sourceLocation: sourceLocation)
     }

@@ -2,11 +2,11 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The short forms of the campaigns that show that no photo is ever lost: the same programs with small counts, drawn anew
-/// each time. Their first line tells the seed that draws the same again.
+/// Short forms of the campaigns that test that no photo is lost: the same programs with small counts, random
+/// each time. Their first line is the seed that reproduces them.
 @Suite("No photo is ever lost", .tags(.campaign), .serialized, .timeLimit(.minutes(60)))
 struct CampaignTests {
-    /// Whether a process of ours may be stopped at its system calls: containers often forbid it.
+    /// Whether processes may be traced: containers often forbid it.
     private static let canTrace: Bool = {
         guard let python = Campaign.python, Campaign.compiler != nil, let tools = try? ScratchDirectory() else {
             return false
@@ -20,13 +20,13 @@ struct CampaignTests {
     }()
     private static let untraceable: Comment = "skipped: needs Python, a C compiler, ptrace and seccomp"
 
-    @Test("The checker sees each kind of damage", .enabled(if: Campaign.python != nil, Campaign.withoutPython))
+    @Test("The checker finds each kind of damage", .enabled(if: Campaign.python != nil, Campaign.withoutPython))
     func checker() async throws { try await Campaign.run("checker_test.py") }
 
-    @Test("The soak sees each kind of growth", .enabled(if: Campaign.python != nil, Campaign.withoutPython))
+    @Test("The soak test finds each kind of growth", .enabled(if: Campaign.python != nil, Campaign.withoutPython))
     func growth() async throws { try await Campaign.run("soak_test.py") }
 
-    @Test("SIGKILL at system calls, in life and in recovery", .enabled(if: canTrace, untraceable))
+    @Test("SIGKILL at system calls, in normal operation and recovery", .enabled(if: canTrace, untraceable))
     func killAtSyscalls() async throws {
         try await Campaign.run(
             "kill_at_every_syscall.py", "--sample", "2", "--scenario", "lone", "--scenario", "duplicate", "--scenario",
@@ -36,27 +36,27 @@ struct CampaignTests {
     @Test("SIGKILL at random moments, under load", .enabled(if: Campaign.python != nil, Campaign.withoutPython))
     func randomKill() async throws { try await Campaign.run("random_kill.py", "--trials", "12", "--rest", "6") }
 
-    @Test("System calls that fail, once or until they are healed", .enabled(if: canTrace, untraceable))
+    @Test("System calls that fail, once or until repaired", .enabled(if: canTrace, untraceable))
     func failingCalls() async throws { try await Campaign.run("each_errno.py", "--faults", "12", "--jobs", "4") }
 
-    @Test("A source that cannot be removed this once: it has its one outcome", .enabled(if: canTrace, untraceable))
+    @Test("A source whose removal fails once gets a single outcome", .enabled(if: canTrace, untraceable))
     func failingRemovals() async throws {
         try await Campaign.run(
             "each_errno.py", "--faults", "100", "--jobs", "4", "--scenario", "across", "--errno", "EROFS", "--once")
     }
 
-    @Test("Each seeded bug can still be put in", .enabled(if: Campaign.python != nil, Campaign.withoutPython))
+    @Test("Each seeded bug can still be applied", .enabled(if: Campaign.python != nil, Campaign.withoutPython))
     func seededBugs() async throws { try await Campaign.run("seeded_bugs.py", "--list") }
 
     @Test(
-        "Random trees whose every version is told once, one of them with an overflow",
+        "Every version in random trees is reported once, also with an overflow",
         .enabled(if: Campaign.python != nil, Campaign.withoutPython))
     func versions() async throws {
         try await Campaign.run("versions.py", "--seeds", "3", "--overflows", "1", "--operations", "900")
     }
 
     @Test(
-        "Imports of photos and of tables that are cancelled and begun again",
+        "Cancelled and restarted imports of photos and tables",
         .enabled(if: Campaign.python != nil, Campaign.withoutPython))
     func cancelledImports() async throws {
         try await Campaign.run("cancelled_imports.py", "--cancellations", "4")

@@ -6,10 +6,11 @@ import Testing
 
 @testable import Snippets
 
-@Suite("The examples of the library's documentation run", .timeLimit(.minutes(60)))
+@Suite("Examples of the documentation", .timeLimit(.minutes(60)))
 struct DocumentationExampleTests {
-    /// Its output, like that of any program, is held back in a pipe: hence stdbuf(1).
-    @Test func tickerTicksUntilASignal() async throws {
+    /// With stdbuf(1), since output to a pipe is buffered.
+    @Test("The ticker ticks until a signal")
+    func ticker() async throws {
         let ticker = try RunningProgram(["/usr/bin/stdbuf", "-oL", BuiltPrograms.path("ticker")])
         defer { ticker.killIfRunning() }
         try await ticker.line(holding: "running; stop with Ctrl-C")
@@ -19,7 +20,8 @@ struct DocumentationExampleTests {
         #expect(try await ticker.ending() == .status(0))
     }
 
-    @Test func smallDaemonReportsFilesReloadsAndStops() async throws {
+    @Test("The small daemon reports files, reloads and stops")
+    func smallDaemon() async throws {
         let scratch = try ScratchDirectory()
         let daemon = try RunningProgram([BuiltPrograms.path("small-daemon"), scratch.path])
         defer { daemon.killIfRunning() }
@@ -33,7 +35,8 @@ struct DocumentationExampleTests {
         #expect(try await daemon.ending() == .status(0))
     }
 
-    @Test func lineMonitorReportsWholeLines() async throws {
+    @Test("The line monitor reports whole lines")
+    func lineMonitor() async throws {
         let scratch = try ScratchDirectory()
         let path = scratch.appending("commands")
         #expect(mkfifo(path, 0o600) == 0)
@@ -50,11 +53,12 @@ struct DocumentationExampleTests {
         #expect(lines == ["first", "second"])
     }
 
-    @Test func clockPausesGoesOnAndEnds() async throws {
+    @Test("The clock pauses, resumes and ends")
+    func clock() async throws {
         let clock = try Clock()
         clock.start()
         clock.pause()
-        clock.goOn()
+        clock.resume()
         clock.end()
         try await printTicks(1)
     }

@@ -4,11 +4,11 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-@Suite("The example programs do what their first lines say", .timeLimit(.minutes(60)))
+@Suite("Example programs", .timeLimit(.minutes(60)))
 struct WatchThingsTests {
     static let programs = ["watch-things", "watch-things-async"]
 
-    @Test(arguments: programs) func watchesADirectoryASignalAndAChild(program: String) throws {
+    @Test("They watch a directory, a signal and a child", arguments: programs) func watches(program: String) throws {
         let scratch = try ScratchDirectory()
         let example = try Example(program, [scratch.bytePath, "/bin/sleep", "1000"])
         #expect(try example.line() == "watching")
@@ -23,7 +23,7 @@ struct WatchThingsTests {
         #expect(try example.end() == .exited(status: 1))
     }
 
-    @Test(arguments: programs) func endsWithItsProgram(program: String) throws {
+    @Test("They end with the program", arguments: programs) func ends(program: String) throws {
         let scratch = try ScratchDirectory()
         let example = try Example(program, [scratch.bytePath, "/bin/true"])
         var lines: Set<String> = []
@@ -32,7 +32,7 @@ struct WatchThingsTests {
         #expect(try example.end() == .exited(status: 0))
     }
 
-    @Test(arguments: programs) func saysWhatIsWrong(program: String) throws {
+    @Test("They report errors", arguments: programs) func errors(program: String) throws {
         let example = try Example(program, ["/nonexistent", "/bin/true"])
         #expect(try example.line() == "\(program): inotify_add_watch /nonexistent: No such file or directory")
         #expect(try example.end() == .exited(status: 1))
@@ -53,7 +53,7 @@ private final class Example {
     private static func pipeEnds() throws -> (reading: Int32, writing: Int32) {
         var ends: [Int32] = [-1, -1]
         try systemCall("pipe") { pipe(&ends) }
-        // The child is only to have what it is given, not the reading end.
+        // The child must not inherit the reading end.
         for end in ends { try systemCall("fcntl") { fcntl(end, F_SETFD, FD_CLOEXEC) } }
         return (ends[0], ends[1])
     }
@@ -67,14 +67,14 @@ private final class Example {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Waits for the end. A member of a class cannot be consumed, hence not `wait()`.
+    /// Waits for the end; not by `wait()`, since a member of a class cannot be consumed.
     func end() throws -> ProcessExit? {
         var ended = pollfd(fd: process.descriptor.raw, events: Int16(POLLIN), revents: 0)
         try systemCall("poll") { poll(&ended, 1, -1) }
         return try ProcessExit.ofChild(process.descriptor.raw)
     }
 
-    /// The programs stand beside the test bundle that runs.
+    /// The programs are beside the running test bundle.
     private static let place: String = {
         var buffer = [UInt8](repeating: 0, count: 4_096)
         let count = readlink("/proc/self/exe", &buffer, buffer.count)

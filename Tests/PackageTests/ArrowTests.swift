@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// Which module may import which: the daemon is on top, features do not know each other, and nothing below them knows any.
-@Suite("Modules import what is below them", .timeLimit(.minutes(10)))
+/// The allowed imports: the daemon is at the top, features do not import each other, and no lower module imports them.
+@Suite("Imports between modules", .timeLimit(.minutes(10)))
 struct ArrowTests {
-    /// What the features are made of.
+    /// The modules below the features.
     static let below: Set<String> = [
         "Catalogue", "CommandSupport", "ControlProtocol", "DirectoryWatch", "FileValues", "Filing", "LinuxKernel",
         "LogMessages", "PhotoModel", "QueueActors", "Reporting", "Settings", "SystemMonitor", "Systemd", "WatchCore",
@@ -16,7 +16,7 @@ struct ArrowTests {
     ]
     static let daemon: Set<String> = ["Inbox", "photoinboxd"]
     static let programs: Set<String> = ["manual", "photoinbox", "photoinbox-decoder", "photoinbox-fetch"]
-    /// Folders of one module that name each other's types, until they are taken apart. None may be added.
+    /// Folders of one module that use each other's types; none may be added.
     static let knownCircles: Set<Set<String>> = [
         ["PhotoModel/Formats", "PhotoModel/Reading"], ["PhotoModel/Naming", "PhotoModel/Sets"],
         ["SystemMonitor/Async", "SystemMonitor/Core", "SystemMonitor/Measure", "SystemMonitor/Queue"],
@@ -27,7 +27,7 @@ struct ArrowTests {
         ],
     ]
 
-    /// By module, the modules of this package that its sources import.
+    /// The modules of this package that each module's sources import.
     private let imports: [String: Set<String>]
     private let manifest: [String: Set<String>]
 
@@ -37,13 +37,15 @@ struct ArrowTests {
         imports = try Self.imports(below: "Sources")
     }
 
-    @Test func everyModuleHasItsPlace() throws {
+    @Test("Every module is listed")
+    func everyModule() throws {
         let places = Self.features + [Self.below, Self.daemon, Self.programs]
         #expect(places.reduce(0) { $0 + $1.count } == places.reduce(into: Set<String>()) { $0.formUnion($1) }.count)
         #expect(Set(imports.keys) == places.reduce(into: Set<String>()) { $0.formUnion($1) })
     }
 
-    @Test func whatIsBelowImportsNoFeature() {
+    @Test("No module below the features imports one")
+    func below() {
         for module in Self.below.sorted() {
             let above = (imports[module] ?? []).union(manifest[module] ?? []).intersection(imports.keys)
                 .subtracting(Self.below)
@@ -51,7 +53,8 @@ struct ArrowTests {
         }
     }
 
-    @Test func featureImportsNoOther() {
+    @Test("No feature imports another")
+    func features() {
         for feature in Self.features {
             for module in feature.sorted() {
                 let others = (imports[module] ?? []).union(manifest[module] ?? []).intersection(imports.keys)
@@ -61,7 +64,8 @@ struct ArrowTests {
         }
     }
 
-    @Test func noOtherProgramHasTheDaemonInIt() {
+    @Test("Only the daemon's program contains the daemon")
+    func programs() {
         for program in Self.programs.sorted() {
             var found: Set<String> = []
             var pending: [String] = [program]
@@ -72,26 +76,30 @@ struct ArrowTests {
         }
     }
 
-    @Test func onlyTestsOfTheDaemonImportIt() throws {
+    @Test("Only tests of the daemon import it")
+    func tests() throws {
         let tests = try Self.imports(below: "Tests").filter { !$0.value.isDisjoint(with: Self.daemon) }
         #expect(tests.keys.sorted() == ["EndToEndTests", "InboxTests"])
     }
 
-    @Test func everyImportIsInTheManifest() {
+    @Test("Every import is in the manifest")
+    func manifest() {
         for (module, imported) in imports {
             let missing = imported.subtracting(manifest[module] ?? [])
             #expect(missing.isEmpty, "\(module) imports \(missing.sorted()), which Package.swift does not say")
         }
     }
 
-    @Test func foldersOfAModuleFormNoCircle() throws {
+    @Test("Folders of a module form no cycle")
+    func folders() throws {
         let found = try imports.keys.flatMap { module in
             Self.circles(in: Self.arrows(between: try Checkout.files(below: "Sources/\(module)", suffix: ".swift")))
         }
         #expect(Set(found) == Set(Self.knownCircles.map { Set($0.map { "Sources/\($0)" }) }))
     }
 
-    @Test func circlesAreFound() {
+    @Test("Cycles are found")
+    func cycles() {
         let arrows = Self.arrows(between: [
             "Sources/M/a/A.swift": "struct A { let b: B }\nstruct X {\n    struct C {}\n}",
             "Sources/M/b/B.swift": "enum B {}\nextension B {\n    var c: C\n}",
@@ -104,7 +112,7 @@ struct ArrowTests {
 
     // MARK: - Reading
 
-    /// The targets of this package on which each one with a list of dependencies depends.
+    /// The targets of this package that each target depends on.
     private static func dependencies(in manifest: String) -> [String: Set<String>] {
         let target = #/(?:module|tests|arget)\(\s*(?:name: )?"([\w-]+)",\s*(?:dependencies: )?\[([^\]]*)\]/#
         let names = manifest.matches(of: target).map { match in
@@ -113,7 +121,7 @@ struct ArrowTests {
         return Dictionary(names) { first, _ in first }
     }
 
-    /// By the directory below `place`, the modules of this package that its Swift files import.
+    /// The modules of this package that the Swift files of each directory below `place` import.
     private static func imports(below place: String) throws -> [String: Set<String>] {
         let own = Set(
             below.union(daemon).union(programs).union(features.reduce(into: Set<String>()) { $0.formUnion($1) }))
@@ -132,8 +140,8 @@ struct ArrowTests {
         return imports
     }
 
-    /// From each folder to those whose types its files name. Types within others are left out, since their names are
-    /// common, and so are files beside a module's folders: what they hold is for all of these, or puts them together.
+    /// From each folder to those whose types its files use. Nested types are ignored, since their names are
+    /// common, and so are files beside a module's folders, which serve or combine all of them.
     private static func arrows(between files: [String: String]) -> [String: Set<String>] {
         let read = files.filter { $0.key.count { $0 == "/" } > 2 }.map { path, text in
             (folder: path.split(separator: "/").dropLast().joined(separator: "/"), words: words(in: text))
@@ -150,13 +158,13 @@ struct ArrowTests {
         return arrows
     }
 
-    /// The capitalised words of Swift code outside of comments and texts, and which of them it declares outside of others.
+    /// The capitalised words of Swift code outside comments and strings, and those that it declares at the top level.
     private static func words(in text: String) -> (declared: Set<String>, used: Set<String>) {
         let keywords: Set<String> = ["actor", "class", "enum", "protocol", "struct", "typealias"]
         var (declared, inner, used): (Set<String>, Set<String>, Set<String>) = ([], [], [])
         var isInText = false
         for line in text.split(separator: "\n") {
-            // A text of several lines begins and ends with these; what stands between is none of the code's words.
+            // The delimiters of a multi-line string, whose words are not code.
             let isMark = line.contains("\"\"\"")
             defer { if isMark { isInText.toggle() } }
             if isInText || line.drop(while: { $0 == " " }).hasPrefix("//") { continue }
@@ -176,7 +184,7 @@ struct ArrowTests {
         return (declared, used.subtracting(inner))
     }
 
-    /// Groups of nodes from each of which every other one is reached.
+    /// Groups of nodes that all reach each other.
     private static func circles(in arrows: [String: Set<String>]) -> [Set<String>] {
         func reached(from start: String) -> Set<String> {
             var (found, pending): (Set<String>, [String]) = ([], [start])

@@ -1,12 +1,12 @@
 import Foundation
 import TestSupport
 
-/// The files that the tests are about.
+/// The files under test.
 enum Checkout {
     static let directory = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// The text files below `place` whose names end with `suffix`, by path, without what is built.
+    /// The text files below `place` whose names end with `suffix`, by path, without build products.
     static func files(below place: String, suffix: String) throws -> [String: String] {
         let root = directory.appending(path: place)
         let paths = FileManager.default.enumerator(atPath: root.path(percentEncoded: false))
@@ -18,13 +18,13 @@ enum Checkout {
         return files
     }
 
-    /// What `swift package dump-package` says of the manifest.
+    /// The output of `swift package dump-package`.
     static func manifest() throws -> JSONTree {
         let scratch = try ScratchDirectory()
         let process = Process()
         let output = Pipe()
         process.executableURL = URL(filePath: "/usr/bin/env")
-        // A build directory of its own: the tests' own may be locked.
+        // In its own build directory, since that of the tests may be locked.
         process.arguments = ["swift", "package", "--scratch-path", scratch.path, "dump-package"]
         process.currentDirectoryURL = directory
         process.environment = ProcessInfo.processInfo.environment.filter { $0.key != "PHOTOINBOX_TESTS" }
@@ -37,14 +37,14 @@ enum Checkout {
 }
 
 extension JSONTree {
-    /// The value of a key; `null` for what has none.
+    /// The value of a key; `null` if absent.
     subscript(_ key: String) -> JSONTree {
         if case .object(let items) = self { items[key] ?? .null } else { .null }
     }
 
-    /// The items; none for what is no array.
+    /// The items; empty unless it is an array.
     var items: [JSONTree] { if case .array(let items) = self { items } else { [] } }
 
-    /// The text; nil for what is none.
+    /// The text; nil unless it is a string.
     var text: String? { if case .string(let text) = self { text } else { nil } }
 }

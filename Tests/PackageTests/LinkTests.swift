@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The pages of the documentation lead to each other")
+@Suite("Links of the documentation")
 struct LinkTests {
     /// Each page by its path in the repository.
     static let pages: [String: String] = {
@@ -17,7 +17,7 @@ struct LinkTests {
         }
     }()
 
-    @Test("Every relative link leads to a file, and to a heading of it", arguments: pages.keys.sorted())
+    @Test("Every relative link leads to a file and an existing heading", arguments: pages.keys.sorted())
     func links(page: String) throws {
         let text = try #require(Self.pages[page])
         for link in Self.links(in: text) where !link.contains("://") {
@@ -31,7 +31,7 @@ struct LinkTests {
         }
     }
 
-    @Test("The README is short, and names every page")
+    @Test("The README is short and links every page")
     func readme() throws {
         let readme = try #require(Self.pages["README.md"])
         #expect(readme.utf8.count < 12_000)
@@ -41,7 +41,7 @@ struct LinkTests {
         #expect(pages.filter { !links.contains($0) } == [])
     }
 
-    @Test("A link that leads nowhere is found")
+    @Test("A broken link is found")
     func parsing() {
         let text = "# A & b-c\n[x](a.md#b) and ![y](../i.jpg)\n```\n# no\n[z](z.md)\n```\n## `D` E's\n"
         #expect(Self.links(in: text) == ["a.md#b", "../i.jpg"])
@@ -54,7 +54,7 @@ struct LinkTests {
         prose(of: page).flatMap { line in line.matches(of: /\]\(([^)\s]+)\)/).map { String($0.1) } }
     }
 
-    /// The headings as GitHub names their anchors.
+    /// The anchors of the headings, as on GitHub.
     private static func anchors(in page: String) -> [String] {
         prose(of: page).filter { $0.hasPrefix("#") }.map { line in
             let title = line.drop { $0 == "#" }.dropFirst().lowercased()
@@ -62,7 +62,7 @@ struct LinkTests {
         }
     }
 
-    /// The lines outside of code blocks.
+    /// The lines outside code blocks.
     private static func prose(of page: String) -> [Substring] {
         var isCode = false
         return page.split(separator: "\n").filter { line in

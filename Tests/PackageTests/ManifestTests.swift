@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Package.swift keeps the library apart from the daemon", .timeLimit(.minutes(60)))
+@Suite("Package.swift separates the library from the daemon", .timeLimit(.minutes(60)))
 struct ManifestTests {
-    /// What each product may be built from: our targets, and products of other packages.
+    /// The allowed dependencies of each product: own targets, and products of other packages.
     static let allowed: [String: (targets: Set<String>, products: Set<String>)] = [
         "SystemMonitor": (["CLinux", "FileValues", "LinuxKernel", "SystemMonitor"], ["SystemPackage"]),
         "DirectoryWatch": (
@@ -12,16 +12,17 @@ struct ManifestTests {
         ),
         "Systemd": (["CLinux", "CSystemd", "FileValues", "LinuxKernel", "Systemd"], ["Logging", "SystemPackage"]),
     ]
-    /// What is fetched for everybody.
+    /// Packages for all clients.
     static let shared: Set<String> = ["swift-log", "swift-system"]
 
-    /// Read once: SwiftPM compiles it for each that asks.
+    /// Read once, since SwiftPM compiles it each time.
     private static let reading = Task { try await aside { try Checkout.manifest() } }
     let manifest: JSONTree
 
     init() async throws { manifest = try await Self.reading.value }
 
-    @Test(arguments: allowed.keys.sorted()) func libraryProductIsBuiltFromTheLibraryAlone(name: String) throws {
+    @Test("Library products depend only on the library", arguments: allowed.keys.sorted())
+    func libraryProducts(name: String) throws {
         let product = try #require(manifest["products"].items.first { $0["name"].text == name })
         #expect(!product["type"]["library"].items.isEmpty)
         let (targets, products) = closure(of: product["targets"].items.compactMap(\.text))
@@ -29,13 +30,14 @@ struct ManifestTests {
         #expect(products == Self.allowed[name]?.products)
     }
 
-    @Test func testsOfTheLibraryNeedTheLibraryAlone() throws {
+    @Test("Tests of the library depend only on the library")
+    func libraryTests() throws {
         let makefile = try String(contentsOf: Checkout.directory.appending(path: "Makefile"), encoding: .utf8)
         let line = try #require(makefile.split(separator: "\n").first { $0.hasPrefix("LIBRARY_TESTS :=") })
         let tests = line.split(separator: " ").dropFirst(2).map(String.init)
         #expect(Set(tests).isSuperset(of: Self.allowed.keys.map { "\($0)Tests" }))
         let (targets, products) = closure(of: tests)
-        // Beside the library: the tests, the programs that they run, and the examples.
+        // Besides the library: the tests, their programs and the examples.
         let others = targets.subtracting(Self.allowed.values.reduce(into: []) { $0.formUnion($1.targets) })
         let paths = manifest["targets"].items.filter { others.contains($0["name"].text ?? "") }.map { target in
             target["path"].text ?? "Tests/\(target["name"].text ?? "")"
@@ -45,7 +47,8 @@ struct ManifestTests {
         #expect(products == ["Logging", "SystemPackage"])
     }
 
-    @Test func packagesOfTheDaemonAreFetchedForItsTraitAlone() {
+    @Test("Packages of the daemon are fetched only for its trait")
+    func traits() {
         for target in manifest["targets"].items {
             for dependency in target["dependencies"].items {
                 let parts = dependency["product"].items
@@ -60,8 +63,10 @@ struct ManifestTests {
         #expect(defaults?["enabledTraits"].items == [.string("Daemon")])
     }
 
-    @Test(arguments: ["CLinux", "FileValues", "LinuxKernel", "SystemMonitor", "DirectoryWatch", "WatchCore", "Systemd"])
-    func librarySourcesDoNotImportFoundation(target: String) throws {
+    @Test(
+        "Sources of the library do not import Foundation",
+        arguments: ["CLinux", "FileValues", "LinuxKernel", "SystemMonitor", "DirectoryWatch", "WatchCore", "Systemd"])
+    func foundation(target: String) throws {
         let sources = try Checkout.files(below: "Sources/\(target)", suffix: ".swift")
         for (path, text) in sources {
             let imports = text.split(separator: "\n").filter { $0.contains("import Foundation") }
@@ -69,7 +74,7 @@ struct ManifestTests {
         }
     }
 
-    /// The targets that `names` depend on, themselves included, and the products of other packages that these use.
+    /// The targets that `names` depend on, including themselves, and the products of other packages that these use.
     private func closure(of names: [String]) -> (targets: Set<String>, products: Set<String>) {
         var pending = names
         var targets: Set<String> = []

@@ -3,8 +3,9 @@ import Testing
 
 @Suite("Phases of the tests")
 struct PhaseTests {
-    /// What `make test-all` runs: a suite with the tag of a phase that is not among them would never run.
-    @Test func everyPhaseThatHasATagIsRun() throws {
+    /// A suite with the tag of a phase that `make test-all` does not run would never run.
+    @Test("Every phase with a tag is run")
+    func everyPhase() throws {
         let tags = try String(
             contentsOf: Checkout.directory.appending(path: "Tests/TestSupport/Phases.swift"), encoding: .utf8)
         let script = try String(

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The code in the library's documentation is code of its examples", .timeLimit(.minutes(60)))
+@Suite("Code in the documentation", .timeLimit(.minutes(60)))
 struct SnippetTests {
     struct Snippet: CustomTestStringConvertible, Sendable {
         let place: String
@@ -10,7 +10,7 @@ struct SnippetTests {
         var testDescription: String { place }
     }
 
-    /// The pages whose code is compiled: every ```swift block on them, but for manifests.
+    /// The code of the documentation's pages: every ```swift block, except manifests.
     static let snippets: [Snippet] = {
         do {
             var pages = try Checkout.files(below: "docs", suffix: "library.md")
@@ -23,7 +23,7 @@ struct SnippetTests {
         }
     }()
 
-    @Test(arguments: snippets) func snippetIsPartOfAnExample(snippet: Snippet) throws {
+    @Test("Each snippet is part of a compiled example", arguments: snippets) func snippets(snippet: Snippet) throws {
         let examples = try Checkout.files(below: "Examples", suffix: ".swift")
         let wanted = Self.unindented(snippet.code.split(separator: "\n", omittingEmptySubsequences: false))
         let isFound = examples.values.contains { text in
@@ -36,7 +36,8 @@ struct SnippetTests {
         #expect(isFound, "no example has these lines:\n\(snippet.code)")
     }
 
-    @Test func thereAreSnippets() { #expect(Self.snippets.count >= 10) }
+    @Test("There are snippets")
+    func count() { #expect(Self.snippets.count >= 10) }
 
     private static func snippets(in page: String, of path: String) -> [Snippet] {
         var found: [Snippet] = []
@@ -56,7 +57,7 @@ struct SnippetTests {
         return found
     }
 
-    /// The lines without the indentation that they have in common.
+    /// The lines without their common indentation.
     private static func unindented(_ lines: some Collection<Substring>) -> [Substring] {
         let indentation = lines.filter { !$0.isEmpty }.map { $0.prefix { $0 == " " }.count }.min() ?? 0
         return lines.map { $0.dropFirst(min(indentation, $0.count)) }

@@ -3,15 +3,15 @@ import Glibc
 import SystemPackage
 import TestSupport
 
-/// How a program ended, and what it printed on standard output and standard error, in one text.
+/// A program's exit status, and its standard output and error in one text.
 struct ProgramRun: Sendable {
-    /// The exit status; 128 and the signal's number where a signal ended it, as a shell has it.
+    /// The exit status; 128 plus the signal's number if a signal ended it, as in a shell.
     let status: Int32
-    /// As UTF-8, mended where it is not.
+    /// Repaired if it is not valid UTF-8.
     let output: String
 
-    /// Runs a program to its end on a thread of its own, with no standard input, and an end that it meets when that thread
-    /// ends first, with the test process: the box is to clean up after itself also when the tests are interrupted.
+    /// Runs a program to its end on its own thread, without standard input. It is ended when that thread
+    /// ends first, with the test process, so that the box cleans up even if the tests are interrupted.
     static func run(_ arguments: [String]) async throws -> ProgramRun {
         try await aside {
             let scratch = try ScratchDirectory()

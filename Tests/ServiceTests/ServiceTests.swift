@@ -7,14 +7,14 @@ private let obstacle = SystemdBox.obstacle ?? BuiltPrograms.obstacle
 
 extension WithSystemd {
     @Suite(
-        "The installed service, under a real systemd",
+        "The installed service under a real systemd",
         .enabled(if: obstacle == nil, Comment(rawValue: obstacle ?? "")))
     struct Service {
         let box = SystemdBox(options: ["--show", "\(BuiltPrograms.directory):/photo-inbox-built"])
 
-        @Test("Files a photo that another user dropped, and the journal tells", .timeLimit(.minutes(60)))
+        @Test("A photo dropped by another user is filed and logged", .timeLimit(.minutes(60)))
         func files() async throws {
-            expectHeld(
+            expectPassed(
                 [
                     "active when ready", "runs as its own user", "says ready in the journal", "has a status text",
                     "the photo is in the library", "with the same bytes", "and gone from the inbox",
@@ -30,9 +30,9 @@ extension WithSystemd {
                 ], in: try await box.run(script: "service-files.sh"))
         }
 
-        @Test("The README's recipe, typed, ends in a service that files a photo", .timeLimit(.minutes(60)))
+        @Test("The README's recipe results in a service that files a photo", .timeLimit(.minutes(60)))
         func readme() async throws {
-            expectHeld(
+            expectPassed(
                 [
                     "the README has a recipe", "it ends in a running service", "which files what a person drops",
                     "and takes it out of the inbox", "--check is content",
@@ -41,9 +41,9 @@ extension WithSystemd {
                 ], in: try await box.run(script: "service-readme.sh"))
         }
 
-        @Test("Reloads a good configuration and refuses a bad one", .timeLimit(.minutes(60)))
+        @Test("A valid configuration is applied, an invalid one refused", .timeLimit(.minutes(60)))
         func reloads() async throws {
-            expectHeld(
+            expectPassed(
                 [
                     "a good configuration is accepted", "and comes into force", "so that a new inbox is filed",
                     "a bad configuration fails the reload", "and status says that a restart would fail",
@@ -57,7 +57,7 @@ extension WithSystemd {
         @Test("SIGUSR1 dumps the state as one JSON object, for its own group only", .timeLimit(.minutes(60)))
         func dumps() async throws {
             let report = try await box.run(script: "service-dumps.sh")
-            expectHeld(
+            expectPassed(
                 [
                     "no dump before the signal", "the dump is written", "strangers cannot read it", "its group can",
                 ], in: report)
@@ -69,9 +69,9 @@ extension WithSystemd {
             #expect(program["phase"] as? String == "running", "\(text)")
         }
 
-        @Test("Comes back when killed and after a full disk, and stops with status 0", .timeLimit(.minutes(60)))
+        @Test("It restarts after a kill and after a full disk, and stops with status 0", .timeLimit(.minutes(60)))
         func stops() async throws {
-            expectHeld(
+            expectPassed(
                 [
                     "killed, it is started again", "and is active again", "as another process",
                     "what came meanwhile is filed", "stopped, its result is success", "having exited by itself",
@@ -82,9 +82,9 @@ extension WithSystemd {
                 ], in: try await box.run(script: "service-stops.sh"))
         }
 
-        @Test("Feeds its watchdog, and is replaced when it stands still", .timeLimit(.minutes(60)))
+        @Test("It pings its watchdog, and is replaced when it hangs", .timeLimit(.minutes(60)))
         func watchdog() async throws {
-            expectHeld(
+            expectPassed(
                 [
                     "fed the first time", "fed the second time", "fed the third time", "not restarted by then",
                     "standing still, it is replaced", "because of the watchdog",
@@ -92,9 +92,10 @@ extension WithSystemd {
         }
 
         @Test(
-            "Commands by the control socket, for its group alone; the socket unit starts it", .timeLimit(.minutes(60)))
+            "Commands work on the control socket, for its group only, and the socket unit starts the service",
+            .timeLimit(.minutes(60)))
         func control() async throws {
-            expectHeld(
+            expectPassed(
                 [
                     "the socket is for the group", "a member may look", "and pause", "a stranger may not",
                     "it is still paused", "paused over a restart", "nothing was taken", "a member may resume",
@@ -104,18 +105,18 @@ extension WithSystemd {
                 ], in: try await box.run(script: "service-control.sh"))
         }
 
-        @Test("Sees no home directory until a drop-in shows it one", .timeLimit(.minutes(60)))
+        @Test("Home directories are hidden unless a drop-in exposes one", .timeLimit(.minutes(60)))
         func home() async throws {
-            expectHeld(
+            expectPassed(
                 [
                     "without the drop-in it does not start", "and says what to read", "with it, it runs",
                     "and files from there", "it sees nothing else there",
                 ], in: try await box.run(script: "service-home.sh"))
         }
 
-        @Test("Cards that are mounted while the hardened service runs", .timeLimit(.minutes(60)))
+        @Test("Cards that are mounted while the hardened service runs are imported", .timeLimit(.minutes(60)))
         func cards() async throws {
-            expectHeld(
+            expectPassed(
                 [
                     "a card that is mounted later is imported", "after the journal has told of it",
                     "its photos are filed", "nothing was changed on it", "status tells",
@@ -125,9 +126,9 @@ extension WithSystemd {
                 ], in: try await box.run(script: "service-cards.sh"))
         }
 
-        @Test("Hooks in a unit of their own, which is not confined as the daemon is", .timeLimit(.minutes(60)))
+        @Test("Hooks run in their own unit, without the daemon's confinement", .timeLimit(.minutes(60)))
         func hooks() async throws {
-            expectHeld(
+            expectPassed(
                 [
                     "the socket is there for the daemon alone", "a member of the group may not ask",
                     "the hook was told", "as JSON, with where the photo is",
@@ -142,12 +143,12 @@ extension WithSystemd {
         }
 
         @Test(
-            "A thumbnail is made by a decoder that confines itself inside the unit",
+            "A decoder that confines itself inside the unit makes a thumbnail",
             .enabled(
                 if: access("\(BuiltPrograms.directory)/photoinbox-decoder", X_OK) == 0,
                 "skipped: photoinbox-decoder is not built"), .timeLimit(.minutes(60)))
         func thumbnails() async throws {
-            expectHeld(
+            expectPassed(
                 [
                     "the photo is in the library", "its thumbnail is in the state directory", "a JPEG",
                     "of its group too", "the decoder is confined entirely", "and no problem is told",
@@ -157,14 +158,14 @@ extension WithSystemd {
         }
 
         @Test(
-            "Photos are downloaded by a unit that has the network and may write to inboxes alone",
+            "Photos are downloaded by a unit with a network, which may write only to inboxes",
             .enabled(
                 if: access("\(BuiltPrograms.directory)/photoinbox-fetch", X_OK) == 0
                     && access("/usr/bin/python3", X_OK) == 0 && access("/usr/bin/cc", X_OK) == 0,
                 "skipped: photoinbox-fetch is not built, or Python or a C compiler is not installed"),
             .timeLimit(.minutes(60)))
         func downloads() async throws {
-            expectHeld(
+            expectPassed(
                 [
                     "there is a server", "the socket is there for the operators", "others may not ask",
                     "a photo is fetched", "by the unit", "with a user of its own", "and filed",
@@ -181,9 +182,10 @@ extension WithSystemd {
         }
 
         @Test(
-            "A broken configuration ends it with status 78, once, and a wrong option with 64", .timeLimit(.minutes(60)))
+            "An invalid configuration ends it with status 78, once, and a wrong option with 64",
+            .timeLimit(.minutes(60)))
         func refuses() async throws {
-            expectHeld(
+            expectPassed(
                 [
                     "it does not start", "it has failed for good", "without being tried again", "with status 78",
                     "saying where", "nor with a wrong option", "which has status 64", "and is not tried again either",

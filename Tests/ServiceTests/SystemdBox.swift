@@ -1,20 +1,20 @@
 import Foundation
 import Testing
 
-/// Runs a script of this target inside a throw-away systemd: `scripts/systemd-box` tells how that is made.
+/// Runs a script of this target inside a disposable systemd; see `scripts/systemd-box`.
 ///
-/// A script prints `ok: WHAT` for each thing that held, and a test compares these lines with what it promises.
+/// A script prints `ok: WHAT` for each check that passed, and a test compares these lines with the expected ones.
 struct SystemdBox: Sendable {
-    /// How a script went.
+    /// The result of a script.
     struct Report: Sendable {
         /// The script's exit status.
         let status: Int32
-        /// What followed `ok: `, in order.
-        let held: [String]
-        /// Everything that was printed; where something did not hold, the end of the journal is in it.
+        /// The checks that passed, in order: the lines with `ok: `.
+        let passed: [String]
+        /// The whole output; after a failure it contains the end of the journal.
         let output: String
 
-        /// What followed `LABEL: ` on its only line.
+        /// The text after `LABEL: ` on its only line.
         func value(of label: String) -> String? {
             lines(output, after: "\(label): ").first
         }
@@ -24,7 +24,7 @@ struct SystemdBox: Sendable {
     static let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().path(percentEncoded: false)
 
-    /// Why the box cannot run here, in the words of `scripts/systemd-box` itself; nil where it can. Asked once.
+    /// Why the box cannot run on this machine, by `scripts/systemd-box`; nil if it can. Determined once.
     static let obstacle: String? = {
         let process = Process()
         process.executableURL = URL(filePath: program)
@@ -48,12 +48,12 @@ struct SystemdBox: Sendable {
     /// More options for `scripts/systemd-box`.
     var options: [String] = []
 
-    /// Runs `Scripts/NAME` inside, with the package's directory, and more where `options` say so, in view.
+    /// Runs `Scripts/NAME` inside, with access to the package's directory, and more by `options`.
     func run(script name: String) async throws -> Report {
         let run = try await ProgramRun.run(
             [Self.program, "--show", "\(Self.repository):/photo-inbox", "--timeout", "150"] + options
                 + ["/photo-inbox/Tests/ServiceTests/Scripts/\(name)"])
-        return Report(status: run.status, held: lines(run.output, after: "ok: "), output: run.output)
+        return Report(status: run.status, passed: lines(run.output, after: "ok: "), output: run.output)
     }
 }
 
@@ -62,8 +62,9 @@ private func lines(_ text: String, after prefix: String) -> [String] {
     text.split(separator: "\n").filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
 }
 
-/// Expects that a script ran to its end and that exactly these things held.
-func expectHeld(_ promised: [String], in report: SystemdBox.Report, sourceLocation: SourceLocation = #_sourceLocation) {
-    #expect(report.held == promised, "\(report.output)", sourceLocation: sourceLocation)
+/// Expects that a script ran to its end and that exactly these checks passed.
+func expectPassed(_ expected: [String], in report: SystemdBox.Report, sourceLocation: SourceLocation = #_sourceLocation)
+{
+    #expect(report.passed == expected, "\(report.output)", sourceLocation: sourceLocation)
     #expect(report.status == 0, "\(report.output)", sourceLocation: sourceLocation)
 }

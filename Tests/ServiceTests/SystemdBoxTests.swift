@@ -2,18 +2,18 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Each test boots a systemd, and then mostly waits for what that does.
+/// Each test boots a systemd and then mostly waits.
 @Suite(.tags(.booted), .atMost(2)) enum WithSystemd {}
 
 extension WithSystemd {
     @Suite(
-        "The box is a real systemd, and the machine keeps nothing of it",
+        "The box is a real systemd and leaves nothing on the machine",
         .enabled(if: SystemdBox.obstacle == nil, Comment(rawValue: SystemdBox.obstacle ?? "")))
     struct Box {
-        @Test("A service is active when it says so, not before", .timeLimit(.minutes(60)))
+        @Test("A service is active when it reports so, not before", .timeLimit(.minutes(60)))
         func readiness() async throws {
             let report = try await SystemdBox().run(script: "box-notify.sh")
-            expectHeld(
+            expectPassed(
                 [
                     "systemd is process 1", "the boot is whole", "activating until it is ready",
                     "active once it is ready", "its status text arrives", "a signal arrives", "it stops with status 0",
@@ -21,20 +21,20 @@ extension WithSystemd {
             #expect(!FileManager.default.fileExists(atPath: "/etc/written-inside-the-box"))
         }
 
-        @Test("A hungry watchdog kills", .timeLimit(.minutes(60)))
+        @Test("A missing ping kills the service", .timeLimit(.minutes(60)))
         func watchdog() async throws {
             let report = try await SystemdBox().run(script: "box-watchdog.sh")
-            expectHeld(["killed by the watchdog and started again", "the journal says why"], in: report)
+            expectPassed(["killed by the watchdog and started again", "the journal says why"], in: report)
         }
 
-        @Test("The journal is found by kind and field", .timeLimit(.minutes(60)))
+        @Test("Journal entries are found by kind and field", .timeLimit(.minutes(60)))
         func journal() async throws {
             let report = try await SystemdBox().run(script: "box-journal.sh")
-            expectHeld(
+            expectPassed(
                 ["an entry is found by its kind", "and by its field", "but not by another kind"], in: report)
         }
 
-        @Test("The command's status comes back, and a command that hangs is ended", .timeLimit(.minutes(60)))
+        @Test("The command's status is returned, and a command that hangs is ended", .timeLimit(.minutes(60)))
         func status() async throws {
             let seven = try await ProgramRun.run([SystemdBox.program, "sh", "-c", "exit 7"])
             #expect(seven.status == 7, "\(seven.output)")
@@ -42,7 +42,7 @@ extension WithSystemd {
             #expect(hung.status == 124, "\(hung.output)")
         }
 
-        @Test("What did not hold is not reported as held", .timeLimit(.minutes(60)))
+        @Test("A failed check is not reported as passed", .timeLimit(.minutes(60)))
         func failure() async throws {
             let run = try await ProgramRun.run([
                 SystemdBox.program, "--show", "\(SystemdBox.repository):/photo-inbox", "bash", "-c",
@@ -52,9 +52,9 @@ extension WithSystemd {
             #expect(run.output.hasPrefix("ok: first\nnot ok: second\n"), "\(run.output)")
         }
 
-        @Test("Without root it says why it does not run", .timeLimit(.minutes(60)))
+        @Test("Without root it reports why it does not run", .timeLimit(.minutes(60)))
         func withoutRoot() async throws {
-            // The script comes by standard input, because an ordinary user may not be able to reach it.
+            // The script is read from standard input, because an ordinary user may not be able to read its file.
             let run = try await ProgramRun.run([
                 "bash", "-c", "setpriv --reuid=65534 --regid=65534 --clear-groups bash -s true <\"$0\"",
                 SystemdBox.program,

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The programs under test, as they were built: beside the test bundle, or where PHOTOINBOX_BIN says.
+/// The built programs under test: beside the test bundle, or in PHOTOINBOX_BIN.
 public enum BuiltPrograms {
     /// Their directory.
     public static let directory: String = {

@@ -9,7 +9,7 @@ public enum JSONTree: Decodable, Hashable, Sendable {
     case array([JSONTree])
     case object([String: JSONTree])
 
-    /// Reads a document.
+    /// Parses a document.
     public init(_ bytes: Data) throws { self = try JSONDecoder().decode(JSONTree.self, from: bytes) }
 
     /// See `Decodable`.
@@ -47,15 +47,15 @@ public enum JSONTree: Decodable, Hashable, Sendable {
     }
 }
 
-/// The part of JSON Schema 2020-12 that our schemas use, checked strictly: a keyword that is not known here is a mistake
-/// of the schema, and a field that the schema does not name is one of the document, though a reader must pass over it.
+/// The part of JSON Schema 2020-12 that the project's schemas use, checked strictly: an unknown keyword is a mistake
+/// of the schema, and an unlisted field one of the document, although readers must ignore it.
 public struct JSONSchema {
     private let root: JSONTree
 
     /// `root` is the whole schema.
     public init(_ root: JSONTree) { self.root = root }
 
-    /// Every mistake in `document`, with its place; none if it is as the schema says.
+    /// Every mistake in `document`, with its place; empty if it matches the schema.
     public func mistakes(in document: JSONTree) -> [String] { mistakes(document, root, "") }
 
     private func mistakes(_ value: JSONTree, _ schema: JSONTree, _ place: String) -> [String] {

@@ -1,23 +1,23 @@
-/// Reads metrics as strictly as the specifications word it, OpenMetrics 1.0 or Prometheus's text format, and holds
-/// besides what both leave open: every family is typed and has help, no timestamps, exemplars or `_created`.
+/// Parses metrics strictly by the specifications, OpenMetrics 1.0 or Prometheus's text format, and requires
+/// more than both: every family has a type and help, and there are no timestamps, exemplars or `_created`.
 public struct MetricsReader {
     /// One line of values.
     public struct Sample: Hashable, Sendable {
-        /// Its whole name, suffix included.
+        /// Its whole name, with suffix.
         public let name: String
-        /// By name.
+        /// Values by name.
         public let labels: [String: String]
-        /// What it says.
+        /// Its value.
         public let value: Double
     }
 
     /// All samples of one name.
     public struct Family: Hashable, Sendable {
-        /// As `# TYPE` has it.
+        /// The name in `# TYPE`.
         public let name: String
         /// `counter`, `gauge` or `histogram`.
         public let type: String
-        /// `# UNIT`, if there is one.
+        /// `# UNIT`, if any.
         public fileprivate(set) var unit: String?
         /// `# HELP`.
         public fileprivate(set) var help = ""
@@ -25,9 +25,9 @@ public struct MetricsReader {
         public fileprivate(set) var samples: [Sample] = []
     }
 
-    /// A line that does not hold.
+    /// A mistake in a line.
     public struct Mistake: Error, CustomStringConvertible {
-        /// The line and what is wrong with it.
+        /// The line and its mistake.
         public let description: String
     }
 
@@ -35,7 +35,7 @@ public struct MetricsReader {
     public private(set) var families: [Family] = []
     private let isOpenMetrics: Bool
 
-    /// Reads `text`; throws the first mistake.
+    /// Parses `text`; throws the first mistake.
     public init(_ text: String, isOpenMetrics: Bool = true) throws {
         self.isOpenMetrics = isOpenMetrics
         guard text.hasSuffix("\n") else { throw Mistake(description: "the last line has no end") }
@@ -51,7 +51,7 @@ public struct MetricsReader {
         for family in families { try check(family) }
     }
 
-    /// The value of the one sample with this name and these labels, no others.
+    /// The value of the only sample with this name and exactly these labels.
     public func value(_ name: String, _ labels: [String: String] = [:]) -> Double? {
         families.lazy.flatMap(\.samples).first { $0.name == name && $0.labels == labels }?.value
     }

@@ -1,15 +1,15 @@
 import LinuxKernel
 public import Testing
 
-/// Lets no more than so many of a suite's tests run at a time, those of nested suites among them: for tests that start
-/// programs, of which most wait for most of their time.
+/// Limits the number of a suite's tests that run at a time, including nested suites: for tests that start
+/// programs, most of which mainly wait.
 public struct ParallelLimit: SuiteTrait, TestTrait, TestScoping {
     private final class Slots: Sendable {
         private let state: Locked<(free: Int, waiting: [CheckedContinuation<Void, Never>])>
 
         init(_ count: Int) { state = Locked((count, [])) }
 
-        func take() async {
+        func acquire() async {
             await withCheckedContinuation { continuation in
                 let isFree = state.withLock { state in
                     if state.free == 0 {
@@ -23,7 +23,7 @@ public struct ParallelLimit: SuiteTrait, TestTrait, TestScoping {
             }
         }
 
-        func giveBack() {
+        func release() {
             let next = state.withLock { state in
                 if state.waiting.isEmpty { state.free += 1 }
                 return state.waiting.isEmpty ? nil : state.waiting.removeFirst()
@@ -39,12 +39,12 @@ public struct ParallelLimit: SuiteTrait, TestTrait, TestScoping {
     /// Nested suites share the limit.
     public var isRecursive: Bool { true }
 
-    /// Runs a test when there is room for it.
+    /// Runs a test when a slot is free.
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
-        await slots.take()
-        defer { slots.giveBack() }
+        await slots.acquire()
+        defer { slots.release() }
         try await function()
     }
 }

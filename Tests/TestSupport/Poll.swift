@@ -1,5 +1,5 @@
-/// Repeats `value` until `isWanted` holds for it, and returns it: for what nothing announces. Fails after a while, with the
-/// last one.
+/// Repeats `value` until `isWanted` accepts it, and returns it: for changes without an event. Fails at a deadline, with
+/// the last value.
 @discardableResult
 public func poll<Value>(
     _ value: () async throws -> Value, until isWanted: (Value) throws -> Bool,
@@ -9,13 +9,13 @@ public func poll<Value>(
     while true {
         let last = try await value()
         if try isWanted(last) { return last }
-        if ContinuousClock.now > end { throw PolledInVain(last: "\(last)") }
+        if ContinuousClock.now > end { throw PollTimedOut(last: "\(last)") }
         try await Task.sleep(for: .milliseconds(5))
     }
 }
 
-/// What was waited for did not come in time.
-struct PolledInVain: Error, CustomStringConvertible {
+/// The wanted value did not appear in time.
+struct PollTimedOut: Error, CustomStringConvertible {
     let last: String
     var description: String { "waited in vain; in the end there was: \(last.prefix(4_000))" }
 }

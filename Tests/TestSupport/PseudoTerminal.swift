@@ -3,21 +3,21 @@ public import Glibc
 import LinuxKernel
 import SystemPackage
 
-/// A program at a pseudo terminal that is its controlling one, and the screen that it makes there; see pty(7).
+/// A program with a pseudo-terminal as its controlling terminal, and its screen; see pty(7).
 ///
-/// Waiting always has a deadline. The terminal's own side stays open here, so that its modes can be read after the end.
+/// Waiting always has a deadline. The slave side stays open, so that its modes can be read after the program's end.
 public final class PseudoTerminal: Sendable {
-    /// The screen did not become in time what was waited for.
+    /// The screen did not match in time.
     public struct TimedOut: Error, CustomStringConvertible {
         let wanted: String
         let screen: String
-        /// What was waited for, and what stands there instead.
+        /// The wanted content and the actual screen.
         public var description: String { "waited in vain for \(wanted); the screen:\n\(screen)" }
     }
 
     private struct State {
         var screen: ScreenReader
-        /// What the process did last, as waitpid(2) tells it.
+        /// The last changes of the process, as reported by waitpid(2).
         var changes: [Int32] = []
     }
 
@@ -33,8 +33,8 @@ public final class PseudoTerminal: Sendable {
         _ arguments: [String], environment: [String: String] = [:], columns: Int = 80, rows: Int = 24
     ) throws {
         controller = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
-        // TIOCSPTLCK and TIOCGPTPEER: what unlockpt(3) does, which Swift's Glibc module does not have, and the other side
-        // without a name for it, since /dev/pts may be another one's here.
+        // TIOCSPTLCK and TIOCGPTPEER: as unlockpt(3), which Swift's Glibc module lacks, and the slave side
+        // without its name, since /dev/pts may belong to another instance.
         var lock: Int32 = 0
         guard controller >= 0, ioctl(controller, 0x4004_5431, &lock) == 0 else { throw Errno(rawValue: errno) }
         terminal = ioctl(controller, 0x5441, O_RDWR | O_NOCTTY | O_CLOEXEC)
@@ -53,8 +53,8 @@ public final class PseudoTerminal: Sendable {
             posix_spawn_file_actions_adddup2(&$0, STDIN_FILENO, STDERR_FILENO)
         }
         pid = process
-        // The threads do not hold the terminal: it ends with the test, and they with it. A copy of the descriptor, since
-        // the number may be another file's by then.
+        // The threads do not retain the terminal: it ends with the test, and they with it. A copy of the descriptor,
+        // since the number may be reused.
         let own = fcntl(controller, F_DUPFD_CLOEXEC, 3)
         Thread.start { [state, changed] in
             defer { close(own) }
@@ -75,27 +75,27 @@ public final class PseudoTerminal: Sendable {
         }
     }
 
-    /// Whether it is neither a stop nor a going on.
+    /// Whether it is neither a stop nor a continuation.
     private static func isEnd(_ status: Int32) -> Bool { status & 0xFF != 0x7F && status != 0xFFFF }
 
     deinit {
-        // One that has ended may be another's number by now.
+        // The number of an ended process may be reused.
         if state.withLock({ $0.changes.last.map { !Self.isEnd($0) } ?? true }) { kill(pid, SIGKILL) }
         close(controller)
         close(terminal)
     }
 
-    /// The screen's lines, without the blanks at their ends.
+    /// The screen's lines, without trailing blanks.
     public var lines: [String] { state.withLock { $0.screen.lines } }
-    /// The whole of it.
+    /// The whole screen.
     public var text: String { lines.joined(separator: "\n") }
     /// Whether the alternate screen is shown.
     public var isAlternate: Bool { state.withLock { $0.screen.isAlternate } }
     /// Whether the cursor is hidden.
     public var isCursorHidden: Bool { state.withLock { $0.screen.isCursorHidden } }
-    /// Every escape sequence that painted something, such as `31`, since the start.
+    /// All colour sequences since the start, such as `31`.
     public var paints: Set<String> { state.withLock { $0.screen.paints } }
-    /// Escape sequences that no program of ours should write.
+    /// Escape sequences that are not expected.
     public var strange: [String] { state.withLock { $0.screen.strange } }
 
     /// The terminal's modes, for comparison.
@@ -106,20 +106,20 @@ public final class PseudoTerminal: Sendable {
         return [modes.c_iflag, modes.c_oflag, modes.c_cflag, modes.c_lflag] + characters
     }
 
-    /// Types.
+    /// Types `text`.
     public func type(_ text: String) {
         let bytes = Array(text.utf8)
         _ = write(controller, bytes, bytes.count)
     }
 
-    /// Gives the terminal another size; its program is told by SIGWINCH.
+    /// Changes the terminal's size; its program gets SIGWINCH.
     public func resize(columns: Int, rows: Int) {
         state.withLock { $0.screen.resize(columns: columns, rows: rows) }
         var size = winsize(ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
         _ = ioctl(controller, UInt(TIOCSWINSZ), &size)
     }
 
-    /// Returns when the screen is as wanted.
+    /// Waits until the screen matches.
     public func wait(
         for wanted: String, _ isSo: @escaping @Sendable ([String]) -> Bool
     ) async throws {
@@ -130,12 +130,12 @@ public final class PseudoTerminal: Sendable {
         }
     }
 
-    /// Returns when `part` stands somewhere on the screen.
+    /// Waits until `part` is on the screen.
     public func wait(for part: String) async throws {
         try await wait(for: part) { $0.contains { $0.contains(part) } }
     }
 
-    /// Returns when the process has stopped.
+    /// Waits until the process has stopped.
     public func stopped() async throws {
         try await until { [self] in
             state.withLock { $0.changes.last.map { $0 & 0xFF == 0x7F } ?? false }
@@ -145,7 +145,7 @@ public final class PseudoTerminal: Sendable {
         }
     }
 
-    /// Returns how the process has ended.
+    /// Waits for the end of the process.
     public func ending() async throws -> RunningProgram.Ending {
         let last: @Sendable () -> RunningProgram.Ending? = { [self] in
             guard let status = state.withLock({ $0.changes.last }), Self.isEnd(status) else {
@@ -167,7 +167,7 @@ public final class PseudoTerminal: Sendable {
         try await aside { [changed] in
             let end = DispatchTime.now() + waitLimit
             while !isSo() {
-                // What changed may have been counted before: then it is looked at once more than needed.
+                // A change may have been counted before: then one check is redundant.
                 if changed.wait(timeout: end) == .timedOut { throw error() }
             }
         }

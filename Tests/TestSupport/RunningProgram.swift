@@ -3,28 +3,28 @@ public import Glibc
 import LinuxKernel
 import SystemPackage
 
-/// How many seconds tests wait for what must come: no test may fail because a machine, or a sanitizer, is slow. Only a test
-/// that fails pays for it.
+/// The limit in seconds for expected events: no test may fail because a machine or a sanitizer is slow. Only a test
+/// that fails waits that long.
 public let waitLimit = 600.0
 
-/// By how much longer than it would be otherwise a deadline of what is tested is, for the same reason.
+/// The factor for deadlines of the tested code, for the same reason.
 public let slowness = 10.0
 
-/// A program of ours (or a peer) that a test has started: its lines can be waited for, signals sent, its end awaited.
+/// A program started by a test, to wait for its lines and its end and to send signals.
 ///
-/// Waiting always has a deadline, so that a program that says nothing fails the test with all that it said before.
+/// Waiting always has a deadline, so that a silent program fails the test with all its output.
 public final class RunningProgram: Sendable {
-    /// How a program ended.
+    /// The end of a program.
     public enum Ending: Equatable, Sendable {
         case status(Int32)
         case signal(Int32)
     }
 
-    /// The program did not do in time what was waited for.
+    /// The expected line or end did not occur in time.
     public struct TimedOut: Error, CustomStringConvertible {
         let wanted: String
         let lines: [String]
-        /// What was waited for, and all that it said.
+        /// The expectation and the whole output.
         public var description: String {
             "waited in vain for \(wanted); it said:\n" + lines.suffix(60).joined(separator: "\n")
         }
@@ -39,7 +39,7 @@ public final class RunningProgram: Sendable {
 
     private struct State {
         var lines: [String] = []
-        /// Lines before this one were given to an earlier wait.
+        /// The first line that no wait has returned.
         var position = 0
         var waiters: [Waiter] = []
         var lastID = 0
@@ -52,8 +52,8 @@ public final class RunningProgram: Sendable {
     private let state = Locked(State())
     private let queue = DispatchQueue(label: "test.program")
 
-    /// Starts `arguments[0]`, its standard output and error read line by line. Signals are neither blocked nor ignored
-    /// in it, whatever they are here.
+    /// Starts `arguments[0]` and reads its standard output and error by lines. Signals are neither blocked nor ignored
+    /// in it.
     public init(_ arguments: [String], environment: [String: String] = [:]) throws {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw Errno(rawValue: errno) }
@@ -69,7 +69,7 @@ public final class RunningProgram: Sendable {
             throw error
         }
         let descriptor = ends[0]
-        // Plain blocking threads: what is under test must not be what tests it.
+        // Plain blocking threads: the tested code must not be used to test itself.
         Thread.start { [self, pid] in
             readLines(of: descriptor)
             var status: Int32 = 0
@@ -78,7 +78,7 @@ public final class RunningProgram: Sendable {
         }
     }
 
-    /// The next line that `isWanted`, after the one that the last wait gave.
+    /// Waits for the next line that `isWanted` accepts, after the one of the last wait.
     @discardableResult
     public func line(
         _ wanted: String, where isWanted: @escaping @Sendable (String) -> Bool
@@ -109,7 +109,7 @@ public final class RunningProgram: Sendable {
         }
     }
 
-    /// The next line that holds every one of `parts`.
+    /// Waits for the next line with each of `parts`.
     @discardableResult
     public func line(holding parts: String...) async throws -> String {
         try await line(parts.joined(separator: " … ")) { line in
@@ -120,16 +120,16 @@ public final class RunningProgram: Sendable {
     /// All lines so far.
     public var lines: [String] { state.withLock { $0.lines } }
 
-    /// The lines after the one that the last wait gave.
+    /// The lines after the one of the last wait.
     public var unreadLines: [String] { state.withLock { Array($0.lines[$0.position...]) } }
 
-    /// Whether it has ended by now.
+    /// Whether it has ended.
     public var hasEnded: Bool { state.withLock { $0.ending != nil } }
 
     /// Sends it a signal.
     public func signal(_ number: Int32) { kill(pid, number) }
 
-    /// Kills it, if it runs: for what a test that failed has left behind.
+    /// Kills it if it runs, after a failed test.
     public func killIfRunning() { state.withLock { if $0.ending == nil { _ = kill(pid, SIGKILL) } } }
 
     /// Waits for its end.
@@ -211,7 +211,7 @@ public enum Thread {
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    /// Runs `run` on a new one.
+    /// Runs `run` on a new thread.
     public static func start(_ run: @escaping @Sendable () -> Void) {
         var thread = pthread_t()
         let body = Unmanaged.passRetained(Body(run)).toOpaque()
@@ -225,8 +225,8 @@ public enum Thread {
     }
 }
 
-/// Returns when the process of this number, somebody's grandchild that is about to end, is gone, or is a zombie: in a box
-/// where nobody reaps orphans it stays one.
+/// Waits until the process with this number, a grandchild that is about to end, is gone or a zombie: in a container
+/// where orphans are not reaped it stays a zombie.
 public func processIsGone(_ number: Int32) async throws {
     try await poll {
         var bytes = [UInt8](repeating: 0, count: 512)
@@ -234,7 +234,7 @@ public func processIsGone(_ number: Int32) async throws {
         guard file >= 0 else { return true }
         defer { close(file) }
         let count = read(file, &bytes, bytes.count)
-        // The state stands behind the name, which is in parentheses and may hold any.
+        // The state follows the name, which is in parentheses and may contain some.
         let rest = bytes.prefix(max(0, count)).split(separator: UInt8(ascii: ")")).last
         return count <= 0 || rest?.dropFirst().first == UInt8(ascii: "Z")
     } until: {

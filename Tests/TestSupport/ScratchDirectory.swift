@@ -3,12 +3,12 @@ public import FileValues
 import Glibc
 import SystemPackage
 
-/// A directory of its own for one test, removed with all that is in it, whatever its names are.
+/// A temporary directory for one test, removed with all its content, whatever the names.
 public final class ScratchDirectory: Sendable {
-    /// Its absolute path, with no links in it.
+    /// Its absolute path, without links.
     public let path: String
 
-    /// Makes one below TMPDIR, or below `parent` where a test needs a certain file system.
+    /// Creates it below TMPDIR, or below `parent` if a test needs a certain file system.
     public init(below parent: String? = nil) throws {
         let base = parent ?? getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var template = Array("\(base)/photo-inbox-test.XXXXXX".utf8CString)
@@ -16,7 +16,7 @@ public final class ScratchDirectory: Sendable {
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// A parent in memory, where no build and no other program writes, and nothing waits for a disk. Nil where there is
+    /// A parent in memory, without writes by builds and other programs, and without waits for a disk. Nil if there is
     /// none.
     public static let quiet: String? = access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : nil
 
@@ -29,7 +29,7 @@ public final class ScratchDirectory: Sendable {
     public func appending(_ name: String) -> String { "\(path)/\(name)" }
 }
 
-/// Runs a program to its end, without a shell; throws if it could not be started or did not end with status 0.
+/// Runs a program without a shell; throws if it cannot be started or does not end with status 0.
 public func runProgram(_ arguments: [String]) throws {
     var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
     pointers.append(nil)
@@ -44,24 +44,24 @@ public func runProgram(_ arguments: [String]) throws {
     guard status == 0 else { throw ProgramFailed(program: arguments[0], status: status) }
 }
 
-/// Runs what waits on a thread of its own: the pool that tests run on has one for each processor, and who holds one of
-/// those holds up other tests.
+/// Runs blocking code on its own thread: the pool of the tests has one thread per processor, and blocking one of
+/// those delays other tests.
 public func aside<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     try await withCheckedThrowingContinuation { continuation in
         DispatchQueue(label: "test.aside").async { continuation.resume(with: Result(catching: body)) }
     }
 }
 
-/// A program that did not end with status 0; `status` is as waitpid(2) gives it.
+/// A program that did not end with status 0; `status` is that of waitpid(2).
 public struct ProgramFailed: Error {
     /// Its path.
     public let program: String
-    /// How it ended.
+    /// Its wait status.
     public let status: Int32
 }
 
-/// Makes an executable script. It is written by another process: a child that another test starts just now has what is
-/// open here until its exec, and the kernel runs no file that somebody may write to (ETXTBSY).
+/// Creates an executable script, written by another process: a child that another test starts now has all
+/// open descriptors until its exec, and the kernel does not run a file that is open for writing (ETXTBSY).
 public func writeProgram(_ script: String, to path: String, mode: UInt32 = 0o755) throws {
     let text = "\(path).text"
     let file = open(text, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)

@@ -1,7 +1,7 @@
-/// A small terminal: what a program writes, as the screen that comes of it. A value without I/O.
+/// A small terminal emulator: converts a program's output to a screen. A value without I/O.
 ///
-/// It knows what programs of ours write, and keeps what it does not know: a name of a file that moved the cursor would
-/// stand there.
+/// It knows the sequences of the project's programs and records others, such as a file name that moves
+/// the cursor.
 struct ScreenReader: Sendable {
     private(set) var isAlternate = false
     private(set) var isCursorHidden = false
@@ -26,7 +26,7 @@ struct ScreenReader: Sendable {
         }
     }
 
-    /// What stood there is gone, as with terminals that do not flow it anew: the program has to write all of it.
+    /// Clears the screen, as terminals without reflow do: the program must write all of it.
     mutating func resize(columns: Int, rows: Int) {
         self.columns = columns
         grid = Array(repeating: Array(repeating: " ", count: columns), count: rows)
@@ -36,17 +36,17 @@ struct ScreenReader: Sendable {
     mutating func add(_ bytes: some Sequence<UInt8>) {
         for byte in bytes {
             pending.append(byte)
-            take()
+            parse()
         }
     }
 
-    private mutating func take() {
+    private mutating func parse() {
         guard let first = pending.first else { return }
         if first == 0x1B {
             guard pending.count > 2 || pending.count == 2 && pending[1] != UInt8(ascii: "[") else { return }
             if pending[1] == UInt8(ascii: "[") {
                 guard (0x40...0x7E).contains(pending[pending.count - 1]) else { return }
-                obey(String(decoding: pending.dropFirst(2), as: UTF8.self))
+                apply(String(decoding: pending.dropFirst(2), as: UTF8.self))
             } else {
                 strange.append(String(decoding: pending, as: UTF8.self))
             }
@@ -66,7 +66,7 @@ struct ScreenReader: Sendable {
     }
 
     private mutating func put(_ character: Character) {
-        // East Asian wide characters take two places.
+        // East Asian wide characters use two columns.
         let value = character.unicodeScalars.first?.value ?? 0
         let width = (0x1100...0x115F).contains(value) || (0x2E80...0xFFE6).contains(value) ? 2 : 1
         guard grid.indices.contains(row), column + width <= columns else {
@@ -75,11 +75,11 @@ struct ScreenReader: Sendable {
         }
         grid[row][column] = character
         if width == 2 { grid[row][column + 1] = "\u{0}" }
-        // Without wrapping the cursor stays in the last column, where the next one would go over it.
+        // Without wrapping the cursor stays in the last column, where the next character replaces this one.
         column += width
     }
 
-    private mutating func obey(_ sequence: String) {
+    private mutating func apply(_ sequence: String) {
         let numbers = sequence.dropLast().split(separator: ";", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
         switch sequence.last {
         case "H": (row, column) = (max(1, numbers.first ?? 1) - 1, max(1, numbers.dropFirst().first ?? 1) - 1)

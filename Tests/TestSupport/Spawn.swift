@@ -2,12 +2,12 @@ public import Glibc
 package import LinuxKernel
 import SystemPackage
 
-/// Held while a child is started, and while a file is written whose close is to be seen at once: until it executes its
-/// program, a child has all descriptors too, and a file counts as closed when the last one is.
+/// Held while a child is started, and while a file is written whose close must be visible at once: until it executes
+/// its program, a child has all descriptors, and a file counts as closed with its last one.
 package let openDescriptors = Locked(())
 
-/// Starts `arguments[0]` with no signal blocked or ignored: threads of libdispatch block nearly every one, and a child
-/// inherits that. `prepare` says what it has open.
+/// Starts `arguments[0]` with no signal blocked or ignored: threads of libdispatch block nearly all, and a child
+/// inherits that. `prepare` sets its open files.
 public func spawn(
     _ arguments: [String], environment: [String: String], inASession: Bool = false,
     prepare: (inout posix_spawn_file_actions_t) -> Void
@@ -25,7 +25,7 @@ public func spawn(
     sigfillset(&all)
     posix_spawnattr_setsigmask(&attributes, &none)
     posix_spawnattr_setsigdefault(&attributes, &all)
-    // POSIX_SPAWN_SETSID, which Swift's Glibc module does not have.
+    // POSIX_SPAWN_SETSID, missing in Swift's Glibc module.
     let session: Int32 = inASession ? 0x80 : 0
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | session))
     var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]

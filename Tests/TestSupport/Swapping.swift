@@ -1,13 +1,13 @@
 import Glibc
 import SystemPackage
 
-/// Lets two entries of one file system change places in one step: renameat2(2) with RENAME_EXCHANGE.
+/// Exchanges two entries of one file system atomically: renameat2(2) with RENAME_EXCHANGE.
 public func swapPlaces(_ first: String, _ second: String) throws {
     typealias Rename =
         @convention(c) (
             Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32
         ) -> Int32
-    // Swift's Glibc module does not have it.
+    // Missing in Swift's Glibc module.
     guard let symbol = dlsym(nil, "renameat2") else { throw Errno.noFunction }
     let rename = unsafeBitCast(symbol, to: Rename.self)
     let result = first.withCString { first in
