@@ -2,14 +2,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The picture is taken as so many fields each way, and described by the waves of lowest frequency in it (the discrete
-   cosine transform that JPEG makes of blocks). A bit says whether there is more of a wave than of the median one: sizes,
+/* The picture is divided into FIELDS fields each way and described by its waves of lowest frequency (the discrete
+   cosine transform of JPEG). A bit shows whether a wave is stronger than the median one: sizes,
    codecs and brightness change few of them. */
 enum { FIELDS = 32, BITS = 64 };
 
-/* Levels of brightness between the darkest and the brightest field, below which there is nothing to describe. */
+/* The least difference in brightness between the darkest and the brightest field of a picture that is described. */
 static const double least_contrast = 4;
-/* Half a level: what is nearer to the median is noise, and must not decide. */
+/* Half a level: smaller distances from the median are noise and must not decide. */
 static const double noise = 0.5 * FIELDS * FIELDS / 2;
 
 static double mean(const struct plane *plane, uint32_t x, uint32_t y) {
@@ -46,7 +46,7 @@ int fingerprint(const struct plane *plane, uint64_t *hash) {
             rows[y][u] = 0;
             for (int x = 0; x < FIELDS; x++) rows[y][u] += fields[y][x] * wave[u][x];
         }
-    /* Those of lowest frequency, without the mean brightness: along diagonals, as JPEG counts them. */
+    /* The lowest frequencies, without the mean brightness: along diagonals, as in JPEG. */
     int count = 0;
     for (int diagonal = 1; count < BITS; diagonal++)
         for (int v = 0; v <= diagonal && count < BITS; v++) {

@@ -216,7 +216,7 @@ void font_glyph(uint32_t character, uint8_t rows[FONT_HEIGHT]) {
         else
             end = middle;
     }
-    /* An empty box for what there is no glyph for. */
+    /* An empty box for characters without a glyph. */
     memset(rows, 0, FONT_HEIGHT);
     for (int y = 2; y < 11; y++) rows[y] = y == 2 || y == 10 ? 0x7E : 0x42;
 }

@@ -20,7 +20,7 @@ static void disc(uint8_t *pixels, const struct cpictures_part *part, double x, d
         }
 }
 
-/* Each pupil fell to where it happens to lie, always the same for the same place. */
+/* The pupil's position is pseudo-random, but always the same for the same place. */
 static void eye(uint8_t *pixels, const struct cpictures_part *part, const struct cfaces_eye *eye) {
     double angle = fmod(eye->x * 12.9898 + eye->y * 78.233, 2 * M_PI), far = eye->radius * 0.4;
     disc(pixels, part, eye->x, eye->y, eye->radius * 1.08, 30);

@@ -1,16 +1,16 @@
-/* JPEGs by libjpeg-turbo itself, for this library alone. */
+/* JPEGs by libjpeg-turbo directly; internal. */
 #ifndef CPICTURES_JPEG_H
 #define CPICTURES_JPEG_H
 #include "planes.h"
 
 enum { JPEG_READ = 0, JPEG_UNREADABLE = -1, JPEG_UNUSUAL = -2 };
 
-/* A JPEG in grey or YCbCr, made as small as fits into a square of `size` pixels, never larger, and turned as
-   `orientation` wants it. `step` is that of the planes, which are to be freed where it could be read; else the reason
-   stands in `reason`. JPEG_UNUSUAL where its colours are others, and nothing is known against it. */
+/* Reads a JPEG in grey or YCbCr, reduced to fit into a square of `size` pixels and rotated by
+   `orientation`. `step` is that of the planes, which must be freed after success; otherwise the reason
+   is in `reason`. JPEG_UNUSUAL if it is valid, but in other colours. */
 int jpeg_read(const void *bytes, size_t length, uint32_t size, uint32_t step, int orientation, struct planes *planes,
               char *reason, size_t reason_size);
 
-/* Writes planes as a JPEG, which malloc(3) made; 0 or −1. */
+/* Writes planes as a JPEG, allocated by malloc(3); 0 or −1. */
 int jpeg_write(const struct planes *planes, int quality, void **bytes, size_t *length);
 #endif

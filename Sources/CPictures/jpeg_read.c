@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Everything that has to be freed whichever way it ends. */
+/* Everything that must be freed at every end. */
 struct work {
     struct jpeg_decompress_struct info;
     struct jpeg_trouble trouble;
-    /* Of each plane what one turn of the codec gives. */
+    /* The rows of each plane from one call of the codec. */
     uint8_t *rows[3];
     JSAMPROW places[3][2 * DCTSIZE * MAX_SAMP_FACTOR];
     struct reduction reduction[3];
@@ -19,12 +19,12 @@ static int fail(struct work *work, const char *reason) {
     return JPEG_UNREADABLE;
 }
 
-/* How many samples of a component the whole picture covers, which need not be a whole number. */
+/* The number of samples of a component that the picture covers, which may be fractional. */
 static double covered(uint32_t side, int factor, int most, int scaled) {
     return (double)side * factor * scaled / ((double)most * DCTSIZE);
 }
 
-/* Colours are mirrored with the picture: where they have an odd side, their first sample is then one that is half
+/* Colours are mirrored with the picture: if a side is odd, their first sample is then half
    outside. */
 static struct side side(uint32_t samples, double covered, uint32_t small, uint32_t step, int is_mirrored) {
     double outside = is_mirrored ? (double)((small + step - 1) / step * step - small) : 0;
@@ -32,7 +32,7 @@ static struct side side(uint32_t samples, double covered, uint32_t small, uint32
     return (struct side){samples, -outside * each, each * step};
 }
 
-/* Asks the codec to make it smaller while it decodes, in the ways that the processor's wide registers are used for. */
+/* Selects a scale of the codec for decoding, among those that it implements with SIMD. */
 static void choose_scale(struct jpeg_decompress_struct *info, uint32_t width, uint32_t height) {
     info->scale_denom = DCTSIZE;
     for (info->scale_num = 1; info->scale_num < DCTSIZE; info->scale_num *= 2) {
@@ -66,7 +66,7 @@ static int begin(struct work *work, uint32_t width, uint32_t height, uint32_t st
     return JPEG_READ;
 }
 
-/* Without a colour, as grey pictures are. */
+/* Sets neutral colours, for grey pictures. */
 static void fill_with_grey(struct planes *planes) {
     for (int i = 1; i < 3; i++) memset(planes->plane[i].samples, 128, planes->plane[i].stride * planes->plane[i].height);
 }
@@ -109,7 +109,7 @@ static int read_with(struct work *work, const void *bytes, size_t length, uint32
 
 int jpeg_read(const void *bytes, size_t length, uint32_t size, uint32_t step, int orientation, struct planes *planes,
               char *reason, size_t reason_size) {
-    /* On the heap: what changes between setjmp(3) and longjmp(3) is lost in registers. */
+    /* On the heap: changes in registers between setjmp(3) and longjmp(3) are lost. */
     struct work *work = calloc(1, sizeof *work);
     if (!work) return JPEG_UNREADABLE;
     work->info.err = jpeg_trouble_begin(&work->trouble);

@@ -6,7 +6,7 @@ static void give_up(j_common_ptr info) {
     longjmp(trouble->back, 1);
 }
 
-/* Warnings are of single bytes, but for one. */
+/* Warnings concern single bytes, except one. */
 static void note(j_common_ptr info, int level) {
     struct jpeg_trouble *trouble = (struct jpeg_trouble *)info->err;
     if (level < 0 && info->err->msg_code == JWRN_JPEG_EOF) trouble->is_cut_short = 1;

@@ -1,10 +1,10 @@
-/* What libjpeg-turbo complains of; for this library alone. */
+/* Errors and warnings of libjpeg-turbo; internal. */
 #ifndef CPICTURES_JPEG_TROUBLE_H
 #define CPICTURES_JPEG_TROUBLE_H
 #include "jpeg.h"
 #include <setjmp.h>
 #include <stdio.h>
-/* It wants the headers above. */
+/* Requires the headers above. */
 #include <jerror.h>
 #include <jpeglib.h>
 
@@ -15,6 +15,6 @@ struct jpeg_trouble {
     int is_cut_short;
 };
 
-/* The codec's errors come back where setjmp(3) was called for `back`. */
+/* The codec's errors return to setjmp(3) for `back`. */
 struct jpeg_error_mgr *jpeg_trouble_begin(struct jpeg_trouble *trouble);
 #endif

@@ -9,7 +9,7 @@ struct work {
     unsigned long length;
 };
 
-/* The codec takes whole blocks: what is beyond the picture is like its edge, which costs the fewest bytes. */
+/* The codec encodes whole blocks: samples beyond the picture repeat its edge, which needs the fewest bytes. */
 static void extend(const struct plane *plane) {
     for (uint32_t y = 0; y < plane->height; y++) {
         uint8_t *row = plane->samples + y * plane->stride;
@@ -56,7 +56,7 @@ static int write_with(struct work *work, const struct planes *planes, int qualit
 }
 
 int jpeg_write(const struct planes *planes, int quality, void **bytes, size_t *length) {
-    /* On the heap: what changes between setjmp(3) and longjmp(3) is lost in registers. */
+    /* On the heap: changes in registers between setjmp(3) and longjmp(3) are lost. */
     struct work *work = calloc(1, sizeof *work);
     if (!work) return -1;
     work->info.err = jpeg_trouble_begin(&work->trouble);

@@ -56,7 +56,7 @@ int cpictures_page_picture(struct cpictures_page *page, const void *bytes, size_
     uint8_t *pixels = pixels_of(small, &width, &height);
     g_object_unref(small);
     if (!pixels) return CPICTURES_UNREADABLE;
-    /* In the middle of its field. */
+    /* Centred in its field. */
     uint32_t left = x + (side > width ? (side - width) / 2 : 0), top = y + (side > height ? (side - height) / 2 : 0);
     for (uint32_t row = 0; row < height && top + row < page->height && left < page->width; row++) {
         uint32_t count = width < page->width - left ? width : page->width - left;

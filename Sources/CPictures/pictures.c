@@ -20,12 +20,12 @@ static void say_nothing(const char *domain, GLogLevelFlags level, const char *te
 }
 
 int cpictures_start(void) {
-    /* What libraries warn of is said in words of the picture, which nobody vouches for. */
+    /* Warnings of the libraries contain untrusted text of the picture. */
     g_log_set_default_handler(say_nothing, NULL);
     /* Each arena reserves 64 MiB of address space, which is limited. */
     mallopt(M_ARENA_MAX, 2);
     if (vips_init("photoinbox-decoder")) return -1;
-    /* liborc writes programs for the processor while it runs, which a confined process may not. */
+    /* liborc generates code at run time, which a confined process may not. */
     vips_vector_set_enabled(FALSE);
     vips_concurrency_set(1);
     vips_cache_set_max(0);
@@ -63,19 +63,19 @@ static void tell(struct cpictures_facts *facts, uint32_t width, uint32_t height,
     facts->orientation = (uint32_t)orientation;
 }
 
-/* What vips_thumbnail() is to convert to: with "srgb" it takes pictures without a profile for something else than sRGB,
+/* The target profile for vips_thumbnail(): with "srgb" it treats pictures without a profile as not sRGB
    and shifts their colours. */
 static const char *profile_for(VipsImage *image) {
     return vips_image_get_typeof(image, VIPS_META_ICC_NAME) || image->Type == VIPS_INTERPRETATION_CMYK ? "srgb" : NULL;
 }
 
-/* Looks at the header alone. */
+/* Checks only the header. */
 static int look(VipsImage *image, const struct cpictures_limits *limits, struct cpictures_facts *facts) {
     if (facts) tell(facts, (uint32_t)image->Xsize, (uint32_t)image->Ysize, vips_image_get_orientation(image));
     return pixels_judge((uint64_t)image->Xsize, (uint64_t)image->Ysize, limits);
 }
 
-/* The smallest part is described, whichever way it was made. */
+/* Describes the smallest part. */
 static void describe(VipsImage *image, struct cpictures_facts *facts) {
     uint32_t width = 0, height = 0;
     uint8_t *pixels = pixels_of(image, &width, &height);
@@ -84,10 +84,10 @@ static void describe(VipsImage *image, struct cpictures_facts *facts) {
     g_free(pixels);
 }
 
-/* The first part is `first`, which this takes; the others are made of it. */
+/* The first part is `first`, which this consumes; the others are made from it. */
 static int save_all(VipsImage *first, int quality, struct cpictures_part *parts, uint32_t count,
                     struct cpictures_facts *facts) {
-    /* Read more than once: written, made smaller, described. */
+    /* In memory, since it is read several times: written, reduced, described. */
     VipsImage *pixels = vips_image_copy_memory(first);
     g_object_unref(first);
     int result = pixels ? CPICTURES_DONE : CPICTURES_UNREADABLE;
@@ -107,7 +107,7 @@ static int save_all(VipsImage *first, int quality, struct cpictures_part *parts,
     return result;
 }
 
-/* The bytes of a file. Not by fstat(3), which is fstatat(2) below: a confined process may not call what takes a path. */
+/* Maps a file. Not with fstat(3), which calls fstatat(2): a confined process may not call functions with a path. */
 static void *map(int fd, size_t *length) {
     off_t end = lseek(fd, 0, SEEK_END);
     if (end <= 0) return NULL;
@@ -116,7 +116,7 @@ static void *map(int fd, size_t *length) {
     return bytes == MAP_FAILED ? NULL : bytes;
 }
 
-/* Whether libjpeg-turbo is to read it itself, in less time: what it takes for sRGB, without a profile. */
+/* Whether libjpeg-turbo can read it directly, which is faster: without a profile, in colours that count as sRGB. */
 static int is_plain_jpeg(VipsImage *image) {
     const char *loader = NULL;
     if (!vips_image_get_typeof(image, VIPS_META_LOADER) || vips_image_get_string(image, VIPS_META_LOADER, &loader))
@@ -125,7 +125,7 @@ static int is_plain_jpeg(VipsImage *image) {
            (image->Type == VIPS_INTERPRETATION_sRGB || image->Type == VIPS_INTERPRETATION_B_W);
 }
 
-/* Takes `planes`, which are those of the first part; each other part is made of the one before. */
+/* Consumes `planes`, those of the first part; each other part is made from the one before. */
 static int write_all(struct planes planes, int quality, struct cpictures_part *parts, uint32_t count,
                      struct cpictures_facts *facts) {
     int result = 0;
@@ -149,7 +149,7 @@ static int write_all(struct planes planes, int quality, struct cpictures_part *p
 
 static int make_of_jpeg(const void *bytes, size_t length, int quality, struct cpictures_part *parts, uint32_t count,
                         int orientation, int *is_unusual, struct cpictures_facts *facts) {
-    /* As libvips does it: from 90 on colours keep all their samples. */
+    /* As in libvips: from 90 on colours keep all their samples. */
     uint32_t step = quality < 90 ? 2 : 1;
     struct planes planes;
     char reason[256] = "";
@@ -200,7 +200,7 @@ static int make_of_picture(int fd, const struct cpictures_limits *limits, int qu
     return result;
 }
 
-/* LibRaw counts turns as dcraw did. */
+/* LibRaw numbers rotations as dcraw did. */
 static int orientation_of_flip(int flip) { return flip == 3 ? 3 : flip == 5 ? 8 : flip == 6 ? 6 : 1; }
 
 static VipsImage *upright(VipsImage *image, int orientation) {
@@ -219,7 +219,7 @@ static VipsImage *upright(VipsImage *image, int orientation) {
     return turned;
 }
 
-/* `thumbnail`, a preview as the camera made it, which may say itself how it is turned; mostly it does not. */
+/* Makes parts from a camera's preview, `thumbnail`, which rarely has its own orientation. */
 static VipsImage *small_preview(const libraw_thumbnail_t *thumbnail, const struct cpictures_limits *limits,
                                 uint32_t size, int orientation) {
     VipsImage *image = NULL;
@@ -247,7 +247,7 @@ static VipsImage *small_preview(const libraw_thumbnail_t *thumbnail, const struc
     return upright(small, orientation);
 }
 
-/* As most cameras make it: a JPEG without a profile. */
+/* For a preview as in most cameras: a JPEG without a profile. */
 static int make_of_plain_preview(const libraw_thumbnail_t *thumbnail, const struct cpictures_limits *limits,
                                  int quality, struct cpictures_part *parts, uint32_t count, int orientation,
                                  int *is_unusual, struct cpictures_facts *facts) {
@@ -313,6 +313,6 @@ int cpictures_make(int fd, int is_raw, const struct cpictures_limits *limits, in
 }
 
 void cpictures_release(struct cpictures_part *parts, uint32_t count) {
-    /* malloc(3) made them, or GLib, which is the same since its version 2.46. */
+    /* Allocated by malloc(3) or GLib, which is the same since version 2.46. */
     for (uint32_t i = 0; i < count; i++) g_free(parts[i].bytes);
 }

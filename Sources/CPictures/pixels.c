@@ -19,7 +19,7 @@ int pixels_save(VipsImage *image, int quality, struct cpictures_part *part) {
     return result ? CPICTURES_UNREADABLE : CPICTURES_DONE;
 }
 
-/* Each step takes the picture before it. */
+/* Each step consumes the previous picture. */
 static VipsImage *opaque(VipsImage *image) {
     if (!vips_image_hasalpha(image)) return image;
     VipsArrayDouble *white = vips_array_double_newv(1, 255.0);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static int make(struct plane *plane, uint32_t width, uint32_t height) {
-    /* The codec takes blocks of eight. */
+    /* The codec works on blocks of eight. */
     size_t stride = ((size_t)width + 7) / 8 * 8;
     *plane = (struct plane){width, height, stride, calloc(height, stride)};
     return plane->samples ? 0 : -1;
@@ -38,7 +38,7 @@ void planes_fit(uint32_t size, uint32_t *width, uint32_t *height) {
     *height = (uint32_t)fmax(1, round(*height * scale));
 }
 
-/* Where a sample of the upright plane lies in the stored one: at `start`, and so far on for each step across and down. */
+/* The position of an upright plane's samples in the stored one: from `start`, with a stride across and down. */
 struct way {
     ptrdiff_t start;
     ptrdiff_t across;
@@ -61,7 +61,7 @@ static struct way way(const struct plane *from, int orientation) {
 }
 
 static int turn(struct plane *plane, int orientation) {
-    /* Squares of this side stay in the processor's nearest memory, whichever way they are read. */
+    /* Squares of this side fit into the processor's first cache, in either reading direction. */
     enum { SQUARE = 64 };
     struct way way_back = way(plane, orientation);
     struct plane turned;
@@ -94,7 +94,7 @@ int planes_reduce(const struct planes *from, struct planes *to) {
     int result = 0;
     for (int i = 0; i < 3 && !result; i++) {
         const struct plane *plane = &from->plane[i];
-        /* Samples of this plane for one of the small picture's first plane, and for one of this plane's. */
+        /* Samples per sample of the small picture's first plane, and of this plane. */
         double every = i == 0 ? 1 : to->step, each = i == 0 ? 1 : from->step;
         struct side across = {plane->width, 0, every * whole->width / each / small->width};
         struct side down = {plane->height, 0, every * whole->height / each / small->height};

@@ -1,10 +1,10 @@
-/* A picture as its samples lie in a JPEG: brightness and two colours, each a plane of its own; for this library alone. */
+/* A picture in the planes of a JPEG: brightness and two colours; internal. */
 #ifndef CPICTURES_PLANES_H
 #define CPICTURES_PLANES_H
 #include <stddef.h>
 #include <stdint.h>
 
-/* Rows of `stride` samples, of which `width` count. */
+/* Rows of `stride` samples, of which the first `width` are used. */
 struct plane {
     uint32_t width;
     uint32_t height;
@@ -12,25 +12,25 @@ struct plane {
     uint8_t *samples;
 };
 
-/* The colours' planes have a sample for every `step` samples of the first one, in both directions. */
+/* The colours' planes have one sample per `step` samples of the first plane, in both directions. */
 struct planes {
     uint32_t step;
     struct plane plane[3];
 };
 
-/* Planes for a picture of so many samples, with nothing in them; 0, or −1 without memory. */
+/* Allocates planes for a picture of this size; 0, or −1 without memory. */
 int planes_make(struct planes *planes, uint32_t width, uint32_t height, uint32_t step);
 
 void planes_free(struct planes *planes);
 
-/* Turns and mirrors until a picture stored with this orientation, as EXIF counts, stands upright; 0, or −1 without
+/* Rotates and mirrors a picture with this orientation, as in EXIF, upright; 0, or −1 without
    memory. */
 int planes_turn(struct planes *planes, int orientation);
 
-/* How `width` and `height` have to be made smaller to fit into a square of `size`; what fits stays. */
+/* Reduces `width` and `height` to fit into a square of `size`; a picture that fits is unchanged. */
 void planes_fit(uint32_t size, uint32_t *width, uint32_t *height);
 
-/* Makes smaller planes of it, whose dimensions they say; 0, or −1 without memory. */
+/* Reduces to the dimensions of `to`; 0, or −1 without memory. */
 int planes_reduce(const struct planes *from, struct planes *to);
 
 #endif

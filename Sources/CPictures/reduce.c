@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the weights of one span are together: a sample of 8 bits with all of them just fits into 16 bits. */
+/* The sum of a span's weights: a weighted sample of 8 bits fits into 16 bits. */
 enum { WHOLE = 256 };
 
-/* The weights are rounded so that the error is carried along, and none is lost. */
+/* Rounds the weights and carries the error, so that their sum is exact. */
 static uint32_t weigh(double begin, double end, uint32_t first, uint32_t last, uint16_t *weights) {
     double scale = WHOLE / (end - begin);
     uint32_t told = 0, used = 0;
@@ -21,7 +21,7 @@ static uint32_t weigh(double begin, double end, uint32_t first, uint32_t last, u
 }
 
 static int axis_make(struct axis *axis, struct side side, uint32_t count) {
-    /* Each sample belongs to one span, or to two that share it; a span has one at least. */
+    /* Each sample belongs to one span or is shared by two; a span has at least one. */
     size_t most = (size_t)side.samples + 2 * (size_t)count;
     axis->spans = calloc(count, sizeof *axis->spans);
     axis->weights = calloc(most, sizeof *axis->weights);
@@ -30,7 +30,7 @@ static int axis_make(struct axis *axis, struct side side, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         double begin = fmax(0, side.begin + i * side.step);
         double end = fmin(side.samples, side.begin + (i + 1.0) * side.step);
-        /* What would be outside takes the last one inside. */
+        /* Positions outside use the last sample. */
         begin = fmin(begin, side.samples - 1.0);
         if (end - begin < 1e-3) end = fmin(begin + 1e-3, side.samples);
         uint32_t first = (uint32_t)begin, last = (uint32_t)ceil(end) - 1;
@@ -60,7 +60,7 @@ void reduction_end(struct reduction *reduction) {
     memset(reduction, 0, sizeof *reduction);
 }
 
-/* Down before across: there all samples of a row have the same weight, and the processor takes many at once. */
+/* Vertically first: all samples of a row have the same weight, so the processor handles many at once. */
 static void add(uint16_t *restrict sums, const uint8_t *restrict row, uint32_t count, uint16_t weight, int is_first) {
     if (is_first)
         for (uint32_t i = 0; i < count; i++) sums[i] = (uint16_t)(row[i] * weight);

@@ -1,8 +1,8 @@
 #include "pixels.h"
 #include <string.h>
 
-/* How many parts of 255 of the blurred picture a row shows: none in a band below the middle, where models stand on their
-   table, and more and more towards the edges. */
+/* The share of the blurred picture in a row, of 255: none in a band below the middle, where miniatures stand on a
+   table, increasing towards the edges. */
 static uint8_t blur_at(uint32_t row, uint32_t height) {
     double at = (row + 0.5) / height - 0.55;
     double outside = (at < 0 ? -at : at) - 0.08;
@@ -20,7 +20,7 @@ static VipsImage *mask(uint32_t width, uint32_t height) {
     return image;
 }
 
-/* Paint has more colour than the world. */
+/* Increases saturation, as of painted models. */
 static VipsImage *coloured(VipsImage *image) {
     static const double more = 1.35, red = 0.30, green = 0.59, blue = 0.11;
     VipsImage *matrix = vips_image_new_matrixv(

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* All sockets are in one epoll set, which is what the monitor watches. */
+/* All sockets are in one epoll set, which the monitor watches. */
 struct ctransfers {
     CURLM *multi;
     int epoll;
@@ -29,13 +29,13 @@ static int watch(CURL *easy, curl_socket_t socket, int what, void *pointer, void
     struct epoll_event event = {.data.fd = socket};
     (void)easy, (void)known;
     if (what == CURL_POLL_REMOVE) {
-        /* One that is closed already has left the set by itself. */
+        /* A closed socket has left the set already. */
         (void)epoll_ctl(all->epoll, EPOLL_CTL_DEL, socket, NULL);
         return 0;
     }
     if (what & CURL_POLL_IN) event.events |= EPOLLIN;
     if (what & CURL_POLL_OUT) event.events |= EPOLLOUT;
-    /* A number may have been closed and given to another socket, unseen. */
+    /* The number may have been closed and reused for another socket. */
     if (epoll_ctl(all->epoll, EPOLL_CTL_MOD, socket, &event) == 0) return 0;
     return errno == ENOENT ? epoll_ctl(all->epoll, EPOLL_CTL_ADD, socket, &event) : -1;
 }
@@ -151,12 +151,12 @@ struct ctransfer *ctransfers_begin(
     SET(CURLOPT_USERAGENT, order->agent);
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
-    /* What began encrypted stays so. */
+    /* An encrypted transfer stays encrypted. */
     SET(CURLOPT_REDIR_PROTOCOLS_STR, is_secure ? "https" : "http,https");
     SET(CURLOPT_FOLLOWLOCATION, 1L);
     SET(CURLOPT_MAXREDIRS, (long)order->redirects);
     SET(CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
-    /* Not what the environment says: the address that is connected to would be the proxy's. */
+    /* Not the environment's proxy: the address that is checked would be the proxy's. */
     SET(CURLOPT_PROXY, "");
     SET(CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
     SET(CURLOPT_OPENSOCKETFUNCTION, open_socket);
@@ -167,7 +167,7 @@ struct ctransfer *ctransfers_begin(
     SET(CURLOPT_WRITEDATA, transfer);
     SET(CURLOPT_TIMEOUT_MS, (long)order->deadline_ms);
     SET(CURLOPT_CONNECTTIMEOUT_MS, (long)order->connect_ms);
-    /* A name that is looked up still would be waited for when the transfer is removed. */
+    /* Otherwise removing the transfer would wait for a pending name lookup. */
     SET(CURLOPT_QUICK_EXIT, 1L);
     failed |= !add_line(transfer, order->range) || !add_line(transfer, order->condition);
     if (transfer->headers) SET(CURLOPT_HTTPHEADER, transfer->headers);
@@ -187,7 +187,7 @@ int ctransfers_ended(struct ctransfers *all, struct ctransfer_end *end) {
     while ((message = curl_multi_info_read(all->multi, &left))) {
         char *pointer = NULL, *place = NULL;
         if (message->msg != CURLMSG_DONE) continue;
-        /* What the message points to goes when the transfer is removed. */
+        /* The message's data is freed with the transfer. */
         end->code = (int)message->data.result;
         if (curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &pointer) != CURLE_OK || !pointer) continue;
         end->transfer = (struct ctransfer *)pointer;

@@ -1,22 +1,22 @@
-/* Small pictures of large ones, by libvips and LibRaw. Not for several threads at once.
+/* Makes small pictures of large ones, by libvips and LibRaw. Not thread-safe.
 
-   No header of these libraries is included here: Swift is shown nothing of them. */
+   Includes no header of these libraries, so that Swift does not import them. */
 #ifndef CPICTURES_H
 #define CPICTURES_H
 #include <stddef.h>
 #include <stdint.h>
 
-/* Starts the libraries, with all loaders blocked but those for JPEG, PNG, WebP, TIFF and HEIF; 0 or −1. May open
-   files, so it comes before any confinement; reads no picture. */
+/* Starts the libraries, with all loaders blocked except JPEG, PNG, WebP, TIFF and HEIF; 0 or −1. May open
+   files, so it must be called before any confinement; reads no picture. */
 int cpictures_start(void);
 
-/* What is refused before anything is decoded. */
+/* Limits that are checked before decoding. */
 struct cpictures_limits {
     uint64_t pixels;
     uint32_t side;
 };
 
-/* What was found; width and height as the picture is shown, orientation as EXIF counts. Where `is_described`, pictures
+/* Facts about a picture; width and height as displayed, orientation as in EXIF. If `is_described`, pictures
    that look alike have descriptions that differ in few bits. */
 struct cpictures_facts {
     uint32_t width;
@@ -26,7 +26,7 @@ struct cpictures_facts {
     uint64_t description;
 };
 
-/* One small picture: a JPEG that fits into a square of `size` pixels. `bytes` is to be given back. */
+/* One small picture: a JPEG that fits into a square of `size` pixels. `bytes` must be released. */
 struct cpictures_part {
     uint32_t size;
     uint32_t width;
@@ -40,29 +40,29 @@ enum {
     CPICTURES_TOO_LARGE = 1,
     CPICTURES_UNREADABLE = 2,
     CPICTURES_NO_PREVIEW = 3,
-    /* Nothing to work on is in it: no face. */
+    /* It contains no face. */
     CPICTURES_NOTHING_FOUND = 4,
-    /* This build cannot. */
+    /* Not supported by this build. */
     CPICTURES_UNSUPPORTED = 5,
 };
 
-/* Reads the picture on `fd`, and makes `count` parts, whose sizes are given from large to small. `is_raw` takes the
-   preview that a camera put into its raw file. In sRGB, turned upright. */
+/* Reads the picture on `fd` and makes `count` parts, whose sizes must be in descending order. `is_raw` uses the
+   camera's preview in a raw file. In sRGB, upright. */
 int cpictures_make(int fd, int is_raw, const struct cpictures_limits *limits, int quality,
                    struct cpictures_part *parts, uint32_t count, struct cpictures_facts *facts);
 
-/* Makes a street look like a model of it, of a rendition of our own on `fd`: sharp in a band, blurred above and below. */
+/* Makes a miniature effect from a rendition on `fd`: sharp in a band, blurred above and below. */
 int cpictures_tilt_shift(int fd, const struct cpictures_limits *limits, int quality, struct cpictures_part *part,
                          struct cpictures_facts *facts);
 
-/* Whether this build finds faces. */
+/* Whether this build can find faces. */
 int cpictures_finds_faces(void);
 
-/* Lays googly eyes over each pair of eyes of a rendition of our own; CPICTURES_UNSUPPORTED in a build without faces. */
+/* Draws googly eyes over each pair of eyes of a rendition; CPICTURES_UNSUPPORTED in a build without faces. */
 int cpictures_googly(int fd, const struct cpictures_limits *limits, int quality, struct cpictures_part *part,
                      struct cpictures_facts *facts);
 
-/* A white page, in pixels; NULL where it is too large. What would be beyond its edge is left out. */
+/* A white page, in pixels; NULL if too large. Drawing beyond its edge is clipped. */
 struct cpictures_page *cpictures_page_begin(uint32_t width, uint32_t height);
 void cpictures_page_end(struct cpictures_page *page);
 void cpictures_page_fill(struct cpictures_page *page, uint32_t x, uint32_t y, uint32_t width, uint32_t height,
@@ -70,14 +70,14 @@ void cpictures_page_fill(struct cpictures_page *page, uint32_t x, uint32_t y, ui
 /* Characters of Unicode, in a built-in font of 8 by 13 pixels. */
 void cpictures_page_text(struct cpictures_page *page, uint32_t x, uint32_t y, uint8_t grey, const uint32_t *characters,
                          uint32_t count);
-/* A picture, made as small as fits into the square, in the middle of it. */
+/* A picture, reduced to fit into the square and centred. */
 int cpictures_page_picture(struct cpictures_page *page, const void *bytes, size_t length,
                            const struct cpictures_limits *limits, uint32_t x, uint32_t y, uint32_t side);
 int cpictures_page_save(const struct cpictures_page *page, int quality, struct cpictures_part *part);
 
-/* Gives back what cpictures_make() made. */
+/* Releases the parts of cpictures_make(). */
 void cpictures_release(struct cpictures_part *parts, uint32_t count);
 
-/* What the libraries said last, and forgets it; at most `size` bytes with the terminator. */
+/* Copies and clears the libraries' last message; at most `size` bytes with the terminator. */
 void cpictures_take_message(char *text, size_t size);
 #endif

@@ -1,5 +1,5 @@
-/* HTTP transfers by libcurl's multi_socket interface: what is variadic there, and its callbacks with fixed types. One
-   thread at a time; nothing here waits. See libcurl-multi(3). */
+/* HTTP transfers by libcurl's multi_socket interface: its variadic calls, and its callbacks with fixed types. One
+   thread at a time; nothing blocks. See libcurl-multi(3). */
 #ifndef CTRANSFERS_H
 #define CTRANSFERS_H
 #include <stddef.h>
@@ -8,11 +8,11 @@
 struct ctransfers;
 struct ctransfer;
 
-/* What a transfer asks and tells; called inside ctransfers_turn alone, where no other function of these may be called. */
+/* Callbacks of a transfer; called only inside ctransfers_turn, and may call no function of this header. */
 struct ctransfer_calls {
-    /* Whether to connect to these 4 or 16 bytes, in network order: the very address that is connected to. */
+    /* Whether to connect to this address of 4 or 16 bytes, in network order. */
     int (*allow)(void *context, const uint8_t *address, size_t length);
-    /* A line of a response's head, its end included; a new response begins with a status line. */
+    /* A line of a response's head, with its end; a new response begins with a status line. */
     int (*head)(void *context, const uint8_t *line, size_t length);
     /* Bytes of the body; 0 ends the transfer. */
     int (*body)(void *context, const uint8_t *bytes, size_t length);
@@ -22,7 +22,7 @@ struct ctransfer_order {
     void *context;
     const char *url;
     const char *agent;
-    /* Whole header lines; NULL for none. */
+    /* Complete header lines; NULL for none. */
     const char *range, *condition;
     int64_t deadline_ms, connect_ms;
     int redirects;
@@ -31,26 +31,26 @@ struct ctransfer_order {
 struct ctransfer_end {
     struct ctransfer *transfer;
     void *context;
-    int code;      /* as libcurl-errors(3) has it */
-    char place[2048];   /* where the redirects led; cut to nothing if it is longer */
+    int code;      /* see libcurl-errors(3) */
+    char place[2048];   /* the final address after redirects; empty if longer */
 };
 
 struct ctransfers *ctransfers_make(void);
-/* Readable when a turn is due; theirs. */
+/* A descriptor that is readable when a turn is due; owned by `all`. */
 int ctransfers_descriptor(const struct ctransfers *all);
-/* Does what is ready, or what time it is for. */
+/* Handles ready sockets, or the expired timer. */
 void ctransfers_turn(struct ctransfers *all, int is_time);
-/* Whether the time of the next turn has changed since this was asked; in ms from now, -1 for none. */
+/* Whether the time of the next turn has changed since the last call; in ms from now, -1 for none. */
 int ctransfers_next_time(struct ctransfers *all, int64_t *ms);
-/* NULL where memory is short or the address makes no sense. */
+/* NULL without memory or for an invalid address. */
 struct ctransfer *ctransfers_begin(
     struct ctransfers *all, const struct ctransfer_order *order, const struct ctransfer_calls *calls);
-/* The next that has ended and is to be removed; 0 if there is none. */
+/* The next ended transfer, which must be removed; 0 if there is none. */
 int ctransfers_ended(struct ctransfers *all, struct ctransfer_end *end);
-/* Ends one, whatever it does. */
+/* Ends a transfer in any state. */
 void ctransfers_remove(struct ctransfers *all, struct ctransfer *transfer);
 /* All must have been removed. */
 void ctransfers_free(struct ctransfers *all);
-/* What a code means, in English. */
+/* The English text of a code. */
 const char *ctransfers_text(int code);
 #endif
