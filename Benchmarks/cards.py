@@ -15,7 +15,7 @@ NAME, PEER = "photoinbox import", "cp, sync, sha256sum"
 
 
 def measure(session, release, photos, scratch, count=2000):
-    """Throughput in bytes a second, in turn, each from a card that was just mounted and with no file in memory."""
+    """Throughput in bytes a second, alternating, each from a newly mounted card with cold caches."""
     program = release / "photoinbox"
     os.makedirs(scratch, exist_ok=True)
     wall = {NAME: [], PEER: []}
@@ -44,7 +44,7 @@ def measure(session, release, photos, scratch, count=2000):
 
 
 def fill(root, card, photos, count):
-    """Makes the card: each photograph is a real one with another end, which nothing can compress or share."""
+    """Creates the card: each photograph is a real one with a different incompressible end."""
     image = os.path.join(root, "card.img")
     with open(image, "wb") as file:
         file.truncate(int(count * SIZE * 1.05) + (64 << 20))
@@ -61,7 +61,7 @@ def fill(root, card, photos, count):
 
 
 def fresh(root, card):
-    """Mounts the card anew and lets the memory of all files go."""
+    """Mounts the card anew and drops the page cache."""
     subprocess.run(["umount", card], check=True)
     os.sync()
     subprocess.run(["mount", "-o", "loop,ro", os.path.join(root, "card.img"), card], check=True)
@@ -70,7 +70,7 @@ def fresh(root, card):
 
 
 def imported(release, program, card, target):
-    """Into the inbox of a daemon that has made its catalogue and ended: filing is measured elsewhere."""
+    """Imports into the inbox of a daemon that created its catalogue and ended: filing is measured elsewhere."""
     os.mkdir(target)
     daemon = Daemon(release / "photoinboxd", target)
     daemon.stop()
@@ -85,7 +85,7 @@ def imported(release, program, card, target):
 
 
 def copied(_, __, card, target):
-    """By the three programs, one after the other."""
+    """Copies by the three programs, one after the other."""
     os.mkdir(target)
     begun = time.monotonic_ns()
     subprocess.run(["cp", "-r", os.path.join(card, "DCIM"), target], check=True)

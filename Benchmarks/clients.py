@@ -78,9 +78,9 @@ def measure(session, release, photos, scratch):
     try:
         house = House(release / "photoinboxd", root, photos)
         try:
-            house.file(PHOTOS)  # the first ones open what stays open
+            house.file(PHOTOS)  # the first ones open permanent resources
             for run in range(session.runs):
-                # The order alternates, so that neither has always the later, fuller disk.
+                # The order alternates, so that neither always has the fuller disk.
                 for name in (WITHOUT, WITH) if run % 2 == 0 else (WITH, WITHOUT):
                     session.note(f"clients: {name}, run {run + 1} of {session.runs}")
                     if name == WITH:

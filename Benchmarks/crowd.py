@@ -51,7 +51,7 @@ class Crowd:
         if client.kind == "storm":
             return self.close(client, 0.1)
         self.clients[client.socket.fileno()] = client
-        # Who never reads is not told that there is something to read: only that the other side is gone.
+        # For clients that never read only the server's end is polled.
         self.poller.register(client.socket, select.EPOLLRDHUP | (0 if client.kind == "deaf" else select.EPOLLIN))
         return self.speak(client)
 
@@ -104,7 +104,7 @@ class Crowd:
             return False
 
     def forget(self, client):
-        # One that has something to say soon comes back then; a second entry would make it two.
+        # A client that sends soon is requeued then; a second entry would duplicate it.
         waits = any(entry[2] is client for entry in self.due) if client.kind in ("drip", "deaf") else False
         if waits:
             self.clients.pop(client.socket.fileno(), None)

@@ -50,7 +50,7 @@ class Daemon:
         return os.path.join(self.state, "catalogue.sqlite")
 
     def drop(self, photos):
-        """Puts copies of them into the inbox, by rename, as fast as that goes; returns the moment before the first."""
+        """Moves copies into the inbox as fast as possible; returns the moment before the first."""
         staging = os.path.join(os.path.dirname(self.inbox), "staging")
         os.makedirs(staging, exist_ok=True)
         staged = [shutil.copy(photo, staging) for photo in photos]
@@ -61,20 +61,20 @@ class Daemon:
         return begun
 
     def recorded(self):
-        """How many photographs the catalogue has."""
+        """The number of photographs in the catalogue."""
         with contextlib.closing(sqlite3.connect(f"file:{self.catalogue()}?mode=ro", uri=True)) as database:
             return database.execute("SELECT seq FROM sqlite_sequence WHERE name = 'photo' UNION ALL SELECT 0").fetchone()[0]
 
     def await_filed(self, count):
-        """Returns once so many are recorded and none is left in the inbox."""
+        """Waits until `count` are recorded and the inbox is empty."""
         self._until(lambda: not os.listdir(self.inbox) and self.recorded() >= count, "filed")
 
     def await_empty(self):
-        """Returns once nothing is left in the inbox."""
+        """Waits until the inbox is empty."""
         self._until(lambda: not os.listdir(self.inbox), "filed", nap=0.002)
 
     def await_thumbnails(self, count):
-        """Returns once so many small pictures are there."""
+        """Waits for `count` thumbnails."""
         def made():
             return sum(name.endswith(".jpg") for _, _, names in os.walk(os.path.join(self.state, "thumbnails"))
                        for name in names)

@@ -1,4 +1,4 @@
-"""How fast a table of a million rows comes into the catalogue, in how much memory, and what readers wait meanwhile."""
+"""Time and memory for importing a table of a million rows, and the latency of readers meanwhile."""
 import contextlib
 import hashlib
 import os
@@ -17,14 +17,14 @@ ROWS = 1_000_000
 OURS, SMALL, THEIRS = "photoinbox, batches of 10,000", "photoinbox, batches of 250", "sqlite3 .import"
 WORDS = ("harbour boat sea winter market bridge river garden child dog birthday mountain snow church tower train station "
          "forest lake sunrise concert street portrait wedding holiday beach island road bicycle window").split()
-# What a person asks for while it runs.
+# Queries by a person meanwhile.
 QUESTION = ("SELECT d.title FROM description AS d WHERE d.id IN "
             "(SELECT rowid FROM description_text WHERE description_text MATCH '\"wedding\"*') ORDER BY d.id DESC LIMIT 50")
 MEMORY = 64 << 20
 
 
 def measure(session, release, scratch):
-    """Wall time and peak memory of each, on a catalogue of its own, in turn."""
+    """Wall time and peak memory of each, on its own catalogue, alternating."""
     if not shutil.which("sqlite3"):
         session.leave_out("descriptions: no sqlite3")
         return None
@@ -69,7 +69,7 @@ def measure(session, release, scratch):
 
 
 def make_tables(root):
-    """The same rows twice: as people's tables have them, and with the table's own columns for sqlite3."""
+    """The same rows twice: as in users' tables, and with the table's own columns for sqlite3."""
     table, numbered = os.path.join(root, "table.csv"), os.path.join(root, "numbered.csv")
     numbers = random.Random(1)
     with open(table, "w", encoding="utf-8") as ours, open(numbered, "w", encoding="utf-8") as theirs:
@@ -95,7 +95,7 @@ def fresh(root, empty):
 
 
 def loosen(path):
-    """The same table, index, full-text index and triggers, but for hashes as text: .import knows no other."""
+    """The same table, index, full-text index and triggers, but with hashes as text, as .import requires."""
     with contextlib.closing(sqlite3.connect(path)) as catalogue, catalogue:
         text = catalogue.execute("SELECT sql FROM sqlite_master WHERE name = 'description'").fetchone()[0]
         triggers = [row[0] for row in catalogue.execute(
@@ -130,7 +130,7 @@ def rows(state):
 
 @contextlib.contextmanager
 def readers(state, waits):
-    """Somebody who asks again and again, with a moment's thought between, until the body ends."""
+    """A reader that queries repeatedly, with short pauses, until the body ends."""
     over = threading.Event()
 
     def ask():

@@ -1,4 +1,4 @@
-"""How long the state takes to be told, with a million photographs catalogued and 50,000 directories watched."""
+"""Time of a state dump with a million catalogued photographs and 50,000 watched directories."""
 import contextlib
 import json
 import os
@@ -45,7 +45,7 @@ def measure(session, release, photos, scratch):
 
 
 def by_signal(daemon, file):
-    """The file is replaced whole, so a new inode says that it is there."""
+    """Waits for a new inode, since the file is replaced atomically."""
     before = os.stat(file).st_ino if os.path.exists(file) else None
     begun = time.monotonic()
     daemon.process.send_signal(signal.SIGUSR1)

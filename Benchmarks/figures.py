@@ -1,4 +1,4 @@
-"""What is printed of many samples, and whether it reaches its target."""
+"""Statistics of samples and their targets."""
 import math
 import statistics
 
@@ -16,21 +16,21 @@ def spread(samples):
 
 
 def ratio(spreads, name, other):
-    """How many times the median of another it is; None where one of them was not measured."""
+    """Its median divided by that of another; None if one was not measured."""
     if name not in spreads or other not in spreads or not spreads[other]["median"]:
         return None
     return spreads[name]["median"] / spreads[other]["median"]
 
 
 def target(what, value, limit):
-    """One target and whether it is reached; None where it could not be measured."""
+    """One target and whether it is reached; None if not measured."""
     if value is None:
         return None
     return {"what": what, "value": value, "limit": limit, "reached": value <= limit}
 
 
 def at_least(what, value, limit):
-    """The same for what should be large."""
+    """The same for values that should be large."""
     if value is None:
         return None
     return {"what": what, "value": value, "limit": limit, "reached": value >= limit, "least": True}

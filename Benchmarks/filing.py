@@ -30,7 +30,7 @@ def now():
 
 
 def drop(content, path):
-    """Writes a file in one go, as a clean writer does, and returns the moment just before it closes it."""
+    """Writes a file at once and returns the moment just before closing it."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
     view = memoryview(content)
     while view:
@@ -41,7 +41,7 @@ def drop(content, path):
 
 
 def await_filed(watcher, daemon, name, source):
-    """When the file appeared in the library, and when it was gone from the inbox."""
+    """The times when the file appeared in the library and left the inbox."""
     seen = gone = None
     while gone is None:
         events = watcher.events(30)
@@ -65,7 +65,7 @@ def recorded(catalogue):
 def measure(program, photos, root):
     daemon = Daemon(program, root)
     try:
-        time.sleep(2)  # idle is measured when start-up is over; nothing is timed by this
+        time.sleep(2)  # idle is measured after start-up; not used for timing
         pid = daemon.process.pid
         idle = {**processes.memory(pid), "threads": processes.threads(pid)}
         watcher = inotify.Watcher()
@@ -156,7 +156,7 @@ def main():
         "photos": len(photos), "bytes": sum(map(os.path.getsize, photos)), "file_system": kind, "mounted_on": mount_point,
     }
     try:
-        # Before and after, so that neither side has the quieter machine.
+        # Before and after, so that neither has the quieter machine.
         floor = by_hand(photos, os.path.join(root, "by-hand"))
         if os.path.exists(options.daemon):
             result["samples"], result["process"] = measure(options.daemon, photos, os.path.join(root, "daemon"))

@@ -17,7 +17,7 @@ OURS, BOTH, SCRIPT, FLOOR = "photoinboxd", "photoinboxd, 2,048 and 512", "script
 TOOLS = {"inotifywait": "inotify-tools", "exiftool": "libimage-exiftool-perl", "vipsthumbnail": "libvips-tools",
          "sqlite3": "sqlite3", "sha256sum": "coreutils"}
 
-# Without any sync of the photographs, without a look at whether they are whole, and without a copy: the inbox and the
+# Without syncing the photographs, checking their completeness, or copying: the inbox and the
 # library are of one file system.
 BY_HAND = r"""
 cd "$1" && left=$2
@@ -95,7 +95,7 @@ def by_hand(photos, root):
             status = script.wait(600)
             ended = time.monotonic_ns()
         finally:
-            # inotifywait would go on.
+            # inotifywait would continue.
             os.killpg(script.pid, signal.SIGTERM)
     with sqlite3.connect(os.path.join(root, "catalogue.sqlite")) as database:
         rows = database.execute("SELECT count(*) FROM photo").fetchone()[0]
@@ -106,7 +106,7 @@ def by_hand(photos, root):
 
 
 def await_watch(root):
-    """Returns once inotifywait watches the inbox: what it watches is asked of the kernel."""
+    """Waits until inotifywait watches the inbox, by the kernel's list of its watches."""
     inode, end = f"ino:{os.stat(os.path.join(root, 'inbox')).st_ino:x} ", time.monotonic() + 30
     while time.monotonic() < end:
         for pid in filter(str.isdigit, os.listdir("/proc")):

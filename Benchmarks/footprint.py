@@ -1,4 +1,4 @@
-"""Setting up to watch a deep tree: how long it takes, and what memory a watched directory costs."""
+"""Time to start watching a deep tree, and memory per watched directory."""
 import collections
 import statistics
 
@@ -27,7 +27,7 @@ def measure(session, watchers, wants_memory):
     wall, processor, resident, private, empty = (collections.defaultdict(list) for _ in range(5))
     with deep_tree() as deep, tree(0) as nothing:
         with able[0].watching(deep):
-            pass  # so that no program is the first to look at the tree
+            pass  # so that no program is the first to read the tree
         for watcher in session.turns(able, "set-up"):
             name = watcher.name
             with session.attempt(f"set-up of {name}"):

@@ -12,13 +12,13 @@ from figures import target
 from trees import tree
 
 SECONDS, SETTLING = 60, 12
-TICK = 5  # seconds between the watchdog's ticks, where nobody asks for others; `watch` checks its roots at its own
-NEAR = 0.2  # seconds: what is so near to a tick was set off by it
+TICK = 5  # seconds between the watchdog's ticks by default; `watch` has its own for its roots
+NEAR = 0.2  # seconds: wake-ups this near to a tick are caused by it
 DAEMON, OURS, DIRECTORIES = "photoinboxd", "photoinbox watch", 100
 
 
 def measure(session, watchers, daemon, scratch, seconds=SECONDS):
-    """All of them side by side, in the same minute."""
+    """Measures all of them in parallel, in the same minute."""
     with contextlib.ExitStack() as stack:
         pids = {}
         path = stack.enter_context(tree(DIRECTORIES))
@@ -32,7 +32,7 @@ def measure(session, watchers, daemon, scratch, seconds=SECONDS):
         else:
             session.leave_out("photoinboxd is not built (make release)")
         session.note(f"idle: {', '.join(pids)}; {SETTLING} s to settle, {seconds} s measured")
-        time.sleep(SETTLING)  # threads that a start needed are gone by then
+        time.sleep(SETTLING)  # threads of the start-up have ended by then
         observed = observe(pids, seconds)
         resident = {name: processes.memory(pid)["rss"] for name, pid in pids.items()}
     programs = {name: {**told(woken, name in (DAEMON, OURS), seconds), "resident": resident[name]}
@@ -63,7 +63,7 @@ def observe(pids, seconds):
         for name, pid in pids.items():
             counts = processes.voluntary_switches(pid)
             for thread, count in counts.items():
-                # A thread that was not there before was woken as often as it has slept.
+                # A new thread was woken as often as it has slept.
                 if times := count - before[name].get(thread, 0):
                     woken[name].append((now, thread, processes.waits_in(pid, thread), times))
             before[name] = counts
@@ -71,7 +71,7 @@ def observe(pids, seconds):
 
 
 def told(woken, has_ticks, seconds):
-    """Wake-ups at the ticks and others. The ticks are every five seconds from where that makes them most."""
+    """Wake-ups at the ticks and others. The ticks' phase is the one with the most wake-ups."""
     phase, most = None, 0
     for start in {when for when, *_ in woken} if has_ticks else ():
         times = sum(times for when, _, _, times in woken if is_near(when, start))

@@ -1,4 +1,4 @@
-"""Just enough of inotify(7) to see files appear and disappear, with the time at which we saw it."""
+"""A minimal binding of inotify(7) for files that appear and disappear, with times."""
 import ctypes
 import os
 import select
@@ -9,7 +9,7 @@ CREATE, MOVED_TO, MOVED_FROM, DELETE, IS_DIRECTORY = 0x100, 0x80, 0x40, 0x200, 0
 
 
 class Watcher:
-    """Watches directory trees; a directory that appears later is watched from then on, with what is in it already."""
+    """Watches directory trees, including directories that appear later and their content."""
 
     def __init__(self):
         self._libc = ctypes.CDLL(None, use_errno=True)
@@ -33,14 +33,14 @@ class Watcher:
                     self._pending.append((time.clock_gettime_ns(time.CLOCK_REALTIME), CREATE, entry.path))
 
     def discard(self):
-        """Forgets what was seen so far."""
+        """Discards earlier events."""
         while self._take(0):
             pass
         self._pending.clear()
 
     def events(self, seconds):
-        """What happened: (time in nanoseconds since 1970, kind, path); nothing after that many seconds of silence."""
-        # A new directory alone is no event of ours: wait on.
+        """The events: (time in nanoseconds since 1970, kind, path); none after that many seconds of silence."""
+        # A new directory alone is not reported: continue.
         while not self._pending and self._take(seconds):
             pass
         events, self._pending = self._pending, []

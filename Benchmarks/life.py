@@ -1,4 +1,4 @@
-"""What a photograph costs late in one daemon's life, beside what it cost early: all are filed without a pause, on tmpfs."""
+"""The cost of a photograph late and early in one daemon's life: all are filed without a pause, on tmpfs."""
 import io
 import os
 import tempfile
@@ -15,7 +15,7 @@ DATE = b"2001:01:01 00:00:00"
 
 
 def pattern():
-    """A small photograph with a date, its bytes before and after the place for what makes each different."""
+    """A small photograph with a date: its bytes before and after the place of a unique part."""
     exif = Image.Exif()
     exif[0x0132] = DATE.decode()
     exif[0x8769] = {0x9003: DATE.decode()}
@@ -27,7 +27,7 @@ def pattern():
 
 
 def photograph(before, after, number):
-    """No two alike; a thousand of a day."""
+    """A unique photograph; a thousand a day."""
     day = number // 1000
     taken = b"%04d:%02d:%02d 12:%02d:%02d" % (
         1990 + day // 336, 1 + day // 28 % 12, 1 + day % 28, number // 60 % 60, number % 60)
@@ -57,7 +57,7 @@ def measure(session, release, directory, count):
     finally:
         kind, _ = file_system_of(root)
         remove(root)
-    # The first fill caches, of the allocator and of SQLite.
+    # The first ones fill the caches of the allocator and SQLite.
     early = blocks[min(1, len(blocks) - 1)]
     return {"photos": count, "seconds": time.monotonic() - begun, "file_system": kind, "blocks": blocks, "targets": [
         target("× processor time of the second block", blocks[-1]["processor"] / early["processor"], 1.1),
@@ -66,7 +66,7 @@ def measure(session, release, directory, count):
 
 
 def block(daemon, before, after, numbers):
-    """Files some, a hundred at a time, the next when the last are gone."""
+    """Files some, a hundred at a time."""
     pid = daemon.process.pid
     staging = os.path.join(os.path.dirname(daemon.inbox), "staging")
     os.makedirs(staging, exist_ok=True)

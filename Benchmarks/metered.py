@@ -1,4 +1,4 @@
-"""What watchmeter measures: from close(2) to the printed name, and the processor time for many finished files."""
+"""Measurements by watchmeter: from close(2) to the printed name, and the processor time for many finished files."""
 import collections
 import json
 import subprocess

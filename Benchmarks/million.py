@@ -1,4 +1,4 @@
-"""What a new photograph costs where a million are catalogued already, beside what it costs where none is."""
+"""The cost of a new photograph with a million catalogued ones and with none."""
 import contextlib
 import os
 import sqlite3
@@ -11,7 +11,7 @@ from figures import ratio, spread, target
 
 ROWS, PHOTOS = 1_000_000, 20
 NONE, MANY = "none before", f"{ROWS:,} before"
-# What differs from row to row, by column; the others are those of a photograph that the daemon itself has filed.
+# The columns that differ by row; the others are those of a photograph filed by the daemon.
 DIFFERENT = {
     "photo": {"id": "NULL", "sha256": "randomblob(32)", "set_key": "CAST('/made_' || i AS BLOB)",
               "library_path": "CAST('1999/' || (i % 365) || '/MADE_' || i || '.JPG' AS BLOB)",
@@ -23,7 +23,7 @@ DIFFERENT = {
 
 
 def measure(session, release, photos, scratch):
-    """Filed by daemons in turn; the catalogue of the one keeps its rows, that of the other begins anew each time."""
+    """Filed by daemons alternately; one catalogue keeps its rows, the other is new each time."""
     photos = photos[1:]
     runs = min(session.runs, len(photos) // PHOTOS)
     os.makedirs(scratch, exist_ok=True)
@@ -67,7 +67,7 @@ def filed(program, root, photos):
 
 
 def fill(path):
-    """Makes rows after the model of the one that is there, and returns how large the catalogue is."""
+    """Copies the existing row many times and returns the catalogue's size."""
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         for table, different in DIFFERENT.items():
             columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]

@@ -18,11 +18,11 @@ from PIL import Image
 WIDTH, HEIGHT = 4000, 3000
 QUALITY = 92
 BYTES_WANTED = 4_000_000
-VERSION = "1"  # what is made changes with it
+VERSION = "1"  # changes with the generated content
 
 
 def pictures(sources):
-    """All the JPEG and PNG files that are named or lie below what is named, in a steady order."""
+    """All given JPEG and PNG files and those below given directories, in a stable order."""
     found = []
     for source in map(pathlib.Path, sources):
         inside = sorted(source.rglob("*")) if source.is_dir() else [source]
@@ -31,7 +31,7 @@ def pictures(sources):
 
 
 def scene(path):
-    """A picture scaled and cropped to the sensor's size; None if it is not a whole picture."""
+    """A picture scaled and cropped to the sensor's size; None if it cannot be decoded."""
     try:
         with Image.open(path) as picture:
             picture = picture.convert("RGB")

@@ -1,4 +1,4 @@
-"""What the kernel says of a running process: processor time, memory, threads, wake-ups. See proc(5)."""
+"""The kernel's figures for a running process: processor time, memory, threads, wake-ups. See proc(5)."""
 import os
 import resource
 import subprocess
@@ -11,7 +11,7 @@ def processor_ns(pid):
 
 
 def children_ns():
-    """The same of all processes that were waited for so far, and of those that they have waited for."""
+    """The same for all reaped children and their reaped children."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return round((used.ru_utime + used.ru_stime) * 1e9)
 
@@ -24,7 +24,7 @@ def run(words):
 
 
 def await_idle(pid, seconds=1.0, limit=60.0):
-    """Returns once it has used no processor for so long, or after the limit."""
+    """Waits until it has used no processor time for `seconds`, or for the limit."""
     end, last = time.monotonic() + limit, -1
     while time.monotonic() < end and (now := processor_ns(pid)) != last:
         last = now
@@ -32,7 +32,7 @@ def await_idle(pid, seconds=1.0, limit=60.0):
 
 
 def memory(pid):
-    """In bytes: resident, its proportional share of that, and what is its alone and not a file's."""
+    """In bytes: resident, proportional share, and private anonymous memory."""
     wanted = {}
     with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as lines:
         for line in lines:
@@ -47,7 +47,7 @@ def threads(pid):
 
 
 def voluntary_switches(pid):
-    """How often each of its threads went to sleep so far, by thread number: one for each time that it was woken."""
+    """The voluntary context switches of each thread: one per wake-up."""
     counts = {}
     for thread in os.listdir(f"/proc/{pid}/task"):
         try:

@@ -1,4 +1,4 @@
-"""One run of the benchmark: how often, and what it had to leave out."""
+"""One run of the benchmark: the number of rounds, and the omissions."""
 import contextlib
 import sqlite3
 import subprocess
@@ -12,7 +12,7 @@ class Session:
         self.failed = []
 
     def turns(self, watchers, what):
-        """Each program in turn, so many times: A B C, A B C, so that what disturbs the machine disturbs all alike."""
+        """Each program in turn, repeatedly: A B C, A B C, so that disturbances affect all equally."""
         for turn in range(self.runs):
             for watcher in watchers:
                 self.note(f"{what}: {watcher.name}, run {turn + 1} of {self.runs}")
@@ -24,7 +24,7 @@ class Session:
 
     @contextlib.contextmanager
     def attempt(self, what):
-        """A failure is told with the results; what else is measured is not thrown away for it."""
+        """Reports a failure with the results and continues with the other measurements."""
         try:
             yield
         except (OSError, RuntimeError, sqlite3.Error, subprocess.CalledProcessError) as error:

@@ -13,7 +13,7 @@ OURS, BOTH, PEER, PEER_BOTH = "photoinbox", "photoinbox, 2,048 and 512", "vipsth
 
 
 def measure(session, release, photos, scratch):
-    """Thumbnails of the same photographs by each in turn, in nanoseconds of processor time a photograph."""
+    """Thumbnails of the same photographs by each alternately, in nanoseconds of processor time a photograph."""
     os.makedirs(scratch, exist_ok=True)
     root = os.path.realpath(tempfile.mkdtemp(prefix="thumbnails-", dir=scratch))
     try:
@@ -43,7 +43,7 @@ def in_turn(session, release, photos, root):
 
 
 def file(release, photos, root):
-    """Has them filed, without small pictures."""
+    """Files them without thumbnails."""
     daemon = Daemon(release / "photoinboxd", root)
     try:
         daemon.drop(photos)
@@ -53,7 +53,7 @@ def file(release, photos, root):
 
 
 def ours(release, filed, preview):
-    """All of them anew, by one decoder: with what starts and confines it, reads the catalogue and writes the pictures."""
+    """Makes all of them again by one decoder, including its start, its confinement, the catalogue and the writes."""
     configuration = os.path.join(filed, f"preview-{preview}.toml")
     with open(configuration, "w", encoding="utf-8") as text:
         text.write(f'library = "{filed}/library"\nstate = "{filed}/state"\n[inbox.inbox]\npath = "{filed}/inbox"\n'

@@ -1,4 +1,4 @@
-"""Directory trees on tmpfs for one run of the benchmark, gone afterwards."""
+"""Temporary directory trees on tmpfs for one run of the benchmark."""
 import contextlib
 import os
 import pathlib
@@ -12,7 +12,7 @@ SUBJECTS = ("Sailing on the lake", "Birthday", "Walk in the woods, RAW")
 
 @contextlib.contextmanager
 def tree(directories):
-    """A fresh directory with so many directories in it."""
+    """A new directory with `directories` directories in it."""
     with _root("flat") as root:
         for number in range(directories):
             (root / f"{number:03d}").mkdir()
@@ -21,7 +21,7 @@ def tree(directories):
 
 @contextlib.contextmanager
 def deep_tree():
-    """50,000 directories as a library of photographs has them: a year, and in it albums by day; no files."""
+    """50,000 directories as in a library: years with albums by day; no files."""
     with _root("deep") as root:
         for year in range(1975, 1975 + YEARS):
             (root / str(year)).mkdir()

@@ -1,4 +1,4 @@
-"""The programs that watch a directory, started so that all can be measured in the same way."""
+"""The programs that watch a directory, with a common interface for measurements."""
 import contextlib
 import os
 import select
@@ -13,7 +13,7 @@ READY_LIMIT = 120  # seconds
 
 
 class Watcher:
-    """A program that prints what happens below the directory that it is given, and says when it is set up."""
+    """A program that prints events below a directory and reports when it is ready."""
 
     tells_ready = True
 
@@ -42,23 +42,23 @@ class Watcher:
 
     @contextlib.contextmanager
     def metered(self, directory):
-        """What watchmeter is to run: options of its own, the command, and the command's standard input."""
+        """Arguments for watchmeter: its options, the command, and the command's standard input."""
         quietly = ["-q"] if self.command[0] == "inotifywait" else []
         yield [], [*self.command, *quietly, directory], subprocess.DEVNULL
 
 
 class Fswatch(Watcher):
-    """It never says that it is set up, and it is flooded by its own listing of a large tree: measured by its events."""
+    """It does not report when it is ready and is flooded by its own listing of a large tree: measured by its events."""
 
     tells_ready = False
 
     def __init__(self):
-        # The shortest latency it takes; an overflow would end it; a file's end is among what it calls Updated.
+        # The shortest latency it accepts; an overflow would end it; it reports a close as Updated.
         super().__init__("fswatch", ["fswatch", "-r", "-l", "0.1", "--allow-overflow", "--event", "Updated"], None)
 
 
 class Watchman(Watcher):
-    """Its server is what is measured; where names are taken, its client too. No settings: as it is shipped."""
+    """Measures its server, and its client where names are read. With its default settings."""
 
     def __init__(self):
         super().__init__("watchman", ["watchman"], None)
@@ -82,7 +82,7 @@ class Watchman(Watcher):
 
 
 def stop(process):
-    """Ends a process and waits until the kernel has taken back its watches."""
+    """Ends a process and waits until the kernel has removed its watches."""
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
         try:
@@ -96,14 +96,14 @@ def stop(process):
 
 
 def first_line(*command):
-    """What a program says of its version."""
+    """A program's version output."""
     answer = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True, check=False).stdout
     return answer.partition("\n")[0].strip()
 
 
 def installed(session, floor, ours):
-    """Those that are there, the floor first, and the version of each; what is missing is named."""
+    """The installed programs, the floor first, with their versions; missing ones are reported."""
     found, versions = [Watcher("floor", [floor], b"ready")], {}
     if shutil.which("inotifywait"):
         command = ["inotifywait", "-m", "-r", "-e", "close_write,moved_to", "--format", "%w%f"]

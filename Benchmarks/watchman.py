@@ -1,4 +1,4 @@
-"""A watchman server of our own, in a directory of its own, and a client that asks it."""
+"""A private watchman server in its own directory, and its client."""
 import contextlib
 import json
 import os
@@ -10,7 +10,7 @@ import time
 
 
 class Server:
-    """Runs from its construction on; nothing of it is kept, and no other server on this machine is touched."""
+    """Runs from its construction on; keeps no data and does not affect other servers."""
 
     def __init__(self):
         self._directory = tempfile.mkdtemp(prefix="photo-inbox-watchman-")
@@ -44,7 +44,7 @@ class Server:
         return answer
 
     def client(self):
-        """The command of its own client, which takes a command on standard input and prints what comes."""
+        """The command of its client, which reads a command from standard input and prints the results."""
         return ["watchman", "--no-spawn", "--no-local", f"--sockname={self._socket}", "--persistent", "--json-command",
                 "--no-pretty"]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Imports that are cancelled at random moments and begun again, until one comes to its end by itself. It must end as one
-that nobody disturbed: photos by the checker, and table by table as another SQLite reads them.
+"""Imports that are cancelled at random moments and restarted until one completes. The result must equal that of an
+undisturbed import: photos by the checker, tables as read by another SQLite.
 
 usage: Campaigns/cancelled_imports.py [--cancellations N] [--kind NAME]… [--jobs N] [--seed N] [--patience SECONDS] [--daemon FILE]
 
@@ -37,7 +37,7 @@ ENDS = (signal.SIGINT, signal.SIGINT, signal.SIGTERM, signal.SIGKILL, signal.SIG
 
 
 def command(house, *words):
-    """The command-line tool beside the daemon, on this house."""
+    """A command of the tool beside the daemon, for this house."""
     return [str(pathlib.Path(house.program).with_name("photoinbox")), *words, "--config", house.path("photoinbox.toml")]
 
 
@@ -49,7 +49,7 @@ def configure(house):
 
 
 def disturbed(words, numbers, seconds, counts):
-    """Runs it until it ends by itself, cancelled up to four times before, unless it was quicker; its last status and words."""
+    """Runs it until it completes, after up to four cancellations; its last status and output."""
     times = numbers.randint(1, 4)
     while True:
         run = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -70,7 +70,7 @@ def disturbed(words, numbers, seconds, counts):
 
 
 def unusual(lines, errors):
-    """What an import says beyond the photos that it copied."""
+    """The output of an import except the copied photos."""
     kept = [line for line in lines.splitlines() if b'"failed"' in line or b'"status"' in line]
     return b"\n".join([*kept[-20:], errors]).decode(errors="backslashreplace")
 
@@ -78,7 +78,7 @@ def unusual(lines, errors):
 # --- photos ---
 
 def fill(house, numbers):
-    """A card as cameras and phones make it, entered in the manifest; what is no photo is not."""
+    """A card as of cameras and phones, entered in the manifest except files that are not photos."""
     card = pathlib.Path(house.path("card"))
 
     def put(name, content, ends=("library",)):
@@ -113,7 +113,7 @@ def contents(found):
 
 
 def import_photos(house, numbers, seconds, counts):
-    """One card, brought in by runs that are cancelled; or by one alone, where `seconds` is None. How long that took."""
+    """Imports one card by cancelled runs, or by a single one if `seconds` is None. Its duration."""
     fill(house, numbers)
     card = files(house.path("card"))
     moves, has_daemon = numbers.random() < 0.5, numbers.random() < 0.5
@@ -139,7 +139,7 @@ def import_photos(house, numbers, seconds, counts):
     finally:
         if daemon:
             daemon.abandon()
-    # One life more in any case, which changes nothing where there was one before.
+    # One more life of the daemon in any case; without a previous one it files the photos.
     expect(scenarios.recover(house))
     filed = {path: digest for path, digest in card.items() if "ends" not in house.manifest.photos.get(digest, {})
              or house.manifest.photos[digest]["ends"] == ["library"]}
@@ -155,7 +155,7 @@ def import_photos(house, numbers, seconds, counts):
 # --- tables ---
 
 def write_table(file, numbers):
-    """The rows that must come of it, in the order of their hashes: a later row of a photo replaces what it has a word for."""
+    """The expected rows in the order of their hashes: a later row of a photo replaces the values that it has."""
     wanted = {}
     with open(file, "w", encoding="utf-8", newline="") as out:
         rows = csv.writer(out)
@@ -172,7 +172,7 @@ def write_table(file, numbers):
 
 
 def described(house):
-    """All that the catalogue says, as another SQLite reads it, with what its index of words finds."""
+    """The catalogue's descriptions as read by another SQLite, with the results of its full-text index."""
     base = sqlite3.connect(f"file:{house.path('st/catalogue.sqlite')}?mode=ro", uri=True)
     try:
         return (base.execute("SELECT hex(sha256), title, rating FROM description ORDER BY 1").fetchall(),
@@ -185,8 +185,8 @@ def described(house):
 
 
 def import_table(house, numbers, seconds, counts):
-    """One table; how long it took."""
-    # A catalogue is made by the daemon.
+    """Imports one table; its duration."""
+    # The daemon creates the catalogue.
     daemon = house.start()
     try:
         if not daemon.wait_ready():
@@ -218,7 +218,7 @@ KINDS = {"photos": import_photos, "table": import_table}
 
 
 def once(kind, options, number, seconds, counts):
-    """One import in a house of its own; how long it took, None if there was a violation."""
+    """One import in its own house; its duration, None if there was a violation."""
     house = House(options.daemon, arguments=ARGUMENTS)
     try:
         configure(house)

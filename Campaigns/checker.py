@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Says whether any photo was lost, doubled, damaged or left half done. Trusts nothing of photo-inbox: it knows what was
+"""Reports whether a photo was lost, duplicated, damaged or left incomplete. Independent of photo-inbox: it knows the
 put in from a manifest of SHA-256s that was made before, walks the directories, and reads a copy of the catalogue.
 
 usage: checker.py manifest PLACES [--stays | --may-stay]        prints a manifest of what lies in the inboxes now
@@ -44,7 +44,7 @@ REASON = re.compile(rb"\.reason(-[0-9]+)?\.txt$")
 
 
 class Places:
-    """Where everything is. Paths are bytes from here on."""
+    """The paths of all places, as bytes."""
 
     def __init__(self, inboxes, library, duplicates, quarantine, state, catalogue=None, around=()):
         self.inboxes = {name: os.fsencode(path) for name, path in inboxes.items()}
@@ -80,13 +80,13 @@ class Places:
 
 
 class Manifest:
-    """What was put in, and what lay around it. Made before the trial; `add` while files are put in."""
+    """The files put in and their surroundings. Made before the trial; `add` while files are put in."""
 
     def __init__(self, photos=None, sets=None, around=None):
         self.photos = photos or {}
         self.sets = sets or []
         self.around = around or {}
-        # Nobody but the daemon moves what was put in, so that each has one outcome.
+        # Only the daemon moves files that were put in, so that each has one outcome.
         self.stands_still = True
 
     @classmethod
@@ -126,7 +126,7 @@ Found = collections.namedtuple("Found", "path relative status is_regular")
 
 
 def walk(root):
-    """Everything below a directory that is no directory itself, and nothing if that is not there. Follows no link."""
+    """All files below a directory, none if it does not exist. Does not follow links."""
     try:
         entries = sorted(os.scandir(root), key=lambda entry: entry.name)
     except (FileNotFoundError, NotADirectoryError):
@@ -143,14 +143,14 @@ def walk(root):
             yield Found(entry.path, entry.name, status, stat.S_ISREG(status.st_mode))
 
 
-# Hashes of files that had rested when they were read: whatever changes one changes its time of last change, too, which
-# nobody can set.
+# Hashes of files that were unchanged for a while when they were read: a change also sets the change time, which
+# programs cannot set.
 known_hashes = {}
 REST = 1_000_000_000  # nanoseconds, far more than a file system's clock is coarse
 
 
 def file_hash(path):
-    """SHA-256 of a file, in hexadecimal; None if it is gone."""
+    """SHA-256 of a file, in hexadecimal; None if it does not exist."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
@@ -173,7 +173,7 @@ def file_hash(path):
 
 
 def canary(places):
-    """What lies around the places: path → [mode, size, time of last write, content]."""
+    """The surroundings of the places: path → [mode, size, modification time, content]."""
     listing = {}
     todo = list(places.around)
     while todo:
@@ -184,7 +184,7 @@ def canary(places):
             status = entry.stat(follow_symlinks=False)
             kind = stat.S_IFMT(status.st_mode)
             if kind == stat.S_IFDIR:
-                # Its time changes with the roots in it, which may be made in it; its entries are listed.
+                # Its time changes when roots are created in it; its entries are compared.
                 todo.append(entry.path)
                 listing[os.fsdecode(entry.path)] = [oct(status.st_mode), 0, 0, ""]
                 continue
@@ -199,7 +199,7 @@ def canary(places):
 
 @contextlib.contextmanager
 def catalogue_copy(places):
-    """A connection to a copy of the catalogue as it lies there, log included; the original is not even locked."""
+    """A connection to a copy of the catalogue with its log; the original is not locked."""
     directory = tempfile.mkdtemp(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
     try:
         copy = os.path.join(os.fsencode(directory), b"copy.sqlite")
@@ -217,7 +217,7 @@ def catalogue_copy(places):
 
 
 class Rows:
-    """The catalogue's rows, as far as they are needed."""
+    """The required rows of the catalogue."""
 
     def __init__(self, places):
         self.photos, self.intents, self.outcomes, self.kept, self.faults = [], [], [], [], []
@@ -245,7 +245,7 @@ def shown(path):
 
 
 def check(places, manifest, crashed=False, rows=None):
-    """What is wrong, as sentences; nothing if all is well.
+    """The violations, as sentences; empty if there are none.
 
     With `crashed` the state is one in the middle of something: then only what must hold at every instant is asked, that
     of each photo there is a whole copy somewhere, nothing partial stands under a final name, and nothing lies outside.
@@ -291,7 +291,7 @@ def check(places, manifest, crashed=False, rows=None):
 
 
 def check_places(places, manifest, found, rows):
-    """Each photo in exactly one place, but for filed ones that stay."""
+    """Each photo is in exactly one place, except filed ones that stay."""
     wrong = []
     kept = {(row["inbox"], bytes(row["path"])) for row in rows.kept}
     past = {os.path.join(bytes(row["library"]), bytes(row["library_path"]))
@@ -306,7 +306,7 @@ def check_places(places, manifest, found, rows):
         counts = {kind: len(some) for kind, some in files.items()}
         what = f"{digest[:12]} ({photo['count']} put in; " + ", ".join(
             f"{kind}: {' '.join(shown(file.relative) for file in some)}" for kind, some in sorted(files.items())) + ")"
-        # A copy that was found damaged stays where it is when the photo is filed again.
+        # A damaged copy stays when the photo is filed again.
         superseded = sum(file.path in past for file in files.get("library", []))
         in_library = counts.get("library", 0)
         if in_library > superseded:
@@ -331,7 +331,7 @@ def check_places(places, manifest, found, rows):
             if total - counts.get("inbox", 0) > 1:
                 wrong.append(f"in too many places: {what}")
         elif stays == "may":
-            # A kept source counts beside the library's copy, and beside nothing else.
+            # A kept source is allowed only beside the library's copy.
             if not photo["count"] <= total <= photo["count"] + (1 if staying and in_library else 0):
                 wrong.append(f"in {total} places: {what}")
         elif total != photo["count"]:
@@ -418,7 +418,7 @@ def check_sets(manifest, found):
 
 
 def check_state(places):
-    """Nothing half-written in the state directory."""
+    """No partial file in the state directory."""
     wrong = []
     for file in walk(places.state):
         name = file.relative.rsplit(b"/", 1)[-1]
@@ -428,7 +428,7 @@ def check_state(places):
 
 
 def differences(before, after):
-    """What differs between two mappings, as sentences."""
+    """The differences of two mappings, as sentences."""
     wrong = []
     for name in sorted(before.keys() | after.keys()):
         if before.get(name) != after.get(name):
@@ -437,7 +437,7 @@ def differences(before, after):
 
 
 def snapshot(places):
-    """Everything that a second recovery must leave as it is: trees with times and hashes, and the catalogue's rows."""
+    """All that a second recovery must not change: trees with times and hashes, and the catalogue's rows."""
     tree = {}
     for kind, root in places.roots:
         if not os.path.isdir(root):
@@ -464,7 +464,7 @@ def compare(before, after):
 
 
 def sockets(pid):
-    """What kind of Unix socket an inode is, of those in the process's network namespace; see proc_pid_net(5)."""
+    """The kind of Unix socket of each inode in the process's network namespace; see proc_pid_net(5)."""
     kinds = {}
     with open(f"/proc/{pid}/net/unix", encoding="utf-8", errors="replace") as lines:
         for words in (line.split() for line in lines if line[:1] != "N"):
@@ -475,7 +475,7 @@ def sockets(pid):
 
 
 def resources(pid):
-    """What a process holds: descriptors by what they lead to, inodes that it watches, number of children."""
+    """A process's resources: descriptors by target, watched inodes, number of children."""
     descriptors, watches = collections.Counter(), []
     kinds = sockets(pid)
     for number in os.listdir(f"/proc/{pid}/fd"):
@@ -522,17 +522,17 @@ def check_resources(places, now, base):
     leak, what lies in one is."""
     roots = {os.fsdecode(os.path.realpath(path)): 2 if kind == "library" else 1 for kind, path in places.roots}
     wrong = []
-    # A user has few inotify instances; a daemon that got none compares its inboxes instead.
+    # A user has few inotify instances; a daemon without one polls its inboxes.
     has_none = not now["watches"] or not base["watches"]
     if has_none:
         base = {**base, "descriptors": {**base["descriptors"], "anon_inode:inotify": 2}}
-    # Those on the ways to the roots come and go with mounts anywhere.
+    # Those on the paths to the roots change with mounts anywhere.
     inboxes = {os.stat(directory).st_ino for root in places.inboxes.values() for directory, _, _ in os.walk(root)}
     before, after = (sum(inode in inboxes for inode in look["watches"]) for look in (base, now))
     if before != after and not has_none:
         wrong.append(f"{after} watches in the inboxes, not {before}")
     for target, count in now["descriptors"].items():
-        # The library is locked by a descriptor of its own.
+        # The library's lock has its own descriptor.
         allowed = max(base["descriptors"].get(target, 0), roots.get(target, 0))
         if count > allowed:
             wrong.append(f"{count} descriptors for {target}, not {allowed}")

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Shows that the checker sees each kind of damage: a house in which all is well is damaged in one way after the other.
+"""Tests that the checker finds each kind of damage: damages an intact house in one way after the other.
 
 usage: Campaigns/checker_test.py [--daemon FILE]
 """
@@ -48,13 +48,13 @@ def write(place, content, mode="wb"):
 
 
 def garble(house):
-    """Its log could repair it, so that goes."""
+    """Damages the catalogue, and removes its log, which could repair it."""
     os.unlink(house.places.catalogue + b"-wal")
     write(house.places.catalogue, b"garbage" * 1000)
 
 
 def let_come_back(house):
-    """As if A had stayed in its inbox, and been taken for a new photo once more."""
+    """As if A had stayed in its inbox and had been filed again as a new photo."""
     write(house.path("inbox/A.JPG"), jpeg("a"))
     house.manifest.photos[hashlib.sha256(jpeg("a")).hexdigest()]["stays"] = "may"
     sql(house, "INSERT INTO outcome (at, inbox, path, outcome, reason, sha256) "
@@ -86,7 +86,7 @@ DAMAGES = [
 ]
 
 
-# Holds what it is asked to, a word a line.
+# Holds the requested resource, one word per line.
 HOLDER = """
 import socket, sys
 held = [socket.socket(socket.AF_UNIX)]
@@ -100,7 +100,7 @@ for line in sys.stdin:
 
 
 def missed_resources():
-    """What is wrongly said of the sockets that a process holds: one for a moment is none, one that stays is a leak."""
+    """Errors about a process's sockets: a short-lived one is ignored, a permanent one is a leak."""
     with subprocess.Popen([sys.executable, "-c", HOLDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           text=True, bufsize=1) as holder:
         def ask(word):
@@ -146,7 +146,7 @@ def main():
         finally:
             house.remove()
 
-    # Each house takes a second, most of which is waiting.
+    # Each house takes a second, mostly waiting.
     with concurrent.futures.ThreadPoolExecutor(6) as pool:
         missed = sum(pool.map(lambda each: is_missed(*each), [("nothing", None, lambda h: None)] + DAMAGES))
     missed += missed_resources()

@@ -1,4 +1,4 @@
-"""The options that the campaigns against a house's daemon share; each campaign's own come in its file."""
+"""The common options of the campaigns with a house's daemon."""
 import argparse
 import random
 
@@ -6,7 +6,7 @@ import house as houses
 
 
 def parser(usage, jobs):
-    """Those of every such campaign."""
+    """The options of every such campaign."""
     arguments = argparse.ArgumentParser(usage=usage)
     arguments.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     arguments.add_argument("--jobs", type=int, default=jobs)
@@ -16,7 +16,7 @@ def parser(usage, jobs):
 
 
 def fault_parser(usage, jobs):
-    """Those of one that strikes at system calls in the scenarios, besides."""
+    """With those of campaigns that strike at system calls in the scenarios."""
     arguments = parser(usage, jobs)
     arguments.add_argument("--scenario", action="append")
     arguments.add_argument("--at", type=int)

@@ -15,12 +15,12 @@ import checker
 import pictures
 from storm import PATIENCE, House, Violation, find_program, judge, scratch
 
-# What the probe answers: completeness, then the decision at each of these moments, then why.
+# The probe's answer: completeness, the decision at each of these moments, and the reason.
 AT_ONCE, AFTER_QUIET, WITHIN_PATIENCE, AFTER_PATIENCE = 1, 2, 3, 4
 
 
 class Probe:
-    """The program of the filing tests that examines files as the daemon does, and decides by a clock that is told it."""
+    """The program of the filing tests that examines files as the daemon does, and decides by a given time."""
 
     def __init__(self, program, directory):
         self.directory = directory
@@ -40,7 +40,7 @@ class Probe:
 
 
 def examine(drawn, count, seed, program, directory):
-    """Every picture whole, then cut so many times in all, by falling lengths. What was decided, and what is wrong."""
+    """Every picture whole, then cut `count` times in all, by descending lengths. The decisions and the errors."""
     probe, rng = Probe(program, directory), random.Random(f"cuts {seed}")
     wrong, decided, blind, done = [], collections.Counter(), collections.Counter(), 0
     for number, picture in enumerate(drawn):
@@ -60,13 +60,13 @@ def examine(drawn, count, seed, program, directory):
             answer = probe.ask(name)
             moment = moment_of(answer)
             decided["with a hole" if is_hole else "with zeros", picture.kind, moment] += 1
-            # Blocks of zeros may be what was photographed; what was never written may not be taken so soon.
+            # Blocks of zeros may be real pixels; unwritten ones must not be filed so early.
             if moment == "at once" or is_hole and moment == "after quiet":
                 wrong.append(f"{name} ({picture.kind}) with {'a hole' if is_hole else 'zeros'} at {gap} is filed {moment}: "
                              f"{', '.join(answer)}")
         with open(path, "wb") as file:
             file.write(picture.content)
-        # What a small picture has no lengths for is owed by the next.
+        # Cuts for which a small picture has too few lengths are added to the next.
         wanted = (count - done) // (len(drawn) - number)
         for length in pictures.cuts(picture, wanted, rng):
             os.truncate(path, length)
@@ -90,7 +90,7 @@ def examine(drawn, count, seed, program, directory):
 
 
 def gap_in(picture, rng):
-    """Some blocks of it that are not zeros yet; None of a small one."""
+    """Some blocks that are not zeros yet; None for a small picture."""
     blocks = [block for block in range(1, len(picture.content) // 4096 - 1)
               if any(picture.content[block * 4096:(block + 1) * 4096])]
     if not blocks:
@@ -150,7 +150,7 @@ def through_daemon(drawn, count, seed, program):
         house.build()
         manifest, whole, cut = checker.Manifest(), {}, {}
         for number, picture in enumerate(drawn):
-            # A run of zeros waits for half a minute, whatever the window is.
+            # A run of zeros waits for half a minute, independent of the window.
             if bytes(3_584) in picture.content:
                 continue
             whole[hashlib.sha256(picture.content).hexdigest()] = picture
@@ -158,7 +158,7 @@ def through_daemon(drawn, count, seed, program):
                 if 16 < length < picture.enough and not picture.why_blind(length):
                     content = picture.content[:length]
                     cut[hashlib.sha256(content).hexdigest()] = (picture, content, (length, length))
-            # Some blocks of a scan that were never written; elsewhere they, too, wait for half a minute.
+            # Some unwritten blocks of a scan; elsewhere they also wait for half a minute.
             if picture.kind == "JPEG" and (gap := gap_in(picture, rng)):
                 content = picture.content[:gap[0]] + bytes(gap[1] - gap[0]) + picture.content[gap[1]:]
                 cut[hashlib.sha256(content).hexdigest()] = (picture, content, gap)
@@ -170,7 +170,7 @@ def through_daemon(drawn, count, seed, program):
             write_with_gap(os.path.join(house.path["inbox"], f"drop-{number:05d}.{ending}"), content, gap, True)
         house.start().ready()
         try:
-            # What is not deferred has been decided, one way or the other.
+            # A file that is not deferred is decided.
             end = time.monotonic() + PATIENCE
             while True:
                 counts = house.daemon.state()["inboxes"][0]["counts"]
@@ -186,7 +186,7 @@ def through_daemon(drawn, count, seed, program):
             if taken:
                 raise Violation("filed before patience, and cut:\n  " + "\n  ".join(taken))
             early = len(filed)
-            # Now nobody is waited for any longer.
+            # Now patience is over.
             house.settings[1] = "inbox.inbox.patience=0s"
             house.start().ready()
             house.wait_until_empty()

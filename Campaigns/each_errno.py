@@ -38,8 +38,8 @@ OPEN = "openat,open,openat2"
 LOOK = "fstat,newfstatat,stat,lstat,statx,getdents64,fstatfs,readlinkat"
 READ = "read,pread64"
 
-# errno → calls that may fail with it. What an errno cannot mean for a call (that a photo which lies there does not
-# exist) is not in it.
+# errno → calls that may fail with it, without impossible combinations (that an existing photo does not
+# exist).
 TABLE = {
     "ENOSPC": ",".join((CREATE, WRITE, SYNC)),
     "EDQUOT": ",".join((CREATE, WRITE, SYNC)),
@@ -58,11 +58,11 @@ TABLE = {
     "EAGAIN": "fcntl",
     "EINVAL": "renameat2,copy_file_range,clone",
     "EXDEV": "renameat2,linkat,copy_file_range,clone",
-    # Not an errno: the call says that it was done, and was not.
+    # Not an errno: the call reports success without effect.
     "LIE": "copy_file_range,clone,pwrite64",
     "EOPNOTSUPP": "create,copy_file_range,clone,fallocate,linkat",
 }
-# Never for long: it says itself that the next try may succeed, or nothing could be done about it.
+# Never lasting: it means that a retry may succeed, or nothing could be done about it.
 PASSING = ("EINTR", "LIE")
 SCENARIOS = ("lone", "collision", "duplicate", "quarantine", "across", "named", "sets")
 
@@ -82,7 +82,7 @@ def trial(scenario, error, lasting, at, options):
     try:
         fault = Fault(at=at, error=error, lasting=lasting, calls=TABLE[error])
         if error == "LIE":
-            # Of the catalogue nothing can be asked when its device lies.
+            # The catalogue cannot be checked if its device lies.
             fault = Fault(at=at, lies=True, calls=TABLE[error], under=(house.places.library.decode(),))
         try:
             strike(scenario, house, fault, result)
@@ -96,14 +96,14 @@ def trial(scenario, error, lasting, at, options):
 
 
 def loosened(house):
-    """Sources that could not be removed may stay: "filed, source kept"."""
+    """Sources that cannot be removed may stay: "filed, source kept"."""
     for photo in house.manifest.photos.values():
         if photo["stays"] == "no":
             photo["stays"] = "may"
 
 
 def strike(scenario, house, fault, result):
-    """A service manager would start it again when it ended: so does this, after a moment, as often as it takes."""
+    """Restarts the daemon after each end, with a delay, as a service manager does."""
     if not scenario.live:
         scenario.drops(house)
     has_dropped = not scenario.live
@@ -119,7 +119,7 @@ def strike(scenario, house, fault, result):
                 has_dropped = True
                 loosened(house)
             if fault and fault.lasting:
-                # Until it is struck, or has nothing more to do.
+                # Until it is struck or idle.
                 deadline = time.monotonic() + 3
                 while not daemon.fired() and not daemon.has_ended() and time.monotonic() < deadline:
                     if house.has_settled() and not house.looked():
@@ -139,7 +139,7 @@ def strike(scenario, house, fault, result):
                     if status != 0:
                         result.wrong.append(f"it ended with status {status} after SIGTERM")
                 break
-            # It ended by itself: with a word for it, or not at all.
+            # It ended by itself: it must have reported why.
             status = daemon.end()
             result.fired = result.fired or daemon.fired()
             if status not in (71, 73, 78, 70):
@@ -218,7 +218,7 @@ def drawn(options, numbers, over):
         for line in lines:
             yield *line, options.at
         return
-    # From anywhere in a line, so that a campaign of few faults does not strike at starts alone.
+    # From a random place in a line, so that a campaign of few faults does not only strike at start-ups.
     order = {index: numbers.sample(range(1, 161), 160) for index in range(len(lines))}
     for turn in range(160):
         for index, (scenario, error, lasting) in enumerate(lines):
@@ -230,7 +230,7 @@ def drawn(options, numbers, over):
 def take(point, result, tally, over, options):
     scenario, error, lasting, at = point
     if not result.fired:
-        # What comes after a call that was not reached is not reached either, give or take a few.
+        # Calls after one that was not reached are probably not reached either.
         over.add(((scenario.name, error, lasting), at + 8))
     else:
         tally.fired[error] += 1

@@ -32,7 +32,7 @@ VARIANTS = ("library", "whole", "catalogue", "inodes")
 
 
 def fill(target, leaving):
-    """Takes what room there is below `target`, but for about so many bytes."""
+    """Fills the disk of `target`, except about `leaving` bytes."""
     file = os.open(os.path.join(target, "filler"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         block = b"\xaa" * 65536
@@ -60,7 +60,7 @@ def free(target):
 
 
 class Trial:
-    """One variant: a house of which one disk is small."""
+    """One variant: a house with one small disk."""
 
     def __init__(self, options, variant, directory, rounds, seed):
         self.variant, self.rounds, self.seed, self.done = variant, rounds, seed, 0
@@ -98,13 +98,13 @@ class Trial:
                 self.done = number + 1
             self.house.daemon.stop()
             judge(self.house.places, self.manifest)
-        except Exception as failure:  # Told by the main thread.
+        except Exception as failure:  # Reported by the main thread.
             self.failure = failure
             if self.house.daemon:
                 self.house.daemon.process.kill()
 
     def write(self, rng, count):
-        """Puts photos into the inbox, each moved in whole; where there is no room the writer tries again."""
+        """Moves whole photos into the inbox; retries while there is no space."""
         contents = []
         for number in range(count):
             content = rng.choice(contents) if contents and rng.random() < 0.1 else jpeg(
@@ -154,7 +154,7 @@ class Trial:
         if not first:
             time.sleep(rng.uniform(0, 0.4))
             self.fill(rng)
-        # Some of it comes back for a moment and is taken again.
+        # Some space is freed for a moment and used again.
         for _ in range(rng.choice((0, 0, 1, 3))):
             time.sleep(rng.uniform(0, 0.5))
             free(self.small)
@@ -174,7 +174,7 @@ class Trial:
             if time.monotonic() > end:
                 raise Violation(f"{self.code} is still raised, though everything is filed")
             time.sleep(0.1)
-        # What could not be written down at once is owed, and is, within the same time.
+        # Records that could not be written at once must follow within the same time.
         end = time.monotonic() + self.heals_within
         while True:
             try:

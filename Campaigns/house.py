@@ -1,4 +1,4 @@
-"""A house to try things in: inboxes, a library, a canary around them, photos whose hashes are known beforehand, and the
+"""A test installation: inboxes, a library, a canary around them, photos with known hashes, and the
 daemon in it, alone or under the fault tool. For the campaigns; run nothing here by itself."""
 import contextlib
 import dataclasses
@@ -23,16 +23,16 @@ from slowness import SLOWNESS
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 FIXTURES = ROOT / "Tests" / "Fixtures"
-PATIENCE = 60 * SLOWNESS  # seconds for anything that must come; what is wanted as healing is 60 s too
+PATIENCE = 60 * SLOWNESS  # limit in seconds for expected events; the promised limit for healing is 60 s too
 NOBODY = 65534
 
 
 class Failed(Exception):
-    """The daemon did not do what was waited for; violations in words."""
+    """An expected event of the daemon did not occur; violations in words."""
 
 
 def program(name="photoinboxd", given=None):
-    """The daemon under test: given, or in $PHOTOINBOX_PROGRAMS, or built here, for use before for debugging."""
+    """The daemon under test: given, or in $PHOTOINBOX_PROGRAMS, or built here, release before debug."""
     if given:
         return str(pathlib.Path(given).resolve())
     places = [os.environ.get("PHOTOINBOX_PROGRAMS"), ROOT / ".build/release", ROOT / ".build/debug"]
@@ -44,7 +44,7 @@ def program(name="photoinboxd", given=None):
 
 @functools.cache
 def fault_tool():
-    """The fault tool, compiled when a source of it is newer. To be asked for first before there are threads."""
+    """The fault tool, compiled if a source is newer. Must first be called before threads exist."""
     source = HERE / "fault.c"
     written = max(file.stat().st_mtime for file in HERE.glob("fault*.[ch]"))
     directory = pathlib.Path(os.environ.get("PHOTOINBOX_CAMPAIGN_TOOLS", ROOT / ".build/campaigns"))
@@ -61,7 +61,7 @@ def fault_tool():
 
 
 def why_not_traceable():
-    """Why the fault tool cannot work here; None if it can."""
+    """Why the fault tool cannot work on this machine; None if it can."""
     read, write = os.pipe()
     os.set_inheritable(write, True)
     run = subprocess.run([fault_tool(), "--report", str(write), "--", "/bin/true"], pass_fds=[write],
@@ -75,7 +75,7 @@ def why_not_traceable():
 
 
 def plain_environment():
-    """What a program of ours gets of ours: the way to others, and where a sanitizer's reports go."""
+    """The environment of a program: PATH, and the destination of a sanitizer's reports."""
     kept = {name: os.environ[name] for name in ("PATH", "TSAN_OPTIONS") if name in os.environ}
     return kept | {"TZ": "UTC", "LANG": "C.UTF-8"}
 
@@ -89,7 +89,7 @@ class Waiting:
         self.left = self.seconds
 
     def once(self, heard=(), why=None):
-        """Waits once, or until one of `heard` has something, which are returned; raises when patience is over."""
+        """Waits once, or until some of `heard` are readable, which it returns; raises when patience is over."""
         if self.left <= 0:
             raise Failed((why and why()) or f"no {self.what} within {self.seconds} s")
         began = time.monotonic()
@@ -102,7 +102,7 @@ class Waiting:
 # --- photos ---
 
 def jpeg(seed, size=6_000, base="exif.jpg"):
-    """A whole JPEG that no other seed gives: a fixture with comments of its own, of about `size` bytes."""
+    """A whole JPEG, unique to the seed: a fixture with its own comments, of about `size` bytes."""
     content = (FIXTURES / base).read_bytes()
     numbers = random.Random(seed)
     comments = b""
@@ -115,12 +115,12 @@ def jpeg(seed, size=6_000, base="exif.jpg"):
 
 
 def cut_jpeg(seed, size=6_000):
-    """A JPEG that lacks its end."""
+    """A truncated JPEG."""
     return jpeg(seed, size)[:-400]
 
 
 def sidecar(seed):
-    """An XMP sidecar that no other seed gives."""
+    """An XMP sidecar, unique to the seed."""
     return (b'<x:xmpmeta xmlns:x="adobe:ns:meta/"><!-- %s --></x:xmpmeta>\n'
             % random.Random(f"xmp {seed}").randbytes(20).hex().encode())
 
@@ -128,7 +128,7 @@ def sidecar(seed):
 def raw_and_jpeg(seed):
     """A RAW, its JPEG of the same second, and a sidecar: ending → content."""
     numbers = random.Random(f"raw {seed}")
-    # Its sensor's data are the last in it, and made longer.
+    # Its sensor data are at the end and are extended.
     raw, length = (FIXTURES / "mosaic.nef").read_bytes(), struct.pack("<HHI", 0x117, 4, 1)
     at = raw.index(length) + len(length)
     raw = raw[:at] + struct.pack("<I", struct.unpack_from("<I", raw, at)[0] + 12_000) + raw[at + 4:] + numbers.randbytes(12_000)
@@ -136,7 +136,7 @@ def raw_and_jpeg(seed):
 
 
 def live_photo(seed):
-    """A picture and its film, which share a content identifier that no other seed gives, and the phone's edits."""
+    """A picture and its film with a common content identifier, unique to the seed, and the phone's edits."""
     numbers = random.Random(f"live {seed}")
     picture, film = jpeg(f"picture {seed}", base="live.jpg"), (FIXTURES / "live.mov").read_bytes()
     film += (8 + 9_000).to_bytes(4, "big") + b"free" + numbers.randbytes(9_000)
@@ -150,7 +150,7 @@ def live_photo(seed):
 
 @dataclasses.dataclass
 class Fault:
-    """Where the fault tool strikes; see fault.c."""
+    """The place where the fault tool strikes; see fault.c."""
     at: int = 0
     kill: bool = False
     error: str = ""
@@ -175,7 +175,7 @@ class Fault:
 
 
 class Daemon:
-    """A daemon that runs, with what it tells its service manager and what the fault tool reports."""
+    """A running daemon, with its notices to the service manager and the fault tool's reports."""
 
     def __init__(self, house, command, fault=None):
         self.house = house
@@ -202,7 +202,7 @@ class Daemon:
         self.heard = [self.notices, self.pidfd] + ([self.read_end] if fault else [])
 
     def read(self):
-        """Takes in what it said since."""
+        """Reads its new output."""
         if self.is_closed:
             return
         with contextlib.suppress(BlockingIOError):
@@ -223,7 +223,7 @@ class Daemon:
         return self.process.poll() is not None
 
     def wait_for(self, what, is_done, seconds=None):
-        """False if it ended first; raises if neither comes in time."""
+        """Waits for `is_done`. False if the daemon ended first; raises if neither occurs in time."""
         waiting = Waiting(what, seconds)
         while True:
             self.read()
@@ -232,7 +232,7 @@ class Daemon:
             if self.has_ended():
                 self.read()
                 return is_done()
-            # What it says and its end wake this; only what it says nothing of is looked for now and then.
+            # Its output and its end wake this; other conditions are polled.
             if self.read_end in waiting.once(self.heard):
                 self.read()
                 if not self.reports or self.reports[-1][0] == "end":
@@ -242,7 +242,7 @@ class Daemon:
         return self.wait_for("READY", lambda: self.is_ready, seconds)
 
     def fired(self):
-        """The call that was struck, as (number, name, path); None so far."""
+        """The call that was struck, as (number, name, path); None if none was yet."""
         self.read()
         for words in self.reports:
             if words[0] == "fired":
@@ -253,7 +253,7 @@ class Daemon:
         self.process.send_signal(signal.SIGUSR1)
 
     def kill(self):
-        """SIGKILL to the daemon, and its end."""
+        """Kills the daemon and waits for its end."""
         self.read()
         if self.own_pid and not self.has_ended():
             with contextlib.suppress(ProcessLookupError):
@@ -263,14 +263,14 @@ class Daemon:
         self.end()
 
     def stop(self):
-        """SIGTERM, and its end in good order."""
+        """Stops the daemon with SIGTERM and requires a normal end."""
         self.process.send_signal(signal.SIGTERM)
         status = self.end()
         if status != 0:
             raise Failed(f"it ended with status {status} after SIGTERM")
 
     def end(self, seconds=None):
-        """Waits for its end; its status, -9 for one that was killed."""
+        """Waits for its end; its status, -9 if it was killed."""
         waiting = Waiting("end", seconds)
         try:
             while (status := self.process.poll()) is None:
@@ -296,7 +296,7 @@ class Daemon:
                 os.close(self.read_end)
 
     def abandon(self):
-        """Whatever state it is in, it runs no longer."""
+        """Ends it in any state."""
         if not self.has_ended():
             if self.own_pid:
                 with contextlib.suppress(ProcessLookupError):
@@ -314,7 +314,7 @@ class House:
         self.base = tempfile.mkdtemp(prefix="photo-inbox-campaign-", dir=base or default_base())
         self.far = tempfile.mkdtemp(prefix="photo-inbox-campaign-", dir=library_base) if library_base else self.base
         self.arguments = list(arguments)
-        # Refusals that every life under the fault tool has, so that the file system seems another one.
+        # Failures in every life under the fault tool, which emulate another file system.
         self.standing = fault
         self.ordinary = ordinary and os.geteuid() == 0
         os.chmod(self.base, 0o755)
@@ -327,7 +327,7 @@ class House:
         for directory in (self.path("canary"), os.path.join(self.far, "near-canary")):
             pathlib.Path(directory, "a.jpg").write_bytes(b"canary")
             os.symlink("a.jpg", os.path.join(directory, "link.jpg"))
-        # What is written all the time lies where no canary is looked for.
+        # Files that are always being written are outside the canary.
         os.mkdir(self.path("own"))
         self.places = checker.Places(
             {"inbox": self.path("inbox")}, self.library, os.path.join(self.far, "duplicates"),
@@ -354,7 +354,7 @@ class House:
             shutil.rmtree(directory, ignore_errors=True)
 
     def drop(self, name, content, stays="no", ends=None):
-        """Puts a file into the inbox at once, after it was entered in the manifest."""
+        """Enters a file in the manifest, then moves it into the inbox."""
         self.manifest.add(content, stays, ends)
         target = os.path.join(self.path("inbox"), name)
         os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -390,7 +390,7 @@ class House:
         return checker.check(self.places, self.manifest, crashed, rows)
 
     def has_settled(self):
-        """Whether the inbox looks finished: cheap, and asked before the checker is."""
+        """Whether the inbox looks finished: a cheap test before the checker."""
         staying = any(photo["stays"] == "must" for photo in self.manifest.photos.values())
         if staying or any("inbox" in photo.get("ends", ()) for photo in self.manifest.photos.values()):
             return True
@@ -403,7 +403,7 @@ class House:
         while True:
             if daemon.has_ended():
                 return False
-            # The look that finds everything in order is the one that counts; files move while the others are taken.
+            # Only a check without violations is final; files move during the others.
             if self.has_settled() and not (wrong := self.looked()):
                 return True
             waiting.once(why=lambda: "; ".join(self.looked()))
@@ -432,14 +432,14 @@ class House:
             waiting.once()
 
     def tail(self, lines=40):
-        """The end of what daemons have logged here."""
+        """The end of the daemons' logs."""
         log = pathlib.Path(self.path("own/log"))
         text = log.read_text(errors="backslashreplace").splitlines() if log.exists() else []
         return "\n".join("    " + line for line in text[-lines:])
 
 
 def is_idle(state):
-    """Whether a state dump tells of nothing under way."""
+    """Whether a state dump shows an idle daemon."""
     return (state["program"]["phase"] == "running"
             and all(inbox["verdict"] != "live" or inbox.get("lastReconciliation") for inbox in state["inboxes"])
             and all(inbox["counts"]["inHand"] == 0 for inbox in state["inboxes"])
@@ -451,7 +451,7 @@ def default_base():
 
 
 def other_file_system():
-    """A directory on another file system than the default one; None if there is none."""
+    """A directory on another file system than the default; None if there is none."""
     here = os.stat(default_base()).st_dev
     for place in ("/tmp", "/var/tmp", "/dev/shm", str(ROOT / ".build")):
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""A campaign's work shared among processes of its own, and what they have counted together."""
+"""Distributes a campaign's work among processes, with common counters."""
 import ctypes
 import fcntl
 import mmap
@@ -11,14 +11,14 @@ import time
 
 
 class Counts:
-    """Numbers by name, in memory that all jobs share. Made before they are."""
+    """Counters by name, in memory shared by all jobs. Must be created before the jobs."""
 
     def __init__(self, *names):
         self.names, self.format = names, f"{len(names)}q"
         self.memory, self.lock = mmap.mmap(-1, 8 * len(names)), tempfile.TemporaryFile()
 
     def add(self, **more):
-        # POSIX locks go with the process that holds them, however it ends. One thread of each job counts.
+        # POSIX locks end with their process, however it ends. Only one thread of each job counts.
         fcntl.lockf(self.lock, fcntl.LOCK_EX)
         try:
             counts = self.all()
@@ -40,14 +40,14 @@ def run(count, work, told=lambda: 0, every=str):
     hundred more. Whether all were well; the first that is not ends the others."""
     jobs, begin, printed = [], time.monotonic(), 0
     sys.stdout.flush()
-    # Ended by SIGTERM, all clean up as after any other end.
+    # On SIGTERM all clean up as after any other end.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         for job in range(count):
             jobs.append(os.fork())
             if jobs[-1] == 0:
                 jobs = []
-                ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG: none outlives the campaign.
+                ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG: no job outlives the campaign.
                 os._exit(status_of(work, job))
         while jobs:
             ended, status = os.waitpid(-1, os.WNOHANG)
@@ -69,7 +69,7 @@ def run(count, work, told=lambda: 0, every=str):
 
 
 def status_of(work, job):
-    """Whatever happens in a job, it does not go on as if it were the campaign."""
+    """The status of a job, also after an exception: a job must never continue as the campaign."""
     try:
         return work(job)
     except SystemExit:

@@ -28,12 +28,12 @@ import commandline
 import scenarios
 from house import Failed, Fault
 
-# Those whose recovery is killed, too.
+# Scenarios whose recovery is killed, too.
 RECOVERED = ("lone", "collision", "named", "across", "gone", "sets")
 
 
 def struck_life(scenario, house, fault):
-    """One life that is struck, if it gets so far; its daemon, ended."""
+    """One life that is struck if it reaches the call; its ended daemon."""
     if not scenario.live:
         scenario.drops(house)
     daemon = house.start(fault)
@@ -50,7 +50,7 @@ def struck_life(scenario, house, fault):
 
 
 def judged(house, body):
-    """The violations of `body`, with the daemon's own words if there are any."""
+    """The violations of `body`, with the daemon's log if there are any."""
     try:
         wrong = body()
     except Failed as failure:
@@ -78,7 +78,7 @@ def trial(scenario, at, options):
 
 
 def recovery_trial(scenario, crash, at, options):
-    """The same, where the life that is struck begins with what a crash at call `crash` has left."""
+    """The same for a life that begins with the state after a crash at call `crash`."""
     house = scenario.build(options.daemon)
     try:
         fired = None
@@ -86,7 +86,7 @@ def recovery_trial(scenario, crash, at, options):
         def body():
             nonlocal fired
             if not struck_life(scenario, house, Fault(at=crash, kill=True)).fired():
-                # Lives differ by a call or two: this one had no crash, and counts as a point that was not reached.
+                # Lives differ by a call or two: this one had no crash and counts as not reached.
                 return scenarios.recover(house)
             daemon = house.start(Fault(at=at, kill=True))
             try:
@@ -106,7 +106,7 @@ def recovery_trial(scenario, crash, at, options):
 
 
 def calls_of(scenario, options):
-    """The calls of a life that nobody strikes, as (number, name, path)."""
+    """The calls of an undisturbed life, as (number, name, path)."""
     house = scenario.build(options.daemon)
     try:
         daemon = struck_life(scenario, house, Fault(traces=True))
@@ -193,7 +193,7 @@ def main():
         return 0
     numbers = random.Random(options.seed)
     chosen = [each for each in scenarios.ALL if not options.scenario or each.name in options.scenario]
-    # Those where the moment counts are only lived through.
+    # Timing-dependent scenarios are only run.
     chosen += [each for each in scenarios.TIMED if each.name in (options.scenario or ())]
     total = Tally()
 

@@ -28,7 +28,7 @@ import time
 import commandline
 import house as houses
 
-# As [pictures] has them where nobody says otherwise; see DecoderClient.
+# The defaults of [pictures]; see DecoderClient.
 ADDRESS_SPACE = 2 << 30
 DEADLINE = 60
 PROCESSOR_SECONDS = 30
@@ -43,10 +43,10 @@ TASTY = [0, 1, 2, 3, 7, 8, 16, 127, 128, 255, 256, 32767, 32768, 65535, 1 << 24,
 # --- mutants ---
 
 def mutate(content, rng, others):
-    """Another file than `content`, with one to eight things wrong."""
+    """`content` with one to eight mutations."""
     data = bytearray(content)
     for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 5, 8))):
-        # Heads hold what steers a decoder.
+        # Headers control a decoder.
         area = len(data) if rng.random() < 0.5 else min(len(data), 2048)
         at = rng.randrange(max(1, area))
         length = min(rng.choice((1, 2, 4, 16, 256, 4096)), len(data) - at)
@@ -91,11 +91,11 @@ def read_pictures(directory):
 # --- the decoder ---
 
 class Lost(Exception):
-    """The decoder ended, or was ended; why, in words."""
+    """The decoder ended or was killed; the reason in words."""
 
 
 class Decoder:
-    """One decoder at a time, as the daemon's client has it: the same program, limits, messages and descriptors."""
+    """One decoder, run as by the daemon's client: the same program, limits, messages and descriptors."""
 
     def __init__(self, program):
         self.program, self.process, self.socket = program, None, None
@@ -115,7 +115,7 @@ class Decoder:
             raise SystemExit(f"skipped: the decoder cannot be confined here: {fields[2:].decode(errors='replace')}")
 
     def receive(self):
-        """A message's kind and what follows; raises what became of the decoder."""
+        """A message's kind and content; raises if the decoder ended."""
         try:
             message = self.socket.recv(8192)
         except TimeoutError:
@@ -134,7 +134,7 @@ class Decoder:
         return kind, message[7:]
 
     def measure(self):
-        """The most that it ever had resident; see proc(5)."""
+        """Its peak resident memory; see proc(5)."""
         with contextlib.suppress(OSError, ValueError):
             for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
                 if line.startswith("VmHWM:"):
@@ -175,7 +175,7 @@ class Decoder:
             os.close(answer)
 
     def check(self, fields, answer):
-        """What the daemon would check of an answer."""
+        """Checks an answer as the daemon does."""
         number, size = struct.unpack_from("<Q", fields)[0], os.fstat(answer).st_size
         count = fields[34]
         if number != self.number or count != 2:
@@ -197,7 +197,7 @@ class Decoder:
 
 
 def decode_some(program, pictures, seed, numbers):
-    """Has mutants of these numbers decoded, one after the other: what became of them, and what is wrong."""
+    """Decodes the mutants with these numbers in order: the outcomes and the errors."""
     decoder = Decoder(program)
     results, wrong = collections.Counter(), []
     names, others = list(pictures), list(pictures.values())
@@ -211,7 +211,7 @@ def decode_some(program, pictures, seed, numbers):
         except Lost as lost:
             results[f"lost: {lost}"] += 1
             decoder.end()
-            # A decoder may die of a mutant; it may not hang, nor say what the daemon would not believe.
+            # A mutant may crash a decoder, but not make it hang or answer something that the daemon would reject.
             if str(lost) in ("overdue", "nonsense"):
                 wrong.append(f"mutant {number} of {name}: {lost} after {time.monotonic() - began:.1f} s")
     decoder.end()
@@ -221,7 +221,7 @@ def decode_some(program, pictures, seed, numbers):
 
 
 def through_decoders(options, pictures, program):
-    """All mutants, through as many decoders as jobs."""
+    """All mutants, through one decoder per job."""
     results, wrong, started, peak, done = collections.Counter(), [], 0, 0, 0
     began = time.monotonic()
     size = 250
@@ -246,7 +246,7 @@ def through_decoders(options, pictures, program):
 # --- the daemon ---
 
 class MutantHouse(houses.House):
-    """A house whose daemon makes pictures, with a configuration that says so."""
+    """A house whose daemon makes renditions, by its configuration."""
 
     def start(self, fault=None, arguments=()):
         configuration = pathlib.Path(self.path("own/photoinbox.toml"))
@@ -259,7 +259,7 @@ class MutantHouse(houses.House):
 
 
 def through_daemon(options, pictures, count):
-    """Has so many mutants filed by one daemon that never ends, and looks for each of them after."""
+    """Files `count` mutants with one daemon, which must survive, and checks the outcome of each."""
     house = MutantHouse(options.daemon)
     wrong, began = [], time.monotonic()
     try:
@@ -294,7 +294,7 @@ def through_daemon(options, pictures, count):
 
 
 def wait_for_outcomes(house, daemon, mutants):
-    """Until the inbox is empty and every filed mutant has its picture or its reason; False if the daemon ended."""
+    """Waits until the inbox is empty and every filed mutant has a rendition or a reason; False if the daemon ended."""
     waiting = houses.Waiting("end of all", max(houses.PATIENCE, len(mutants) * 0.5))
     while True:
         if daemon.has_ended():
@@ -312,13 +312,13 @@ def digests(directory):
 
 
 def unsettled(house):
-    """What lies in the library, may have a picture, and has neither one nor a reason."""
+    """Library files that may have a rendition, but have neither one nor a reason."""
     made = {path.name[:64] for path in pathlib.Path(house.path("st/thumbnails")).rglob("*") if path.stat().st_size > 0}
     return [path for digest, path in digests(house.library).items() if digest not in made]
 
 
 def places_of(house, mutants):
-    """Each mutant lies in the library, or in quarantine with its reason beside it."""
+    """Checks that each mutant is in the library, or in quarantine with its reason."""
     filed = digests(house.library)
     aside = digests(house.path("quarantine")) if os.path.isdir(house.path("quarantine")) else {}
     wrong = []

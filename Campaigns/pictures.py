@@ -39,7 +39,7 @@ class Picture:
 # --- where the parts of a file begin ---
 
 def find_borders(content):
-    """Of segments, chunks and boxes; only to aim cuts at them."""
+    """The borders of segments, chunks and boxes, to aim cuts at them."""
     if content[:2] == b"\xff\xd8":
         return jpeg_borders(content)
     if content[:4] == b"\x89PNG":
@@ -73,7 +73,7 @@ def jpeg_borders(content):
 # --- pieces ---
 
 def noise(rng, size):
-    """Compressed pixels: no zeros, and nothing that looks like a marker."""
+    """Compressed pixels, without zeros and marker-like bytes."""
     return bytes(rng.randbytes(size).translate(NOISE))
 
 
@@ -187,7 +187,7 @@ def plain_jpeg(rng):
 
 
 def jpeg_with_trailer(rng):
-    """Something that no format describes stands behind the picture: a camera's raw data, an editor's notes."""
+    """Undocumented data after the picture: a camera's raw data, an editor's notes."""
     picture = jpeg(rng, jpeg_exif(rng))
     return Picture("JPEG, unknown trailer", "jpg", picture + b"@BRCM" + noise(rng, amount(rng)),
                    [len(picture)], [(len(picture), len(picture) + 1, "nothing of the trailer is left")])
@@ -312,7 +312,7 @@ def tiff(rng, pages=1, front=False, compression=None, length_of=len, following=0
         return directory(
             [(0x100, 3, 1, 64), (0x101, 3, 1, 64), (0x103, 3, 1, compression), text(0x10F, "Maker of scanners"),
              (0x111, kind, len(strips), offsets), (0x117, 4, len(strips), lengths)], at, order, big, following)
-    # All sizes are known before any place is.
+    # All sizes are determined before the places.
     sizes = [len(page(0, [0] * len(strips), strips, 0)) for strips in pixels]
     at, layout = head, []
     for strips, length in zip(pixels, sizes):
@@ -346,7 +346,7 @@ def pages(rng):
 
 
 def old_scan(rng):
-    """A fax whose strips have no lengths: a cut cannot be seen, so it is never taken before patience."""
+    """A fax whose strips have no lengths: a cut is not detectable, so it is not filed before patience."""
     return tiff(rng, front=rng.random() < 0.7, compression=4, length_of=lambda strip: 0, kind="TIFF, strips without length")
 
 
@@ -385,7 +385,7 @@ def raw(rng):
     first, second = build(inner, preview_at, sensor_at)
     content = magic + first + second + b"".join(parts)
     if rng.random() < 0.2:
-        # Less than what is known of, or the file is no evidence of its own.
+        # Smaller than the known data, or the file's structure would not prove anything.
         tail = noise(rng, len(content) // 3)
         return Picture("RAW, private data behind", ending, content + tail, [inner, sensor_at, preview_at, len(content)],
                        [(len(content), len(content + tail), "private data that nothing points to")])
@@ -495,7 +495,7 @@ BUILT = [plain_jpeg, plain_jpeg, jpeg_with_trailer, padded_jpeg, multi_picture, 
          one_page, one_page, pages, pages, old_scan, stray_pointer, raw, raw, raw, panasonic, panasonic, fujifilm, heif, heif,
          sequence, minimised, movie, movie, fragments, open_film, canon]
 
-# What vips writes: ending, and options of its saver.
+# Formats of vips: ending, and options of its saver.
 SAVED = [
     ("jpg", ""), ("jpg", "[Q=95,optimize-coding]"), ("jpg", "[interlace]"), ("jpg", "[Q=40,subsample-mode=off]"),
     ("png", ""), ("png", "[compression=0]"), ("png", "[interlace,compression=9]"), ("png", "[palette]"),
@@ -510,7 +510,7 @@ TAGS = ["-Make=Canon", "-Model=Canon EOS R6", "-DateTimeOriginal=2024:01:31 12:3
 
 
 def saved(rng, count, directory):
-    """Pictures that vips has written, and exiftool has put fields into half of them; none where vips is missing."""
+    """Pictures by vips, half of them with fields by exiftool; none without vips."""
     if not shutil.which("vips"):
         return []
     bases = []
@@ -528,7 +528,7 @@ def saved(rng, count, directory):
     for number in range(count):
         ending, options = SAVED[number % len(SAVED)]
         file = os.path.join(directory, f"saved-{number}.{ending}")
-        # A kind that this vips cannot write is missing.
+        # This vips cannot write the format.
         if run("vips", "copy", rng.choice(bases), file + options, must=False):
             made.append((file, ending, options))
     tagged = [file for file, ending, _ in made if ending != "gif" and rng.random() < 0.5]
@@ -537,7 +537,7 @@ def saved(rng, count, directory):
     found = []
     for file, ending, options in made:
         content = pathlib.Path(file).read_bytes()
-        # exiftool makes the length of a TIFF even.
+        # exiftool pads a TIFF to an even length.
         enough = len(content) - (1 if ending == "tif" and content[-1:] == b"\0" and file in tagged else 0)
         found.append(Picture(f"vips: {ending}{options}{', exiftool' if file in tagged else ''}", ending, content, enough=enough))
     return found
@@ -551,7 +551,7 @@ def run(*command, must=True):
 
 
 def draw(seed, count, directory):
-    """So many different pictures; a fifth are the tests' own and what vips writes."""
+    """`count` different pictures; a fifth are those of the tests and by vips."""
     rng = random.Random(f"pictures {seed}")
     found = [Picture(f"fixture {path.name}", path.suffix[1:], path.read_bytes(), *FIXTURE_FACTS.get(path.name, ()))
              for path in sorted(FIXTURES.iterdir()) if path.suffix not in (".py", ".md", ".json")]
@@ -579,7 +579,7 @@ FIXTURE_FACTS = fixture_facts()
 
 
 def cuts(picture, count, rng):
-    """So many lengths at which it is cut, each once, falling: at random, about borders, and near the end."""
+    """`count` distinct lengths for cuts, in descending order: random, near borders, and near the end."""
     size, found = len(picture.content), set()
     for attempt in range(count * 8):
         if len(found) >= min(count, size):

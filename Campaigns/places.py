@@ -61,11 +61,11 @@ CLONE_NEWNS, CLONE_NEWPID, MS_REC_PRIVATE = 0x20000, 0x20000000, 0x4000 | 0x4000
 HUNG = 900  # seconds for one world
 
 
-# --- one trial, in a namespace of its own ---
+# --- one trial, in its own namespace ---
 
 @dataclasses.dataclass
 class Result:
-    """How a trial ended: the rule that was broken, if one was; the lines of the acts that were done, and how many were tried."""
+    """The result of a trial: the broken rule, if any, the lines of the performed acts, and the number of tries."""
     rule: str = None
     words: str = ""
     lines: list = dataclasses.field(default_factory=list)
@@ -78,7 +78,7 @@ class Result:
 
 
 def end_once(number, frame):
-    """Ends this process in good order; what comes again meanwhile does not disturb that."""
+    """Ends this process cleanly; further signals are ignored."""
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, signal.SIG_IGN)
     sys.exit(128 + number)
@@ -155,7 +155,7 @@ def enter(options, spec, acts, wanted, top, write):
 
 
 def live(options, spec, acts, wanted, top, write):
-    """The trial itself: tells how it ended through the pipe."""
+    """The trial itself: reports its result through the pipe."""
     world, result = World(spec, top, options, options.can_mount), {}
     lines, names, last, tried, at = [], [], [], 0, "start the daemon"
     try:
@@ -203,12 +203,12 @@ def world_spec(options, number):
     rng = random.Random(f"{options.seed} {number}")
     kinds = {kind: weight for kind, weight in KINDS.items() if kind in options.only_kind}
     spec = {"kind": rng.choices(list(kinds), list(kinds.values()))[0], "seed": rng.randrange(1 << 32)}
-    # What comes to FUSE rests for half a minute before it is taken.
+    # A file on FUSE must be unchanged for half a minute before it is filed.
     return {**spec, "role": "library"} if options.short else spec
 
 
 def shrunk(options, spec, acts, found):
-    """The fewest acts that are found to break the same rule: (acts, result)."""
+    """The smallest found list of acts that breaks the same rule: (acts, result)."""
     end = time.monotonic() + options.shrink_for
     for few in (acts[-1:], acts[:1] + acts[-1:]):
         result = trial(options, spec, few, seconds=300)
@@ -231,7 +231,7 @@ def shrunk(options, spec, acts, found):
 
 
 def tell(options, spec, acts, found, number):
-    """Shrinks and prints a violation, and writes it down to be replayed."""
+    """Shrinks and prints a violation, and saves it for a replay."""
     count = len(acts)
     acts = acts[:]
     if options.shrink_for > 0 and found.rule not in ("campaign", "hung"):
@@ -261,7 +261,7 @@ def work(options, job, counts):
         if options.until and time.monotonic() > options.until:
             break
         spec, wanted = world_spec(options, number), per_world + (number < more)
-        # In many worlds there is nothing to do for some.
+        # Some acts have nothing to do in many worlds.
         acts = places_acts.draw(random.Random(f"acts {options.seed} {number}"), 3 * wanted + 10, options)
         result = trial(options, spec, acts, wanted)
         counts.add(worlds=1, acts=result.done, **collections.Counter(result.names))
@@ -282,7 +282,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=6)
     parser.add_argument("--only-kind", action="append", choices=KINDS)
     parser.add_argument("--only-act", action="append", choices=places_acts.ACTS)
-    # What verify finds does not reach status yet.
+    # Findings of verify are not in status yet.
     parser.add_argument("--without", action="append", default=["damage-told"])
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--go-on", action="store_true")
@@ -329,7 +329,7 @@ def main():
 
 
 def replay(options):
-    """Does the acts of an earlier violation once more; the status."""
+    """Repeats the acts of an earlier violation; the status."""
     saved = json.loads(options.replay.read_text(encoding="utf-8"))
     found = trial(options, saved["world"], [tuple(one) for one in saved["acts"]])
     print("\n".join([f"  {index + 1}. {line}" for index, line in enumerate(found.lines)] + found.said + [found.log]))

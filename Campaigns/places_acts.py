@@ -23,16 +23,16 @@ def act(weight, mounts=False):
 
 
 def draw(rng, count, options):
-    """So many acts, as (name, seed)."""
+    """`count` acts, as (name, seed)."""
     names = [name for name, (_, _, mounts) in ACTS.items()
              if (options.can_mount or not mounts) and name in (options.only_act or ACTS)]
-    # A world without a photo tells nothing.
+    # A world without a photo tests nothing.
     chosen = ["drop"] + rng.choices(names, [ACTS[name][1] for name in names], k=count - 1)
     return [(name, rng.randrange(1 << 32)) for name in chosen]
 
 
 def perform(world, name, seed):
-    """Does one act, and what must follow any; its line, None if there was nothing to do."""
+    """Performs one act and the checks after it; its line, None if there was nothing to do."""
     line = None
     try:
         line = ACTS[name][0](world, random.Random(seed))
@@ -51,14 +51,14 @@ def perform(world, name, seed):
 
 
 def follow(world, after):
-    """Every command that was proposed does what it says, and no harm."""
+    """Runs every proposed command, which must work and do no harm."""
     for words in world.proposed():
         key = (tuple(words), tuple(rule for rule, _ in world.ills()))
         if key in world.tried:
             continue
         world.tried.add(key)
         if words[0] == "rebuild" and world.keepers["one"].runs:
-            continue  # It says to stop the daemon first.
+            continue  # The message says to stop the daemon first.
         line = f"{after}; then as proposed: photoinbox {' '.join(words)}"
         status, text = guarded(world, line, *words)
         if status == 64 and not any(word.isupper() for word in words):
@@ -67,7 +67,7 @@ def follow(world, after):
 
 
 def guarded(world, what, *words):
-    """A command after which no record may be gone of a photo that stands where the record says, its disk away or not."""
+    """A command that must not remove the record of a photo that exists at its recorded path, mounted or not."""
     keeper = world.keepers["one"]
     before = world.recorded_photos() if os.path.exists(keeper.catalogue) else {}
     world.found = world.standing()
@@ -85,7 +85,7 @@ def guarded(world, what, *words):
 # --- photos come ---
 
 def put(world, path, content, words, is_whole=True):
-    """A file that has its name only when it is whole, and stands in the ledger then; its hash."""
+    """Creates a file under its name only when it is complete, and enters it in the ledger; its hash."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     if os.path.lexists(path):
         raise FileExistsError(path)
@@ -98,7 +98,7 @@ def put(world, path, content, words, is_whole=True):
 
 
 def some_content(world, rng, known=0.3):
-    """A photo, new or one that came before, also one that was destroyed since and that somebody still has."""
+    """A photo, new or used before, possibly destroyed since."""
     entries = world.forgotten if rng.random() < 0.3 else world.ledger
     some = sorted(digest for digest, entry in entries.items() if entry.is_whole and entry.content.startswith(b"\xff\xd8"))
     if some and rng.random() < known:
@@ -140,8 +140,8 @@ def drop(world, rng):
             said.append(f"{world.shown(target)} ({words})")
     except OSError:
         if not said:
-            return None  # The inbox is away.
-    # Some acts come while the daemon is at work.
+            return None  # The inbox is unmounted.
+    # Some acts happen while the daemon works.
     if rng.random() < 0.8:
         world.settle()
     return f"drop {', '.join(said)}" if said else None
@@ -163,7 +163,7 @@ def bring(world, rng, directory, moves):
 
 @act(6)
 def import_card(world, rng):
-    """A card in a reader. Where all was imported, its owner erases it."""
+    """Imports a card, which is erased if all was imported."""
     world.number += 1
     card = os.path.join(world.top, "b", f"card{world.number}")
     fill(world, rng, os.path.join(card, "DCIM"))
@@ -179,7 +179,7 @@ def import_card(world, rng):
 
 @act(3, mounts=True)
 def card(world, rng):
-    """A card that the daemon imports by itself; erased where it says that all was imported."""
+    """A card that the daemon imports automatically; erased if it reports that all was imported."""
     keeper = world.keepers["one"]
     if not keeper.runs:
         return None
@@ -214,7 +214,7 @@ def card(world, rng):
 
 @act(4)
 def import_former(world, rng):
-    """What was the library once is brought over to the one of now."""
+    """Imports a former library into the current one."""
     formers = [(path, place) for path, place in world.formers if place != world.library and os.path.isdir(path)]
     if not formers:
         return None
@@ -223,7 +223,7 @@ def import_former(world, rng):
     status = bring(world, rng, path, moves)
     erased = status == 0 and not moves and rng.random() < 0.5
     if erased:
-        # Not what an import leaves out: a sidecar without its photo.
+        # Except files that an import ignores: a sidecar without its photo.
         whole = {digest for digest, entry in world.ledger.items() if entry.is_whole}
         for found in checker.walk(os.fsencode(path)):
             with contextlib.suppress(OSError):
@@ -235,7 +235,7 @@ def import_former(world, rng):
 
 @act(3)
 def import_alias(world, rng):
-    """The library by another mount, or a directory above the places."""
+    """Imports the library through another mount, or a directory above the places."""
     if not world.aliases:
         return None
     path = rng.choice(world.aliases)
@@ -279,7 +279,7 @@ def rebuild(world, rng):
     keeper = world.keepers["one"]
     keeper.stop()
     if world.has_copied:
-        # What lies in an inbox since it was filed is filed again: only the old catalogue knew.
+        # Kept sources in an inbox are filed again: only the old catalogue knew them.
         world.settle_doubles()
     status, _ = guarded(world, "rebuild", "rebuild")
     start(world)
@@ -316,7 +316,7 @@ def undo(world, rng):
         return None
     number = rng.choice(live)
     status, _ = world.command("undo", str(number))
-    # What was taken back is filed again when it comes again.
+    # An undone photo is filed again when it arrives again.
     return f"undo {number} (status {status})"
 
 
@@ -338,7 +338,7 @@ def release(world, rng):
 
 @act(4)
 def discard(world, rng):
-    """Throws away what was set aside, and waits until the trash is emptied. A quarantined file is given up by that, a duplicate
+    """Discards a file that was set aside, and waits until the trash is emptied. A quarantined file is lost by that, a duplicate
     is not: its photo is in the library."""
     some = set_aside(world, "quarantined", "duplicate")
     if not some:
@@ -362,7 +362,7 @@ def retry(world, rng):
 # --- the daemon ---
 
 def start(world):
-    """Starts the daemon. It may refuse only where something is wrong."""
+    """Starts the daemon. It may refuse only if there is a problem."""
     keeper = world.keepers["one"]
     if keeper.runs:
         return None
@@ -405,7 +405,7 @@ def mode(world, rng):
 
 @act(3)
 def another_library(world, rng):
-    """The configuration names another library from now on: one that was it once, or a new one."""
+    """Configures another library: a former one or a new one."""
     if world.is_nested or world.undo_away or not world.leads_to_library():
         return None
     keeper = world.keepers["one"]
@@ -439,7 +439,7 @@ def another_library(world, rng):
 
 @act(2)
 def second_daemon(world, rng):
-    """A second daemon on the same inbox and library, with a state of its own."""
+    """A second daemon on the same inbox and library, with its own state."""
     keeper = world.keepers["one"]
     if "two" in world.keepers or not keeper.runs or world.is_nested or keeper.problems():
         return None
@@ -449,7 +449,7 @@ def second_daemon(world, rng):
     os.makedirs(two.at["state"], exist_ok=True)
     if world.aliases and rng.random() < 0.5:
         alias = rng.choice(world.aliases)
-        # After disks were swapped it is another directory.
+        # After a swap of disks it is another directory.
         two.at["library"] = alias if world.leads(alias, world.library) else world.library_path
     refused = two.start()
     if refused:

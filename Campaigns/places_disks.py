@@ -1,4 +1,4 @@
-"""File systems for the campaign of places: made, mounted, swapped and looked at past every mount that people see.
+"""File systems for the campaign of places: created, mounted, swapped, and read independently of their mounts.
 Run nothing here by itself."""
 import contextlib
 import ctypes
@@ -27,7 +27,7 @@ MS_RDONLY, MS_REMOUNT, MS_BIND = 1, 32, 4096
 
 
 def fuse_tool():
-    """The FUSE file system's program, compiled when its source is newer; why it cannot be, as an exception."""
+    """The FUSE file system's program, compiled if its source is newer; raises if that is impossible."""
     source = HERE / "places_fuse.c"
     directory = pathlib.Path(os.environ.get("PHOTOINBOX_CAMPAIGN_TOOLS", ROOT / ".build/campaigns"))
     tool = directory / "places_fuse"
@@ -46,7 +46,7 @@ def fuse_tool():
 
 
 def missing():
-    """Kind of disk → why there is none here."""
+    """Kind of disk → why it is unavailable on this machine."""
     why = {}
     for kind, maker in MAKERS.items():
         if not shutil.which(maker[0]):
@@ -72,7 +72,7 @@ def bind(source, target):
 
 
 def clone_of(target):
-    """A directory's file system, as a descriptor that needs no mount: what is mounted on it later does not hide it."""
+    """A directory's file system, as a descriptor of a detached mount, which later mounts do not hide."""
     tree = libc.syscall(OPEN_TREE, AT_FDCWD, os.fsencode(target), OPEN_TREE_CLONE | os.O_CLOEXEC)
     if tree < 0:
         raise OSError(ctypes.get_errno(), f"open_tree {target}")
@@ -80,7 +80,7 @@ def clone_of(target):
 
 
 def attach(image, numbers):
-    """A loop device over an image, the first of these numbers that is free: (number, name, descriptor). It goes with its
+    """A loop device over an image, the first free one of these numbers: (number, name, descriptor). It is removed with its
     mount."""
     content, control = os.open(image, os.O_RDWR | os.O_CLOEXEC), os.open("/dev/loop-control", os.O_RDWR | os.O_CLOEXEC)
     # struct loop_config: descriptor, block size, struct loop_info64, of which the flags matter.
@@ -117,9 +117,9 @@ class Disk:
 
     def __init__(self, own, name, kind, loops=()):
         self.own, self.name, self.kind, self.loops = own, name, kind, loops
-        self.mounts = []  # where people have it
+        self.mounts = []  # its mount points
         self.tree, self.servers = None, {}
-        self.is_out = False  # in a drawer: no kernel has it
+        self.is_out = False  # removed: not known to the kernel
         self.listing = {}
         self.place = os.path.join(own, "disks", name)
         self.trap = os.path.join(own, "traps", name)
@@ -139,7 +139,7 @@ class Disk:
 
     @property
     def view(self):
-        """The root, past every mount; None while no kernel has it."""
+        """The root, independent of mounts; None while the disk is removed."""
         if self.kind == "base":
             return self.place if self.tree is None else f"/proc/self/fd/{self.tree}"
         if self.is_fuse:
@@ -159,7 +159,7 @@ class Disk:
         elif self.mounts:
             bind(self.mounts[0], target)
         elif self.tree is not None:
-            # The kernel still has it: what comes back is the mount that the checker holds.
+            # The kernel still knows it: reuses the mount that the checker holds.
             if libc.syscall(MOVE_MOUNT, self.tree, b"", AT_FDCWD, os.fsencode(target), MOVE_MOUNT_F_EMPTY_PATH) < 0:
                 raise OSError(ctypes.get_errno(), f"move_mount {target}")
             os.close(self.tree)
@@ -203,7 +203,7 @@ class Disk:
                     server.wait(2)
 
     def take_out(self, listed):
-        """No kernel has it any more: what it holds is as it was seen last, by `listed`, when nobody could write to it."""
+        """Removes it: its content is that of the last `listed`, when it was not writable."""
         for target in list(self.mounts):
             self.unmount(target)
         self.listing = listed(self)
@@ -216,7 +216,7 @@ class Disk:
         mount("none", target, "none", flags=MS_REMOUNT | MS_BIND | (MS_RDONLY if is_so else 0))
 
     def caught(self, call, seconds):
-        """Arms the trap, waits until it has caught this call; the path below the root that it names, or None."""
+        """Arms the trap and waits until it catches this call; the call's path below the root, or None."""
         with open(os.path.join(self.trap, "armed"), "w", encoding="ascii") as file:
             file.write(call)
         end = time.monotonic() + seconds
@@ -229,7 +229,7 @@ class Disk:
         return None
 
     def release(self):
-        """Whatever the trap holds goes on."""
+        """Releases the trapped call."""
         for name in ("armed", "caught"):
             if os.path.exists(os.path.join(self.trap, name)):
                 os.unlink(os.path.join(self.trap, name))

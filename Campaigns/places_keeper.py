@@ -1,4 +1,4 @@
-"""A daemon of a world of the campaign of places, with a configuration of its own, and what the campaign's parts share.
+"""A daemon of a world of the campaign of places, with its own configuration, and common definitions of the campaign.
 Run nothing here by itself."""
 import json
 import os
@@ -7,8 +7,8 @@ import socket
 import house as houses
 from slowness import SLOWNESS
 
-TICK = "400000"  # microseconds of the watchdog: it looks at places twice as often
-SLACK = 40 * SLOWNESS  # seconds for what must come on a busy machine
+TICK = "400000"  # microseconds of the watchdog: places are checked twice as often
+SLACK = 40 * SLOWNESS  # limit in seconds for expected events on a busy machine
 ROLES = ("inbox", "library", "quarantine", "duplicates", "returned", "trash", "state")
 
 
@@ -21,7 +21,7 @@ class Violation(Exception):
 
 
 class Place:
-    """A directory as it is: on which disk, and where below its root."""
+    """A real directory: its disk and its path below the disk's root."""
 
     def __init__(self, disk, relative):
         self.disk, self.relative = disk, relative
@@ -44,14 +44,14 @@ class Entry:
     """A content of the ledger."""
 
     def __init__(self, content, words, is_whole):
-        # A sidecar is not whole: it is filed with its photo alone.
+        # A sidecar does not count as whole: it is filed only with its photo.
         self.content, self.words, self.is_whole = content, words, is_whole
-        # May stand in the library twice, since it was not to be seen there for a while, or somebody copied it.
+        # May be in the library twice, since it was not visible there for a while, or was copied.
         self.may_double = False
 
 
 class Keeper:
-    """One daemon with a configuration of its own. What `house.Daemon` asks of a house is here."""
+    """One daemon with its own configuration, and the interface of a house for `house.Daemon`."""
 
     def __init__(self, world, name):
         self.world, self.name = world, name
@@ -86,11 +86,11 @@ class Keeper:
         return self.daemon is not None and not self.daemon.has_ended()
 
     def start(self):
-        """None once it is ready; else what it said when it ended instead, in good order."""
+        """None once it is ready; otherwise its output if it ended cleanly instead."""
         self.write()
         os.makedirs(self.runtime, exist_ok=True)
         before = os.path.getsize(self.log) if os.path.exists(self.log) else 0
-        # Whatever ends the campaign, it ends with it.
+        # It ends with the campaign.
         command = ["setpriv", "--pdeathsig", "KILL", "env", f"WATCHDOG_USEC={TICK}", self.world.program, "--config", self.file,
                    "--log", "console", "--log-level", "info"]
         self.daemon = houses.Daemon(self, command)
@@ -130,7 +130,7 @@ class Keeper:
             raise Violation("died", f"{self.name} ended by itself with {status}: {self.said()[-400:]}")
 
     def ask(self, do, **more):
-        """An answer of the control socket; None where nobody listens."""
+        """An answer of the control socket; None without a daemon."""
         request = json.dumps({"version": 1, "id": 1, "do": do, **more}).encode()
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as control:
             control.settimeout(SLACK)

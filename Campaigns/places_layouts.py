@@ -1,4 +1,4 @@
-"""How worlds of the campaign of places are laid out: what lies on which disk, and what is mounted where. Run nothing here by
+"""Layouts of the campaign of places: the disks of places and their mounts. Run nothing here by
 itself."""
 import os
 
@@ -10,7 +10,7 @@ WEAK = ("no-flags", "bare", "folding", "liar")
 
 
 class Layouts:
-    """The part of a world that makes it."""
+    """The part of a world that builds it."""
 
     def disk(self, kind, mounted=True, slot=None):
         """A new disk, mounted at a mount point of its own; by the same loop device as the one in whose slot it goes."""
@@ -73,7 +73,7 @@ class Layouts:
             self.spares.append(self.disk(kind, mounted=False, slot=disk))
         self.make_aliases(rng, disk)
         if rng.random() < 0.3:
-            # Another disk within the library, and one within the inbox.
+            # Another disk inside the library, and one inside the inbox.
             self.inner = self.disk(rng.choice(kinds), mounted=False)
             self.inner.mount(os.path.join(self.places["library"][0], "2024"))
 
@@ -95,7 +95,7 @@ class Layouts:
 
     def build_fuse(self, rng, keeper):
         role = self.spec.get("role") or rng.choice(("library", "library", "inbox"))
-        # Where a name can be given neither by a link nor by a rename that replaces nothing, there can be no library.
+        # A library requires hard links or a rename that does not replace.
         kinds = ("no-flags", "folding", "liar", "liar") if role == "library" else ("no-flags", "bare", "folding")
         disk = self.disk(self.spec.get("disk") or rng.choice(kinds))
         self.settle_in(role, *self.directory(disk, "x"))
@@ -106,7 +106,7 @@ class Layouts:
                 "trash-in-inbox", "duplicates-is-library", "spelled-otherwise", "other-server")
 
     def build_nested(self, rng, keeper):
-        """Two places of which mounts make one."""
+        """Two places that overlap by mounts."""
         self.is_nested = True
         names = [name for name in self.NESTINGS if name not in ("spelled-otherwise", "other-server") or self.options.has_fuse]
         how = self.spec.get("nesting") or rng.choice(names)
@@ -123,7 +123,7 @@ class Layouts:
             bind(os.path.join(library, "2024"), inbox)
             inbox_place = Place(place.disk, place.relative + "/2024")
         elif how == "inbox-in-library":
-            # t3: the inbox is a subdirectory of the library, by another mount.
+            # t3: the inbox is a subdirectory of the library, through another mount.
             os.makedirs(os.path.join(library, "drop"))
             bind(os.path.join(library, "drop"), inbox)
             inbox_place = Place(place.disk, place.relative + "/drop")
@@ -138,7 +138,7 @@ class Layouts:
             inbox = os.path.join(again, place.relative, "2024")
             inbox_place = Place(place.disk, place.relative + "/2024")
         elif how == "library-in-inbox":
-            # t36: the inbox is above the library, by another mount.
+            # t36: the inbox is above the library, through another mount.
             above = os.path.dirname(library)
             bind(above, inbox)
             inbox_place = Place(place.disk, os.path.dirname(place.relative))

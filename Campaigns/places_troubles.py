@@ -13,7 +13,7 @@ from places_acts import act, drop, put, start
 from places_keeper import Place, Violation
 
 
-# --- the library is not what it was ---
+# --- the library changes ---
 
 def everybody_waits(world):
     """While the library is away all of it may come twice; and where nothing was filed yet, whatever lies there is the library."""
@@ -27,7 +27,7 @@ def everybody_waits(world):
 
 @act(4)
 def library_moved(world, rng):
-    """The library's directory gets another name; perhaps an empty one is put in its place."""
+    """Renames the library's directory, and possibly creates an empty one in its place."""
     if world.undo_away or not world.leads_to_library() or world.library_path in world.mount_points():
         return None
     away = world.library_path + ".away"
@@ -52,7 +52,7 @@ def library_moved(world, rng):
 
 
 def leave_empty(world, path):
-    """Takes away an empty directory; what was put into it by mistake goes where it can be found."""
+    """Removes a directory; files in it are moved to a known place."""
     try:
         os.rmdir(path)
     except OSError:
@@ -82,7 +82,7 @@ def taken_down(world, disk):
 
 
 def started(world, words):
-    """Starts the daemon again if it was stopped for something; that in words."""
+    """Restarts the daemon if it was stopped; that in words."""
     if not words:
         return ""
     said = start(world)
@@ -115,7 +115,7 @@ def library_unmounted(world, rng):
 
 @act(5, mounts=True)
 def disks_swapped(world, rng):
-    """Another disk is put where the library's was, by the same device and mount point."""
+    """Replaces the library's disk by another, with the same device and mount point."""
     disk = world.library.disk
     if not is_there(world, disk) or not world.spares:
         return None
@@ -149,7 +149,7 @@ def disks_swapped(world, rng):
 
 @act(2, mounts=True)
 def inner_unmounted(world, rng):
-    """The disk that is mounted within the library goes away alone."""
+    """Unmounts only the disk inside the library."""
     if world.undo_away or not world.inner or not world.inner.mounts or world.library != world.places["library"][1]:
         return None
     target = world.inner.mounts[0]
@@ -168,7 +168,7 @@ def inner_unmounted(world, rng):
 
 @act(4, mounts=True)
 def place_unmounted(world, rng):
-    """The disk of another place goes away."""
+    """Unmounts the disk of another place."""
     if world.undo_away or world.is_nested:
         return None
     disks = {place.disk: role for role, (_, place) in sorted(world.places.items())
@@ -182,7 +182,7 @@ def place_unmounted(world, rng):
     except OSError:
         return None
     if rng.random() < 0.6 and disks[disk] != "inbox":
-        # What comes now would go there.
+        # New files would be written there.
         drop(world, rng)
 
     def back():
@@ -194,7 +194,7 @@ def place_unmounted(world, rng):
 
 @act(2)
 def library_emptied(world, rng):
-    """Somebody deletes photos of the library: some, or all."""
+    """Deletes some or all photos of the library."""
     if not world.leads_to_library():
         return None
     world.settle()
@@ -217,7 +217,7 @@ def library_emptied(world, rng):
 
 @act(2)
 def library_copied(world, rng):
-    """A backup of the library."""
+    """Copies the library as a backup."""
     if not world.leads_to_library() or world.undo_away:
         return None
     world.number += 1
@@ -230,11 +230,11 @@ def library_copied(world, rng):
 
 @act(3)
 def library_restored(world, rng):
-    """The library is renamed, and what a backup has put in its place."""
+    """Renames the library and puts a backup in its place."""
     if not world.copies or world.undo_away or not world.leads_to_library() or world.library_path in world.mount_points():
         return None
     if world.inner:
-        return None  # It would go with what is renamed.
+        return None  # It would be renamed, too.
     copy = rng.choice(world.copies)
     away = f"{world.library_path}.before{world.number}"
     world.number += 1
@@ -244,7 +244,7 @@ def library_restored(world, rng):
     shutil.copytree(copy, world.library_path)
     world.excused |= set(world.ledger)
     world.was_changed = True
-    # Half of what was filed last is enough for the guard; where it is not, the owner says what is the library.
+    # Half of the last filed photos satisfy the guard; otherwise the owner confirms the library.
     world.recorded, keeper, words = set(), world.keepers["one"], ""
     if any(problem["code"] == "PI-406" for problem in keeper.problems()):
         world.accept()
@@ -269,7 +269,7 @@ def read_only(world, rng):
 
 @act(8)
 def mend(world, rng):
-    """What was taken away comes back."""
+    """Restores what is missing."""
     if world.undo_away is None and world.keepers["one"].runs:
         return None
     words = []
@@ -296,7 +296,7 @@ def heal(world):
         if any(rule != "catalogue-gone" for rule, _ in ills) or not stopped and not ills:
             return
         if stopped and stopped[0]["code"] == "PI-406" and (world.was_changed or not world.held_now()):
-            # Of what was filed last, people have deleted too much, or the catalogue was lost and there is nothing to know
+            # Too many of the last filed photos were deleted, or the catalogue was lost and there is nothing to recognise
             # the library by.
             world.accept()
             world.was_changed = False
@@ -307,7 +307,7 @@ def heal(world):
 
 
 def finish(world):
-    """The end of every world: all is put right, and then every whole photo is filed."""
+    """The end of every world: all is restored, and then every whole photo must be filed."""
     mend(world, random.Random(0))
     heal(world)
     keeper = world.keepers["one"]
@@ -327,7 +327,7 @@ def finish(world):
         waiting.once()
 
 
-# --- the catalogue is not what it was ---
+# --- the catalogue changes ---
 
 @act(1)
 def catalogue_copied(world, rng):
@@ -371,7 +371,7 @@ def catalogue_lost(world, rng):
     world.has_forgotten = world.has_forgotten or world.undo_away is not None
     if not world.leads_to_library() and world.whole(found.path for found in checker.walk(os.fsencode(world.library_path))
                                                     if found.is_regular):
-        # Nothing is left that says that these photos are not the library's.
+        # Nothing records any more that these photos are not the library's.
         world.recorded, world.was_changed, world.pending_catalogue = set(), True, None
         world.settle_doubles()
     words = {"removed": "remove the catalogue", "emptied": "put an empty file in the catalogue's place",
@@ -381,7 +381,7 @@ def catalogue_lost(world, rng):
     return f"{words}, {'under the daemon' if is_running else 'while it is stopped, and start it'}"
 
 
-# --- others do something at the same time ---
+# --- concurrent changes by others ---
 
 @act(2, mounts=True)
 def saved_meanwhile(world, rng):
@@ -395,7 +395,7 @@ def saved_meanwhile(world, rng):
     path = os.path.join(keeper.inboxes["a"], f"SAVED{rng.randrange(10_000)}.JPG")
     put(world, path, first, "new, dropped as")
     keeper.ask("rescan", all=True)
-    # On FUSE what is whole rests for half a minute before it is taken.
+    # On FUSE a complete file must be unchanged for half a minute before it is filed.
     digest, end, name = hashlib.sha256(first).hexdigest(), time.monotonic() + 45, None
     while name is None and time.monotonic() < end:
         name = disk.caught("unlink", end - time.monotonic())
@@ -415,7 +415,7 @@ def saved_meanwhile(world, rng):
 
 @act(2, mounts=True)
 def named_meanwhile(world, rng):
-    """Another machine gives a photo the name that the daemon is just giving, on a server that does not see to it."""
+    """Another machine uses the name that the daemon is about to use, on a server without exclusive renames."""
     keeper = world.keepers["one"]
     disk = world.library.disk
     if disk.kind not in ("liar",) or not keeper.runs or not world.leads_to_library():

@@ -1,4 +1,4 @@
-"""A world for the campaign of places: its file systems, who keeps what where, the daemons in it, and the one ledger of
+"""A world for the campaign of places: its file systems, places and daemons, and the ledger of
 every content that was ever put there. Run nothing here by itself."""
 import collections
 import hashlib
@@ -17,7 +17,7 @@ from places_keeper import SLACK, Entry, Violation
 from places_layouts import Layouts
 from storm import jpeg, unmount
 
-TOLD_WITHIN = 12  # seconds; 10 are promised
+TOLD_WITHIN = 12  # seconds; the promise is 10
 TAKES_A_WORD = {"list": 0, "verify": 0, "status": 0, "dump": 0, "thumbs": 0, "reload": 0, "rebuild": 0, "rescan": 0,
                 "explain": 1, "show": 1, "resume": 1, "retry": 1, "adopt": 1, "log": 1}
 PROPOSED = re.compile(r"\bphotoinbox ((?:" + "|".join(TAKES_A_WORD) + r")\b[^\n\"]*)")
@@ -27,7 +27,7 @@ Standing = collections.namedtuple("Standing", "disk path inode")
 
 
 class World(Layouts):
-    """Everything a trial happens in, below `top`; `spec` says what it is."""
+    """The environment of a trial, below `top`, described by `spec`."""
 
     def __init__(self, spec, top, options, can_mount):
         self.spec, self.top, self.options, self.can_mount = spec, top, options, can_mount
@@ -36,17 +36,17 @@ class World(Layouts):
         self.ledger, self.forgotten = {}, {}
         self.sizes = collections.Counter()
         self.disks, self.spares, self.formers, self.aliases = [], [], [], []
-        self.bare = {}  # mount points, on the base disk: path → disk that belongs there
+        self.bare = {}  # mount points on the base disk: path → expected disk
         self.excused, self.recorded, self.pending_catalogue = set(), set(), None
-        self.damage = set()  # what verify has found missing
-        self.inner = None  # a disk that is mounted within the library
+        self.damage = set()  # photos reported missing by verify
+        self.inner = None  # a disk mounted inside the library
         self.known_duplicates, self.seen_hashes = set(), {}
         self.number = 0
-        self.undo_away = None  # what puts the library back
+        self.undo_away = None  # restores the library
         self.copies = []  # of the library: (place, digests)
         self.old_catalogue = None
         self.is_nested = self.has_copied = self.was_changed = False
-        self.has_forgotten = False  # which disks places were on: the catalogue was lost while one was away
+        self.has_forgotten = False  # whether the catalogue was lost while a place's disk was missing
         self.keepers = {}
         self.proposals, self.tried = [], set()
         self.said = []
@@ -57,13 +57,13 @@ class World(Layouts):
         self.disks.append(self.base)
 
     def begin(self):
-        """Makes all the rest of it, and starts the daemon."""
+        """Builds the rest and starts the daemon."""
         self.build(random.Random(self.spec["seed"]))
 
     # --- the ledger ---
 
     def expect(self, content, words, is_whole=True):
-        """From now on this content stands somewhere."""
+        """From now on this content must exist."""
         digest = hashlib.sha256(content).hexdigest()
         if digest not in self.ledger:
             self.ledger[digest] = Entry(content, words, is_whole)
@@ -72,7 +72,7 @@ class World(Layouts):
         return digest
 
     def forget(self, digest):
-        """A person has destroyed what may be the last copy, knowingly."""
+        """A person deliberately destroyed what may be the last copy."""
         if entry := self.ledger.pop(digest, None):
             self.sizes[len(entry.content)] -= 1
             self.forgotten[digest] = entry
@@ -81,7 +81,7 @@ class World(Layouts):
         return jpeg(rng, size or rng.choice((800, 2_000, 6_000, 20_000)), comment=rng.randbytes(16))
 
     def standing(self):
-        """digest → every real file that holds it, each file once however many mounts and names lead to it."""
+        """digest → every real file with it, each once, independent of mounts and links."""
         found = collections.defaultdict(list)
         for disk in self.disks:
             if disk.view is not None:
@@ -106,7 +106,7 @@ class World(Layouts):
                 try:
                     status = entry.stat(follow_symlinks=False)
                     if stat.S_ISDIR(status.st_mode):
-                        # Without a private mount the base is one tree with all that is mounted in it.
+                        # Without a private mount the base includes all that is mounted in it.
                         todo.append(path)
                     elif stat.S_ISREG(status.st_mode) and self.sizes[status.st_size] > 0:
                         digest = self.hash_of(disk, os.path.join(root, path), status)
@@ -129,7 +129,7 @@ class World(Layouts):
     # --- the catalogue ---
 
     def rows(self, keeper=None, path=None):
-        """Live photos and outcomes of a catalogue as it lies there; None if none lies there."""
+        """Live photos and outcomes of a catalogue; None if it does not exist."""
         path = path or (keeper or self.keepers["one"]).catalogue
         for _ in range(5):
             if not os.path.exists(path):
@@ -147,14 +147,14 @@ class World(Layouts):
         return types.SimpleNamespace(photos=[], outcomes=[])
 
     def recorded_photos(self, rows=None):
-        """digest → path in the library, of the live records of the library that is configured."""
+        """digest → path in the library, of live records of the configured library."""
         rows = rows or self.rows()
         return {} if rows is None else {
             row["sha256"].hex(): os.fsdecode(row["library_path"]) for row in rows.photos
             if os.fsdecode(row["library"]) == self.library_path}
 
     def held(self, records):
-        """Those of some records of photos whose files stand in the real library, be it away or not."""
+        """The records whose files exist in the real library, mounted or not."""
         return {digest for digest in records if digest in self.ledger and self.ledger[digest].is_whole and any(
             self.in_library(disk, self.below(disk, inode, digest)) for disk, _, inode in self.found.get(digest, ()))}
 
@@ -163,18 +163,18 @@ class World(Layouts):
         return disk.listing.get((inode, digest), "")
 
     def in_library(self, disk, path):
-        """Whether a file is in the real library: on its disk, or on the one that is mounted within it."""
+        """Whether a file is in the real library: on its disk, or on the one inside it."""
         return self.library.holds(disk, path) or (disk is self.inner and self.library == self.places["library"][1])
 
-    # --- what must hold ---
+    # --- the rules ---
 
     def leads_to_library(self):
-        """Whether what lies at the library's path is the library."""
+        """Whether the directory at the library's path is the library."""
         return self.leads(self.library_path, self.library)
 
     @staticmethod
     def leads(path, place):
-        """Whether what lies at a path is that place."""
+        """Whether the directory at a path is that place."""
         view = place.view()
         try:
             if place.disk.is_fuse:
@@ -186,7 +186,7 @@ class World(Layouts):
             return False
 
     def ills(self):
-        """What is wrong in this world, so that status must not call it well: (rule, words)."""
+        """The problems of this world that status must report: (rule, words)."""
         ills = []
         if self.recorded and not self.leads_to_library():
             ills.append(("library-gone", f"the library is not at {self.shown(self.library_path)}"))
@@ -206,7 +206,7 @@ class World(Layouts):
                 if self.ledger[digest].is_whole and any(self.in_library(one.disk, one.path) for one in some)}
 
     def check(self, after):
-        """Raises what is violated. `after` is the line of the act that was done."""
+        """Raises violations. `after` is the line of the last act."""
         for keeper in self.keepers.values():
             keeper.check_alive()
         self.check_standing(after)
@@ -222,7 +222,7 @@ class World(Layouts):
             lost = [digest for digest in self.ledger if not self.found.get(digest)]
             if not lost:
                 break
-            # Files move while they are looked at.
+            # Files may move during the check.
             time.sleep(0.03 * turn)
         else:
             raise Violation("lost", "; ".join(f"{digest[:12]} ({self.ledger[digest].words})" for digest in lost[:5])
@@ -239,7 +239,7 @@ class World(Layouts):
     def check_duplicates(self):
         place = self.places.get("duplicates", (None, None))[1]
         if place == self.places["library"][1]:
-            return  # What people put there are no duplicates, and the daemon refuses it.
+            return  # Files put there by people are not duplicates, and the daemon refuses it.
         for digest, some in self.found.items():
             for one in some:
                 if place is None or not place.holds(one.disk, one.path) or (one.disk.name, one.inode) in self.known_duplicates:
@@ -252,7 +252,7 @@ class World(Layouts):
                                     f"({self.ledger[digest].words})")
 
     def check_bare(self):
-        """Nothing is written below a mount point whose disk is away."""
+        """Nothing may be written below a bare mount point."""
         if not self.can_mount or self.has_forgotten:
             return
         points = {os.path.join(self.base.view, os.path.relpath(point, self.top)): disk for point, disk in self.bare.items()}
@@ -285,10 +285,10 @@ class World(Layouts):
             rule, words = ills[0]
             raise Violation(rule, f"{words}, and status says: {text.splitlines()[0] if text else ''}")
 
-    # --- what people and the daemon do ---
+    # --- actions of people and the daemon ---
 
     def command(self, *words, keeper="one", seconds=SLACK):
-        """A command of photoinbox: its status, and all that it said. What it proposes is remembered."""
+        """Runs a command of photoinbox: its status and output. Proposed commands are recorded."""
         line = [self.tool, *words, "--config", self.keepers[keeper].file]
         run = subprocess.run(line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
                              timeout=seconds * 3, env=houses.plain_environment())
@@ -306,7 +306,7 @@ class World(Layouts):
             self.proposals.append(words)
 
     def proposed(self):
-        """The commands that were proposed and not tried since, as words."""
+        """The proposed commands that were not run yet, as words."""
         keeper = self.keepers["one"]
         for problem in keeper.problems() if keeper.runs else ():
             self.propose(problem["action"])
@@ -320,7 +320,7 @@ class World(Layouts):
                 if word == "--help":
                     break
                 if word == "--config":
-                    # The one that every command here is given anyway.
+                    # The option that every command gets anyway.
                     named = rest.pop(0).rstrip(",;:)") if rest else "nothing"
                     if named not in {each.file for each in self.keepers.values()}:
                         raise Violation("proposed", f"{named} is no daemon's configuration: photoinbox {text}")
@@ -378,11 +378,11 @@ class World(Layouts):
             any(problem["code"] in ("PI-203", "PI-204", "PI-205", "PI-207") for problem in state["problems"])
 
     def whole(self, files):
-        """Those that are photos and whole: a sidecar waits for its photo."""
+        """The whole photos among them: a sidecar waits for its photo."""
         return [file for file in files if (entry := self.ledger.get(checker.file_hash(file))) and entry.is_whole]
 
     def waiting_files(self, keeper):
-        """What lies in the inboxes that may be photos."""
+        """The files in the inboxes that may be photos."""
         files = []
         for path in keeper.inboxes.values():
             for found in checker.walk(os.fsencode(path)):
@@ -391,7 +391,7 @@ class World(Layouts):
         return files
 
     def accept(self):
-        """The owner says that what lies at the library's path is the library."""
+        """The owner accepts the directory at the library's path."""
         keeper = self.keepers["one"]
         keeper.stop()
         subprocess.run([self.program, "--accept-library", "--config", keeper.file], stdin=subprocess.DEVNULL,
@@ -409,7 +409,7 @@ class World(Layouts):
             unmount(alias, patience=1)
 
     def bind_again(self):
-        """The aliases, and the disk within the library, as they were."""
+        """Mounts the aliases and the disk inside the library again."""
         if self.inner and not self.inner.mounts:
             self.inner.mount(os.path.join(self.places["library"][0], "2024"))
         for alias in self.aliases:
@@ -426,7 +426,7 @@ class World(Layouts):
         self.settle_doubles()
 
     def settle_doubles(self):
-        """What came so far may come to stand in the library twice."""
+        """Photos so far may become duplicated in the library."""
         for entry in self.ledger.values():
             entry.may_double = True
 

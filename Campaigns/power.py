@@ -53,7 +53,7 @@ WAYS = ("renamed", "renamed", "direct", "direct", "deep", "again", "careless", "
 
 
 class Disk:
-    """An ext4 file system in a file in memory, which can be cut off."""
+    """An ext4 file system on an image in memory that can be shut down."""
 
     def __init__(self, directory, name):
         self.image, self.target = f"{directory}/{name}.img", f"{directory}/{name}"
@@ -85,7 +85,7 @@ class Disk:
                     return
                 except OSError as error:
                     if error.errno != errno.EBUSY:
-                        raise  # Else another program was faster.
+                        raise  # Otherwise another program was faster.
                 finally:
                     os.close(device)
         finally:
@@ -107,7 +107,7 @@ def sync(directory):
 
 
 class Writer:
-    """Puts photos into the inbox from a process of its own, and tells through shared memory how far each one is."""
+    """Puts photos into the inbox from its own process, and reports their progress in shared memory."""
 
     BEGUN, PUT, SYNCED = 1, 2, 3
 
@@ -119,7 +119,7 @@ class Writer:
                 for number, photo in enumerate(photos):
                     self.write(inbox, number, *photo)
             except OSError:
-                pass  # The current has failed.
+                pass  # The power has failed.
             finally:
                 os._exit(0)
 
@@ -157,7 +157,7 @@ class Writer:
 
 
 class Trial:
-    """One set of disks, from one making of the file systems to the next."""
+    """One set of disks, with newly created file systems."""
 
     def __init__(self, options, disks, mode, layout, directory):
         self.mode = mode
@@ -165,8 +165,8 @@ class Trial:
         at = {name: os.path.join(disks[disk].target, name) for name, disk in LAYOUTS[layout].items()}
         self.house = House(directory, options.program, ['inbox.inbox.patience=300ms'], at,
                            around=[disk.target for disk in self.disks])
-        self.written = set()  # The hash of whatever a writer began to write.
-        self.torn = []  # What the daemon held aside when the current failed, of writers who had not synced.
+        self.written = set()  # The hashes of all started files.
+        self.torn = []  # Files of unsynced writers that the daemon held aside at the power cut.
         for disk in self.disks:
             disk.format()
             disk.mount(mode)
@@ -252,7 +252,7 @@ class Trial:
         present = {}
         for file in list(checker.walk(inbox)):
             if file.relative.endswith(b".part") and not file.relative.rsplit(b"/", 1)[-1].startswith(b".photo-inbox-"):
-                os.unlink(file.path)  # Its writer's, who is dead.
+                os.unlink(file.path)  # Of a dead writer.
                 sync(os.path.dirname(file.path))
                 continue
             present[file.relative] = checker.file_hash(file.path)
@@ -268,9 +268,9 @@ class Trial:
             if state == Writer.SYNCED or name in filed or here == digest:
                 self.manifest.add(content)
             elif digest in elsewhere and digest not in self.manifest.photos:
-                self.manifest.add(content)  # Filed, and the current failed before it was said.
+                self.manifest.add(content)  # Filed, but the power failed before that was logged.
             if here is not None and here != digest:
-                # Torn by its own writer, who did not sync; what lies there comes to rest in quarantine.
+                # Torn, since its writer did not sync; it ends in quarantine.
                 if state == Writer.SYNCED:
                     raise Violation(f"{name} was synced and is torn: that is the file system's doing")
                 with open(os.path.join(inbox, name.encode()), "rb") as torn:
@@ -308,7 +308,7 @@ class Trial:
 
 
 def work(options, kinds, job, counts):
-    """One job's share of the cycles, disks after disks; its status."""
+    """One job's share of the cycles; its status."""
     per_disk = min(CYCLES_PER_DISK, max(1, options.cycles // len(kinds)))
     trial = None
     with scratch("/dev/shm") as directory:

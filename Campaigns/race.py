@@ -49,7 +49,7 @@ def compile_swapper(directory):
 
 
 class Arena:
-    """A house under attack, and what lies outside it."""
+    """A house under attack and its surroundings."""
 
     def __init__(self, options, tools, directory, seed):
         self.rng, self.tools = random.Random(seed), tools
@@ -63,13 +63,13 @@ class Arena:
         for path in (self.outside, self.forbidden):
             os.mkdir(path)
         self.manifest, self.number = checker.Manifest(), 0
-        # A source that is swapped while it is removed comes again, and a photo that was swapped away is filed again.
+        # A source that is swapped during its removal arrives again, and a photo that was swapped away is filed again.
         self.manifest.stands_still = False
         self.plan, self.exchanged = [], []
         self.lay_out()
 
     def lay_out(self):
-        """Canaries, traps, and the plan of what may be swapped with what."""
+        """Creates canaries, traps, and the plan of swaps."""
         rng, inbox, outside, forbidden = self.rng, self.inbox, self.outside, self.forbidden
         canary = jpeg(rng, 5_000, MARK)
         os.mkdir(f"{forbidden}/trap")
@@ -93,7 +93,7 @@ class Arena:
             self.plan.append(("link", slot, f"{outside}/second{index}"))
         for index in range(4):
             self.plan.append(("link", f"{forbidden}/canary.jpg", f"{inbox}/hard{index}.jpg"))
-        # Others may write to the library, too.
+        # Other users may write to the library, too.
         os.makedirs(f"{self.library}/2024/01/2024-01-01")
         for index, place in enumerate(["2024", *(f"2024/{month:02d}" for month in range(1, 4)),
                                        *(f"2024/{month:02d}/2024-{month:02d}-{day:02d}" for month in range(1, 4)
@@ -113,14 +113,14 @@ class Arena:
         self.exchanged.append((inside, out))
 
     def look_at_canary(self):
-        """Names, modes, sizes, times and who has read it; not the bytes, which would be reading."""
+        """Names, modes, sizes, times and accesses; not the content, since that would be an access."""
         listing = {}
         for top, directories, files in os.walk(self.forbidden):
             for name in [*directories, *files]:
                 status = os.stat(os.path.join(top, name), follow_symlinks=False)
                 listing[os.path.join(top, name)] = (
                     status.st_mode, status.st_nlink, status.st_uid, status.st_size, status.st_mtime_ns,
-                    # Walking the tree reads directories, ourselves included.
+                    # This walk reads directories, too.
                     status.st_atime_ns if name in files else 0)
         return listing
 
@@ -130,7 +130,7 @@ class Arena:
         return content
 
     def put(self, slot):
-        """A photo moved in whole, where there is none."""
+        """Moves a whole photo into a free slot."""
         part = f"{self.outside}/new.jpg"
         with open(part, "wb") as file:
             file.write(self.photo())
@@ -140,7 +140,7 @@ class Arena:
             self.number += 1
 
     def fight(self, swaps, inside):
-        """Swaps, while photos arrive; how many were made."""
+        """Swaps while photos arrive; the number of swaps."""
         environment, swapper, counter = {}, None, None
         if inside:
             path = f"{self.directory}/counter"
@@ -169,15 +169,15 @@ class Arena:
             else:
                 time.sleep(0.002)
             if self.number % 16 == 0:
-                daemon.process.send_signal(12)  # SIGUSR2: look through everything, and try again what waits.
+                daemon.process.send_signal(12)  # SIGUSR2: rescan everything and retry deferred files.
             if daemon.is_over:
                 raise Violation("the daemon ended:\n  " + "\n  ".join(daemon.lines[-12:]))
         if swapper and swapper.returncode != 0:
             raise Violation(f"the swapper ended with status {swapper.returncode}")
 
     def restore(self):
-        """Everything back to where it belongs, and what the attacker holds into the inbox."""
-        # From the outermost directory inwards, since the inner ones hang on it.
+        """Moves everything back to its place, and files held by the attacker into the inbox."""
+        # From the outermost directory inwards.
         for inside, out in sorted(self.exchanged, key=lambda pair: pair[0].count("/")):
             if inside.startswith(self.library) and os.path.islink(inside):
                 if libc.renameat2(-100, inside.encode(), -100, out.encode(), 2) != 0:
@@ -232,14 +232,14 @@ class Arena:
                 with open(file.path, "rb") as content:
                     if MARK in content.read():
                         raise Violation(f"LEAK: the canary was brought to {file.path}")
-        # A photo that changed while its filing ended (it got another name, say) is an arrival again, and a duplicate.
+        # A photo that changed at the end of its filing (such as its name) arrives again, and is a duplicate.
         for file in checker.walk(self.house.places.duplicates):
             self.manifest.photos[checker.file_hash(file.path)]["count"] += 1
         judge(self.house.places, self.manifest)
 
 
 def fight(options, tools, directory, number, counts, begin):
-    """One house's share of the swaps; whether all was well."""
+    """One house's share of the swaps; whether it succeeded."""
     inside = (number + options.inside) % 2 == 1
     swaps = options.swaps // options.houses + (number < options.swaps % options.houses)
     arena = None

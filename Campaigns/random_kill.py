@@ -39,13 +39,13 @@ class Load(threading.Thread):
         super().__init__(daemon=True)
         self.house, self.numbers, self.pool = house, numbers, pool
         self.is_over = threading.Event()
-        # Not always: a broken one is looked at twice, a second apart.
+        # Not always: a broken one is examined twice, a second apart.
         self.has_broken = numbers.random() < 0.2
 
     def run(self):
         numbers = self.numbers
         while not self.is_over.is_set():
-            # In bursts, with rests that are mostly short.
+            # In bursts with mostly short pauses.
             for _ in range(numbers.choice((1, 1, 2, 5))):
                 self.one()
             self.is_over.wait(numbers.choice((0, 0.01, 0.03, 0.1)))
@@ -74,7 +74,7 @@ class Load(threading.Thread):
 
 
 class Violation(Exception):
-    """Something that must never happen has happened."""
+    """A rule was violated."""
 
 
 def campaign(house, numbers, options, counts):
@@ -147,7 +147,7 @@ def main():
         return 1
     print(f"{so_far()}, {time.monotonic() - begin:.0f} s")
     if not counts.wrong and counts.kills:
-        # The rule of three: what was never seen in n trials has, at 95 % confidence, a probability below 3/n.
+        # The rule of three: an event that did not occur in n trials has, at 95 % confidence, a probability below 3/n.
         print(f"so at 95 % confidence fewer than 1 in {counts.kills // 3} such kills loses or doubles anything")
     return 1 if counts.wrong else 0
 

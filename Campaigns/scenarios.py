@@ -1,4 +1,4 @@
-"""What is tried in the campaigns: ways of photos into the library, and the one way to judge how they ended."""
+"""The scenarios of the campaigns: ways of photos into the library, and the judgement of the result."""
 import dataclasses
 import os
 import threading
@@ -18,9 +18,9 @@ class Scenario:
     drops: typing.Callable
     earlier: typing.Callable = None
     live: bool = False
-    begins: bool = True  # whether an earlier life has made the catalogue and the directories
+    begins: bool = True  # whether an earlier life created the catalogue and the directories
     house: dict = dataclasses.field(default_factory=dict)
-    needs: typing.Callable = lambda: None  # why it cannot be tried here; None if it can
+    needs: typing.Callable = lambda: None  # why it cannot be run on this machine; None if it can
 
     def build(self, daemon, **more):
         house = House(daemon, **{**{key: value() if callable(value) else value for key, value in self.house.items()},
@@ -37,7 +37,7 @@ class Scenario:
 
 
 def live(house, look=True):
-    """One whole life in peace: everything that lies there is settled; what the process held at the end."""
+    """One undisturbed life in which all files get their outcomes; the process's resources at its end."""
     daemon = house.start()
     try:
         if not daemon.wait_ready() or not house.settle(daemon) or not house.wait_idle(daemon):
@@ -50,7 +50,7 @@ def live(house, look=True):
 
 
 def recover(house):
-    """What is wrong after a crash: a life that recovers, then one more, which must change nothing."""
+    """The violations after a crash: in a life that recovers, and in another, which must change nothing."""
     held = live(house)
     wrong = house.violations()
     before = checker.snapshot(house.places)
@@ -116,7 +116,7 @@ def mixed(house):
 
 
 def past(house):
-    """What no look at the library can tell: a photo that came twice, and a broken one."""
+    """Outcomes that the library does not show: a photo that arrived twice, and a broken one."""
     known(house)
     known_again(house)
     broken(house)
@@ -133,13 +133,13 @@ def gone(house):
         if file.relative.endswith(b"KNOWN.JPG"):
             house.manifest.photos.pop(checker.file_hash(file.path))
             os.unlink(file.path)
-    # Its first outcome stays in the catalogue.
+    # Its first outcome remains in the catalogue.
     house.manifest.stands_still = False
     house.drop("AGAIN.JPG", jpeg("known"), ends=["library"])
 
 
 def unfinished(house):
-    """A whole JPEG, to which its writer, who has it open, adds something a second after the daemon could take it."""
+    """A whole JPEG to which its writer appends data a second after the daemon could file it."""
     start, more = jpeg("unfinished"), b"and more" * 100
     path = house.path("inbox/OPEN.JPG")
     file = open(path, "wb")
@@ -178,7 +178,7 @@ def begun_sets(house):
 
 
 def late_members(house):
-    """What belongs to photos that are filed already."""
+    """Late members of filed photos."""
     house.drop_set("DSC_0001", raw_and_jpeg("set"), [".xmp", ".NEF"])
     house.drop_set("IMG_0001", live_photo("set"), [".AAE", ".MOV"])
 
@@ -214,7 +214,7 @@ ALL = [
              needs=no_other_file_system),
 ]
 
-# Where the moment counts, so that a life that is killed may end before it comes.
+# Timing-dependent, so that a killed life may end before.
 TIMED = [
     Scenario("unfinished", "a photo whose writer is not done when the daemon starts", unfinished),
 ]

@@ -1,16 +1,16 @@
 #!/usr/bin/python3
-"""Puts faults into a copy of the source, one at a time, and sees whether the campaigns catch each.
+"""Puts faults into a copy of the source, one at a time, and checks whether the campaigns catch each.
 
 usage: Campaigns/seeded_bugs.py [--bug NAME]... [--list] [--tree DIRECTORY] [--build COMMAND] [--programs DIRECTORY]
                                 [--build-only] [--power]
 
   --bug         only these
-  --list        prints the table and checks that each can still be put in
-  --tree        the copy (.build/campaigns/seeded; made if it is missing, and built anew for each fault)
-  --build       what builds a product in it (swift build --product), run there without a shell; the product follows
-  --programs    a directory in which the built programs are kept, and found again by a later run (none)
-  --build-only  keeps them, and tries none yet
-  --power       those, too, that only a power cut shows (needs root, loop devices and Campaigns/power.py)
+  --list        prints the table and checks that each can still be applied
+  --tree        the copy (.build/campaigns/seeded; created if missing, and rebuilt for each fault)
+  --build       the command that builds a product in it (swift build --product), run without a shell
+  --programs    a directory that keeps the built programs for later runs (none)
+  --build-only  builds them without running the campaigns
+  --power       also faults that only a power cut shows (needs root, loop devices and Campaigns/power.py)
 
 Prints a row for each: the fault, what caught it and in how many seconds. Exits with 1 if one was not caught, or could
 not be put in any more because the code has changed: then this table wants a look.
@@ -34,7 +34,7 @@ SOURCES = ("Sources", "Tests", "Examples", "Package.swift", "Package.resolved")
 class Bug:
     name: str
     words: str
-    edits: list  # (file below Sources, what is there once, what comes in its place)
+    edits: list  # (file below Sources, text that occurs once, its replacement)
     catch: tuple  # command lines below Campaigns, tried in order
     needs_power: bool = False
 
@@ -50,7 +50,7 @@ def errno(names, *scenarios, faults=40):
 
 
 def life(*names):
-    """A life and a second one, with no fault at all but at a call that is never reached."""
+    """Two lives without a fault, since its call is never reached."""
     return kill(*names) + " --at 1000000"
 
 
@@ -59,7 +59,7 @@ CUTS = "writers.py --rounds 0 --cuts 6000 --seed 1"
 
 
 def places(kinds, acts):
-    """Random worlds of these kinds, with these acts alone, until the first violation."""
+    """Random worlds of these kinds, with only these acts, until the first violation."""
     return ("places.py --worlds 60 --acts 1800 --seed 1 --jobs 4 --shrink-for 0"
             + "".join(f" --only-kind {kind}" for kind in kinds.split()) + "".join(f" --only-act {act}" for act in acts.split()))
 
@@ -80,7 +80,7 @@ BUGS = [
     Bug("no-catalogue-sync", "the catalogue commits without waiting for the disk",
         [("Catalogue/CatalogueFile.swift", 'PRAGMA synchronous = FULL")', 'PRAGMA synchronous = OFF")'),
          ("Catalogue/CatalogueFile.swift", "== 2 else", "== 0 else")], (POWER,), True),
-    # Between copy and row it would do no harm: the intent says where the copy is, and the copy is synced.
+    # Between copy and row it would be harmless: the intent has the copy's path, and the copy is synced.
     Bug("early-unlink", "the source is removed before there is a copy",
         [(FILING, "        let placed = try placeCopies(intents)\n",
           "        for member in members {\n            let source = member.hashed.member.source\n"
@@ -142,7 +142,7 @@ BUGS = [
         [("Filing/SourceFile.swift", "        if status.links == 0 {", "        _ = dup(content.raw)\n"
           "        if status.links == 0 {"),
          ("Filing/SourceFile.swift", "package import FileValues\n", "package import FileValues\nimport Glibc\n")],
-        # What a life holds is looked at in the one that recovers.
+        # Resources are checked in the life that recovers.
         (kill("lone"),)),
     Bug("error-is-gone", "a source that cannot be opened just now counts as gone",
         [("Filing/SourceFile.swift", "case .noSuchFileOrDirectory, .notDirectory: self.init(.gone, path)",
@@ -171,7 +171,7 @@ BUGS = [
     Bug("kept-as-opened", "what cannot be moved away is remembered as it was before its name was given back",
         [(MOVES, "kept = try source.identityWhenKept()", "kept = source.identity")],
         (errno("EROFS", "across", faults=100) + " --once",)),
-    # What is taken for something else: each critical and high row of a red team's report, and some more.
+    # Mistaken identities: each critical and high finding of a red team's report, and some more.
     Bug("former-library", "import --move removes photos of a former library unseen",
         [("Importing/ImportKnowledge.swift", "            stored.photo.library == library, let root = try? openDirectory(library),\n"
           "            (try? plan.requireLibrary(root)) != nil,\n",
@@ -232,12 +232,12 @@ BUGS = [
 ]
 
 
-# What a campaign runs beside the daemon.
+# Programs that a campaign runs besides the daemon.
 BESIDE = {"places.py": ("photoinbox",), "writers.py": ("filing-probe",)}
 
 
 def seed(bug, tree):
-    """Puts a fault into the tree; why it cannot, or None."""
+    """Applies a fault to the tree; the reason if it cannot, or None."""
     for file, old, new in bug.edits:
         path = tree / "Sources" / file
         text = path.read_text()
@@ -248,7 +248,7 @@ def seed(bug, tree):
 
 
 def restore(tree):
-    """Makes the tree's sources those of this one again, touching only what differs."""
+    """Restores the tree's sources, changing only files that differ."""
     for name in SOURCES:
         source = ROOT / name
         if not source.exists():
@@ -270,7 +270,7 @@ def run(command, log, seconds):
 
 
 def try_bug(bug, options, tree, logs):
-    """(what caught it or why not, whether it is caught)"""
+    """(the catching campaign or the reason, whether it was caught)"""
     built = tree / ".build/debug"
     program = (options.programs / bug.name if options.programs else built) / "photoinboxd"
     products = {"photoinboxd"} | {name for line in bug.catch for name in BESIDE.get(line.split()[0], ())}

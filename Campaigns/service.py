@@ -31,7 +31,7 @@ from random_kill import Load, Violation, expect
 UNIT, JOURNAL = "photoinboxd.service", "systemd-journald.service"
 STATE = "/var/lib/photoinbox"
 SCRIPTS = "/photo-inbox/Tests/ServiceTests/Scripts"
-# systemd is to start them again however often they are killed.
+# systemd must restart them regardless of the number of kills.
 FOR_EVER = "[Unit]\nStartLimitIntervalSec=0\n[Service]\nRestart=always\nRestartSec=0\n"
 STRIKES = {"daemon": 4, "journald": 3, "both": 2, "journald stopped": 2}
 
@@ -41,12 +41,12 @@ def run(*words, check=True):
 
 
 def main_process(unit):
-    """Its number; 0 while it has none."""
+    """The unit's main process; 0 while there is none."""
     return int(run("systemctl", "show", "--value", "--property=MainPID", unit) or 0)
 
 
 def strike(unit, number):
-    """The process that was struck, if there was one."""
+    """The process that was struck, if any."""
     if process := main_process(unit):
         try:
             os.kill(process, number)
@@ -70,7 +70,7 @@ class Service:
 
 
 class ServiceHouse(House):
-    """Directories of the service's user, its configuration, and a catalogue that begins anew."""
+    """Directories of the service's user, its configuration, and a new catalogue."""
 
     def __init__(self):
         super().__init__("/bin/true", base="/srv")
@@ -157,7 +157,7 @@ def inside(options):
             counts["files"] += house.number
             house.remove()
         print(so_far(), flush=True)
-    # What journald went through must not have cost the daemon its voice.
+    # After all strikes at journald the daemon must still be able to log.
     if not run("journalctl", "--quiet", "--output=cat", "--lines=1", "MESSAGE_ID=af896049368c4fe0b1773f88be80e13f"):
         print("VIOLATION: the journal does not have the daemon's last words")
         return 1
@@ -176,7 +176,7 @@ def main():
         return inside(options)
     programs = pathlib.Path(houses.program(given=options.daemon)).parent
     print(f"service: seed {options.seed}, {programs}/photoinboxd", flush=True)
-    # The box ends what takes too long; a cycle takes a second or two on a machine that has nothing else to do.
+    # The box has a time limit; a cycle takes a second or two on an idle machine.
     return subprocess.run(
         [houses.ROOT / "scripts/systemd-box", "--show", f"{houses.ROOT}:/photo-inbox", "--show",
          f"{programs}:/photo-inbox-built", "--timeout", str(300 + 30 * options.cycles), "/usr/bin/python3", "-B",

@@ -49,7 +49,7 @@ SHOWN = {**MEASURES, "private": MEASURES["memory"]}
 
 
 def judge(minutes):
-    """What grew after the first quarter, as sentences, of one value a minute by name; None where they are too few."""
+    """The values that grew after the first quarter, as sentences, from one value a minute by name; None if too few."""
     if len(minutes) < LEAST:
         return None
     quarter, grown = len(minutes) // 4, []
@@ -63,7 +63,7 @@ def judge(minutes):
 
 
 def held(pid):
-    """What a process holds now. An inotify instance may have two descriptors; each tells of the same watches."""
+    """A process's current resources. An inotify instance may have two descriptors with the same watches."""
     watches, children, decoder = set(), 0, 0
     descriptors = os.listdir(f"/proc/{pid}/fd")
     for number in descriptors:
@@ -83,7 +83,7 @@ def held(pid):
 
 
 def one_minute(house, number, begun):
-    """Has the minute happen; its values by name."""
+    """Runs one minute; its values by name."""
     samples, log = [], house.places.catalogue + b"-wal"
     for second in range(60):
         house.act(number, second)
@@ -96,7 +96,7 @@ def one_minute(house, number, begun):
 
 
 def run(house, count):
-    """The minutes, each printed when it is over, and what is wrong at the end."""
+    """Runs the minutes, prints each, and returns the violations at the end."""
     minutes, begun = [], time.monotonic()
     print("minute  " + "  ".join(f"{name:>11}" for name in SHOWN) + "  (memory, decoder, WAL, private: MiB)", flush=True)
     for number in range(count):

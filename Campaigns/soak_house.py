@@ -1,4 +1,4 @@
-"""A house in which all is on, and who comes and goes in it; for soak.py. Run nothing here by itself."""
+"""A house with all features and their clients; for soak.py. Run nothing here by itself."""
 import collections
 import contextlib
 import datetime
@@ -23,7 +23,7 @@ REST, CLIENTS = 50, 21
 
 
 def dated(content, number):
-    """The same photo, taken on another day; forty of a day."""
+    """The same photo with another date; forty a day."""
     day = datetime.date(2001, 1, 1) + datetime.timedelta(number // 40)
     return content.replace(b"2024:01:31", day.strftime("%Y:%m:%d").encode())
 
@@ -39,7 +39,7 @@ def drain(screen):
 
 
 class Web(http.server.BaseHTTPRequestHandler):
-    """Sends the photo of the number in the path."""
+    """Sends the photo with the number in the path."""
 
     def do_GET(self):
         content = link_photo(int(self.path.strip("/").removesuffix(".jpg")))
@@ -57,7 +57,7 @@ def link_photo(number):
 
 
 class Soak(House):
-    """A house in which all is on, and who comes and goes in it."""
+    """A house with all features and their clients."""
 
     def __init__(self, options):
         super().__init__(options.daemon, base=options.base)
@@ -73,7 +73,7 @@ class Soak(House):
         self.questions = 0
 
     def configure(self, with_guest, broken=False):
-        """Writes the configuration: that of soak.toml, in half of each minute without what is last in it."""
+        """Writes the configuration of soak.toml, in half of each minute without its last inbox."""
         text = (houses.HERE / "soak.toml").read_text(encoding="utf-8").replace("@", self.base)
         text = text if with_guest else text.split("# What follows")[0]
         pathlib.Path(self.path("photoinbox.toml")).write_text(text + ("[inbox\n" if broken else ""), encoding="utf-8")
@@ -81,7 +81,7 @@ class Soak(House):
     def begin(self):
         self.configure(with_guest=False)
         os.makedirs(self.path("st"), exist_ok=True)
-        # Under a service manager, hooks and downloads would be another unit's.
+        # Under a service manager, hooks and downloads would run in other units.
         self.daemon = houses.Daemon(self, ["env", "-u", "NOTIFY_SOCKET", self.program, "--config",
                                            self.path("photoinbox.toml"), "--log", "console"])
         if not self.daemon.wait_for("ready daemon", lambda: " ready:" in self.tail(1_000)):
@@ -107,17 +107,17 @@ class Soak(House):
             while os.listdir(self.path("inbox")):
                 waiting.once()
 
-    # --- who comes ---
+    # --- arrivals and clients ---
 
     def photo(self, where="", size=None):
-        """A new photo by itself."""
+        """A new single photo."""
         self.count += 1
         content = dated(jpeg(f"lone {self.count}", size or self.numbers.choice((6_000, 12_000, 40_000))), self.count)
         self.drop(f"{where}IMG_{self.count:06}.JPG", content, ends=["library", "duplicates"])
         self.lone.append(content)
 
     def again(self):
-        """One of those that are never taken back."""
+        """A copy of a photo that is never undone."""
         if len(self.lone) > 40:
             self.count += 1
             self.drop(f"AGAIN_{self.count:06}.JPG", self.numbers.choice(self.lone[:-30:2]), ends=["library", "duplicates"])
@@ -130,7 +130,7 @@ class Soak(House):
         self.later(7, lambda: self.drop_set(stem, members, later) if later else None)
 
     def broken(self):
-        """One that stays cut short; one that is taken away while it waits; one whose rest comes."""
+        """One truncated photo that stays so, one that is removed while it waits, one that is completed."""
         self.count += 1
         content = cut_jpeg(f"cut {self.count}")
         self.drop(f"CUT_{self.count:06}.JPG", content, ends=["quarantine", "library"])
@@ -155,7 +155,7 @@ class Soak(House):
         self.drop(f"LINKS_{first:06}.links", text.encode(), stays="may", ends=["inbox"])
 
     def bring_card(self, minute):
-        """Four new photos on a card, which is emptied now and then."""
+        """Four new photos on a card, which is sometimes emptied."""
         card = pathlib.Path(self.path("card/DCIM/100SOAK"))
         if minute % 5 == 0 and not any(words[0] == "import" for words, _, _, _ in self.asked):
             shutil.rmtree(self.path("card/DCIM"), ignore_errors=True)
@@ -177,7 +177,7 @@ class Soak(House):
             self.ask(*(("release",), ("release", "--as-is"), ("discard", "--yes"))[minute % 3], number, right=(0,))
 
     def quarantined(self, digest):
-        """The operation that set this content aside; None until there is one."""
+        """The operation that set this content aside, if any."""
         file = f"file:{os.fsdecode(self.places.catalogue)}?mode=ro"
         with contextlib.closing(sqlite3.connect(file, uri=True)) as catalogue:
             rows = catalogue.execute(
@@ -188,7 +188,7 @@ class Soak(House):
         photo = hash_of(self.numbers.choice(self.lone))
         table = self.path("own/table.csv")
         pathlib.Path(table).write_text(f"sha256,title\n{photo},soak {minute}\n", encoding="utf-8")
-        if minute % 5 == 2 and second >= 39:  # the configuration is broken just then
+        if minute % 5 == 2 and second >= 39:  # the configuration is invalid then
             return
         questions = (
             ("status",), ("status", "--json"), ("top", "--once", "--json"), ("list",), ("import-csv", table),
@@ -210,7 +210,7 @@ class Soak(House):
         self.asked.append((words, process, right, time.monotonic()))
 
     def collect(self):
-        """Judges the answers that have come."""
+        """Checks the received answers."""
         for each in list(self.asked):
             words, process, right, began = each
             if process.poll() is None and time.monotonic() - began < 5 * houses.PATIENCE:
@@ -224,7 +224,7 @@ class Soak(House):
                 self.wrong.append(f"{' '.join(words)}: status {process.returncode}, {said}")
 
     def said(self, *words):
-        """What an answer says, once there is one."""
+        """Waits for an answer and returns its content."""
         waiting = houses.Waiting(f"answer to {words[0]}")
         while True:
             answer = subprocess.run([self.tool, *words, "--config", self.path("photoinbox.toml")], check=False,
@@ -248,14 +248,14 @@ class Soak(House):
         self.late.setdefault(self.second + seconds, []).append(act)
 
     def command(self, word):
-        # Nobody reads the FIFO during a reload, which takes long on a busy machine.
+        # The FIFO is not read during a reload, which takes long on a busy machine.
         with contextlib.suppress(OSError):
             pipe = os.open(self.path("own/commands"), os.O_WRONLY | os.O_NONBLOCK)
             os.write(pipe, word + b"\n")
             os.close(pipe)
 
     def act(self, minute, second):
-        """What happens in this second of a minute."""
+        """The actions of this second of a minute."""
         self.second = second
         if self.daemon.has_ended():
             raise Failed("it ended by itself")
@@ -289,7 +289,7 @@ class Soak(House):
     # --- the end ---
 
     def violations(self, crashed=False, rows=None):
-        """By the checker, once what people asked for is accounted for."""
+        """The checker's violations, after accounting for requests."""
         rows, manifest = checker.Rows(self.places), checker.Manifest(dict(self.manifest.photos), self.manifest.sets,
                                                                      self.manifest.around)
         with checker.catalogue_copy(self.places) as catalogue:
@@ -311,7 +311,7 @@ class Soak(House):
         return wrong + checker.check(self.places, manifest, rows=rows)
 
     def end(self):
-        """Whatever waits is settled; then each photo has one outcome."""
+        """Resolves waiting files; then each photo must have one outcome."""
         self.send_away()
         for follower in self.followers:
             follower.terminate()
@@ -330,7 +330,7 @@ class Soak(House):
         return collections.Counter(row["outcome"] for row in checker.Rows(self.places).outcomes)
 
     def abandon(self):
-        """Nobody is left, however it came to its end."""
+        """Ends all processes."""
         for process in [*self.followers, *(each[1] for each in self.asked), *filter(None, [self.crowd])]:
             process.kill()
             process.wait()

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Shows that the soak sees each kind of growth, and takes nothing else for it, in series that are made up.
+"""Tests that the soak finds each kind of growth, and nothing else, in artificial series.
 
 usage: Campaigns/soak_test.py
 """

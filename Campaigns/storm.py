@@ -1,4 +1,4 @@
-"""What the campaigns against disks and writers share: photographs, a house of directories, the daemon, private mounts.
+"""Common code of the campaigns about disks and writers: photographs, directories, the daemon, private mounts.
 
 Needs Python's standard library alone. Where root is needed and missing, `require_root` says so and ends with status 77.
 """
@@ -19,26 +19,26 @@ import time
 import checker
 from slowness import SLOWNESS
 
-# Ended by SIGTERM, a campaign cleans up as after any other end.
+# On SIGTERM a campaign cleans up as after any other end.
 signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SKIPPED = 77
-# Seconds for what must come and has no bound of its own: more than any busy machine needs.
+# Limit in seconds for expected events without their own limit.
 PATIENCE = 180 * SLOWNESS
 os.environ["PATH"] = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
 libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Violation(Exception):
-    """Something that must never happen has happened."""
+    """A rule was violated."""
 
 
 # Photographs
 
 
 def exif(taken):
-    """A TIFF block with DateTimeOriginal, as EXIF has it."""
+    """A TIFF block with EXIF's DateTimeOriginal."""
     main = struct.pack("<HHHIII", 1, 0x8769, 4, 1, 26, 0)
     text = taken.encode() + b"\0"
     more = struct.pack("<HHHIII", 1, 0x9003, 2, len(text), 26 + 18, 0)
@@ -46,7 +46,7 @@ def exif(taken):
 
 
 def jpeg(random, size, comment=b"", taken=None):
-    """A whole JPEG of about `size` bytes, unlike any other: the marks of a picture around noise."""
+    """A unique whole JPEG of about `size` bytes: a picture's markers around noise."""
     taken = taken or f"2024:{random.randint(1, 3):02d}:{random.randint(1, 4):02d} 12:34:{random.randint(0, 59):02d}"
     block = b"Exif\0\0" + exif(taken)
     head = b"\xff\xd8\xff\xe1" + struct.pack(">H", len(block) + 2) + block
@@ -68,7 +68,7 @@ def require_root(what):
 
 
 def enter_private_mounts():
-    """From here on, what this process and its children mount is seen by nobody else, and goes with them."""
+    """Makes mounts of this process and its children private; they end with them."""
     if libc.unshare(0x20000) != 0 or libc.mount(b"none", b"/", None, 0x4000 | 0x40000, None) != 0:
         print(f"skipped: no private mount namespace ({os.strerror(ctypes.get_errno())})")
         sys.exit(SKIPPED)
@@ -81,7 +81,7 @@ def mount(source, target, kind, options="", flags=0):
 
 
 def unmount(target, patience=10):
-    """Waits for those who are just letting go."""
+    """Unmounts; retries while the mount is in use."""
     end = time.monotonic() + patience
     while libc.umount2(os.fsencode(target), 0) != 0:
         code = ctypes.get_errno()
@@ -92,7 +92,7 @@ def unmount(target, patience=10):
 
 @contextlib.contextmanager
 def scratch(parent=None):
-    """A directory that goes, with what is mounted below it."""
+    """A temporary directory, removed with all mounts below it."""
     directory = tempfile.mkdtemp(prefix="photo-inbox-storm-", dir=parent)
     try:
         yield directory
@@ -108,7 +108,7 @@ def scratch(parent=None):
 
 
 class Daemon:
-    """A photoinboxd that runs, and what it said."""
+    """A running photoinboxd and its output."""
 
     TOLD = re.compile(r" (filed|duplicate|quarantined|ignored|withdrawn|deferred) [^/ ]+/(.+?)(?: as |: | \()")
 
@@ -137,7 +137,7 @@ class Daemon:
             self.condition.notify_all()
 
     def wait_for(self, part, patience=PATIENCE, start=0):
-        """Waits until a line holds `part`; its number."""
+        """Waits for a line with `part`; its number."""
         end = time.monotonic() + patience
         with self.condition:
             while True:
@@ -156,7 +156,7 @@ class Daemon:
         return self
 
     def state(self, patience=PATIENCE):
-        """The daemon's whole state, asked for by SIGUSR1."""
+        """The daemon's state dump, by SIGUSR1."""
         start = len(self.lines)
         self.process.send_signal(signal.SIGUSR1)
         self.wait_for(", asked by SIGUSR1", patience, start)
@@ -179,7 +179,7 @@ class Daemon:
         self.process.send_signal(signal.SIGCONT)
 
     def kill(self):
-        """As a power cut ends it: at once. Tells whether it was there to be ended."""
+        """Kills it at once, like a power cut. Whether it was still running."""
         was_alive = self.process.poll() is None
         self.process.kill()
         status = self.process.wait()
@@ -203,7 +203,7 @@ class Daemon:
 
 
 class House:
-    """The places of one daemon, below one directory or, by `at`, elsewhere."""
+    """The places of one daemon, below one directory or at the paths in `at`."""
 
     def __init__(self, directory, program, settings=(), at=None, around=None, user=None):
         at = at or {}
@@ -213,7 +213,7 @@ class House:
         self.places = checker.Places(
             {"inbox": path["inbox"]}, path["library"], path["duplicates"], path["quarantine"], path["state"],
             around=around if around is not None else [directory])
-        # As in life, in memory: not on the disks that are cut, filled or attacked.
+        # In memory as usual: not on the disks that are cut, filled or attacked.
         self.runtime = os.path.join(directory, "run")
         self.daemon = None
 
@@ -236,7 +236,7 @@ class House:
         return self.daemon
 
     def left(self):
-        """What lies in the inbox."""
+        """The files in the inbox."""
         return [file.relative for file in checker.walk(self.places.inboxes["inbox"])]
 
     def wait_until_empty(self, patience=PATIENCE, hurry=None):

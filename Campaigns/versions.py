@@ -42,7 +42,7 @@ SHOWN = 6
 
 
 class Gardener(threading.Thread):
-    """Changes a tree of its own at random and keeps what it did: arrivals by path and size, and what is there."""
+    """Changes its own tree at random and records arrivals by path and size, and the current files."""
 
     def __init__(self, top, outside, seed, number, operations):
         super().__init__()
@@ -60,7 +60,7 @@ class Gardener(threading.Thread):
         try:
             for _ in range(self.operations):
                 getattr(self, self.random.choice(OPERATIONS))()
-        except BaseException as error:  # to be told by the thread that waits
+        except BaseException as error:  # reported by the waiting thread
             self.failure = error
 
     def arrive(self, path, size):
@@ -71,7 +71,7 @@ class Gardener(threading.Thread):
         return os.path.join(self.random.choice(self.directories), self.random.choice(NAMES))
 
     def free(self):
-        """A path that nothing has; None where a few tries found none."""
+        """A free path; None if a few tries found none."""
         for _ in range(4):
             path = self.name()
             if path not in self.files and path not in self.directories:
@@ -81,7 +81,7 @@ class Gardener(threading.Thread):
     def file(self):
         return self.random.choice(list(self.files)) if self.files else None
 
-    # What programs do
+    # Patterns of programs
 
     def write(self):
         path = self.name()
@@ -119,7 +119,7 @@ class Gardener(threading.Thread):
             os.close(os.open(path, os.O_WRONLY))
 
     def replace(self):
-        """As rsync and editors do: a temporary beside it, renamed over it."""
+        """As rsync and editors: a temporary file beside it, renamed over it."""
         path, size = self.name(), next(self.sizes)
         if path in self.directories:
             return
@@ -155,7 +155,7 @@ class Gardener(threading.Thread):
         os.rename(beside, path)
 
     def link(self):
-        """A rename by link(2) and unlink(2): with both names, a write under one would be one under the other."""
+        """A rename by link(2) and unlink(2), without a write between, which would change both names."""
         old, new = self.file(), self.free()
         if old and new:
             self.arrive(new, self.files.pop(old))
@@ -197,7 +197,7 @@ class Gardener(threading.Thread):
         shutil.rmtree(old)
 
     def unpack(self):
-        """A deep directory, and at once what is in it."""
+        """A deep directory with its files at once."""
         path = self.free()
         if path is None or path.count("/") > 10:
             return
@@ -220,7 +220,7 @@ OPERATIONS = (
 
 
 class Watch:
-    """The program, and what it told: lines by path and size, and what it believes is there."""
+    """The program and its output: lines by path and size, and the files that it reports as present."""
 
     def __init__(self, program, root):
         self.process = subprocess.Popen(
@@ -234,7 +234,7 @@ class Watch:
             raise SystemExit(f"versions.py: {program} does not watch: {line}")
 
     def read(self, until):
-        """Reads lines until one of this path comes."""
+        """Reads lines up to one of this path."""
         selector = selectors.DefaultSelector()
         selector.register(self.process.stdout, selectors.EVENT_READ)
         while True:
@@ -267,7 +267,7 @@ class Watch:
 
 
 def settle(watch, root, number):
-    """Waits until a file that is made now is told, twice: then the rest of what came before has been."""
+    """Waits until a new file is reported, twice: then all earlier events have been."""
     for round in range(2):
         cookie = os.path.join(root, f"cookie-{number}-{round}")
         os.close(os.open(cookie, os.O_WRONLY | os.O_CREAT))
@@ -319,7 +319,7 @@ def run(program, scratch, seed, operations, overflows):
 
 
 def again(gardener):
-    """A gardener that goes on where another ended: a thread runs once."""
+    """A gardener that continues where another ended, since a thread runs once."""
     following = Gardener(gardener.top, gardener.outside, 0, 0, gardener.operations)
     for name in ("random", "sizes", "arrivals", "unfinished", "files", "directories"):
         setattr(following, name, getattr(gardener, name))
@@ -338,7 +338,7 @@ def noise(root):
 
 
 def differences(watch, gardeners):
-    """What is there and was not told so, when all is at rest; what is on its way is given time."""
+    """Files that were not reported correctly at the end; pending reports get time."""
     deadline = time.monotonic() + PATIENCE
     number = 0
     while True:
@@ -347,7 +347,7 @@ def differences(watch, gardeners):
         wrong = [(path, there.get(path), told.get(path)) for path in there.keys() | told.keys() if there.get(path) != told.get(path)]
         if not wrong or time.monotonic() > deadline:
             return wrong
-        # What the watch finds on its ticks, and the halves of renames.
+        # Changes found on ticks, and halves of renames.
         time.sleep(0.05)
         number += 1
         settle(watch, os.path.dirname(gardeners[0].top), f"again-{number}")

@@ -38,7 +38,7 @@ QUIET = 2.0
 STRANGER, SELF = 61001, 61002
 
 
-# What is written: (ending, content, where the structure alone tells that it is cut short)
+# The content: (ending, content, whether the structure alone shows a cut)
 
 
 def png(rng, size):
@@ -60,7 +60,7 @@ def mp4(rng, size, header_first):
 
 
 def tiff(rng, size):
-    """A strip at the end, to which the directory at the start leads."""
+    """A TIFF with its strip at the end and its directory at the start."""
     entries = [(0x100, 3, 1, 16), (0x101, 3, 1, 16), (0x111, 4, 1, 8 + 2 + 4 * 12 + 4), (0x117, 4, 1, size)]
     return (b"II*\0\x08\0\0\0" + struct.pack("<H", len(entries))
             + b"".join(struct.pack("<HHII", *entry) for entry in entries) + bytes(4) + rng.randbytes(size))
@@ -76,7 +76,7 @@ KINDS = {
 
 
 class Upload:
-    """One file that a style brings: its place, its bytes, and what is needed to bring them."""
+    """One file of a style: its place, its bytes, and its writer's functions."""
 
     def __init__(self, inbox, name, content, rng, may_pause):
         self.path, self.content, self.rng, self.may_pause = os.path.join(inbox, name), content, rng, may_pause
@@ -112,7 +112,7 @@ class Upload:
             self.touch()
 
     def long(self):
-        """Longer than the quiet window, where something else than time tells."""
+        """A pause longer than the quiet window, where writer or structure decide."""
         time.sleep(QUIET * 1.5 if self.may_pause else QUIET * 0.4)
         if self.may_pause:
             self.touched = None
@@ -132,7 +132,7 @@ def at_once(up):
 
 
 def preallocate(up):
-    """Samba, many FTP servers: all the room first, then the bytes."""
+    """Samba, many FTP servers: preallocates, then writes."""
     file = up.open()
     os.posix_fallocate(file, 0, up.size)
     up.short()
@@ -143,7 +143,7 @@ def preallocate(up):
 
 
 def preallocate_and_reopen(up):
-    """Downloaders with resume: the room is made, the file closed, opened again later."""
+    """Downloaders with resume: preallocates, closes, and opens again later."""
     file = up.open()
     os.ftruncate(file, up.size)
     os.close(file)
@@ -158,7 +158,7 @@ def preallocate_and_reopen(up):
 
 
 def two_sessions(up):
-    """Scanners, camera clients over bad lines: half of it, closed, the rest appended later."""
+    """Scanners, camera clients over bad lines: writes half, closes, and appends the rest later."""
     file = up.open()
     cut = up.rng.randint(up.size // 4, up.size * 3 // 4)
     up.write(file, 0, cut)
@@ -170,7 +170,7 @@ def two_sessions(up):
 
 
 def many_sessions(up):
-    """Opened and closed again for each piece."""
+    """Opens and closes the file for each piece."""
     step = up.size // 6 + 1
     for start in range(0, up.size, step):
         file = up.open()
@@ -180,7 +180,7 @@ def many_sessions(up):
 
 
 def renamed(up):
-    """rsync, browsers: another name until it is whole."""
+    """rsync, browsers: another name until it is complete."""
     part = up.path + ".part"
     file = up.open(path=part)
     up.write(file, 0, up.size // 2)
@@ -191,7 +191,7 @@ def renamed(up):
 
 
 def mapped(up):
-    """Written through a mapping, of which no event tells, the descriptor closed long before."""
+    """Writes through a mapping, without an event, long after closing the descriptor."""
     file = up.open(os.O_RDWR | os.O_CREAT)
     os.ftruncate(file, up.size)
     with mmap.mmap(file, up.size) as room:
@@ -203,7 +203,7 @@ def mapped(up):
 
 
 def rewritten(up):
-    """A first version, cut short, then all anew."""
+    """A truncated first version, then a complete rewrite."""
     file = up.open()
     up.write(file, 0, up.size // 2)
     os.close(file)
@@ -215,9 +215,9 @@ def rewritten(up):
 
 
 def out_of_order(up):
-    """Samba, torrents: the pieces in any order, holes between them meanwhile."""
+    """Samba, torrents: pieces in any order, with holes between them meanwhile."""
     pieces = list(range(0, up.size, up.size // 8 + 1))
-    # The last one first: the end is there long before the middle.
+    # The last one first: the end exists long before the middle.
     pieces = [pieces[-1], *up.rng.sample(pieces[:-1], len(pieces) - 1)]
     file = up.open()
     for start in pieces:
@@ -227,7 +227,7 @@ def out_of_order(up):
 
 
 def out_of_order_and_reopened(up):
-    """The same, closed after each piece: ends and header are there, the middle is a hole."""
+    """The same, closed after each piece: header and end exist, the middle is a hole."""
     pieces = list(range(0, up.size, up.size // 4 + 1))
     for start in [pieces[0], pieces[-1], *pieces[1:-1]]:
         file = up.open()
@@ -237,7 +237,7 @@ def out_of_order_and_reopened(up):
 
 
 def zeros_and_reopened(up):
-    """The room is filled with zeros, header and end come first, the middle later: no hole tells."""
+    """Fills with zeros, then writes header and end, and the middle later: without a hole."""
     file = up.open()
     os.pwrite(file, bytes(up.size), 0)
     third = up.size // 3
@@ -260,7 +260,7 @@ def trickle(up):
 
 
 def header_at_the_end(up):
-    """Cameras, MP4 writers, scanners: sizes in the header are filled in last, in the open file."""
+    """Cameras, MP4 writers, scanners: writes the sizes in the header last, in the open file."""
     file = up.open()
     head = min(up.size, 64)
     os.pwrite(file, bytes(head), 0)
@@ -271,7 +271,7 @@ def header_at_the_end(up):
 
 
 def resumed(up):
-    """FTP: broken off, and taken up again with APPE."""
+    """FTP: interrupted, and resumed with APPE."""
     file = up.open()
     up.write(file, 0, up.size * 2 // 3)
     os.close(file)
@@ -282,7 +282,7 @@ def resumed(up):
 
 
 def linked(up):
-    """Maildir's way: the final name is a second one, the first goes."""
+    """As in Maildir: links the final name, then removes the first."""
     part = os.path.join(os.path.dirname(up.path), f".{os.path.basename(up.path)}.tmp")
     file = up.open(path=part)
     up.write(file, 0, up.size)
@@ -293,7 +293,7 @@ def linked(up):
 
 
 def copied_with_times(up):
-    """cp -p, shutil.copy2: the times are set right after the bytes."""
+    """cp -p, shutil.copy2: sets the times right after the content."""
     file = up.open()
     up.write(file, 0, up.size)
     os.utime(file, (1_500_000_000, 1_500_000_000))
@@ -301,7 +301,7 @@ def copied_with_times(up):
 
 
 def touched_after(up):
-    """Held open, and written again, after it was whole: by a photo program that adds its mark."""
+    """Keeps the complete file open and writes again, like a photo program that adds its mark."""
     file = up.open(os.O_RDWR | os.O_CREAT)
     up.write(file, 0, up.size)
     up.long()
@@ -316,7 +316,7 @@ VIEWS = ("root", "foreign", "overlay")
 
 
 def run(options, view, directory, styles):
-    """All rounds of one view; how many files."""
+    """All rounds of one view; the number of files."""
     house = House(directory, options.program, [f"inbox.inbox.quiet={int(QUIET * 1000)}ms", "inbox.inbox.patience=60s"],
                   user=SELF if view == "foreign" else None, around=[])
     os.chmod(directory, 0o755)
@@ -361,7 +361,7 @@ def run(options, view, directory, styles):
             threads.clear()
             if failures:
                 raise Violation("\n  ".join(failures))
-        # Never taken: what lies there much longer than window and patience ask for.
+        # Not filed long after window and patience.
         house.wait_until_empty()
         house.daemon.stop()
         found = {}
@@ -428,7 +428,7 @@ def write(options):
         print(f"{view}: {len(styles)} styles, {options.rounds} rounds, {time.monotonic() - begin:.0f} s", flush=True)
         return 0
 
-    # Side by side: nearly all of it is pauses.
+    # In parallel: most of the time is pauses.
     if not jobs.run(len(views), work):
         sys.exit(1)
     print(f"writers: {len(styles)} styles in {'/'.join(views)}, {counts.files} files, 0 taken early, 0 never taken, "
