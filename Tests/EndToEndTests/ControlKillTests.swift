@@ -12,7 +12,7 @@ extension EndToEnd {
     struct ControlKills {
         static let canTrace = access("/usr/bin/strace", X_OK) == 0
 
-        enum Command: String, CaseIterable, Sendable { case undo, release, discard }
+        enum OperatorCommand: String, CaseIterable, Sendable { case undo, release, discard }
 
         /// The calls that change something, by their thread: of the file queue, and of SQLite. strace counts each
         /// thread separately, and the loader's calls are not included, so that the kills hit the work.
@@ -39,8 +39,9 @@ extension EndToEnd {
 
         @Test(
             "A command that is killed at any call leaves a whole copy at every instant, and the next try completes it",
-            .enabled(if: canTrace, "skipped: needs strace"), .timeLimit(.minutes(60)), arguments: Command.allCases)
-        func killed(command: Command) async throws {
+            .enabled(if: canTrace, "skipped: needs strace"), .timeLimit(.minutes(60)),
+            arguments: OperatorCommand.allCases)
+        func killed(command: OperatorCommand) async throws {
             let house = try House()
             let photo = try Photos.unique(1)
             let content = command == .undo ? photo : photo.prefix(photo.count / 2)
@@ -59,7 +60,7 @@ extension EndToEnd {
                 let next = try await house.ask(arguments)
                 #expect([0, 4].contains(next.status), "\(next.lines)")
                 let there = house.places(of: content)
-                let expected = [Command.undo: "returned/card/", .release: "inbox/", .discard: "trash/card/"]
+                let expected = [OperatorCommand.undo: "returned/card/", .release: "inbox/", .discard: "trash/card/"]
                 #expect(there.count == 1 && there[0].hasPrefix(expected[command] ?? "-"), "\(there)")
                 house.expectNoTemporaries()
                 for place in there { unlink("\(house.root)/\(place)") }
@@ -103,8 +104,8 @@ extension EndToEnd {
 
         @Test(
             "A daemon that is killed during a request completes it after a restart, with one whole copy",
-            .timeLimit(.minutes(60)), arguments: Command.allCases)
-        func daemonKilled(command: Command) async throws {
+            .timeLimit(.minutes(60)), arguments: OperatorCommand.allCases)
+        func daemonKilled(command: OperatorCommand) async throws {
             let house = try House()
             let photo = try Photos.unique(1)
             let content = command == .undo ? photo : photo.prefix(photo.count / 2)
@@ -118,14 +119,14 @@ extension EndToEnd {
                 operation = Int64(try await newest(house)) ?? 0
                 // A file that returns to its inbox would be set aside again before the test can examine it.
                 #expect(try await house.ask("pause", "card").status == 0)
-                let command: ControlCommand =
+                let request: ControlCommand =
                     switch command {
                     case .undo: .undo(operation: operation)
                     case .release: .release(operation: operation, asIs: false)
                     case .discard: .discard(operation: operation)
                     }
                 let socket = try house.connection()
-                let bytes = framed(ControlRequest(command).json())
+                let bytes = framed(ControlRequest(request).json())
                 #expect(Glibc.send(socket.raw, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count)
                 // At once, then a little later each time, and finally after the answer.
                 if round == 7 { #expect(try house.answer(from: socket.raw)?.status == 0) }
@@ -134,10 +135,10 @@ extension EndToEnd {
                 #expect(try await daemon.ending() == .signal(SIGKILL))
                 #expect(house.places(of: content).count == 1, "\(house.places(of: content))")
                 daemon = try await house.start(configuration: House.oneCard)
-                let next = try house.exchange(framed(ControlRequest(command).json()))
+                let next = try house.exchange(framed(ControlRequest(request).json()))
                 #expect([0, 4].contains(next?.status), "\(next?.message ?? "")")
                 let there = house.places(of: content)
-                let expected = [Command.undo: "returned/card/", .release: "inbox/", .discard: "trash/card/"]
+                let expected = [OperatorCommand.undo: "returned/card/", .release: "inbox/", .discard: "trash/card/"]
                 #expect(there.count == 1 && there[0].hasPrefix(expected[command] ?? "-"), "\(there)")
                 house.expectNoTemporaries()
                 for place in there { unlink("\(house.root)/\(place)") }

@@ -60,7 +60,7 @@ struct TrustedFileTests {
     }
 
     @Test("Files and directories of other owners are refused", .enabled(if: geteuid() == 0, "skipped: needs root"))
-    func owners() {
+    func otherOwners() {
         chown(scratch.appending("a/b"), 4_000, 0)
         #expect(objection("a/b/x") == "@/a/b belongs to user 4000; chown it to root")
         chown(scratch.appending("a/b"), 0, 0)

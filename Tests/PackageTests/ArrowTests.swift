@@ -45,7 +45,7 @@ struct ArrowTests {
     }
 
     @Test("No module below the features imports one")
-    func below() {
+    func lowerModules() {
         for module in Self.below.sorted() {
             let above = (imports[module] ?? []).union(manifest[module] ?? []).intersection(imports.keys)
                 .subtracting(Self.below)
@@ -54,7 +54,7 @@ struct ArrowTests {
     }
 
     @Test("No feature imports another")
-    func features() {
+    func betweenFeatures() {
         for feature in Self.features {
             for module in feature.sorted() {
                 let others = (imports[module] ?? []).union(manifest[module] ?? []).intersection(imports.keys)
@@ -65,7 +65,7 @@ struct ArrowTests {
     }
 
     @Test("Only the daemon's program contains the daemon")
-    func programs() {
+    func otherPrograms() {
         for program in Self.programs.sorted() {
             var found: Set<String> = []
             var pending: [String] = [program]
@@ -77,13 +77,13 @@ struct ArrowTests {
     }
 
     @Test("Only tests of the daemon import it")
-    func tests() throws {
+    func testTargets() throws {
         let tests = try Self.imports(below: "Tests").filter { !$0.value.isDisjoint(with: Self.daemon) }
         #expect(tests.keys.sorted() == ["EndToEndTests", "InboxTests"])
     }
 
     @Test("Every import is in the manifest")
-    func manifest() {
+    func declaredImports() {
         for (module, imported) in imports {
             let missing = imported.subtracting(manifest[module] ?? [])
             #expect(missing.isEmpty, "\(module) imports \(missing.sorted()), which Package.swift does not say")
@@ -91,7 +91,7 @@ struct ArrowTests {
     }
 
     @Test("Folders of a module form no cycle")
-    func folders() throws {
+    func cyclesOfFolders() throws {
         let found = try imports.keys.flatMap { module in
             Self.circles(in: Self.arrows(between: try Checkout.files(below: "Sources/\(module)", suffix: ".swift")))
         }

@@ -23,7 +23,8 @@ struct SnippetTests {
         }
     }()
 
-    @Test("Each snippet is part of a compiled example", arguments: snippets) func snippets(snippet: Snippet) throws {
+    @Test("Each snippet is part of a compiled example", arguments: snippets)
+    func isCompiled(snippet: Snippet) throws {
         let examples = try Checkout.files(below: "Examples", suffix: ".swift")
         let wanted = Self.unindented(snippet.code.split(separator: "\n", omittingEmptySubsequences: false))
         let isFound = examples.values.contains { text in

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A card as FAT has it, for kernels without vfat: a FUSE file system over a directory, which speaks /dev/fuse itself.
+"""Emulates a FAT card for kernels without vfat: a FUSE file system over a directory, which uses /dev/fuse directly.
 
 usage: fat_card.py BACKING PLACE [--exact] [--block IMAGE] [--hold NAME FILE]
 
-Times are even seconds (--exact: as they are), names are found in any case and shown as they were made, a file has another
-inode number after each mount, and nothing keeps a time of change. With --block the mount has a block device, as a real
-card does: a loop device over IMAGE. With --hold reads of the file NAME are not answered until FILE is there, and fail
-then, as on a card that is pulled. Mounts in this process's mount namespace, and ends when it is unmounted. Needs root.
+Times are even seconds (--exact: unchanged), names ignore case and keep their spelling, a file has another
+inode number after each mount, and change times are not kept. With --block the mount has a block device, as a real
+card does: a loop device over IMAGE. With --hold reads of the file NAME are not answered until FILE exists, and fail
+then, as on a card that is removed. Mounts in this process's mount namespace, and ends when it is unmounted. Needs root.
 """
 import ctypes, errno, os, random, stat, struct, subprocess, sys, time
 
@@ -19,11 +19,11 @@ class Card:
     def __init__(self, backing, device, exact, hold):
         self.device, self.exact, self.hold = device, exact, hold
         self.paths, self.numbers = {1: backing}, {backing: 1}
-        # Other numbers with each mount.
+        # Different numbers with each mount.
         self.base = random.SystemRandom().randrange(1 << 20, 1 << 30)
 
     def fold(self, directory, name):
-        """The path of `name` in whatever spelling it has there."""
+        """The path of `name` in its actual spelling."""
         wanted = name.decode("utf-8", "surrogateescape")
         for there in os.listdir(directory):
             if there.casefold() == wanted.casefold():
@@ -147,7 +147,7 @@ class Card:
                 try:
                     os.write(self.device, struct.pack("<IiQ", 16 + len(data), code, unique) + data)
                 except OSError:
-                    # Whoever asked is gone.
+                    # The caller is gone.
                     pass
             if opcode == INIT and told is not None:
                 os.close(told)
@@ -185,7 +185,7 @@ def main():
     libc = ctypes.CDLL(None, use_errno=True)
     failed = libc.mount(source, place.encode(), kind, 2 | 4 | 8, options.encode())
     if image:
-        # It goes with the mount.
+        # It is removed with the mount.
         subprocess.call(["/sbin/losetup", "--detach", source.decode()])
     if failed:
         sys.exit("mount: " + os.strerror(ctypes.get_errno()))
@@ -199,7 +199,7 @@ def main():
     for number in (0, 1, 2):
         os.dup2(null, number)
     os.setsid()
-    # Out of the namespace of the mount: who is the last in it unmounts when it ends, and waits for an answer to that,
+    # Leaves the mount's namespace: the last process in it unmounts at its end and waits for an answer,
     # which it cannot give itself.
     if outside is not None and libc.setns(outside, 0x20000):
         sys.exit("setns: " + os.strerror(ctypes.get_errno()))

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The box itself: entries are found by their kind and carry their fields.
+# The box itself: journal entries are found by their identifier and have their fields.
 source "$(dirname "$0")/lib.sh"
 logger --journald <<ENTRY
 MESSAGE=a test

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The box itself: systemd boots as process 1, and a service is active when it says so, not before.
+# The box itself: systemd boots as process 1, and a service is active when it reports so, not before.
 source "$(dirname "$0")/lib.sh"
 check "systemd is process 1" -.slice sh -c '[ "$(cat /proc/1/comm)" = systemd ]'
 check "the boot is whole" -.slice systemctl is-system-running

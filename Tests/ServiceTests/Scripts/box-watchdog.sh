@@ -1,5 +1,5 @@
 #!/bin/bash
-# The box itself: a service that does not feed its watchdog is killed and started again.
+# The box itself: a service that does not ping its watchdog is killed and restarted.
 source "$(dirname "$0")/lib.sh"
 mkfifo /run/gate
 cat >/run/systemd/system/stand-in.service <<UNIT

@@ -1,13 +1,13 @@
 # shellcheck shell=bash disable=SC2016
-# Read by the scripts that run inside the box. A script prints one line `ok: WHAT` for each thing that held; the test
-# outside compares those lines with what it promises, so that a script that ends early proves nothing.
+# Sourced by the scripts that run inside the box. A script prints a line `ok: WHAT` for each check that passed; the test
+# outside compares those lines with the expected ones, so that a script that ends early fails.
 set -euo pipefail
 
 repository=/photo-inbox     # the sources, read-only
 programs=/photo-inbox-built # the built programs, read-only
 
-# Random numbers that were made once and never change, since people's saved queries hold on to them.
-# shellcheck disable=SC2034 # not every script looks for each of them
+# Random identifiers that never change, since saved queries depend on them.
+# shellcheck disable=SC2034 # not every script uses all of them
 {
     message_ready=eea50aa72c2f48b38ac16e922d6f64d3
     message_filed=43e0849fa2b846df98777912e5ad57ae
@@ -61,7 +61,7 @@ journal_has() { # COUNT MATCH…: at least so many entries match
     [ "$(journalctl --quiet --output=cat --output-fields=MESSAGE_ID "$@" | wc -l)" -ge "$count" ]
 }
 
-# Where the toolchain lies in somebody's home, the service's user could not reach Swift's libraries.
+# If the toolchain is in a home directory, the service's user could not reach Swift's libraries.
 open_toolchain() {
     local library
     toolchain | while read -r library; do
@@ -74,7 +74,7 @@ open_toolchain() {
 
 toolchain() { { ldd "$programs/photoinboxd" 2>/dev/null || true; } | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p'; }
 
-# The same for what the units hide.
+# The same for directories that the units hide.
 show_toolchain() { # UNIT…: without their ending
     local unit
     if ! toolchain | grep -E "^/(home|root)/" >/dev/null; then return; fi
@@ -84,7 +84,7 @@ show_toolchain() { # UNIT…: without their ending
     done
 }
 
-# The built programs in /run/built. The tests need the daemon alone, so they also run where the command line or the decoder
+# The built programs in /run/built. The tests need only the daemon, so they also run if the command line or the decoder
 # is not built, with /bin/true in its place.
 gather_programs() {
     local program
@@ -111,7 +111,7 @@ install_service() { # as a person would, by `make install`, then with inboxes of
 }
 
 make_places() {
-    # A file system that is no overlay: there leases tell whether somebody still writes.
+    # A file system other than overlay, on which leases show writers.
     mount -t tmpfs -o mode=755 tmpfs /srv
     install -d -o _photoinbox -g _photoinbox -m 0755 /srv/photos /srv/photos/library
     install -d -o _photoinbox -g _photoinbox -m 1777 /srv/photos/card /srv/photos/phones

@@ -1,10 +1,10 @@
 #!/bin/bash
-# The Debian package: installed, upgraded, removed, purged, as dpkg does it. It never touches a photo.
+# The Debian package: installed, upgraded, removed and purged by dpkg. It never changes a photo.
 source "$(dirname "$0")/lib.sh"
-# What images of bare systems leave out or forbid.
+# Settings that minimal images omit or forbid.
 rm -f /usr/sbin/policy-rc.d /etc/dpkg/dpkg.cfg.d/docker /etc/dpkg/dpkg.cfg.d/excludes
 export DEBIAN_FRONTEND=noninteractive
-# The index of all manual pages is nobody's here, and nothing outlives the box, so that dpkg need not wait for disks.
+# The index of manual pages is not needed, and nothing outlives the box, so that dpkg need not sync.
 rm -f /var/lib/man-db/auto-update
 dpkg() { command dpkg --force-unsafe-io "$@"; }
 open_toolchain
@@ -12,7 +12,7 @@ gather_programs
 show_toolchain photoinboxd photoinboxd@
 cd "$repository" || exit
 first=$(scripts/deb --programs /run/built --output /run/packages --for-tests | tail -n 1)
-# The next version: the same but for its number.
+# The next version, which differs only in its number.
 dpkg-deb --raw-extract "$first" /run/unpacked
 sed -i 's/^Version: .*/&+next/' /run/unpacked/DEBIAN/control
 second=/run/packages/next.deb

@@ -1,11 +1,11 @@
 #!/bin/bash
-# Cards that are mounted after the hardened service has started: whether it sees them at all, and what it may read.
+# Cards that are mounted after the hardened service has started: whether it sees them, and what it may read.
 source "$(dirname "$0")/lib.sh"
 install_service
-# As systemd has it on every machine that is no container: what is mounted comes to the services' namespaces, too.
+# As systemd does on machines that are not containers: mounts propagate to the services' namespaces.
 mount --make-rshared /
 configure '[inbox.card]' 'path = "/srv/photos/card"' '[cards]' 'import = "yes"'
-# As the directories of people who share them are; RestrictSUIDSGID= lets nobody give a directory such a mode.
+# As shared directories are; RestrictSUIDSGID= forbids giving a directory such a mode.
 chmod 2775 /srv/photos/card
 start_service
 
@@ -32,7 +32,7 @@ mount --bind /run/stage /media/EOS
 eventually "mounted again there is nothing new" photoinboxd \
     journal_has 1 MESSAGE_ID=4ab7f59ac57241df9c1210953f01d200 PHOTOINBOX_KNOWN=3 PHOTOINBOX_COPIED=0
 
-# As a desktop mounts a card: for one person alone.
+# As a desktop mounts a card: for one user only.
 mount -t tmpfs -o mode=700 private /run/private
 install -d -m 0755 /run/private/DCIM
 mount --bind /run/private /media/private

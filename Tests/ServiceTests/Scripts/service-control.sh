@@ -1,5 +1,5 @@
 #!/bin/bash
-# The control socket inside the hardened unit: for its group alone, and handed over by photoinboxd.socket.
+# The control socket inside the hardened unit: for its group only, and passed by photoinboxd.socket.
 source "$(dirname "$0")/lib.sh"
 install_service
 start_service
@@ -28,7 +28,7 @@ systemctl stop photoinboxd
 systemctl start photoinboxd.socket
 check "the socket unit listens" photoinboxd.socket test -S /run/photoinbox/control
 check "who asks starts the daemon" photoinboxd photoinbox pause card
-# It answers a moment before it says that it is ready.
+# It answers shortly before it reports readiness.
 eventually "which took the socket over" photoinboxd systemctl is-active photoinboxd
 systemctl stop photoinboxd
 check "and leaves it there" photoinboxd.socket test -S /run/photoinbox/control

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SIGUSR1 makes the state dump, readable by the service's group only; its text follows for the test outside.
+# SIGUSR1 writes the state dump, readable by the service's group only; its text follows for the test outside.
 source "$(dirname "$0")/lib.sh"
 install_service
 start_service

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Downloads in their own unit, beside a daemon without a network: only operators may ask, and only the inbox can be written.
+# Downloads in their own unit, beside a daemon without a network: only for operators, and with write access to the inbox only.
 source "$(dirname "$0")/lib.sh"
 install_service
 show_toolchain photoinboxd-fetch@
@@ -26,7 +26,7 @@ eventually "nothing is left of it" 'photoinboxd-fetch@*.service' sh -c \
     "[ -z \"\$(systemctl list-units --no-legend 'photoinboxd-fetch@*.service')\" ]"
 check "and nothing half done" photoinboxd sh -c '[ -z "$(find /srv/photos/card -name ".photo-inbox-*")" ]'
 
-# What somebody finds who has taken the program over: in the unit, and as that user without the unit.
+# Probes the access of a compromised program: in the unit, and as that user outside the unit.
 cat >/run/probe <<'PROBE'
 #!/bin/bash
 see() { if "${@:2}" >/dev/null 2>&1; then printf '%s ' "$1"; fi; }
@@ -59,7 +59,7 @@ eventually "of which the unit leaves what is writable" 'photoinboxd-fetch@*.serv
 rm -f /srv/photos/card/.probe.*
 check "and the daemon takes no orders from it" photoinboxd bash -c \
     'as_downloader photoinbox pause card 2>&1 | grep -q "may only look"'
-# A library may lie elsewhere: what is seen from within the program when it connects.
+# A library may be elsewhere: probes the access inside the program when it connects.
 cat >/run/probe.c <<'PROBE'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -85,8 +85,8 @@ allow
 refuse "this machine is not fetched from, where the configuration does not say so" 'photoinboxd-fetch@*.service' \
     photoinbox fetch http://127.0.0.1:8099/one.jpg
 
-# A list that is dropped into an inbox: the daemon, which has no network, hands it to the same unit. The inbox is as inboxes
-# of a group are, whose set-group-ID bit the units may give to nothing.
+# A list in an inbox: the daemon, which has no network, passes it to the same unit. The inbox is set up for
+# a group, with the set-group-ID bit, which the units may not set.
 groupadd desk
 usermod --append --groups desk _photoinbox
 usermod --append --groups desk _photoinbox-fetch

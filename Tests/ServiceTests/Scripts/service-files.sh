@@ -1,5 +1,5 @@
 #!/bin/bash
-# Installed and started as the README says, the service files a photo that another user dropped, and says so.
+# Installed and started as in the README, the service files a photo that another user dropped, and logs it.
 source "$(dirname "$0")/lib.sh"
 install_service
 start_service
@@ -17,7 +17,7 @@ eventually "with its hash" photoinboxd journal_has 1 "MESSAGE_ID=$message_filed"
     "PHOTOINBOX_SHA256=$(sha256sum "$one" | cut -d ' ' -f 1)"
 journalctl --quiet --output=cat --output-fields=PHOTOINBOX_FILE "MESSAGE_ID=$message_filed" >/run/files
 check "and its name" photoinboxd grep -q 'one\.jpg' /run/files
-# A lease on a file of another user says so; quiet time would take its place if CAP_LEASE did not reach the daemon.
+# Proven by a lease on another user's file; without CAP_LEASE the quiet time would decide.
 eventually "proven by a lease, not by waiting" photoinboxd sh -c \
     "journalctl --quiet --output=cat --output-fields=PHOTOINBOX_PROOF MESSAGE_ID=$message_filed | grep -q '(lease)'"
 check "nobody but the daemon speaks in its journal" photoinboxd sh -c \
@@ -36,7 +36,7 @@ eventually "and says why beside it, for the group too" photoinboxd \
     setpriv --reuid=65534 --regid=_photoinbox --clear-groups cat /srv/photos/quarantine/card/short.jpg.reason.txt
 setpriv --reuid=65534 --regid=65534 --clear-groups \
     sh -c 'exec 3>/srv/photos/card/slow.jpg; cat "$1" >&3; read -r _' sh "$(photo 2)" < <(
-        # The end of this stream lets go of the writer, once others that came later are filed.
+        # The end of this stream ends the writer, once later files are filed.
         drop_photo "$(photo 3)" card later.jpg
         eventually "what came after a slow writer's file is filed before it" photoinboxd filed later.jpg >/run/later
         ! filed slow.jpg || echo "filed under the writer's hands" >>/run/later

@@ -1,8 +1,8 @@
 #!/bin/bash
-# An inbox in somebody's home directory: hidden from the hardened unit until the drop-in of photoinboxd(8) shows it.
+# An inbox in a home directory: hidden from the hardened unit without the drop-in of photoinboxd(8).
 source "$(dirname "$0")/lib.sh"
 install_service
-# No overlay, as for /srv.
+# Not overlay, as for /srv.
 mount -t tmpfs -o mode=755 tmpfs /home
 install -d -m 0700 /home/ana /home/ana/Letters
 install -d -o _photoinbox -g _photoinbox -m 0755 /home/ana/Pictures /home/ana/Pictures/{inbox,library}

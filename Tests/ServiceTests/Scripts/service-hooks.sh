@@ -1,5 +1,5 @@
 #!/bin/bash
-# Hooks in their own unit, under the hardened service: what the daemon itself could not do they can, and root decides what runs.
+# Hooks in their own unit, beside the hardened service: they can do what the daemon cannot, and root decides what runs.
 source "$(dirname "$0")/lib.sh"
 install_service
 message_hook_output=1b3e3882a09e4e51bd1961c1635b90cc
@@ -7,13 +7,13 @@ install -d -o _photoinbox -m 0755 /var/lib/told
 install -d -m 0755 /usr/local/lib/photos
 cat >/usr/local/lib/photos/note <<'HOOK'
 #!/bin/sh
-# Neither the directory nor this family of sockets is there for the daemon.
+# The daemon can use neither this directory nor this socket family.
 cat >>/var/lib/told/lines
 echo "$PHOTOINBOX_HOOK as $(id -un), told $(wc -l </var/lib/told/lines)"
 bash -c 'exec 3<>/dev/udp/127.0.0.1/9' && echo "has a network"
-# A descendant that leaves the group.
+# A descendant that leaves the process group.
 setsid sleep 1000 &
-# The journal looks for the unit of who wrote a line when it reads it: by then there must still be somebody.
+# The journal determines a line's unit when it reads it: the writer must still exist.
 until [ -e /var/lib/told/read ]; do sleep 0.1; done
 HOOK
 chmod 0755 /usr/local/lib/photos/note

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Killed again and again while photos pour in; each is filed once all the same.
+# Killed repeatedly while photos arrive; each is filed once.
 source "$(dirname "$0")/lib.sh"
 install_service
 install -d /etc/systemd/system/photoinboxd.service.d

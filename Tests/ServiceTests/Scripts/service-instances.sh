@@ -1,5 +1,5 @@
 #!/bin/bash
-# Two daemons at once: photoinboxd.service, and photoinboxd@studio.service with a configuration and places of its own.
+# Two daemons at once: photoinboxd.service, and photoinboxd@studio.service with its own configuration and places.
 source "$(dirname "$0")/lib.sh"
 install_service
 install -d -o _photoinbox -g _photoinbox -m 0755 /srv/studio /srv/studio/library
@@ -43,7 +43,7 @@ refuse "neither may write where the other keeps its catalogue" photoinboxd@studi
 
 install -m 0644 "$(photo 3)" /srv/studio/card/one.jpg
 eventually "both file one of the same inbox and name" photoinboxd@studio in_studio one.jpg
-# What the journal has of it, to whom asks the first or the second.
+# The journal's entries of the first or the second instance.
 told() { journalctl --sync; "$@" log card/one.jpg -- --quiet --output=json | grep -o '"_SYSTEMD_UNIT":"[^"]*"' | sort -u; }
 told_of() { [ "$(told "${@:2}")" = "\"_SYSTEMD_UNIT\":\"$1.service\"" ]; }
 log_of_studio() { photoinbox log --config /etc/photoinbox/studio.toml "${@:2}"; }

@@ -1,8 +1,8 @@
 #!/bin/bash
-# journald stands still, is killed, has no room: photos are filed all the same, and the journal goes on when it can. And
-# what `journalctl -x` says of the kinds of entry.
+# With journald stopped, killed or full photos are filed, and logging resumes afterwards. Also
+# the explanations of `journalctl -x`.
 source "$(dirname "$0")/lib.sh"
-# A journal of its own size, to be filled.
+# A journal with a limited size, to be filled.
 install -d /run/log/journal
 mount -t tmpfs -o size=20m,mode=755 tmpfs /run/log/journal
 systemctl restart systemd-journald
@@ -41,7 +41,7 @@ eventually "a photo is filed after that" photoinboxd filed four.jpg
 eventually "and the new journald has it" photoinboxd journal_has 1 "MESSAGE_ID=$message_filed" PHOTOINBOX_FILE=four.jpg
 
 head -c 30M /dev/zero >/run/log/journal/filler 2>/dev/null || true
-# What journald has set aside for itself is used up, too.
+# journald's reserve is used up, too.
 head -c 3M /dev/zero | base64 | systemd-cat --identifier=noise || true
 check "the journal's disk is full" systemd-journald test "$(stat -f -c %a /run/log/journal)" = 0
 drop_photo "$(photo 5)" card five.jpg
@@ -51,7 +51,7 @@ rm /run/log/journal/filler
 eventually_filed_and_told() {
     number=$((number + 1))
     cp "$(photo 6)" "/run/six-$number.jpg"
-    # A comment of its own makes another photo of it.
+    # A different comment makes it another photo.
     printf '\xff\xfe\x00\x06%4s' "$number" | cat <(head -c 2 "/run/six-$number.jpg") - <(tail -c +3 "/run/six-$number.jpg") \
         >"/run/next-$number.jpg"
     drop_photo "/run/next-$number.jpg" card "six-$number.jpg"

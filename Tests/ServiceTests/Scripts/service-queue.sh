@@ -1,6 +1,6 @@
 #!/bin/bash
-# One queue hangs while all others turn: the watchdog is fed no more, and the daemon is replaced. A tracer holds the
-# catalogue's queue in the system call with which SQLite waits for the disk.
+# One queue hangs while all others work: the watchdog gets no ping, and the daemon is replaced. A tracer blocks the
+# catalogue's queue in a system call of SQLite that waits for the disk.
 source "$(dirname "$0")/lib.sh"
 install_service
 install -d /etc/systemd/system/photoinboxd.service.d

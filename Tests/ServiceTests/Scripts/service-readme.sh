@@ -1,10 +1,10 @@
 #!/bin/bash
-# The README's recipe for installing, typed line by line on a machine that has never seen the service: it ends in a service
-# that files a photo. Then what --check says, as root, of what the service's user may not do.
+# The README's installation, line by line on a machine without the service: it results in a service
+# that files a photo. Then --check, as root, reports what the service's user may not do.
 source "$(dirname "$0")/lib.sh"
 open_toolchain
 gather_programs
-# The programs are built already. Root needs no sudo, and may not have it.
+# The programs are already built. Root needs no sudo, which may not be installed.
 make() { if [ "$1" = install ]; then command make --silent --directory="$repository" install release=/run/built; fi; }
 sudo() { "$@"; }
 export USER=nobody

@@ -1,6 +1,6 @@
 #!/bin/bash
-# With a broken configuration the service fails at once with status 78, says where, and is not tried again; nor is it with
-# an option that there is not.
+# With an invalid configuration the service fails at once with status 78, reports the line, and is not restarted; nor with
+# an unknown option.
 source "$(dirname "$0")/lib.sh"
 install_service
 configure '[inbox.card]' 'path = "/srv/photos/card"' 'colour = "red"'

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A good configuration comes into force without a restart; a bad one is refused, and the old one stays.
+# A valid configuration is applied without a restart; an invalid one is refused, and the old one stays.
 source "$(dirname "$0")/lib.sh"
 install_service
 start_service

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Stopped, it ends with status 0; killed, it comes back and files what came meanwhile, and so it does after a full disk.
+# Stopped, it ends with status 0; after a kill or a full disk it restarts and files what arrived meanwhile.
 source "$(dirname "$0")/lib.sh"
 install_service
-# systemd forgets a stopped service that nobody wants, and how it ended with it.
+# systemd unloads a stopped service that no unit requires, with its status.
 printf '[Unit]\nWants=photoinboxd.service\n' >/etc/systemd/system/wants-it.target
 systemctl daemon-reload
 start_service
@@ -18,8 +18,8 @@ systemctl stop photoinboxd
 check "stopped, its result is success" photoinboxd property_is photoinboxd Result success
 check "having exited by itself" photoinboxd property_is photoinboxd ExecMainCode 1
 check "with status 0" photoinboxd property_is photoinboxd ExecMainStatus 0
-# A stop in the middle of a start or a reload waits for it, and SIGCONT, which systemd sends after each SIGTERM, asks for
-# a reconciliation of what is just being let go.
+# A stop during a start or a reload waits for it, and SIGCONT, which systemd sends after each SIGTERM, requests
+# a reconciliation during shutdown.
 for _ in 1 2 3 4 5 6 7 8; do
     start_service
     process=$(property photoinboxd MainPID)
@@ -33,7 +33,7 @@ for _ in 1 2 3 4 5 6 7 8; do
 done
 held "stopped during a reload, its result is success"
 
-# With no room for its state it cannot start, and it is tried again however often that was, until there is room.
+# Without space for its state it cannot start, and is restarted without a limit until there is space.
 install -d /etc/systemd/system/photoinboxd.service.d
 printf '[Service]\nRestartSec=0\n' >/etc/systemd/system/photoinboxd.service.d/test.conf
 systemctl daemon-reload

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The decoder inside the hardened unit: it confines itself, and a thumbnail of a photo appears; signals that are meant for the
-# daemon end none.
+# The decoder inside the hardened unit: it confines itself and makes a thumbnail; signals for the
+# daemon do not end it.
 source "$(dirname "$0")/lib.sh"
 install_service
 configure '[inbox.card]' 'path = "/srv/photos/card"' '[pictures]' 'enabled = "yes"' 'decoders = "1"'
@@ -19,8 +19,8 @@ photoinbox status --json >/run/status.json
 check "the decoder is confined entirely" photoinboxd grep -q '"unconfined": *null' /run/status.json
 check "and no problem is told" photoinboxd sh -c '! grep -q PI-11 /run/status.json'
 
-# `systemctl kill` sends to all processes of the service, where nothing else is said. The photo stays in work meanwhile, with
-# a decoder that is stopped.
+# `systemctl kill` signals all processes of the service by default. The photo stays in work meanwhile, with
+# a stopped decoder.
 decoder=$(pgrep --uid _photoinbox --full libexec/photoinbox-decoder)
 kill -STOP "$decoder"
 hash=$(sha256sum "$(photo 2)" | cut -d ' ' -f 1)

@@ -1,12 +1,12 @@
 #!/bin/bash
-# A user's own daemon, under a user's own service manager, with no root anywhere. That manager is started without PAM and
-# without a session, which a bare machine may lack; for the daemon it is the same one.
+# A user's own daemon under a user's service manager, without root. That manager is started without PAM and
+# without a session, which a minimal system may lack; that makes no difference to the daemon.
 source "$(dirname "$0")/lib.sh"
 install_service
 user=4711
 useradd --uid "$user" --create-home --home-dir /var/ana ana
 install -d -o ana -g ana -m 0700 "/run/user/$user"
-# A file system that is no overlay, as for /srv.
+# A file system other than overlay, as for /srv.
 mount -t tmpfs -o mode=755,uid="$user" tmpfs /var/ana
 as_ana() {
     env -i PATH="$PATH" LANG=C.UTF-8 HOME=/var/ana USER=ana XDG_RUNTIME_DIR="/run/user/$user" \

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The watchdog is fed while the queues turn, and a process that stands still is replaced.
+# The watchdog is pinged while the queues work, and a hanging process is replaced.
 source "$(dirname "$0")/lib.sh"
 install_service
 install -d /etc/systemd/system/photoinboxd.service.d
