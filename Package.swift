@@ -135,6 +135,24 @@ let package = Package(
                 "CommandSupport", "DirectoryWatch", "FileValues", "LinuxKernel", "PhotoModel", "Reporting", "Settings",
                 "SystemMonitor", arguments, system,
             ]),
+        module(
+            "CommandContact",
+            [
+                "Catalogue", "CommandSupport", "ControlProtocol", "FileValues", "LinuxKernel", "PhotoModel", "Reporting",
+                "Settings", "SystemMonitor", arguments, system,
+            ]),
+        module(
+            "Describing",
+            [
+                "CSV", "Catalogue", "CommandContact", "CommandSupport", "FileValues", "LinuxKernel", "Reporting",
+                arguments, system,
+            ]),
+        module(
+            "Top",
+            [
+                "CommandContact", "CommandSupport", "ControlProtocol", "FileValues", "LinuxKernel", "Reporting",
+                "SystemMonitor", arguments,
+            ]),
         // Programs.
         .executableTarget(
             name: "photoinboxd",
@@ -146,9 +164,9 @@ let package = Package(
         .executableTarget(
             name: "photoinbox",
             dependencies: [
-                "CSV", "Catalogue", "CommandSupport", "ControlProtocol", "Decoding", "Fetching", "FileValues", "Filing",
-                "Importing", "LibraryCare", "LinuxKernel", "PhotoModel", "QueueActors", "Renditions", "Reporting",
-                "Settings", "SystemMonitor", "Watching", arguments, system,
+                "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "Decoding", "Describing", "Fetching",
+                "FileValues", "Filing", "Importing", "LibraryCare", "LinuxKernel", "PhotoModel", "QueueActors",
+                "Renditions", "Reporting", "Settings", "SystemMonitor", "Top", "Watching", arguments, system,
             ], swiftSettings: swiftSettings),
         .executableTarget(
             name: "photoinbox-decoder", dependencies: ["DecoderService"], swiftSettings: swiftSettings),
@@ -222,8 +240,8 @@ let package = Package(
         tests(
             "CommandTests",
             [
-                "Catalogue", "CommandSupport", "ControlProtocol", "DirectoryWatch", "Reporting", "Settings", "Watching",
-                "photoinbox", "photoinboxd", arguments, database,
+                "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "Describing", "DirectoryWatch",
+                "Reporting", "Settings", "Top", "Watching", "photoinbox", "photoinboxd", arguments, database,
             ]),
         tests("ManualTests", ["LogMessages", "Settings", "Systemd", "manual", "photoinbox", "photoinboxd"]),
         tests(

@@ -1,5 +1,5 @@
 package import FileValues
-import Glibc
+package import Glibc
 import LinuxKernel
 package import Reporting
 
@@ -8,13 +8,18 @@ package enum Terminal {
     /// Whether standard output is one.
     package static var isOutput: Bool { isatty(STDOUT_FILENO) == 1 }
 
+    /// The size of the terminal at `descriptor`, which changes; nil if there is none, or its columns are unknown.
+    package static func size(of descriptor: Int32 = STDOUT_FILENO) -> (columns: Int, rows: Int)? {
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return (Int(size.ws_col), Int(size.ws_row))
+    }
+
     /// How text on standard output may look.
     package static func style(_ choice: TextStyle.ColourChoice) -> TextStyle {
-        var size = winsize()
-        let columns = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 ? Int(size.ws_col) : nil
-        return TextStyle(
+        TextStyle(
             isTerminal: isOutput, choice: choice, noColour: variable("NO_COLOR"), terminal: variable("TERM"),
-            colourTerminal: variable("COLORTERM"), columns: columns)
+            colourTerminal: variable("COLORTERM"), columns: size()?.columns)
     }
 
     package static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }

@@ -1,6 +1,8 @@
 import ArgumentParser
 import CommandSupport
+import Describing
 import Reporting
+import Top
 
 /// Help: `-h` is short, a line for each option or command; `--help` has examples and explanations.
 struct HelpText {
@@ -24,7 +26,7 @@ struct HelpText {
     /// The width that ArgumentParser uses for the rest of the help.
     private static var columns: Int {
         if let text = Terminal.variable("COLUMNS"), let columns = Int(text), columns >= 40 { return columns }
-        return Terminal.isOutput ? max(40, TerminalScreen.size.columns) : 80
+        return Terminal.isOutput ? max(40, Terminal.size()?.columns ?? 80) : 80
     }
 
     /// The subcommand among the arguments; nil for the program itself.

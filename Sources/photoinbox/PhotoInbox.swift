@@ -1,10 +1,13 @@
 import ArgumentParser
+import CommandContact
 import CommandSupport
 import ControlProtocol
+import Describing
 import FileValues
 import Glibc
 import Reporting
 import Settings
+import Top
 
 /// The command line for people and scripts: shows what photoinboxd does, and explains it. See photoinbox(1).
 ///

@@ -6,7 +6,7 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-@testable import photoinbox
+@testable import Describing
 
 /// `import-csv`, `export-csv`, `export-json` and `search`, driven as programs.
 @Suite(.timeLimit(.minutes(60))) struct DescriptionCommandTests {

@@ -5,7 +5,7 @@ import LinuxKernel
 import Reporting
 import Testing
 
-@testable import photoinbox
+@testable import CommandContact
 
 /// 2026-11-24 14:08:00 UTC, a Tuesday.
 private let now: Int64 = 1_795_529_280

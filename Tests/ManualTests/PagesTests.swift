@@ -136,17 +136,17 @@ struct PagesTests {
             fields.insert(String(match.1))
         }
         for file in [
-            "Inbox/Hooks/HookLines", "CommandSupport/CommandFailure", "photoinbox/Commands/ExplainCommand",
+            "Inbox/Hooks/HookLines", "CommandSupport/CommandFailure", "photoinbox/Explain/ExplainCommand",
             "photoinbox/Commands/ShowCommand",
-            "photoinbox/Daemon/CoverageReport", "photoinbox/Daemon/StateReport",
-            "photoinbox/Explain/Explanation+Output", "photoinbox/Output/OutcomeJSON",
-            "CommandSupport/Terminal", "photoinbox/Top/TopJSON",
+            "CommandContact/State/CoverageReport", "CommandContact/State/StateReport",
+            "photoinbox/Explain/Explanation+Output", "CommandContact/Records/OutcomeJSON",
+            "CommandSupport/Terminal", "Top/TopJSON",
         ] {
             for match in try Self.text("Sources/\(file).swift").matches(of: /(?:JSONField|\.path)\(\s*"(\w+)"/) {
                 fields.insert(String(match.1))
             }
         }
-        for match in try Self.text("Sources/photoinbox/Top/TopView.swift").matches(of: /\.(?:text|number)\("(\w+)"/) {
+        for match in try Self.text("Sources/Top/TopView.swift").matches(of: /\.(?:text|number)\("(\w+)"/) {
             fields.insert(String(match.1))
         }
         #expect(fields.count > 150)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandContact
 import CommandSupport
 import ControlProtocol
 import FileValues
@@ -132,16 +133,4 @@ extension ControlAnswer.Item {
         if let to { fields += JSONField.path("to", to) }
         return .object(fields)
     }
-}
-
-/// Whether to ask before acting.
-struct ConsentOption: ParsableArguments {
-    @Flag(help: "Do not ask for confirmation.")
-    var yes = false
-}
-
-/// Whether only to show what would be done.
-struct DryRunOption: ParsableArguments {
-    @Flag(name: .customLong("dry-run"), help: "Change nothing; show what would be done.")
-    var isDryRun = false
 }

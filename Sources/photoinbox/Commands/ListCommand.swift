@@ -1,12 +1,11 @@
 import ArgumentParser
 import Catalogue
+import CommandContact
 import CommandSupport
 import FileValues
 import Glibc
 import LinuxKernel
 import Reporting
-
-extension OutcomeKind: ExpressibleByArgument {}
 
 /// `photoinbox list`: filed photos, or files with another outcome, newest first.
 struct ListCommand: ParsableCommand {
@@ -114,15 +113,4 @@ struct ListCommand: ParsableCommand {
         }
         return table
     }
-}
-
-/// Any text as one printable line.
-func shown(_ text: String) -> String { escapeForDisplay(Array(text.utf8)) }
-
-/// `14:07` of today, else `2026-11-21 14:07`.
-func shortTime(_ time: FileTime, now: Int64) -> String {
-    let clock = LocalClock(at: time.seconds)
-    let date = clock.date(time.seconds)
-    let today = LocalClock(at: now).date(now)
-    return date == today ? clock.timeOfDay(time.seconds) : "\(date) \(clock.timeOfDay(time.seconds))"
 }

@@ -1,5 +1,7 @@
 import ArgumentParser
 import Catalogue
+import CommandContact
+import CommandSupport
 import ControlProtocol
 import Glibc
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import ControlProtocol
 
 /// `photoinbox pause INBOX`: stops filing from an inbox.

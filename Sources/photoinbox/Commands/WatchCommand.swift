@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandContact
 import CommandSupport
 import FileValues
 import Glibc

@@ -1,4 +1,6 @@
 import Catalogue
+import CommandContact
+import CommandSupport
 import ControlProtocol
 import FileValues
 import PhotoModel

@@ -1,3 +1,4 @@
+import CommandContact
 import CommandSupport
 import FileValues
 import Importing

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Catalogue
+import CommandContact
 import CommandSupport
 import FileValues
 import Filing

@@ -1,3 +1,4 @@
+import CommandContact
 import FileValues
 import Glibc
 import LinuxKernel

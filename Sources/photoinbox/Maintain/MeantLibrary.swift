@@ -1,4 +1,5 @@
 import Catalogue
+import CommandContact
 import CommandSupport
 import FileValues
 import Glibc
@@ -71,27 +72,5 @@ struct MeantLibrary {
                 action: "Mount the library there. If this is the new library: stop photoinboxd, then "
                     + "photoinboxd --accept-library")
         }
-    }
-}
-
-/// A question before an act that is hard to reverse.
-struct Confirmation {
-    /// Whether `count` of `all` needs a confirmation: more than 10, or more than one and more than 5 %.
-    static func isNeeded(_ count: Int, of all: Int) -> Bool { count > 10 || (count > 1 && count * 20 > all) }
-
-    /// Asks on the terminal; without one, or with JSON, the answer is no.
-    static func ask(_ question: String, isJSON: Bool, _ display: ProgressDisplay) -> Bool {
-        display.clear()
-        guard !isJSON, isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else { return false }
-        var buffer = OutputBuffer(descriptor: STDERR_FILENO)
-        buffer.append("photoinbox: \(question) [y/N] ")
-        _ = buffer.flush()
-        // Nothing is in progress while it waits, so Ctrl-C may end it at once.
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        for number in [SIGINT, SIGTERM] { sigaddset(&signals, number) }
-        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
-        defer { pthread_sigmask(SIG_BLOCK, &signals, nil) }
-        return ["y", "yes"].contains(readLine()?.lowercased())
     }
 }

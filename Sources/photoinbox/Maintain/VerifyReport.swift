@@ -1,4 +1,5 @@
 import Catalogue
+import CommandContact
 import CommandSupport
 import FileValues
 import LibraryCare

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import photoinbox
+@testable import Top
 
 struct KeyParserTests {
     private static func keys(_ text: String) -> [Key] {

@@ -1,7 +1,7 @@
 import ControlProtocol
 import Foundation
 
-@testable import photoinbox
+@testable import Top
 
 /// States as a daemon gives them, a second apart.
 enum Samples {

@@ -2,7 +2,7 @@ import Reporting
 import Testing
 
 @testable import CommandSupport
-@testable import photoinbox
+@testable import Top
 
 struct TopFrameTests {
     private static let colour = TextStyle(usesColour: true, width: nil)

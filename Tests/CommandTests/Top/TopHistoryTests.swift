@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import photoinbox
+@testable import Top
 
 struct TopHistoryTests {
     @Test func ratesComeFromTwoSamples() throws {

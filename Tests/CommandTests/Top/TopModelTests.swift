@@ -1,7 +1,7 @@
 import Reporting
 import Testing
 
-@testable import photoinbox
+@testable import Top
 
 struct TopModelTests {
     private static func model(_ view: TopView = .monitors, monitors: Int = 3) throws -> TopModel {

@@ -2,7 +2,8 @@ import FileValues
 import Reporting
 import Testing
 
-@testable import photoinbox
+@testable import CommandContact
+@testable import Top
 
 struct TopTableTests {
     private static let columns: [TopColumn] = [

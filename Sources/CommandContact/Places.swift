@@ -1,0 +1,139 @@
+package import Catalogue
+package import CommandSupport
+package import FileValues
+import Glibc
+package import LinuxKernel
+package import Reporting
+package import Settings
+import SystemPackage
+
+/// The daemon's directories, as far as this process knows them.
+package struct Places {
+    /// The configuration; nil where only directories were named.
+    package let settings: Settings?
+    package let state: BytePath
+    package let runtime: BytePath
+    package let catalogue: BytePath
+
+    /// The file with the daemon's last state dump.
+    package var stateFile: BytePath { runtime.appending("state.json") }
+    /// The file with the daemon's process number.
+    package var processFile: BytePath { runtime.appending("photoinboxd.pid") }
+
+    /// Where `make run` keeps the state.
+    private static let embedded: BytePath = ".photo-inbox"
+
+    /// Flags override the configuration; directories are not guessed. With `despiteMistakes`, those of a configuration with
+    /// mistakes are used, since the running daemon has read a valid one; `remarks` says so.
+    package init(
+        _ options: PlaceOptions, despiteMistakes isTolerant: Bool = false, remarks: Bool = true
+    ) throws(CommandFailure) {
+        var state = options.state?.path
+        if state == nil, options.config == nil { state = Terminal.variable("PHOTOINBOX_STATE").map { BytePath($0) } }
+        if state?.isEmpty == true { state = nil }
+        if let state, options.config == nil {
+            settings = nil
+            self.state = state
+            runtime = options.runtime?.path ?? state.appending("run")
+            catalogue = state.appending("catalogue.sqlite")
+            guard (try? FileStatus(at: state, followingLinks: true)) != nil else {
+                throw CommandFailure(
+                    .unavailable, "the state directory \(state) does not exist",
+                    action: "Start photoinboxd, or correct --state or $PHOTOINBOX_STATE.")
+            }
+            return
+        }
+        let settings: Settings
+        do throws(CommandFailure) {
+            settings = try Self.read(options.config?.path)
+            self.settings = settings
+        } catch {
+            guard isTolerant, error.status == .configuration, let rough = Self.rough(options.config?.path) else {
+                throw error
+            }
+            if remarks {
+                printRemark(
+                    "\(error.message). The running daemon has another configuration, and is asked anyway")
+            }
+            settings = rough
+            self.settings = nil
+        }
+        self.state = state ?? settings.state
+        runtime = options.runtime?.path ?? state?.appending("run") ?? settings.runtime
+        catalogue = state?.appending("catalogue.sqlite") ?? settings.catalogue
+    }
+
+    /// Warns if `inbox` is not configured: a mistake, or a former inbox, whose photos are still there, so no failure.
+    package func warnOfUnknown(inbox: String?, asJSON: Bool) {
+        guard let inbox, let names = settings?.inboxes.map(\.name), !names.contains(inbox) else { return }
+        let meant = likelyMeaning(of: inbox, among: names).map { "; did you mean \"\($0)\"?" }
+        let others = names.isEmpty ? "; there are no inboxes" : "; inboxes: \(names.joined(separator: ", "))"
+        printRemark("no inbox \(shown(inbox)) is configured\(meant ?? others)", asJSON: asJSON)
+    }
+
+    /// The catalogue itself, for a command that works on it at length.
+    package func openCatalogue(forRepair: Bool) throws(CommandFailure) -> CatalogueFile {
+        guard let text = String(validating: catalogue.bytes, as: UTF8.self) else {
+            throw CommandFailure(.failed, "\(catalogue): the catalogue's path must be UTF-8")
+        }
+        // A missing one is not created here: a wrong --state would look like an empty library.
+        let reading: CatalogueFile
+        do throws(CatalogueError) { reading = try CatalogueFile.openForReading(text) } catch {
+            throw CommandFailure(error, path: catalogue.escaped)
+        }
+        guard forRepair else { return reading }
+        reading.close()
+        do throws(CatalogueError) { return try CatalogueFile.openForRepair(text) } catch {
+            // Reading succeeded, so permission to write is missing.
+            let isForbidden = error.code == .permission
+            throw isForbidden ? .cannotChange(catalogue) : CommandFailure(error, path: catalogue.escaped)
+        }
+    }
+
+    private static func rough(_ named: BytePath?) -> Settings? {
+        let path = named ?? SettingsContext.ofProcess().standardFile
+        var builder = SettingsBuilder(context: .ofProcess())
+        guard let bytes = try? content(of: path) else { return nil }
+        builder.addFile(bytes, path: path)
+        return builder.settingsDespiteMistakes()
+    }
+
+    private static func read(_ named: BytePath?) throws(CommandFailure) -> Settings {
+        let path = named ?? SettingsContext.ofProcess().standardFile
+        var builder = SettingsBuilder(context: .ofProcess())
+        do throws(SystemCallError) { builder.addFile(try content(of: path), path: path) } catch {
+            if error.code == .noSuchFileOrDirectory, named == nil {
+                let isHere = (try? FileStatus(at: embedded.appending("catalogue.sqlite"))) != nil
+                throw CommandFailure(
+                    .configuration, "there is no configuration \(path)",
+                    action: isHere
+                        ? "For the photoinboxd of \"make run\": --state .photo-inbox"
+                        : "Name the daemon's configuration with --config, or its state directory with --state.")
+            }
+            if error.code == .noSuchFileOrDirectory {
+                throw CommandFailure(.configuration, "\(path) does not exist", action: "Correct the path.")
+            }
+            throw CommandFailure(error)
+        }
+        do { return try builder.build() } catch {
+            throw CommandFailure(.configuration, "\(error)", action: "Correct that, then: photoinboxd --check")
+        }
+    }
+}
+
+/// A file's content, 64 MiB at most.
+package func content(of path: BytePath) throws(SystemCallError) -> [UInt8] {
+    let file = try descriptorCall("open", path: path) {
+        path.withCString { Glibc.open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+    }
+    var content: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    while content.count < 64 << 20 {
+        let count = try systemCall("read", path: path) {
+            buffer.withUnsafeMutableBytes { Glibc.read(file.raw, $0.baseAddress, $0.count) }
+        }
+        if count == 0 { break }
+        content += buffer[..<count]
+    }
+    return content
+}

@@ -1,0 +1,233 @@
+package import CommandSupport
+package import ControlProtocol
+package import FileValues
+package import LinuxKernel
+package import Reporting
+
+/// The daemon's state, for `status`.
+package struct StateReport {
+    /// How much is shown.
+    package enum Detail {
+        case normal, problemsOnly
+        /// With problems that others cause.
+        case all
+    }
+
+    package let state: DaemonState
+
+    package init(_ state: DaemonState) { self.state = state }
+
+    private var shownProblems: [DaemonState.Problem] { state.problems.filter { $0.hiddenBy == nil } }
+
+    /// The worst severity of the shown problems.
+    private var worst: ProblemSeverity? {
+        shownProblems.compactMap { ProblemSeverity(rawValue: $0.severity) }.max()
+    }
+
+    package var exitStatus: ExitStatus {
+        // An unknown severity counts as a failure.
+        if shownProblems.contains(where: { ProblemSeverity(rawValue: $0.severity) == nil }) { return .failed }
+        return ExitStatus(worst: worst)
+    }
+
+    /// The first line, without its label.
+    package func verdict(now: Int64) -> String {
+        let up = "up \(HumanText.age(Int64(max(0, min(state.program.uptimeSeconds, 1e12)))))"
+        switch state.program.phase {
+        case "starting", "stopping", "reloading": return state.program.phase
+        default: break
+        }
+        switch worst {
+        case .stopped:
+            let since = shownProblems.filter { $0.severity == ProblemSeverity.stopped.rawValue }
+                .compactMap { parseRFC3339($0.since)?.seconds }.min()
+            guard let since else { return "FILING STOPPED" }
+            let clock = LocalClock(at: since).timeOfDay(since)
+            return "FILING STOPPED \(HumanText.age(now - since)) ago (\(clock))"
+        case .warning: return "filing, \(count(.warning, "warning", "warnings")), \(up)"
+        case .notice: return "filing normally, \(count(.notice, "notice", "notices")), \(up)"
+        case nil:
+            return state.inboxes.isEmpty ? "idle, no inbox is configured, \(up)" : "filing normally, \(up)"
+        }
+    }
+
+    private func count(_ severity: ProblemSeverity, _ one: String, _ many: String) -> String {
+        HumanText.count(shownProblems.count { $0.severity == severity.rawValue }, one, many)
+    }
+
+    // MARK: - Text
+
+    package func text(_ style: TextStyle, detail: Detail, now: Int64) -> String {
+        var text = LabelledText()
+        text.add("photoinboxd", shown(verdict(now: now)), textPaint: worst.map(Self.paint) ?? .good)
+        if detail != .problemsOnly {
+            for inbox in state.inboxes { text.add(shown(inbox.name), words(inbox, now: now)) }
+            for card in state.cards ?? [] { text.add("card", card.words(now: now)) }
+            if !state.library.isEmpty {
+                let free = state.libraryFreeBytes.map { "\(HumanText.bytes(UInt64(max(0, $0)))) free" }
+                text.add("library", [free, shown(state.library)].compactMap(\.self).joined(separator: ", "))
+            }
+            if !state.library.isEmpty { text.add("verified", verifiedWords(now: now)) }
+            if let pictures = state.pictures { text.add("thumbnails", pictures.words) }
+            if let links = state.linkWords(now: now) { text.add("links", links) }
+            if let counts = state.totals {
+                text.add(
+                    "since start",
+                    "\(HumanText.count(counts.filed)) filed, \(HumanText.count(counts.duplicate, "duplicate", "duplicates")), "
+                        + "\(HumanText.count(counts.quarantined)) quarantined, \(HumanText.count(counts.ignored)) ignored"
+                )
+            }
+        }
+        addProblems(to: &text, detail)
+        return text.rendered(style)
+    }
+
+    private func verifiedWords(now: Int64) -> String {
+        guard let verified = state.libraryVerified else { return "never" }
+        let time = { (text: String) in parseRFC3339(text).map { shortTime($0, now: now) } ?? shown(text) }
+        guard let whole = verified.whole else { return "in part \(time(verified.last)), never completely" }
+        return "completely \(time(whole))" + (verified.last == whole ? "" : ", in part \(time(verified.last))")
+    }
+
+    private func words(_ inbox: DaemonState.Inbox, now: Int64) -> String {
+        var parts = [shown(inbox.verdict)]
+        if let paused = inbox.paused {
+            let since = parseRFC3339(paused.since).map { " since \(shortTime($0, now: now))" } ?? ""
+            parts.append("PAUSED\(since) by \(shown(paused.by))")
+        }
+        parts += inbox.coverageWords(now: now)
+        let own = state.inHand.filter { $0.inbox == inbox.name }
+        if inbox.counts.inHand > 0 { parts.append("\(HumanText.count(inbox.counts.inHand)) in hand") }
+        if inbox.counts.deferred > 0 { parts.append("\(HumanText.count(inbox.counts.deferred)) deferred") }
+        if let written = inbox.beingWritten { parts.append("\(HumanText.count(written)) being written") }
+        if inbox.counts.inHand == 0, inbox.counts.deferred == 0, inbox.beingWritten == nil {
+            parts.append("nothing waiting")
+        }
+        if let oldest = own.compactMap({ parseRFC3339($0.firstSeen)?.seconds }).min() {
+            parts.append("oldest \(HumanText.age(now - oldest))")
+        }
+        return parts.joined(separator: ", ")
+    }
+
+    private func addProblems(to text: inout LabelledText, _ detail: Detail) {
+        let problems = detail == .all ? state.problems : shownProblems
+        guard !problems.isEmpty else { return text.add("problems", "none") }
+        text.addBlank()
+        for problem in problems {
+            let paint = ProblemSeverity(rawValue: problem.severity).map(Self.paint)
+            text.add(shown(problem.severity), "\(shown(problem.code))  \(shown(problem.what))", labelPaint: paint)
+            text.add("effect", shown(problem.effect))
+            text.add("action", shown(problem.action))
+            if let see = problem.see, problem.severity == ProblemSeverity.stopped.rawValue {
+                text.add("see", shown(see))
+            }
+            if let cause = problem.hiddenBy { text.add("cause", shown(cause)) }
+        }
+        guard detail != .all else { return }
+        let hidden = state.problems.compactMap(\.hiddenBy)
+        for cause in Set(hidden).sorted() {
+            let count = hidden.count { $0 == cause }
+            text.add(
+                "hidden", "\(HumanText.count(count, "problem", "problems")) caused by \(shown(cause)); show with --all")
+        }
+    }
+
+    private static func paint(_ severity: ProblemSeverity) -> TextStyle.Paint {
+        switch severity {
+        case .notice: .notice
+        case .warning: .warning
+        case .stopped: .bad
+        }
+    }
+
+    // MARK: - JSON
+
+    package func json() -> JSONValue {
+        let now = parseRFC3339(state.at)?.seconds ?? 0
+        let text = { (value: String?) -> JSONValue in value.map { .string($0) } ?? .null }
+        return .document([
+            JSONField("version", .string(state.program.version)), JSONField("time", .string(state.at)),
+            JSONField("verdict", .string(verdict(now: now))), JSONField("severity", text(worst?.rawValue)),
+            JSONField("pid", .count(state.program.pid)), JSONField("phase", .string(state.program.phase)),
+            JSONField("uptime_seconds", .number(state.program.uptimeSeconds)),
+            JSONField("inboxes", .array(state.inboxes.map { inbox in inbox.json() })),
+            JSONField("watch_need", state.watchNeed?.json() ?? .null),
+            JSONField("liveness", state.liveness?.json() ?? .null),
+            JSONField("pictures", state.pictures?.json() ?? .null),
+            JSONField("cards", state.cards.map { .array($0.map { $0.json() }) } ?? .null),
+            JSONField("links", state.links.map { .array($0.map { $0.json() }) } ?? .null),
+            JSONField(
+                "library",
+                .object(
+                    pathFields("path", state.library) + [
+                        JSONField("free_bytes", state.libraryFreeBytes.map { .count($0) } ?? .null),
+                        JSONField("verified_part", text(state.libraryVerified?.last)),
+                        JSONField("verified_whole", text(state.libraryVerified?.whole)),
+                    ])), JSONField("counts", state.totals?.json() ?? .null),
+            JSONField(
+                "problems",
+                .array(
+                    state.problems.map { problem in
+                        .object([
+                            JSONField("code", .string(problem.code)), JSONField("severity", .string(problem.severity)),
+                            JSONField("subject", text(problem.subject)), JSONField("since", .string(problem.since)),
+                            JSONField("title", .string(problem.what)), JSONField("effect", .string(problem.effect)),
+                            JSONField("action", .string(problem.action)), JSONField("see", text(problem.see)),
+                            JSONField("hidden_by", text(problem.hiddenBy)),
+                        ])
+                    })),
+        ])
+    }
+}
+
+/// A path from escaped text of the state.
+private func pathFields(_ name: String, _ escaped: String) -> [JSONField] {
+    BytePath(escaped: escaped).map { JSONField.path(name, $0) } ?? [JSONField(name, .string(escaped))]
+}
+
+extension DaemonState {
+    /// The sum over all inboxes; nil if there is none.
+    package var totals: Counts? {
+        guard let first = inboxes.first else { return nil }
+        return inboxes.dropFirst().reduce(into: first.counts) { sum, inbox in
+            sum.seen += inbox.counts.seen
+            sum.filed += inbox.counts.filed
+            sum.duplicate += inbox.counts.duplicate
+            sum.quarantined += inbox.counts.quarantined
+            sum.ignored += inbox.counts.ignored
+            sum.withdrawn += inbox.counts.withdrawn
+            sum.deferred += inbox.counts.deferred
+            sum.inHand += inbox.counts.inHand
+        }
+    }
+}
+
+extension DaemonState.Counts {
+    package func json() -> JSONValue {
+        .object([
+            JSONField("seen", .count(seen)), JSONField("filed", .count(filed)),
+            JSONField("duplicate", .count(duplicate)), JSONField("quarantined", .count(quarantined)),
+            JSONField("ignored", .count(ignored)), JSONField("withdrawn", .count(withdrawn)),
+            JSONField("deferred", .count(deferred)), JSONField("in_hand", .count(inHand)),
+        ])
+    }
+}
+
+extension DaemonState.Inbox {
+    package func json() -> JSONValue {
+        .object(
+            [JSONField("name", .string(name))] + pathFields("path", path) + [
+                JSONField("mode", .string(mode)), JSONField("state", .string(verdict)),
+                JSONField("reason", reason.map { .string($0) } ?? .null),
+                JSONField("stalled_seconds", stalledSeconds.map { .number($0) } ?? .null),
+                JSONField("watches", .count(watches)), JSONField("polled_folders", .count(polledDirectories)),
+                JSONField("coverage", coverage?.json() ?? .null),
+                JSONField("counts", counts.json()), JSONField("overflows", .count(overflows)),
+                JSONField(
+                    "paused",
+                    paused.map { .object([JSONField("since", .string($0.since)), JSONField("by", .string($0.by))]) }
+                        ?? .null),
+                JSONField("last_reconciliation", lastReconciliation.map { .string($0) } ?? .null),
+            ])
+    }
+}

@@ -1,0 +1,148 @@
+package import ArgumentParser
+import CSV
+import Catalogue
+import CommandContact
+import CommandSupport
+import FileValues
+import Reporting
+
+/// `photoinbox export-csv`: every filed photo with its description, as a table.
+package struct ExportCSVCommand: ParsableCommand {
+    package static let configuration = CommandConfiguration(
+        commandName: "export-csv", abstract: "Write all photos with titles, keywords etc. as CSV.",
+        usage: "photoinbox export-csv [OPTION…] > FILE")
+
+    package static let lesson = """
+        EXAMPLES:
+          photoinbox export-csv > photos.csv
+              to read, to edit, and to import again with import-csv
+
+        The table is a snapshot of one moment, even while photos are filed. The columns
+        that import-csv reads come first; "captured" is the date in the photo itself.
+        Control characters in titles and names are left out. A cell that a spreadsheet
+        would treat as a formula is prefixed with an apostrophe, which import-csv
+        removes. A path that is not UTF-8 is escaped; use the sha256 to identify the
+        photo.
+
+        EXIT STATUS:
+          0   done
+          69  there is no catalogue yet
+          64, 77, 78: see photoinbox --help
+        """
+
+    package init() {}
+
+    @OptionGroup var places: PlaceOptions
+
+    private static let columns = [
+        "sha256", "path", "title", "keywords", "rating", "taken", "place", "captured", "camera", "inbox", "filed_at",
+        "library",
+        "original_name",
+    ]
+
+    package func run() throws {
+        let records = try Records(try Places(places))
+        let output = Output()
+        var text = CSVText()
+        for column in Self.columns { text.field(column) }
+        text.endRecord()
+        try records.ask { (catalogue) throws(CatalogueError) in
+            try catalogue.eachPhoto { photo, description in
+                Self.write(photo, description, to: &text)
+                if text.bytes.count > 60_000 { try output.write(text.removeAll()) }
+            }
+        }
+        try output.write(text.removeAll())
+    }
+
+    private static func write(_ photo: StoredPhoto, _ description: PhotoDescription?, to text: inout CSVText) {
+        let record = photo.photo
+        text.field(hexadecimal(record.sha256))
+        text.field(record.libraryPath.escaped)
+        text.field(plain(description?.title ?? ""))
+        text.field(plain(description?.keywords.joined(separator: ";") ?? ""))
+        text.field(description?.rating.map { "\($0)" } ?? "")
+        text.field(plain(description?.taken ?? ""))
+        text.field(plain(description?.place ?? ""))
+        // A column of its own: in "taken", import-csv would import it as a person's statement.
+        text.field(record.captured?.local ?? "")
+        text.field(plain(record.camera ?? ""))
+        text.field(record.inbox)
+        text.field(photo.filedAt.rfc3339)
+        text.field(record.library.escaped)
+        text.field(record.originalName.escaped)
+        text.endRecord()
+    }
+}
+
+/// Without control characters and those that change the direction of text; newlines and tabs stay.
+private func plain(_ text: String) -> String {
+    func isKept(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "\n", "\t": true
+        case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{061C}", "\u{200E}", "\u{200F}", "\u{2028}", "\u{2029}",
+            "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}":
+            false
+        default: true
+        }
+    }
+    guard !text.unicodeScalars.allSatisfy(isKept) else { return text }
+    return String(String.UnicodeScalarView(text.unicodeScalars.filter(isKept)))
+}
+
+/// `photoinbox export-json`: the same as JSON.
+package struct ExportJSONCommand: ParsableCommand {
+    package static let configuration = CommandConfiguration(
+        commandName: "export-json", abstract: "Write all photos with titles, keywords etc. as JSON.",
+        usage: "photoinbox export-json [OPTION…] > FILE")
+
+    package static let lesson = """
+        EXAMPLES:
+          photoinbox export-json > photos.json
+          photoinbox export-json | jq -r '.photos[] | select(.description.rating == 5) | .path'
+
+        One document, a snapshot of one moment, with one line for each photo: the fields
+        of "list --json", and "description" with title, keywords, rating, date and
+        place, or null.
+
+        EXIT STATUS:
+          0   done
+          69  there is no catalogue yet
+          64, 77, 78: see photoinbox --help
+        """
+
+    package init() {}
+
+    @OptionGroup var places: PlaceOptions
+
+    package func run() throws {
+        let records = try Records(try Places(places))
+        let output = Output()
+        var (text, isFirst) = (Array("{\"format\":1,\"photos\":[".utf8), true)
+        try records.ask { (catalogue) throws(CatalogueError) in
+            try catalogue.eachPhoto { photo, description in
+                text += Array((isFirst ? "\n" : ",\n").utf8)
+                isFirst = false
+                text += Array(photo.json(describedBy: description).compact.utf8)
+                if text.count > 60_000 {
+                    try output.write(text)
+                    text.removeAll(keepingCapacity: true)
+                }
+            }
+        }
+        try output.write(text + Array("\n]}\n".utf8))
+    }
+}
+
+/// Standard output for long results.
+private struct Output {
+    func write(_ bytes: [UInt8]) throws {
+        var buffer = OutputBuffer(descriptor: 1)
+        buffer.append(bytes)
+        switch buffer.flush() {
+        case .written: return
+        case .closed: throw CommandEnd(status: .ok)
+        case .failed(let code): throw CommandFailure(.failed, "standard output: \(code)")
+        }
+    }
+}

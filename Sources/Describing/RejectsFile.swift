@@ -1,0 +1,80 @@
+import CSV
+import CommandContact
+import FileValues
+import Glibc
+import LinuxKernel
+import Reporting
+import SystemPackage
+
+/// The file of rejected rows, with line, column and reason: created with the first, and synced before its batch is stored.
+struct RejectsFile {
+    let path: BytePath
+    private(set) var length: UInt64
+    private var text = CSVText()
+    private var file: OwnedFile?
+
+    /// A descriptor that a struct can hold.
+    private final class OwnedFile {
+        let descriptor: OwnedDescriptor
+        init(_ descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
+    }
+
+    private static let header = "line,column,reason,row\r\n"
+
+    /// `length` is the valid part of an existing file: the rest belongs to a batch that was never stored.
+    init(_ path: BytePath, length: UInt64) { (self.path, self.length) = (path, length) }
+
+    mutating func add(line: Int, column: Int, _ reason: String, row: some BidirectionalCollection<UInt8>) {
+        text.field("\(line)")
+        text.field(column == 0 ? "" : "\(column)")
+        text.field(reason)
+        var row = row[...]
+        while let last = row.last, last == 0x0A || last == 0x0D { row = row.dropLast() }
+        text.field(row)
+        text.endRecord()
+    }
+
+    /// Writes the added rows; returns the file's length.
+    mutating func write() throws(SystemCallError) -> UInt64 {
+        let bytes = text.removeAll()
+        guard !bytes.isEmpty else { return length }
+        let file = try opened()
+        try file.descriptor.write(bytes, at: length)
+        try file.descriptor.sync()
+        length += UInt64(bytes.count)
+        return length
+    }
+
+    private mutating func opened() throws(SystemCallError) -> OwnedFile {
+        if let file { return file }
+        let directory = try openDirectory(path.parent.isEmpty ? "." : path.parent)
+        if length == 0 { do { try directory.unlink(path.name) } catch { guard error.isMissing else { throw error } } }
+        let isNew = length == 0
+        let descriptor = try directory.openBeneath(
+            path.name, isNew ? [.readWrite, .createNew] : .readWrite, mode: 0o644)
+        if isNew {
+            try descriptor.write(Array(Self.header.utf8), at: 0)
+            length = UInt64(Self.header.utf8.count)
+        } else {
+            let size = off_t(length)
+            let raw = descriptor.raw
+            _ = try systemCall("ftruncate", path: path) { ftruncate(raw, size) }
+        }
+        let opened = OwnedFile(descriptor)
+        file = opened
+        return opened
+    }
+
+    /// Why the file at this path must not be replaced; nil if it is missing or a file of rejected rows.
+    static func whyNotReplaced(_ path: BytePath) -> String? {
+        guard let status = try? FileStatus(at: path) else { return nil }
+        guard status.kind == .regular else { return "\(path.escaped) is not a regular file" }
+        let beginning = (try? content(of: path)).map { Array($0.prefix(header.utf8.count)) }
+        return beginning == Array(header.utf8)
+            ? nil : "\(path.escaped) exists, and is not a file of rejected rows"
+    }
+}
+
+extension SystemCallError {
+    fileprivate var isMissing: Bool { code == .noSuchFileOrDirectory }
+}

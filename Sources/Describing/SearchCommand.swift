@@ -1,0 +1,165 @@
+package import ArgumentParser
+import Catalogue
+import CommandContact
+import CommandSupport
+import FileValues
+import Glibc
+import Reporting
+
+/// `photoinbox search`: finds photos by their dates, cameras and descriptions.
+package struct SearchCommand: ParsableCommand {
+    package static let configuration = CommandConfiguration(
+        commandName: "search", abstract: "Find photos by date, camera, keyword, place or words.",
+        usage: "photoinbox search [OPTION…] [WORD…]")
+
+    package static let lesson = """
+        EXAMPLES:
+          photoinbox search harbour
+              words, or beginnings of words, of title, keywords or place
+          photoinbox search --from 2026-08 --until 2026-09 --camera canon
+          photoinbox search --keyword "fishing boat" --rating 4
+          photoinbox search --outcome quarantined --name IMG_20
+
+        All conditions must match. Case is ignored, and accents in words are too. Titles,
+        keywords, ratings and places are those imported with import-csv.
+
+        --from and --until accept the beginning of a local time: 2026, 2026-08,
+        2026-08-21T14. With --outcome, files with that outcome are found instead of filed
+        photos. The result is a snapshot of one moment, even while photos are filed.
+
+        EXIT STATUS:
+          0   something is found
+          4   nothing matches
+          69  there is no catalogue yet
+          64, 77, 78: see photoinbox --help
+        """
+
+    package init() {}
+
+    @OptionGroup var pager: PagerOption
+
+    @Option(help: ArgumentHelp("Taken at this time or later.", valueName: "time"))
+    var from: String?
+
+    @Option(help: ArgumentHelp("Taken at this time or earlier.", valueName: "time"))
+    var until: String?
+
+    @Option(help: ArgumentHelp("Part of the camera's name.", valueName: "text"))
+    var camera: String?
+
+    @Option(help: ArgumentHelp("A keyword; may be given several times.", valueName: "text"))
+    var keyword: [String] = []
+
+    @Option(help: ArgumentHelp("Words of the place.", valueName: "text"))
+    var place: String?
+
+    @Option(help: ArgumentHelp("Words of the title.", valueName: "text"))
+    var title: String?
+
+    @Option(help: ArgumentHelp("Part of the file's original name.", valueName: "text"))
+    var name: String?
+
+    @Option(help: ArgumentHelp("At least this many stars, 0 to 5.", valueName: "stars"))
+    var rating: Int?
+
+    @Option(help: ArgumentHelp("Only those from this inbox.", valueName: "name"))
+    var inbox: String?
+
+    @Option(help: ArgumentHelp("Find files with this outcome instead of photos.", valueName: "outcome"))
+    var outcome: OutcomeKind?
+
+    @Option(help: ArgumentHelp("Show at most this many.", valueName: "number"))
+    var limit = 50
+
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: ArgumentHelp("Words of title, keywords or place.", valueName: "word"))
+    var words: [String] = []
+
+    package func validate() throws {
+        if limit < 1 { throw ValidationError("--limit must be at least 1.") }
+        if let rating, !(0...5).contains(rating) { throw ValidationError("--rating must be from 0 to 5.") }
+        for (name, time) in [("--from", from), ("--until", until)] {
+            if let time, !Self.isBeginningOfTime(time) {
+                throw ValidationError("\(name) must be like 2026, 2026-08, 2026-08-21 or 2026-08-21T14:07.")
+            }
+        }
+    }
+
+    /// Whether this is the beginning of a time.
+    private static func isBeginningOfTime(_ text: String) -> Bool {
+        let pattern = Array("dddd-dd-ddTdd:dd:dd".utf8)
+        let bytes = Array(text.utf8)
+        guard [4, 7, 10, 13, 16, 19].contains(bytes.count) else { return false }
+        let isOfDigits = zip(bytes, pattern).allSatisfy { byte, wanted in
+            wanted == UInt8(ascii: "d") ? (0x30...0x39).contains(byte) : byte == wanted
+        }
+        // An impossible month or day would silently match nothing.
+        let number = { (place: Int) in Int(bytes[place] - 0x30) * 10 + Int(bytes[place + 1] - 0x30) }
+        return isOfDigits && (bytes.count < 7 || (1...12).contains(number(5)))
+            && (bytes.count < 10 || (1...31).contains(number(8)))
+    }
+
+    package func run() throws {
+        var query = SearchQuery()
+        query.words = words.flatMap { $0.split(separator: " ").map(String.init) }
+        (query.keywords, query.place, query.title) = (keyword, place, title)
+        (query.camera, query.name, query.rating) = (camera, name, rating)
+        (query.takenFrom, query.takenUntil, query.inbox) = (from, until, inbox)
+        (query.outcome, query.limit) = (outcome, limit)
+        let now = Int64(time(nil))
+        let places = try Places(places)
+        places.warnOfUnknown(inbox: inbox, asJSON: output.json)
+        let hits = try Records(places).ask { [query] (catalogue) throws(CatalogueError) in
+            try catalogue.search(query)
+        }
+        if output.json {
+            let name = outcome == nil ? "photos" : "outcomes"
+            try printOut(JSONValue.document([JSONField(name, .array(hits.map(json)))]).compact + "\n")
+        } else if hits.isEmpty {
+            printRemark("nothing matches")
+        } else {
+            let table = outcome == nil ? photos(hits) : outcomes(hits, now)
+            try pager.print(table.rendered(Terminal.style(output.color)))
+        }
+        if hits.isEmpty { throw CommandEnd(status: .noMatch) }
+    }
+
+    private func json(_ hit: SearchHit) -> JSONValue {
+        let photo = hit.photo.map { $0.json(describedBy: hit.description) }
+        guard let outcome = hit.outcome else { return photo ?? .null }
+        guard case .object(let fields) = outcome.json() else { return outcome.json() }
+        return .object(fields + [JSONField("filed_photo", photo ?? .null)])
+    }
+
+    private func photos(_ hits: [SearchHit]) -> TextTable {
+        var table = TextTable([
+            ("NUMBER", .right), ("TAKEN", .left), ("STARS", .right), ("CAMERA", .left), ("TITLE", .left),
+            ("KEYWORDS", .left), ("PLACE", .left), ("FILE", .left),
+        ])
+        for hit in hits {
+            guard let stored = hit.photo else { continue }
+            let (photo, description) = (stored.photo, hit.description)
+            table.add([
+                stored.number, String((photo.captured?.local ?? description?.taken ?? "unknown").prefix(10)),
+                description?.rating.map { "\($0)" } ?? "", photo.camera ?? "", shown(description?.title ?? ""),
+                shown(description?.keywords.joined(separator: "; ") ?? ""), shown(description?.place ?? ""),
+                photo.libraryPath.escaped,
+            ])
+        }
+        return table
+    }
+
+    private func outcomes(_ hits: [SearchHit], _ now: Int64) -> TextTable {
+        var table = TextTable([("NUMBER", .right), ("TIME", .left), ("FILE", .left), ("REASON", .left)])
+        for hit in hits {
+            guard let outcome = hit.outcome else { continue }
+            table.add([
+                "\(outcome.id)", shortTime(outcome.outcome.at, now: now),
+                shown(outcome.outcome.inbox) + "/" + outcome.outcome.path.escaped, shown(outcome.outcome.reason),
+            ])
+        }
+        return table
+    }
+}

@@ -1,0 +1,71 @@
+import CommandContact
+import ControlProtocol
+
+/// One state of the daemon, with rates from the ones before.
+struct TopSample: Sendable {
+    let state: DaemonState
+    /// Seconds of CLOCK_MONOTONIC when it came.
+    let at: Double
+    /// The machine's load over one, five and fifteen minutes.
+    let load: [Double]
+    /// By the monitor's identity; empty for the first sample.
+    var monitorRates: [String: Double] = [:]
+    /// By the inbox's name.
+    var inboxRates: [String: Double] = [:]
+    /// Files that were filed in a minute, of the last minute at most.
+    var filedPerMinute: Double?
+    /// Small pictures a second.
+    var picturesPerSecond: Double?
+    /// Of one processor: 1 keeps one busy.
+    var processors: Double?
+}
+
+/// The samples of the last minute. A value: the time comes with them.
+struct TopHistory: Sendable {
+    private struct Mark: Sendable {
+        let at: Double
+        let filed: Int
+    }
+
+    private var last: TopSample?
+    private var marks: [Mark] = []
+
+    private static let window = 60.0
+
+    /// `state` came at `at`: the sample with its rates. A daemon that was started anew begins anew.
+    mutating func add(_ state: DaemonState, at: Double, load: [Double]) -> TopSample {
+        var sample = TopSample(state: state, at: at, load: load)
+        let filed = state.totals?.filed ?? 0
+        if let last, last.state.program.pid != state.program.pid || last.state.program.started != state.program.started
+        {
+            self.last = nil
+            marks = []
+        }
+        if let last, at > last.at {
+            let rate = { (new: Int, old: Int) in Double(max(0, new - old)) / (at - last.at) }
+            let before = Dictionary(last.state.monitors.map { ($0.key, $0.delivered) }, uniquingKeysWith: { $1 })
+            for monitor in state.monitors {
+                // One that is new since then has delivered all of it since then.
+                sample.monitorRates[monitor.key] = rate(monitor.delivered, before[monitor.key] ?? 0)
+            }
+            let inboxes = Dictionary(last.state.inboxes.map { ($0.name, $0.events) }, uniquingKeysWith: { $1 })
+            for inbox in state.inboxes { sample.inboxRates[inbox.name] = rate(inbox.events, inboxes[inbox.name] ?? 0) }
+            if let new = state.pictures?.made { sample.picturesPerSecond = rate(new, last.state.pictures?.made ?? 0) }
+            if let new = state.program.processorSeconds, let old = last.state.program.processorSeconds {
+                sample.processors = max(0, new - old) / (at - last.at)
+            }
+        }
+        marks.removeAll { $0.at < at - Self.window }
+        if let first = marks.first, at > first.at {
+            sample.filedPerMinute = Double(max(0, filed - first.filed)) / (at - first.at) * 60
+        }
+        marks.append(Mark(at: at, filed: filed))
+        last = sample
+        return sample
+    }
+}
+
+extension DaemonState.Monitor {
+    /// Identifies it in two samples.
+    var key: String { id.map { "\($0)" } ?? "\(kind) \(label) \(queue)" }
+}

@@ -1,0 +1,245 @@
+import Catalogue
+import CommandContact
+import CommandSupport
+import ControlProtocol
+import Fetching
+import FileValues
+import Filing
+import LinuxKernel
+import PhotoModel
+import Renditions
+import Reporting
+import Settings
+
+/// Everything that is known of one file, as values.
+struct Evidence {
+    /// Whether the daemon could be asked.
+    enum Daemon: Equatable {
+        case running
+        case down
+        /// It may run, but this user may not ask it.
+        case unasked
+    }
+
+    /// A pattern of the configuration that excludes a file.
+    struct Exclusion: Equatable {
+        let pattern: String
+        /// `photoinbox.toml:18`.
+        let origin: String
+    }
+
+    let location: Location
+    var daemon = Daemon.down
+    /// The kind of the file that is there now.
+    var kind: FileKind?
+    var identity: FileIdentity?
+    /// Its number of names.
+    var links: UInt64 = 1
+    /// Processes that have it open for writing, as far as this user may see.
+    var writers: [WriterProcess] = []
+    var exclusion: Exclusion?
+    var nameDecision = NameDecision.take
+    /// `photoinbox.toml:18 quiet = "5s"`.
+    var quietRule: String?
+    var inHand: DaemonState.InHand?
+    /// Whether its inbox is paused.
+    var isPaused = false
+    /// From the daemon's recent outcomes, some of which are not in the catalogue.
+    var ended: DaemonState.Ended?
+    /// Newest first.
+    var outcomes: [StoredOutcome] = []
+    var kept: KeptSource?
+    /// Requests about the newest outcome, newest first.
+    var requests: [StoredRequest] = []
+    /// A filing that had begun when the daemon ended.
+    var intent: StoredIntent?
+    /// The photo of the newest outcome, or of this path in the library.
+    var photo: StoredPhoto?
+    /// The others of that photo's set.
+    var set: [StoredPhoto] = []
+    /// Known damage of its file in the library.
+    var damage: (since: FileTime, reason: String)?
+    /// Its existing thumbnails, from large to small, and why there is none.
+    var thumbnails: [(size: UInt32, path: BytePath)] = []
+    /// Which of these sizes is the preview.
+    var previewSize: UInt32 = 0
+    var noThumbnail: String?
+    /// Its other renditions.
+    var renditions: [RenditionStanding] = []
+    /// Which hooks have handled it.
+    var hooks: [HookStanding] = []
+    /// Its progress, if it is a file of links.
+    var linkFile: LinkStanding?
+    /// All inboxes, for a file that is in none.
+    var inboxes: [InboxPlace] = []
+}
+
+/// Collects what is known of a file.
+struct EvidenceSearch {
+    let places: Places
+    private let contact: DaemonContact
+    let records: Records?
+    private(set) var state: DaemonState?
+    private var daemon = Evidence.Daemon.down
+    private let known: KnownPlaces
+
+    init(_ places: Places) throws(CommandFailure) {
+        self.places = places
+        contact = DaemonContact(places: places)
+        do throws(CommandFailure) {
+            state = try contact.freshState()
+            daemon = .running
+        } catch {
+            daemon = error.status == .unavailable ? .down : .unasked
+        }
+        records = try Records.ifPresent(places)
+        // An old state still has the inboxes, but not the arrivals in hand.
+        known = Self.knownPlaces(places.settings, state ?? contact.lastState())
+    }
+
+    func evidence(of file: BytePath) throws(CommandFailure) -> Evidence {
+        var location = Location(
+            file, from: SettingsContext.ofProcess().workingDirectory, in: known,
+            exists: { (try? FileStatus(at: $0)) != nil }, real: { try? realPath($0) })
+        if case .outside = location, let inbox = known.inboxes.first(where: { BytePath($0.name) == file }) {
+            location = .outside(inbox.path)
+        }
+        var evidence = Evidence(location: location)
+        evidence.daemon = daemon
+        evidence.inboxes = known.inboxes
+        switch location {
+        case .inbox(let inbox, let path): try gather(inbox, path, &evidence)
+        case .library(let root, let path):
+            evidence.photo = try ask { (catalogue) throws(CatalogueError) in
+                try catalogue.photo(library: root, path: path)
+            }
+            try gatherHistory(&evidence)
+        case .setAside(let path):
+            var outcome = try ask { (catalogue) throws(CatalogueError) -> StoredOutcome? in
+                guard let id = try catalogue.request(movedTo: path)?.request.outcomeID else { return nil }
+                return try catalogue.outcome(id: id)
+            }
+            if outcome == nil { outcome = try records?.outcome(withDestination: path) }
+            evidence.outcomes = outcome.map { [$0] } ?? []
+            try gatherPhoto(&evidence)
+        case .outside: break
+        }
+        if let photo = evidence.photo {
+            evidence.damage = try ask { (catalogue) throws(CatalogueError) in try catalogue.damage(ofPhoto: photo.id) }
+            evidence.set = try records?.others(inSetOf: photo) ?? []
+            let store = ThumbnailStore(state: places.state)
+            let hash = photo.photo.sha256
+            let pictures = places.settings?.pictures ?? .standard
+            evidence.previewSize = pictures.preview
+            evidence.thumbnails = pictures.sizes.filter { store.has(hash, size: $0) }
+                .map { ($0, store.path(of: hash, size: $0)) }
+            evidence.noThumbnail = store.failure(of: hash)
+            evidence.renditions = try records?.renditions(of: photo, places) ?? []
+        }
+        try gatherHooks(&evidence)
+        return evidence
+    }
+
+    private func gather(_ inbox: InboxPlace, _ path: BytePath, _ evidence: inout Evidence) throws(CommandFailure) {
+        if let status = try? FileStatus(at: inbox.path.appending(path)) {
+            evidence.kind = status.kind
+            evidence.identity = status.identity
+            evidence.links = status.links
+            if status.kind == .regular, let directory = try? realPath(inbox.path.appending(path.parent)) {
+                evidence.writers = findWriters(of: directory.appending(path.name))
+            }
+        }
+        evidence.nameDecision = NameRules.decide(path)
+        if let settings = places.settings, let configured = settings.inboxes.first(where: { $0.name == inbox.name }) {
+            evidence.exclusion = configured.exclusion(of: path).map {
+                Evidence.Exclusion(
+                    pattern: $0.pattern, origin: settings.origin(of: "inbox.\(inbox.name).exclude") ?? "default")
+            }
+            if let quiet = settings.effective("inbox.\(inbox.name).quiet") {
+                evidence.quietRule = "\(quiet.origin) quiet = \(quiet.value)"
+            }
+        }
+        let text = path.escaped
+        evidence.inHand = state?.inHand.first { $0.inbox == inbox.name && $0.file == text }
+        evidence.isPaused = state?.inboxes.first { $0.name == inbox.name }?.paused != nil
+        evidence.ended = state?.outcomes.filter { $0.inbox == inbox.name && $0.file == text }.max { $0.at < $1.at }
+        evidence.linkFile = linkFile(inbox, path)
+        evidence.outcomes =
+            try ask { (catalogue) throws(CatalogueError) in
+                try catalogue.outcomes(forPath: path, inbox: inbox.name)
+            } ?? []
+        if let identity = evidence.identity {
+            evidence.kept = try ask { (catalogue) throws(CatalogueError) in
+                try catalogue.keptSource(like: identity, inbox: inbox.name)
+            }
+            // It may have been renamed since.
+            if evidence.outcomes.isEmpty, evidence.kept?.identity == identity, let id = evidence.kept?.outcomeID {
+                let outcome = try ask { (catalogue) throws(CatalogueError) in try catalogue.outcome(id: id) }
+                evidence.outcomes = outcome.map { [$0] } ?? []
+            }
+        }
+        if evidence.inHand == nil {
+            evidence.intent = try ask { (catalogue) throws(CatalogueError) in
+                try catalogue.pendingIntents().first { $0.photo.inbox == inbox.name && $0.photo.sourcePath == path }
+            }
+        }
+        try gatherPhoto(&evidence)
+    }
+
+    /// The newest of this name; nil if unknown.
+    private func linkFile(_ inbox: InboxPlace, _ path: BytePath) -> LinkStanding? {
+        guard LinkFile(name: path) != nil else { return nil }
+        let text = path.escaped
+        let known = state?.links?.filter { $0.inbox == inbox.name && $0.file == text }
+        if let known = known?.max(by: { $0.operation < $1.operation }) { return .known(known) }
+        return places.settings?.takesLinks == false ? .off : nil
+    }
+
+    private func gatherPhoto(_ evidence: inout Evidence) throws(CommandFailure) {
+        if let newest = evidence.outcomes.first {
+            evidence.requests =
+                try ask { (catalogue) throws(CatalogueError) in try catalogue.requests(ofOutcome: newest.id) } ?? []
+        }
+        guard let id = evidence.outcomes.first?.outcome.photoID else { return }
+        evidence.photo = try ask { (catalogue) throws(CatalogueError) in try catalogue.photo(id: id) }
+    }
+
+    private func gatherHistory(_ evidence: inout Evidence) throws(CommandFailure) {
+        guard let id = evidence.photo?.id else { return }
+        evidence.outcomes =
+            try ask { (catalogue) throws(CatalogueError) in try catalogue.outcomes(ofPhoto: id) } ?? []
+    }
+
+    private func ask<Value>(
+        _ question: (CatalogueFile) throws(CatalogueError) -> Value?
+    ) throws(CommandFailure) -> Value? {
+        try records?.ask(question)
+    }
+
+    static func knownPlaces(_ settings: Settings?, _ state: DaemonState?) -> KnownPlaces {
+        if let settings {
+            return KnownPlaces(
+                inboxes: settings.inboxes.map { InboxPlace(name: $0.name, path: $0.path) },
+                library: settings.library?.path, quarantine: settings.library?.quarantine,
+                duplicates: settings.library?.duplicates, returned: settings.library?.returned,
+                trash: settings.library?.trash)
+        }
+        var places = KnownPlaces()
+        for inbox in state?.inboxes ?? [] {
+            guard let path = BytePath(escaped: inbox.path) else { continue }
+            places.inboxes.append(InboxPlace(name: inbox.name, path: path))
+        }
+        if let library = state?.library, !library.isEmpty { places.library = BytePath(escaped: library) }
+        // The default places.
+        places.quarantine = places.library?.parent.appending("quarantine")
+        places.duplicates = places.library?.parent.appending("duplicates")
+        places.returned = places.library?.parent.appending("returned")
+        places.trash = places.library?.parent.appending("trash")
+        return places
+    }
+}
+
+extension Settings {
+    /// The origin of a key's value, as text.
+    func origin(of key: String) -> String? { effective(key).map { "\($0.origin)" } }
+}
