@@ -138,7 +138,8 @@ let package = Package(
         module(
             "CommandContact",
             [
-                "Catalogue", "CommandSupport", "ControlProtocol", "FileValues", "LinuxKernel", "PhotoModel", "Reporting",
+                "Catalogue", "CommandSupport", "ControlProtocol", "FileValues", "LinuxKernel", "PhotoModel",
+                "Reporting",
                 "Settings", "SystemMonitor", arguments, system,
             ]),
         module(
@@ -164,7 +165,8 @@ let package = Package(
         .executableTarget(
             name: "photoinbox",
             dependencies: [
-                "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "Decoding", "Describing", "Fetching",
+                "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "Decoding", "Describing",
+                "Fetching",
                 "FileValues", "Filing", "Importing", "LibraryCare", "LinuxKernel", "PhotoModel", "QueueActors",
                 "Renditions", "Reporting", "Settings", "SystemMonitor", "Top", "Watching", arguments, system,
             ], swiftSettings: swiftSettings),

@@ -3,8 +3,8 @@ package import ControlProtocol
 package import FileValues
 import Foundation
 import Glibc
-package import LinuxKernel
-package import Reporting
+import LinuxKernel
+import Reporting
 import SystemPackage
 
 /// A connection that may be open.
@@ -16,7 +16,6 @@ package struct ControlLine: ~Copyable {
 
 /// A client of the daemon's control socket; see photoinbox-control(7).
 package struct ControlContact {
-    /// The daemon's runtime directory.
     package let runtime: BytePath
 
     package init(runtime: BytePath) { self.runtime = runtime }
@@ -32,7 +31,9 @@ package struct ControlContact {
 
     /// Has photoinboxd carry it out in a process that ends with that, while none runs; `configuration` is the file that
     /// was named. It reads the same configuration as this process, and goes on if this one is interrupted.
-    package static func askAlone(_ request: ControlRequest, configuration: BytePath?) throws(CommandFailure) -> ControlAnswer {
+    package static func askAlone(_ request: ControlRequest, configuration: BytePath?) throws(CommandFailure)
+        -> ControlAnswer
+    {
         let program = programBeside("photoinboxd")
         guard (try? FileStatus(at: program, followingLinks: true)) != nil else {
             throw CommandFailure(

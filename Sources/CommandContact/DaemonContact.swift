@@ -1,11 +1,11 @@
 package import CommandSupport
 package import ControlProtocol
 import Dispatch
-package import FileValues
+import FileValues
 import Foundation
 import Glibc
-package import LinuxKernel
-package import Reporting
+import LinuxKernel
+import Reporting
 import SystemMonitor
 import SystemPackage
 
@@ -38,7 +38,6 @@ package struct DaemonContact {
         return try? decode(bytes)
     }
 
-    /// Whether the daemon seems to run.
     package var isRunning: Bool { (try? process()) != nil }
 
     /// The same as ``freshState()``, as the file's bytes.
@@ -53,7 +52,7 @@ package struct DaemonContact {
             return try content(of: places.stateFile)
         } catch {
             switch error.code {
-            case .noSuchProcess: throw Self.down
+            case .noSuchProcess: throw ControlContact.down
             case .notPermitted, .permissionDenied: throw Self.forbidden(places.runtime)
             case .timedOut:
                 throw CommandFailure(
@@ -76,7 +75,7 @@ package struct DaemonContact {
     private func process() throws(CommandFailure) -> pid_t {
         let bytes: [UInt8]
         do { bytes = try content(of: places.processFile) } catch {
-            if error.code == .noSuchFileOrDirectory { throw Self.down }
+            if error.code == .noSuchFileOrDirectory { throw ControlContact.down }
             if error.code == .permissionDenied { throw Self.forbidden(places.runtime) }
             throw CommandFailure(error)
         }
@@ -86,13 +85,10 @@ package struct DaemonContact {
         }
         // A stale number may belong to another process, which the signal would end.
         guard let name = try? content(of: BytePath("/proc/\(process)/comm")), name == Array("photoinboxd\n".utf8) else {
-            throw Self.down
+            throw ControlContact.down
         }
         return process
     }
-
-    private static let down = CommandFailure(
-        .unavailable, "photoinboxd is not running", action: "Start it: sudo systemctl start photoinboxd")
 
     private static func forbidden(_ directory: BytePath) -> CommandFailure {
         CommandFailure(
@@ -109,8 +105,7 @@ private struct StateAnswer {
     private let file: BytePath
 
     init(directory: BytePath, file: BytePath) throws(SystemCallError) {
-        self.directory = directory
-        self.file = file
+        (self.directory, self.file) = (directory, file)
         monitor = try DirectoryMonitor(label: "answer", queue: queue)
     }
 

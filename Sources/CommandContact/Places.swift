@@ -3,7 +3,7 @@ package import CommandSupport
 package import FileValues
 import Glibc
 package import LinuxKernel
-package import Reporting
+import Reporting
 package import Settings
 import SystemPackage
 
@@ -11,13 +11,13 @@ import SystemPackage
 package struct Places {
     /// The configuration; nil where only directories were named.
     package let settings: Settings?
+    /// The configuration file that was named.
+    package let named: BytePath?
     package let state: BytePath
     package let runtime: BytePath
     package let catalogue: BytePath
 
-    /// The file with the daemon's last state dump.
     package var stateFile: BytePath { runtime.appending("state.json") }
-    /// The file with the daemon's process number.
     package var processFile: BytePath { runtime.appending("photoinboxd.pid") }
 
     /// Where `make run` keeps the state.
@@ -28,10 +28,11 @@ package struct Places {
     package init(
         _ options: PlaceOptions, despiteMistakes isTolerant: Bool = false, remarks: Bool = true
     ) throws(CommandFailure) {
+        named = options.config?.path
         var state = options.state?.path
-        if state == nil, options.config == nil { state = Terminal.variable("PHOTOINBOX_STATE").map { BytePath($0) } }
+        if state == nil, named == nil { state = Terminal.variable("PHOTOINBOX_STATE").map { BytePath($0) } }
         if state?.isEmpty == true { state = nil }
-        if let state, options.config == nil {
+        if let state, named == nil {
             settings = nil
             self.state = state
             runtime = options.runtime?.path ?? state.appending("run")
@@ -45,10 +46,10 @@ package struct Places {
         }
         let settings: Settings
         do throws(CommandFailure) {
-            settings = try Self.read(options.config?.path)
+            settings = try Self.read(named)
             self.settings = settings
         } catch {
-            guard isTolerant, error.status == .configuration, let rough = Self.rough(options.config?.path) else {
+            guard isTolerant, error.status == .configuration, let rough = Self.rough(named) else {
                 throw error
             }
             if remarks {
@@ -69,25 +70,6 @@ package struct Places {
         let meant = likelyMeaning(of: inbox, among: names).map { "; did you mean \"\($0)\"?" }
         let others = names.isEmpty ? "; there are no inboxes" : "; inboxes: \(names.joined(separator: ", "))"
         printRemark("no inbox \(shown(inbox)) is configured\(meant ?? others)", asJSON: asJSON)
-    }
-
-    /// The catalogue itself, for a command that works on it at length.
-    package func openCatalogue(forRepair: Bool) throws(CommandFailure) -> CatalogueFile {
-        guard let text = String(validating: catalogue.bytes, as: UTF8.self) else {
-            throw CommandFailure(.failed, "\(catalogue): the catalogue's path must be UTF-8")
-        }
-        // A missing one is not created here: a wrong --state would look like an empty library.
-        let reading: CatalogueFile
-        do throws(CatalogueError) { reading = try CatalogueFile.openForReading(text) } catch {
-            throw CommandFailure(error, path: catalogue.escaped)
-        }
-        guard forRepair else { return reading }
-        reading.close()
-        do throws(CatalogueError) { return try CatalogueFile.openForRepair(text) } catch {
-            // Reading succeeded, so permission to write is missing.
-            let isForbidden = error.code == .permission
-            throw isForbidden ? .cannotChange(catalogue) : CommandFailure(error, path: catalogue.escaped)
-        }
     }
 
     private static func rough(_ named: BytePath?) -> Settings? {
@@ -136,4 +118,26 @@ package func content(of path: BytePath) throws(SystemCallError) -> [UInt8] {
         content += buffer[..<count]
     }
     return content
+}
+
+extension Places {
+    /// The catalogue. A missing one is not created: a wrong --state would look like an empty library.
+    package func openCatalogue(forRepair: Bool = false) throws -> CatalogueFile {
+        // SQLite requires a name in UTF-8.
+        guard let text = String(validating: catalogue.bytes, as: UTF8.self) else {
+            throw CommandFailure(.failed, "\(catalogue): the catalogue's path must be UTF-8")
+        }
+        let reading = try CatalogueFile.openForReading(text)
+        guard forRepair else { return reading }
+        reading.close()
+        do throws(CatalogueError) { return try CatalogueFile.openForRepair(text) } catch {
+            // Reading succeeded, so permission to write is missing.
+            if error.code == .permission { throw CommandFailure.cannotChange(catalogue) }
+            throw error
+        }
+    }
+
+    package func openCatalogueIfPresent() throws -> CatalogueFile? {
+        do { return try openCatalogue() } catch let error as CatalogueError where error.code == .missing { return nil }
+    }
 }

@@ -1,6 +1,7 @@
 import FileValues
 package import LinuxKernel
 package import Reporting
+import Settings
 import SystemPackage
 
 /// Why a command failed, and what to do about it.
@@ -20,14 +21,13 @@ package struct CommandFailure: Error, Hashable {
     /// The text: one line, unless the message has several.
     package var text: String { action.map { message + (message.hasSuffix("?") ? " " : ". ") + $0 } ?? message }
 
-    /// The same as JSON.
     package var json: JSONValue {
         .document([
             JSONField(
                 "error",
                 .object([
-                    JSONField("message", .string(message)), JSONField("action", action.map { .string($0) } ?? .null),
-                    JSONField("exit_status", .integer(Int64(status.rawValue))),
+                    JSONField("message", message), JSONField("action", action),
+                    JSONField("exit_status", status.rawValue),
                 ]))
         ])
     }
@@ -59,5 +59,24 @@ extension CommandFailure {
                 action: "Raise fs.inotify.max_user_instances.")
         default: self.init(.failed, "\(error)")
         }
+    }
+}
+
+extension DaemonAddress {
+    /// The daemon that this command's options name. One that `$PHOTOINBOX_STATE` names is found by the next command, too.
+    package static let asked = pointed(by: RawArgument.ofProcess())
+
+    /// The daemon that `--config` or `--state` names among these arguments. Pure but for the working directory.
+    package static func pointed(by arguments: [String]) -> DaemonAddress {
+        func value(_ option: String) -> BytePath? {
+            let words = arguments.prefix { $0 != "--" }
+            let joined = words.last { $0.hasPrefix(option + "=") }.map { String($0.dropFirst(option.count + 1)) }
+            let next = words.lastIndex(of: option).map { $0 + 1 }.flatMap {
+                words.indices.contains($0) ? words[$0] : nil
+            }
+            return (next ?? joined).flatMap { RawArgument(argument: $0)?.path }
+        }
+        if let file = value("--config") { return DaemonAddress(configuration: file, .ofProcess()) }
+        return value("--state").map { .state($0.escaped) } ?? .system
     }
 }

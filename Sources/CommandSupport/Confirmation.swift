@@ -1,4 +1,4 @@
-package import ArgumentParser
+import ArgumentParser
 import Glibc
 
 /// A question before an act that is hard to reverse.
@@ -10,9 +10,7 @@ package struct Confirmation {
     package static func ask(_ question: String, isJSON: Bool, _ display: ProgressDisplay) -> Bool {
         display.clear()
         guard !isJSON, isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else { return false }
-        var buffer = OutputBuffer(descriptor: STDERR_FILENO)
-        buffer.append("photoinbox: \(question) [y/N] ")
-        _ = buffer.flush()
+        printError("photoinbox: \(question) [y/N] ")
         // Nothing is in progress while it waits, so Ctrl-C may end it at once.
         var signals = sigset_t()
         sigemptyset(&signals)
@@ -23,7 +21,6 @@ package struct Confirmation {
     }
 }
 
-/// Whether to ask before acting.
 package struct ConsentOption: ParsableArguments {
     @Flag(help: "Do not ask for confirmation.")
     package var yes = false
@@ -31,7 +28,6 @@ package struct ConsentOption: ParsableArguments {
     package init() {}
 }
 
-/// Whether only to show what would be done.
 package struct DryRunOption: ParsableArguments {
     @Flag(name: .customLong("dry-run"), help: "Change nothing; show what would be done.")
     package var isDryRun = false

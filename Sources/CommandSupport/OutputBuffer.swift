@@ -3,7 +3,6 @@ package import SystemPackage
 
 /// Collects bytes and writes them to a descriptor with few calls.
 package struct OutputBuffer: ~Copyable {
-    /// The result of writing.
     package enum Result: Equatable {
         case written
         /// The reader is gone.

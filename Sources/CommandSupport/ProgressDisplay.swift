@@ -1,12 +1,11 @@
 import Glibc
 import LinuxKernel
-package import Reporting
+import Reporting
 
 /// Shows the progress of a long run on standard error: one line that is overwritten on a terminal, else a line now and
 /// then; as JSON lines on standard output with --json.
 package final class ProgressDisplay {
     private let isJSON: Bool
-    /// The unit in JSON.
     private let unit: String
     private let isTerminal = isatty(STDERR_FILENO) == 1
     private var pacer: ProgressPacer
@@ -25,43 +24,40 @@ package final class ProgressDisplay {
     package var seconds: Int64 { (Self.milliseconds - began) / 1000 }
 
     /// Shows `line` if it is due, or `asked` for.
-    package func show(_ line: ProgressLine, asked: Bool = false) throws {
+    private func show(_ line: ProgressLine, asked: Bool) throws {
         guard pacer.isDue(line, milliseconds: Self.milliseconds) || asked || wasCleared else { return }
         wasCleared = false
         if isJSON {
-            try printOut(
-                JSONValue.document([
-                    JSONField("type", .string("progress")), JSONField(unit, .count(line.photos)),
-                    JSONField("total_\(unit)", line.totalPhotos.map { .count($0) } ?? .null),
-                    JSONField("bytes", .unsigned(line.bytes)),
-                    JSONField("total_bytes", line.totalBytes.map { .unsigned($0) } ?? .null),
-                    JSONField("seconds", .integer(line.seconds)),
-                ]).compact + "\n")
+            try printJSON([
+                JSONField("type", "progress"), JSONField(unit, line.photos),
+                JSONField("total_\(unit)", line.totalPhotos), JSONField("bytes", line.bytes),
+                JSONField("total_bytes", line.totalBytes), JSONField("seconds", line.seconds),
+            ])
         } else if isTerminal {
-            printPlain("\r\u{1B}[K" + line.text(columns: Terminal.size(of: STDERR_FILENO)?.columns ?? 80))
+            printError("\r\u{1B}[K" + line.text(columns: Terminal.size(of: STDERR_FILENO)?.columns ?? 80))
             isLineOpen = true
         } else {
-            printPlain(line.text + "\n")
+            printError(line.text + "\n")
         }
     }
 
-    /// Prints a remark on a line of its own.
+    package func show(
+        photos: Int, totalPhotos: Int? = nil, bytes: UInt64, totalBytes: UInt64? = nil, asked: Bool
+    ) throws {
+        let line = ProgressLine(
+            photos: photos, totalPhotos: totalPhotos, bytes: bytes, totalBytes: totalBytes, seconds: seconds)
+        try show(line, asked: asked)
+    }
+
     package func remark(_ text: String) {
         clear()
-        printPlain("photoinbox: \(text)\n")
+        printError("photoinbox: \(text)\n")
     }
 
-    /// Clears the line.
     package func clear() {
         guard isLineOpen else { return }
-        printPlain("\r\u{1B}[K")
+        printError("\r\u{1B}[K")
         (isLineOpen, wasCleared) = (false, true)
-    }
-
-    private func printPlain(_ text: String) {
-        var buffer = OutputBuffer(descriptor: STDERR_FILENO)
-        buffer.append(text)
-        _ = buffer.flush()
     }
 
     private static var milliseconds: Int64 { Int64(monotonicNanoseconds() / 1_000_000) }

@@ -1,11 +1,10 @@
 package import FileValues
-package import Glibc
+import Glibc
 import LinuxKernel
 package import Reporting
 
 /// The terminal of this process. Reads the environment, so it must be used before other threads exist.
 package enum Terminal {
-    /// Whether standard output is one.
     package static var isOutput: Bool { isatty(STDOUT_FILENO) == 1 }
 
     /// The size of the terminal at `descriptor`, which changes; nil if there is none, or its columns are unknown.
@@ -25,24 +24,11 @@ package enum Terminal {
     package static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 }
 
-/// `text` that begins at column `margin`, with what the terminal would break anywhere broken between words instead, and put
-/// below itself. Words stay whole, so that names and addresses can be copied; and where `columns` is nil, a line is a line.
+/// `text` that begins at column `margin`, continued there where the terminal would break it; a word stays whole, so that
+/// names and addresses can be copied. Where `columns` is nil, a line is a line.
 package func hanging(_ text: String, at margin: Int, columns: Int?) -> String {
-    guard let columns, columns > margin + 20, margin + displayWidth(text) > columns else { return text }
-    var (out, width) = ("", 0)
-    for word in text.split(separator: " ", omittingEmptySubsequences: false) {
-        let size = displayWidth(String(word))
-        if width > 0, size > 0, margin + width + 1 + size > columns {
-            out += "\n" + String(repeating: " ", count: margin)
-            width = 0
-        } else if width > 0 {
-            out += " "
-            width += 1
-        }
-        out += word
-        width += size
-    }
-    return out
+    brokenAtBlanks(text, width: columns.map { $0 - margin })
+        .joined(separator: "\n" + String(repeating: " ", count: margin))
 }
 
 /// Prints a line of a word and, two blanks later, its subject.
@@ -94,6 +80,9 @@ package func printOut(_ text: some Collection<UInt8>) throws {
     }
 }
 
+/// Prints a document to standard output, on one line.
+package func printJSON(_ fields: [JSONField]) throws { try printOut(JSONValue.document(fields).compact + "\n") }
+
 /// Waits until `descriptor` can be written; false if a stop is requested meanwhile, or was before and the reader does not
 /// read for five seconds.
 private func hasRoom(_ descriptor: Int32) -> Bool {
@@ -112,18 +101,15 @@ private func hasRoom(_ descriptor: Int32) -> Bool {
 
 /// Prints a remark to standard error; as an object with --json.
 package func printRemark(_ text: String, asJSON: Bool = false) {
+    printError(asJSON ? JSONValue.document([JSONField("remark", text)]).compact + "\n" : "photoinbox: \(text)\n")
+}
+
+/// Prints to standard error; a failure is ignored.
+package func printError(_ text: String) {
     var buffer = OutputBuffer(descriptor: STDERR_FILENO)
-    if asJSON {
-        buffer.append(JSONValue.document([JSONField("remark", .string(text))]).compact + "\n")
-    } else {
-        buffer.append("photoinbox: \(text)\n")
-    }
+    buffer.append(text)
     _ = buffer.flush()
 }
 
 /// Prints a line to standard error without a prefix, for programs that wait for it.
-package func printPlainRemark(_ line: String) {
-    var buffer = OutputBuffer(descriptor: STDERR_FILENO)
-    buffer.append(line + "\n")
-    _ = buffer.flush()
-}
+package func printPlainRemark(_ line: String) { printError(line + "\n") }

@@ -20,9 +20,7 @@ package struct ControlAnswer: Hashable, Sendable {
         package var count: Int?
 
         package init(_ did: String, inbox: String? = nil, file: BytePath? = nil) {
-            self.did = did
-            self.inbox = inbox
-            self.file = file
+            (self.did, self.inbox, self.file) = (did, inbox, file)
         }
     }
 
@@ -43,14 +41,10 @@ package struct ControlAnswer: Hashable, Sendable {
     package var state: [UInt8]?
 
     package init(status: Int32 = 0, _ message: String, action: String? = nil, items: [Item] = []) {
-        self.status = status
-        self.message = message
-        self.action = action
-        self.items = items
+        (self.status, self.message, self.action, self.items) = (status, message, action, items)
     }
 }
 
-/// Its JSON fields.
 private struct Fields: JSONMessage {
     struct Item: Codable {
         var did: String
@@ -85,7 +79,6 @@ private struct Fields: JSONMessage {
 }
 
 extension ControlAnswer {
-    /// The answer's bytes.
     package func json() -> [UInt8] {
         let bytes = Fields(
             version: ControlRequest.version, id: id, status: status, message: message, action: action,

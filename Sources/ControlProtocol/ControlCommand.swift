@@ -24,7 +24,6 @@ package enum ControlCommand: Hashable, Sendable {
     case resume(inbox: String)
     /// Scans inboxes for missed changes; treats a file as if it had just arrived.
     case rescan(ControlSubject)
-    /// Retries deferred files now.
     case retry(ControlSubject)
     /// Verifies photos that a command found damaged or sound, by their identifiers: at most ``verifyLimit`` of them.
     /// `isComplete`: the whole library was read.
@@ -36,7 +35,6 @@ package enum ControlCommand: Hashable, Sendable {
     /// Removes a filed photo from the library, with all of its set unless `alone`.
     case undo(operation: Int64, alone: Bool = false)
 
-    /// The most photos in one request.
     package static let verifyLimit = 1_000
 
     /// Its word in a request.
@@ -74,7 +72,6 @@ package enum ControlCommand: Hashable, Sendable {
     }
 }
 
-/// One request.
 package struct ControlRequest: Hashable, Sendable {
     /// The protocol version of this program.
     package static let version = 1
@@ -88,9 +85,7 @@ package struct ControlRequest: Hashable, Sendable {
     package var isDryRun: Bool
 
     package init(id: Int64 = 1, _ command: ControlCommand, isDryRun: Bool = false) {
-        self.id = id
-        self.command = command
-        self.isDryRun = isDryRun
+        (self.id, self.command, self.isDryRun) = (id, command, isDryRun)
     }
 }
 

@@ -28,7 +28,6 @@ private struct Fields: JSONMessage {
 }
 
 extension ControlRequest {
-    /// Reads a request from any bytes.
     package init(json bytes: [UInt8]) throws(RequestMistake) {
         let fields: Fields
         do { fields = try JSONCoding.read(bytes) } catch {
@@ -43,7 +42,6 @@ extension ControlRequest {
         self.init(id: id, try fields.command(id), isDryRun: fields.dryRun ?? false)
     }
 
-    /// The request's bytes.
     package func json() -> [UInt8] {
         var fields = Fields(version: Self.version, id: id, do: command.verb)
         if isDryRun { fields.dryRun = true }

@@ -1,6 +1,5 @@
 /// A refused frame; what follows cannot be read either.
 package struct FrameRefusal: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Its length, in bytes.
     package let length: Int
     /// The longest frame, in bytes.
     package let limit: Int
@@ -25,7 +24,6 @@ package struct FrameReader: Sendable {
     /// Whether a frame is incomplete.
     package var isInside: Bool { start < bytes.count }
 
-    /// Adds received bytes.
     package mutating func add(_ more: [UInt8]) {
         // Returned frames are removed once they are more than half.
         if start > bytes.count / 2 {

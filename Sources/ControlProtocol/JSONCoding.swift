@@ -11,7 +11,6 @@ package enum JSONCoding {
         return Array(try encoder.encode(value))
     }
 
-    /// Reads a value.
     package static func read<Value: Decodable>(_ bytes: [UInt8]) throws -> Value {
         try JSONDecoder().decode(Value.self, from: Data(bytes))
     }
@@ -19,7 +18,6 @@ package enum JSONCoding {
 
 /// A value that is sent to another program, or saved for the next start. JSON can represent all of it.
 package protocol JSONMessage: Codable {
-    /// Whether this program knows its version.
     var isKnown: Bool { get }
 }
 
@@ -27,19 +25,16 @@ extension JSONMessage {
     /// A message without a version is known.
     package var isKnown: Bool { true }
 
-    /// Reads a message from any bytes.
     package init?(json bytes: [UInt8]) {
         guard let message: Self = try? JSONCoding.read(bytes), message.isKnown else { return nil }
         self = message
     }
 
-    /// Its bytes.
     package var json: [UInt8] {
         do { return try JSONCoding.write(self) } catch {
             preconditionFailure("a message cannot be written as JSON: \(error)")
         }
     }
 
-    /// As one frame.
     package var frame: [UInt8] { framed(json) }
 }

@@ -31,7 +31,6 @@ struct DescriptionColumns {
     }
 
     private let places: [Field: Int]
-    /// Columns without a known name.
     let ignored: [String]
 
     init(header: CSVRecord, path: String) throws(CommandFailure) {

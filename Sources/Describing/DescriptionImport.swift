@@ -10,7 +10,6 @@ import Reporting
 /// Imports a table of any size into the catalogue, in batches, each stored with its place in the table: an interrupted run
 /// continues after the last batch.
 struct DescriptionImport {
-    /// The result of a run.
     struct Summary {
         var place = ImportPlace()
         /// Rows of this run alone.
@@ -27,10 +26,8 @@ struct DescriptionImport {
     let isDry: Bool
     let display: ProgressDisplay
     let interruption: Interruption
-    /// Called with each rejected row.
     let reportRejected: (_ line: Int, _ column: Int, _ reason: String) throws -> Void
 
-    /// A rejected row.
     private struct Rejected {
         let line: Int
         let column: Int
@@ -38,7 +35,6 @@ struct DescriptionImport {
         let raw: [UInt8]
     }
 
-    /// The rows to be stored next.
     private struct Pending {
         var batch = DescriptionBatch()
         /// The source of each row, for those that turn out to name no photo.
@@ -165,10 +161,9 @@ struct DescriptionImport {
     }
 
     private func showProgress(_ summary: Summary) throws {
-        let line = ProgressLine(
-            photos: summary.place.rows, totalPhotos: nil, bytes: summary.place.offset,
-            totalBytes: source.identity.size, seconds: display.seconds)
-        try display.show(line, asked: interruption.consumeProgressRequest())
+        try display.show(
+            photos: summary.place.rows, bytes: summary.place.offset, totalBytes: source.identity.size,
+            asked: interruption.consumeProgressRequest())
     }
 }
 

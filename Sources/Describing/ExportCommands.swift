@@ -1,16 +1,14 @@
 package import ArgumentParser
 import CSV
 import Catalogue
-import CommandContact
-import CommandSupport
+package import CommandContact
+package import CommandSupport
 import FileValues
 import Reporting
 
-/// `photoinbox export-csv`: every filed photo with its description, as a table.
-package struct ExportCSVCommand: ParsableCommand {
+package struct ExportCSVCommand: DaemonCommand {
     package static let configuration = CommandConfiguration(
-        commandName: "export-csv", abstract: "Write all photos with titles, keywords etc. as CSV.",
-        usage: "photoinbox export-csv [OPTION…] > FILE")
+        "export-csv", "Write all photos with titles, keywords etc. as CSV.", "[OPTION…] > FILE")
 
     package static let lesson = """
         EXAMPLES:
@@ -32,7 +30,7 @@ package struct ExportCSVCommand: ParsableCommand {
 
     package init() {}
 
-    @OptionGroup var places: PlaceOptions
+    @OptionGroup package var places: PlaceOptions
 
     private static let columns = [
         "sha256", "path", "title", "keywords", "rating", "taken", "place", "captured", "camera", "inbox", "filed_at",
@@ -40,19 +38,15 @@ package struct ExportCSVCommand: ParsableCommand {
         "original_name",
     ]
 
-    package func run() throws {
-        let records = try Records(try Places(places))
-        let output = Output()
+    package func run(at places: Places) throws {
         var text = CSVText()
         for column in Self.columns { text.field(column) }
         text.endRecord()
-        try records.ask { (catalogue) throws(CatalogueError) in
-            try catalogue.eachPhoto { photo, description in
-                Self.write(photo, description, to: &text)
-                if text.bytes.count > 60_000 { try output.write(text.removeAll()) }
-            }
+        try places.openCatalogue().eachPhoto { photo, description in
+            Self.write(photo, description, to: &text)
+            if text.bytes.count > 60_000 { try printOut(text.removeAll()) }
         }
-        try output.write(text.removeAll())
+        try printOut(text.removeAll())
     }
 
     private static func write(_ photo: StoredPhoto, _ description: PhotoDescription?, to text: inout CSVText) {
@@ -90,11 +84,9 @@ private func plain(_ text: String) -> String {
     return String(String.UnicodeScalarView(text.unicodeScalars.filter(isKept)))
 }
 
-/// `photoinbox export-json`: the same as JSON.
-package struct ExportJSONCommand: ParsableCommand {
+package struct ExportJSONCommand: DaemonCommand {
     package static let configuration = CommandConfiguration(
-        commandName: "export-json", abstract: "Write all photos with titles, keywords etc. as JSON.",
-        usage: "photoinbox export-json [OPTION…] > FILE")
+        "export-json", "Write all photos with titles, keywords etc. as JSON.", "[OPTION…] > FILE")
 
     package static let lesson = """
         EXAMPLES:
@@ -113,36 +105,18 @@ package struct ExportJSONCommand: ParsableCommand {
 
     package init() {}
 
-    @OptionGroup var places: PlaceOptions
+    @OptionGroup package var places: PlaceOptions
 
-    package func run() throws {
-        let records = try Records(try Places(places))
-        let output = Output()
-        var (text, isFirst) = (Array("{\"format\":1,\"photos\":[".utf8), true)
-        try records.ask { (catalogue) throws(CatalogueError) in
-            try catalogue.eachPhoto { photo, description in
-                text += Array((isFirst ? "\n" : ",\n").utf8)
-                isFirst = false
-                text += Array(photo.json(describedBy: description).compact.utf8)
-                if text.count > 60_000 {
-                    try output.write(text)
-                    text.removeAll(keepingCapacity: true)
-                }
+    package func run(at places: Places) throws {
+        var (text, isFirst) = ("{\"format\":1,\"photos\":[", true)
+        try places.openCatalogue().eachPhoto { photo, description in
+            text += (isFirst ? "\n" : ",\n") + photo.json(describedBy: description).compact
+            isFirst = false
+            if text.utf8.count > 60_000 {
+                try printOut(text)
+                text = ""
             }
         }
-        try output.write(text + Array("\n]}\n".utf8))
-    }
-}
-
-/// Standard output for long results.
-private struct Output {
-    func write(_ bytes: [UInt8]) throws {
-        var buffer = OutputBuffer(descriptor: 1)
-        buffer.append(bytes)
-        switch buffer.flush() {
-        case .written: return
-        case .closed: throw CommandEnd(status: .ok)
-        case .failed(let code): throw CommandFailure(.failed, "standard output: \(code)")
-        }
+        try printOut(text + "\n]}\n")
     }
 }

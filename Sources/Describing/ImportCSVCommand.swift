@@ -1,16 +1,14 @@
 package import ArgumentParser
 import Catalogue
-import CommandContact
-import CommandSupport
+package import CommandContact
+package import CommandSupport
 import FileValues
 import LinuxKernel
 import Reporting
 
-/// `photoinbox import-csv FILE`: imports titles, keywords, ratings, dates and places from a table into the catalogue.
-package struct ImportCSVCommand: ParsableCommand {
+package struct ImportCSVCommand: DaemonCommand {
     package static let configuration = CommandConfiguration(
-        commandName: "import-csv", abstract: "Import titles, keywords and ratings from a table.",
-        usage: "photoinbox import-csv [OPTION…] FILE")
+        "import-csv", "Import titles, keywords and ratings from a table.", "[OPTION…] FILE")
 
     package static let lesson = """
         EXAMPLES:
@@ -57,7 +55,7 @@ package struct ImportCSVCommand: ParsableCommand {
     @Flag(name: .customLong("dry-run"), help: "Change nothing; show which rows would be rejected.")
     var isDry = false
 
-    @OptionGroup var places: PlaceOptions
+    @OptionGroup package var places: PlaceOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: ArgumentHelp("The table: CSV in UTF-8.", valueName: "file"))
@@ -79,23 +77,16 @@ package struct ImportCSVCommand: ParsableCommand {
         }
     }
 
-    package func run() throws {
-        let places = try Places(places)
+    package func run(at places: Places) throws {
         let display = ProgressDisplay(json: output.json, counting: "rows", silence: 5)
         let interruption = Interruption(of: "row", announce: display.remark)
         let rejects = rejects?.path ?? file.path.addingSuffix(".rejects.csv")
-        var summary = DescriptionImport.Summary()
-        do {
-            let source = try TableFile(file.path, separator: separator.flatMap(Self.mark))
-            let catalogue = try places.openCatalogue(forRepair: !isDry)
-            let run = DescriptionImport(
-                source: source, catalogue: catalogue, batchSize: batch, isDry: isDry, display: display,
-                interruption: interruption
-            ) { line, column, reason in try printRejected(line, column, reason, display) }
-            summary = try run.run(rejects: rejects, fromStart: fromStart)
-        } catch let error as SystemCallError {
-            throw CommandFailure(error)
-        } catch let error as CatalogueError { throw CommandFailure(error, path: places.catalogue.escaped) }
+        let source = try TableFile(file.path, separator: separator.flatMap(Self.mark))
+        let run = DescriptionImport(
+            source: source, catalogue: try places.openCatalogue(forRepair: !isDry), batchSize: batch, isDry: isDry,
+            display: display, interruption: interruption
+        ) { line, column, reason in try printRejected(line, column, reason, display) }
+        let summary = try run.run(rejects: rejects, fromStart: fromStart)
         display.clear()
         try finish(summary, rejects)
         if summary.wasStopped || summary.place.rejected > 0 { throw CommandEnd(status: .someLeft) }
@@ -106,12 +97,10 @@ package struct ImportCSVCommand: ParsableCommand {
         guard isDry else { return }
         display.clear()
         if output.json {
-            try printOut(
-                JSONValue.document([
-                    JSONField("type", .string("reject")), JSONField("line", .integer(Int64(line))),
-                    JSONField("column", column == 0 ? .null : .integer(Int64(column))),
-                    JSONField("reason", .string(reason)),
-                ]).compact + "\n")
+            try printJSON([
+                JSONField("type", "reject"), JSONField("line", line),
+                JSONField("column", column == 0 ? .null : .integer(Int64(column))), JSONField("reason", reason),
+            ])
         } else {
             try printOut("line \(line)" + (column == 0 ? "" : ", column \(column)") + ": \(shown(reason))\n")
         }
@@ -120,16 +109,12 @@ package struct ImportCSVCommand: ParsableCommand {
     private func finish(_ summary: DescriptionImport.Summary, _ rejects: BytePath) throws {
         let place = summary.place
         if output.json {
-            try printOut(
-                JSONValue.document(
-                    [
-                        JSONField("type", .string("summary")), JSONField("rows", .count(place.rows)),
-                        JSONField("taken", .count(place.rows - place.rejected)),
-                        JSONField("rejected", .count(place.rejected)),
-                        JSONField("resumed_at_line", summary.resumedAt.map { .integer(Int64($0)) } ?? .null),
-                        JSONField("complete", .boolean(!summary.wasStopped)),
-                    ] + (place.rejected > 0 && !isDry ? JSONField.path("rejects", rejects) : [])
-                ).compact + "\n")
+            try printJSON(
+                [
+                    JSONField("type", "summary"), JSONField("rows", place.rows),
+                    JSONField("taken", place.rows - place.rejected), JSONField("rejected", place.rejected),
+                    JSONField("resumed_at_line", summary.resumedAt), JSONField("complete", !summary.wasStopped),
+                ] + (place.rejected > 0 && !isDry ? JSONField.path("rejects", rejects) : []))
             return
         }
         var text = LabelledText()

@@ -1,16 +1,14 @@
 package import ArgumentParser
 import Catalogue
-import CommandContact
-import CommandSupport
+package import CommandContact
+package import CommandSupport
 import FileValues
 import Glibc
 import Reporting
 
-/// `photoinbox search`: finds photos by their dates, cameras and descriptions.
-package struct SearchCommand: ParsableCommand {
+package struct SearchCommand: DaemonCommand {
     package static let configuration = CommandConfiguration(
-        commandName: "search", abstract: "Find photos by date, camera, keyword, place or words.",
-        usage: "photoinbox search [OPTION…] [WORD…]")
+        "search", "Find photos by date, camera, keyword, place or words.", "[OPTION…] [WORD…]")
 
     package static let lesson = """
         EXAMPLES:
@@ -71,7 +69,7 @@ package struct SearchCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Show at most this many.", valueName: "number"))
     var limit = 50
 
-    @OptionGroup var places: PlaceOptions
+    @OptionGroup package var places: PlaceOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: ArgumentHelp("Words of title, keywords or place.", valueName: "word"))
@@ -101,7 +99,7 @@ package struct SearchCommand: ParsableCommand {
             && (bytes.count < 10 || (1...31).contains(number(8)))
     }
 
-    package func run() throws {
+    package func run(at places: Places) throws {
         var query = SearchQuery()
         query.words = words.flatMap { $0.split(separator: " ").map(String.init) }
         (query.keywords, query.place, query.title) = (keyword, place, title)
@@ -109,14 +107,11 @@ package struct SearchCommand: ParsableCommand {
         (query.takenFrom, query.takenUntil, query.inbox) = (from, until, inbox)
         (query.outcome, query.limit) = (outcome, limit)
         let now = Int64(time(nil))
-        let places = try Places(places)
         places.warnOfUnknown(inbox: inbox, asJSON: output.json)
-        let hits = try Records(places).ask { [query] (catalogue) throws(CatalogueError) in
-            try catalogue.search(query)
-        }
+        let hits = try places.openCatalogue().search(query)
         if output.json {
             let name = outcome == nil ? "photos" : "outcomes"
-            try printOut(JSONValue.document([JSONField(name, .array(hits.map(json)))]).compact + "\n")
+            try printJSON([JSONField(name, hits.map(json))])
         } else if hits.isEmpty {
             printRemark("nothing matches")
         } else {
@@ -127,10 +122,8 @@ package struct SearchCommand: ParsableCommand {
     }
 
     private func json(_ hit: SearchHit) -> JSONValue {
-        let photo = hit.photo.map { $0.json(describedBy: hit.description) }
-        guard let outcome = hit.outcome else { return photo ?? .null }
-        guard case .object(let fields) = outcome.json() else { return outcome.json() }
-        return .object(fields + [JSONField("filed_photo", photo ?? .null)])
+        let photo = hit.photo?.json(describedBy: hit.description) ?? .null
+        return hit.outcome.map { .object($0.fields + [JSONField("filed_photo", photo)]) } ?? photo
     }
 
     private func photos(_ hits: [SearchHit]) -> TextTable {

@@ -25,14 +25,9 @@ final class TableFile {
         let status = try FileStatus(of: file)
         guard status.kind == .regular else { throw SystemCallError("read", .invalidArgument, path: path) }
         identity = status.identity
-        self.path = path.withCString { name in
-            guard let real = realpath(name, nil) else { return path }
-            defer { free(real) }
-            return BytePath(UnsafeRawBufferPointer(start: real, count: strlen(real)))
-        }
-        var first = [UInt8](repeating: 0, count: 65_536)
-        let count = try file.readStart(into: &first)
-        self.separator = separator ?? Self.separator(of: first[..<count].prefix { $0 != 0x0A })
+        self.path = (try? realPath(path)) ?? path
+        let first = try file.read(65_536).prefix { $0 != 0x0A }
+        self.separator = separator ?? Self.separator(of: first)
     }
 
     private static func separator(of line: ArraySlice<UInt8>) -> UInt8 {
@@ -42,7 +37,6 @@ final class TableFile {
         return zip(marks, counts).first { $0.1 == most }?.0 ?? marks[0]
     }
 
-    /// The first row.
     func header() throws -> CSVRecord {
         var (record, reader) = (CSVRecord(), reader(from: ImportPlace()))
         guard try reader.next(&record) else {
@@ -60,14 +54,5 @@ final class TableFile {
             offset += UInt64(count)
             return count
         }
-    }
-}
-
-extension OwnedDescriptor {
-    /// Reads from the beginning; returns the number of bytes.
-    fileprivate borrowing func readStart(into bytes: inout [UInt8]) throws(SystemCallError) -> Int {
-        let number = raw
-        let count = bytes.count
-        return try systemCall("pread") { pread(number, &bytes, count, 0) }
     }
 }

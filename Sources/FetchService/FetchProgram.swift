@@ -39,7 +39,7 @@ package enum FetchProgram {
             resolve = { try place(of: $0, settings) }
         }
         let service = try FetchService(
-            owning: connection, date: today(),
+            owning: connection, date: LocalClock.today(),
             // The parent of a child process reports to people itself.
             log: { if mode != .child { log("photoinbox-fetch: \($0)") } }, exit: { Glibc.exit($0) },
             resolve: resolve)
@@ -82,19 +82,11 @@ package enum FetchProgram {
         let file = try descriptorCall("open", path: path) {
             path.withCString { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
         }
-        var content = [UInt8](repeating: 0, count: 1 << 20)
-        let count = try content.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
         var builder = SettingsBuilder(context: .ofProcess())
-        builder.addFile(Array(content[..<count]), path: path)
+        builder.addFile(try file.read(1 << 20), path: path)
         do throws(SettingsError) { return try builder.build() } catch {
             throw FetchProblem("the configuration is wrong: \(error.issues.first.map { "\($0)" } ?? "")")
         }
-    }
-
-    /// The local date: 2026-11-22.
-    private static func today() -> String {
-        let now = FileTime.now.seconds
-        return LocalClock(at: now).date(now)
     }
 
     /// Writes a line to standard error, which is the journal under a service manager.

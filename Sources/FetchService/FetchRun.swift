@@ -37,9 +37,7 @@ final class FetchRun: Sendable {
     ) throws {
         self.addresses = addresses
         self.limits = limits.bounded
-        self.store = store
-        self.queue = queue
-        self.report = report
+        (self.store, self.queue, self.report) = (store, queue, report)
         clock = try TimerMonitor(.never, label: "tries", queue: queue)
         engine = try TransferEngine(queue: queue)
         state = QueueBound(
@@ -116,7 +114,6 @@ final class FetchRun: Sendable {
         }
     }
 
-    /// A try has ended.
     private func tryEnded(_ member: Int, _ result: TransferResult) {
         // The report of another download in the same turn may have cancelled all.
         guard state.onQueue({ $0.batch.isRunning(member) }) else { return }
@@ -168,7 +165,6 @@ final class FetchRun: Sendable {
         group.leave()
     }
 
-    /// The last member has ended.
     private func finish() {
         state.onQueue { $0.isInvalidated = true }
         store.close { directory in

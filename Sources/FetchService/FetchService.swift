@@ -42,10 +42,7 @@ package final class FetchService: Sendable {
         owning socket: consuming OwnedDescriptor, date: String, log: @escaping @Sendable (String) -> Void,
         exit: @escaping @Sendable (Int32) -> Void, resolve: @escaping Resolver
     ) throws {
-        self.date = date
-        self.log = log
-        self.exit = exit
-        self.resolve = resolve
+        (self.date, self.log, self.exit, self.resolve) = (date, log, exit, resolve)
         state = QueueBound(State(), queue: queue)
         pace = try TimerMonitor(.once(after: .seconds(10)), label: "pace", queue: queue)
         signals = try SignalMonitor([.term], label: "end", queue: queue)

@@ -9,7 +9,6 @@ import SystemPackage
 /// The inbox of a batch. Files are created and discarded on the batch's queue; work that waits for the disk is done on its
 /// own queue: syncing, naming, removing the hidden directory.
 final class FetchStore: Sendable {
-    /// A complete download.
     private struct Whole: Sendable {
         let member: Int
         let partial: PartialDownload

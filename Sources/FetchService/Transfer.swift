@@ -11,7 +11,6 @@ struct PartialDownload: Sendable {
     /// In the inbox's hidden directory.
     let name: BytePath
     let file: SharedFile
-    /// Bytes received so far.
     var length: UInt64 = 0
     /// Identifies the server's content; nil if nothing does, so that the download must restart.
     var validator: String?
@@ -19,7 +18,6 @@ struct PartialDownload: Sendable {
     var total: UInt64?
 }
 
-/// The order for one try.
 struct TransferOrder: Sendable {
     var address: WebAddress
     var limits: FetchLimits
@@ -64,8 +62,7 @@ final class Transfer {
     var received: UInt64 { partial.length }
 
     init(_ order: TransferOrder, done: @escaping @Sendable (TransferResult) -> Void) {
-        self.order = order
-        self.done = done
+        (self.order, self.done) = (order, done)
         partial = order.partial
     }
 
@@ -128,7 +125,6 @@ final class Transfer {
         return now - silence.since >= order.limits.stall * 1_000
     }
 
-    /// The result of a stalled try.
     var stalled: TransferResult {
         .failed(TryFailure("the server sent nothing for \(order.limits.stall) s", mayPass: true), partial)
     }

@@ -16,10 +16,7 @@ package struct FetchEnd: Hashable, Sendable, Codable {
     package var tries: Int
 
     package init(_ what: What, _ reason: String, bytes: UInt64 = 0, tries: Int = 0) {
-        self.what = what
-        self.reason = reason
-        self.bytes = bytes
-        self.tries = tries
+        (self.what, self.reason, self.bytes, self.tries) = (what, reason, bytes, tries)
     }
 }
 
@@ -32,9 +29,7 @@ package struct TryFailure: Error, Hashable, Sendable {
     package var retryAfter: Int64?
 
     package init(_ reason: String, mayPass: Bool, retryAfter: Int64? = nil) {
-        self.reason = reason
-        self.mayPass = mayPass
-        self.retryAfter = retryAfter
+        (self.reason, self.mayPass, self.retryAfter) = (reason, mayPass, retryAfter)
     }
 }
 
@@ -44,11 +39,9 @@ package struct FetchBatch: Sendable {
     package enum Action: Hashable, Sendable {
         /// Begin a try with this time limit.
         case begin(Int, milliseconds: Int64)
-        /// Abort the running try; it reports nothing more.
         case abort(Int)
         /// Keep a stored file out of the inbox if it has not appeared yet; its end is still reported.
         case withhold(Int)
-        /// A download has ended.
         case ended(Int, FetchEnd)
     }
 
@@ -85,12 +78,10 @@ package struct FetchBatch: Sendable {
         members = Array(repeating: Member(), count: count)
     }
 
-    /// Whether every member has ended.
     package var isOver: Bool { endedCount == members.count }
     /// Running tries, and files that are being stored.
     package var running: Int { slots }
 
-    /// Whether one of its tries runs.
     package func isRunning(_ member: Int) -> Bool {
         if case .running = members[member].phase { true } else { false }
     }
@@ -133,7 +124,6 @@ package struct FetchBatch: Sendable {
         return [self.end(member, end)]
     }
 
-    /// A try has failed.
     package mutating func failed(_ member: Int, _ failure: TryFailure, at now: Int64) -> [Action] {
         guard case .running = members[member].phase else { preconditionFailure("member \(member) failed, not running") }
         slots -= 1
@@ -166,7 +156,6 @@ package struct FetchBatch: Sendable {
         }
     }
 
-    /// Cancels all downloads.
     package mutating func cancelAll() -> [Action] {
         var actions: [Action] = []
         for member in members.indices { actions += cancel(member) }

@@ -4,7 +4,6 @@ package import Settings
 // The messages to and from the download program: frames as on the control socket, a JSON object each. A connection is
 // one batch; when it ends, the batch is cancelled. See docs/decisions/0025.
 
-/// A batch of downloads.
 package struct FetchRequest: Hashable, Sendable, JSONMessage {
     package static let currentVersion = 1
     /// The longest frame, in bytes.
@@ -22,10 +21,7 @@ package struct FetchRequest: Hashable, Sendable, JSONMessage {
     package var isKnown: Bool { version == Self.currentVersion }
 
     package init(inbox: String, addresses: [String], atOnce: Int? = nil, place: FetchPlace? = nil) {
-        self.inbox = inbox
-        self.addresses = addresses
-        self.atOnce = atOnce
-        self.place = place
+        (self.inbox, self.addresses, self.atOnce, self.place) = (inbox, addresses, atOnce, place)
     }
 }
 
@@ -38,9 +34,7 @@ package struct FetchPlace: Hashable, Sendable, Codable {
     package var minFree: UInt64
 
     package init(path: [UInt8], limits: FetchLimits, minFree: UInt64) {
-        self.path = path
-        self.limits = limits
-        self.minFree = minFree
+        (self.path, self.limits, self.minFree) = (path, limits, minFree)
     }
 }
 
@@ -55,7 +49,6 @@ package struct FetchWord: Hashable, Sendable, JSONMessage {
     package init(cancel: Int?) { self.cancel = cancel }
 }
 
-/// The progress of a batch.
 package struct FetchProgress: Hashable, Sendable, Codable {
     package var ended = 0
     package var total = 0
@@ -63,10 +56,7 @@ package struct FetchProgress: Hashable, Sendable, Codable {
     package var bytes: UInt64 = 0
 
     package init(ended: Int = 0, total: Int = 0, running: Int = 0, bytes: UInt64 = 0) {
-        self.ended = ended
-        self.total = total
-        self.running = running
-        self.bytes = bytes
+        (self.ended, self.total, self.running, self.bytes) = (ended, total, running, bytes)
     }
 }
 
@@ -83,7 +73,6 @@ package enum FetchReport: Hashable, Sendable, JSONMessage {
     case outcome(FetchOutcome)
 }
 
-/// The outcome of a batch.
 package struct FetchOutcome: Hashable, Sendable, Codable {
     package var arrived = 0
     package var failed = 0

@@ -1,7 +1,6 @@
 package import FileValues
 import Settings
 
-/// Why a link file is refused.
 package struct LinkFileRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// A clause without a final stop.
     package let description: String

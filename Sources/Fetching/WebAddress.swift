@@ -1,6 +1,5 @@
 import FileValues
 
-/// Why an address is refused.
 package struct AddressRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// A clause without a final stop.
     package let description: String

@@ -99,8 +99,6 @@ package func removeReason(besides path: BytePath, in root: borrowing OwnedDescri
         let note = try? directory.openBeneath(name, [.read, .nonBlocking]),
         let status = try? FileStatus(of: note), status.kind == .regular, status.links == 1
     else { return }
-    var beginning = [UInt8](repeating: 0, count: 256)
-    let count = (try? beginning.withUnsafeMutableBytes { try note.read(into: $0, at: 0) }) ?? 0
-    guard beginning.prefix(count).starts(with: Array("what  ".utf8)) else { return }
+    guard (try? note.read(256))?.starts(with: Array("what  ".utf8)) == true else { return }
     try? directory.unlink(name)
 }

@@ -34,12 +34,9 @@ final class ImportCopy: Sendable {
     init(
         source: OpenSource, name: BytePath, file: SharedFile, hash: ContentHash, sample: ImportSample, read: Int64
     ) {
-        self.source = source
-        self.name = name
+        (self.source, self.name) = (source, name)
         content = Locked(file)
-        self.hash = hash
-        self.sample = sample
-        self.read = read
+        (self.hash, self.sample, self.read) = (hash, sample, read)
     }
 }
 

@@ -47,12 +47,9 @@ final class ImportFinisher: Sendable {
         _ plan: ImportPlan, root: consuming OwnedDescriptor, inbox: ImportInbox, knowledge: ImportKnowledge,
         memory: ImportMemory?, date: String
     ) throws(SystemCallError) {
-        self.plan = plan
         self.root = root
-        self.inbox = inbox
-        self.knowledge = knowledge
-        self.memory = memory
-        self.date = date
+        (self.plan, self.inbox, self.knowledge) = (plan, inbox, knowledge)
+        (self.memory, self.date) = (memory, date)
         // Not as the initial value: libdispatch traps if a semaphore is released with less than that.
         waitingSlot.signal()
         if let run = memory?.unfinishedRun { state.withLock { $0.run = run } }

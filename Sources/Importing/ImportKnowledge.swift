@@ -22,9 +22,8 @@ final class ImportKnowledge: Sendable {
     private let sizes: SizeFilter
 
     init(_ plan: ImportPlan, inbox: consuming OwnedDescriptor, catalogue: CatalogueFile?) throws(CatalogueError) {
-        self.plan = plan
         self.inbox = inbox
-        self.catalogue = catalogue
+        (self.plan, self.catalogue) = (plan, catalogue)
         var sizes = SizeFilter()
         try catalogue?.eachPhotoSize { sizes.insert($0) }
         self.sizes = sizes

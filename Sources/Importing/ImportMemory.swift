@@ -31,7 +31,6 @@ package final class ImportMemory: Sendable {
         private static let rest: Int64 = 10
     }
 
-    /// A file's path in the source, and its size.
     struct Key: Hashable, Sendable {
         let path: BytePath
         let size: UInt64
@@ -39,8 +38,7 @@ package final class ImportMemory: Sendable {
         init(_ path: BytePath, _ status: FileStatus) { self.init(path: path, size: status.identity.size) }
 
         fileprivate init(path: BytePath, size: UInt64) {
-            self.path = path
-            self.size = size
+            (self.path, self.size) = (path, size)
         }
 
         /// A key that is equal for all spellings that a case-insensitive file system treats as one name. ASCII only,
@@ -115,10 +113,9 @@ package final class ImportMemory: Sendable {
     func contains(_ key: Key) -> Bool { line(at: state.withLock { $0.lines[key.hashValue] })?.0 == key }
 
     private func line(at start: UInt64?) -> (Key, Entry)? {
-        guard let start else { return nil }
-        var bytes = [UInt8](repeating: 0, count: Self.longestLine)
-        let result: Int? = bytes.withUnsafeMutableBytes { try? file.read(into: $0, at: start) }
-        guard let count = result, let end = bytes[..<count].firstIndex(of: newline) else { return nil }
+        guard let start, let bytes = try? file.read(Self.longestLine, at: start),
+            let end = bytes.firstIndex(of: newline)
+        else { return nil }
         return Self.parse(bytes[..<end])
     }
 
@@ -132,10 +129,8 @@ package final class ImportMemory: Sendable {
         return nil
     }
 
-    /// Records that `run` has begun.
     func begin(_ run: BytePath) throws(SystemCallError) { try append([("run " + run.escaped, nil)]) { $0.run = run } }
 
-    /// Records that the last run is finished.
     func finish() throws(SystemCallError) {
         guard let run = unfinishedRun else { return }
         try append([("done " + run.escaped, nil)]) { $0.run = nil }
@@ -169,7 +164,7 @@ package final class ImportMemory: Sendable {
         }
     }
 
-    /// The tab is unambiguous, since ``BytePath/escaped`` writes it as two letters.
+    /// An escaped path contains no tab: ``BytePath/escaped`` writes it as two letters.
     private static func line(_ key: Key, _ entry: Entry) -> String {
         "file \(key.size) \(entry.modified.seconds) \(entry.modified.nanoseconds) \(entry.hash) \(entry.sample.text) "
             + "\(entry.read) \(entry.destination.escaped)\t\(key.path.escaped)"
@@ -194,22 +189,16 @@ package final class ImportMemory: Sendable {
         )
     }
 
-    /// Reads all lines once. A partial line at the end, from a crash, is overwritten later.
+    /// Reads all lines once. A partial line at the end, from a crash, will be overwritten.
     private static func read(_ file: borrowing OwnedDescriptor, _ size: UInt64) throws(SystemCallError) -> State {
         var state = State()
         var rest: [UInt8] = []
-        var block = [UInt8](repeating: 0, count: 256 << 10)
         var offset: UInt64 = 0
         while offset < size {
-            let result: Result<Int, SystemCallError> = block.withUnsafeMutableBytes { buffer in
-                do throws(SystemCallError) { return .success(try file.read(into: buffer, at: offset)) } catch {
-                    return .failure(error)
-                }
-            }
-            let count = try result.get()
-            if count == 0 { break }
-            offset += UInt64(count)
-            rest += block[..<count]
+            let block = try file.read(256 << 10, at: offset)
+            if block.isEmpty { break }
+            offset += UInt64(block.count)
+            rest += block
             var start = rest.startIndex
             while let end = rest[start...].firstIndex(of: newline) {
                 apply(rest[start..<end], at: state.end, &state)
@@ -238,3 +227,33 @@ package final class ImportMemory: Sendable {
 }
 
 private let newline = UInt8(ascii: "\n")
+
+/// Where the memory of imports is: in the state directory, or, for users who may not write there, in the inbox, under a
+/// hidden name.
+package enum ImportMemoryPlace {
+    private static let hidden: BytePath = ".photo-inbox-imports"
+    private static let name: BytePath = "imports"
+
+    /// Whether a memory exists; a dry run creates none.
+    package static func exists(state: BytePath, _ plan: ImportPlan) -> Bool {
+        [state.appending(name), plan.inboxPath.appending(hidden)].contains { (try? FileStatus(at: $0)) != nil }
+    }
+
+    /// The memory for `plan`; nil if it cannot be opened, since it only saves work. Throws
+    /// ``ImportFailure/busy`` while another run has it.
+    package static func open(state: BytePath, _ plan: ImportPlan) throws(ImportFailure) -> ImportMemory? {
+        for (parent, name) in [(state, name), (plan.inboxPath, hidden)] {
+            do throws(SystemCallError) {
+                let directory = try openDirectory(parent)
+                if (try? FileStatus(of: name, in: directory)) == nil {
+                    try directory.makeDirectory(name, mode: 0o700)
+                }
+                let place = try directory.openDirectoryBeneath(name)
+                return try ImportMemory(of: plan.source, inbox: plan.inbox, in: place)
+            } catch {
+                if error.code == .wouldBlock { throw .busy }
+            }
+        }
+        return nil
+    }
+}

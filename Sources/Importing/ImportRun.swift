@@ -16,9 +16,7 @@ package final class ImportRun {
     private let catalogue: CatalogueFile?
     private let date: String
 
-    /// The progress so far.
     package private(set) var progress = ImportProgress()
-    /// Whether it stopped early.
     package private(set) var wasStopped = false
     /// The directory in the inbox with the new photos; nil if there are none.
     package private(set) var directory: BytePath?
@@ -30,10 +28,7 @@ package final class ImportRun {
     package init(
         _ plan: ImportPlan, catalogue: CatalogueFile?, memory: ImportMemory?, date: String, control: ImportControl
     ) {
-        self.plan = plan
-        self.control = control
-        self.memory = memory
-        self.catalogue = catalogue
+        (self.plan, self.control, self.memory, self.catalogue) = (plan, control, memory, catalogue)
         self.date = date
     }
 

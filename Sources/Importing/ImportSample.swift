@@ -17,21 +17,13 @@ struct ImportSample: Hashable, Sendable {
     /// Reads the blocks.
     init(of file: borrowing OwnedDescriptor, size: UInt64) throws(SystemCallError) {
         var hasher = ContentHasher()
-        var buffer = [UInt8](repeating: 0, count: Self.head)
         let tail = size > UInt64(Self.block) ? size - UInt64(Self.block) : 0
         var places: [(offset: UInt64, length: Int)] = [(0, Self.head)]
         if size > UInt64(Self.head) {
             places += (1...3).map { (size / 4 * UInt64($0) / 4_096 * 4_096, Self.block) } + [(tail, Self.block)]
         }
         for (offset, length) in places {
-            let result: Result<Int, SystemCallError> = buffer.withUnsafeMutableBytes { bytes in
-                let part = UnsafeMutableRawBufferPointer(rebasing: bytes[..<length])
-                do throws(SystemCallError) { return .success(try file.read(into: part, at: offset)) } catch {
-                    return .failure(error)
-                }
-            }
-            let count = try result.get()
-            buffer[..<count].withUnsafeBytes { hasher.update($0) }
+            try file.read(length, at: offset).withUnsafeBytes { hasher.update($0) }
         }
         text = String(hasher.hash().description.prefix(Self.digits))
     }

@@ -36,16 +36,9 @@ package struct ImportPlan: Sendable {
         requireLibrary: @escaping @Sendable (borrowing OwnedDescriptor) throws -> Void,
         exclusion: @escaping @Sendable (BytePath) -> String? = { _ in nil }
     ) {
-        self.source = source
-        self.root = root
-        self.inbox = inbox
-        self.inboxPath = inboxPath
-        self.minFree = minFree
-        self.removes = removes
-        self.isDry = isDry
-        self.library = library
-        self.requireLibrary = requireLibrary
-        self.exclusion = exclusion
+        (self.source, self.root, self.inbox, self.inboxPath) = (source, root, inbox, inboxPath)
+        (self.minFree, self.removes, self.isDry, self.library) = (minFree, removes, isDry, library)
+        (self.requireLibrary, self.exclusion) = (requireLibrary, exclusion)
     }
 }
 
@@ -82,10 +75,7 @@ package struct ImportFinding: Hashable, Sendable {
     package var kept: String?
 
     package init(_ what: What, _ path: BytePath, size: UInt64, _ reason: String) {
-        self.what = what
-        self.path = path
-        self.size = size
-        self.reason = reason
+        (self.what, self.path, self.size, self.reason) = (what, path, size, reason)
     }
 }
 
@@ -125,9 +115,7 @@ package struct ImportControl {
         shouldEnd: @escaping () -> Bool, shouldAbandon: @escaping () -> Bool,
         progress: @escaping (ImportProgress) throws -> Void, report: @escaping (ImportFinding) throws -> Void
     ) {
-        self.shouldEnd = shouldEnd
-        self.shouldAbandon = shouldAbandon
-        self.progress = progress
+        (self.shouldEnd, self.shouldAbandon, self.progress) = (shouldEnd, shouldAbandon, progress)
         self.report = report
     }
 }

@@ -29,10 +29,7 @@ final class ImportWalk {
         _ plan: ImportPlan, root: SharedFile, inbox: ImportInbox?, removal: ImportRemoval, memory: ImportMemory?,
         shouldAbandon: @escaping () -> Bool
     ) {
-        self.plan = plan
-        self.root = root
-        self.inbox = inbox
-        self.removal = removal
+        (self.plan, self.root, self.inbox, self.removal) = (plan, root, inbox, removal)
         knowledge = removal.knowledge
         self.memory = memory
         copier = ImportCopier(shouldAbandon: shouldAbandon)
@@ -169,15 +166,8 @@ final class ImportWalk {
     }
 
     private func mayBePhoto(_ source: OpenSource) throws -> Bool {
-        var bytes = [UInt8](repeating: 0, count: FirstBytes.count)
-        let result: Swift.Result<Int, SystemCallError> = bytes.withUnsafeMutableBytes { buffer in
-            do throws(SystemCallError) { return .success(try source.content.read(into: buffer, at: 0)) } catch {
-                return .failure(error)
-            }
-        }
-        switch result {
-        case .success(let count): return FirstBytes.mayBePhoto(Array(bytes[..<count]))
-        case .failure(let error): throw ImportTrouble(error, "the file")
+        do throws(SystemCallError) { return FirstBytes.mayBePhoto(try source.content.read(FirstBytes.count)) } catch {
+            throw ImportTrouble(error, "the file")
         }
     }
 

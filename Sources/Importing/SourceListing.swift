@@ -65,8 +65,7 @@ final class OpenSource: Sendable {
 
     /// Throws unless it is a regular file. Check its kind before, since opening a device can have side effects.
     init(_ name: BytePath, in directory: OpenDirectory) throws(SystemCallError) {
-        self.directory = directory
-        self.name = name
+        (self.directory, self.name) = (directory, name)
         content = try directory.descriptor.openBeneath(name, [.read, .nonBlocking])
         status = try FileStatus(of: content)
         guard status.kind == .regular else { throw SystemCallError("open", .invalidArgument, path: name) }

@@ -32,6 +32,12 @@ extension LocalClock {
         var parts = tm()
         self.init(offset: localtime_r(&time, &parts) == nil ? 0 : Int32(clamping: parts.tm_gmtoff))
     }
+
+    /// The local date: `2026-11-22`.
+    package static func today() -> String {
+        let now = FileTime.now.seconds
+        return LocalClock(at: now).date(now)
+    }
 }
 
 /// The boot identifier; empty if unreadable, as with ProcSubset=pid. See proc(5).

@@ -82,12 +82,9 @@ package struct ThumbnailStore: Hashable, Sendable {
 
     /// Returns the first line of a small file.
     private func read(_ path: BytePath) -> String? {
-        guard let directory = try? openDirectory(root), let file = try? directory.openBeneath(path, .read) else {
-            return nil
-        }
-        var buffer = [UInt8](repeating: 0, count: 4_096)
-        let count = buffer.withUnsafeMutableBytes { (try? file.read(into: $0, at: 0)) ?? 0 }
-        guard count > 0 else { return nil }
-        return String(decoding: buffer[..<count].prefix { $0 != 0x0A }, as: UTF8.self)
+        guard let directory = try? openDirectory(root), let file = try? directory.openBeneath(path, .read),
+            let bytes = try? file.read(4_096), !bytes.isEmpty
+        else { return nil }
+        return String(decoding: bytes.prefix { $0 != 0x0A }, as: UTF8.self)
     }
 }

@@ -15,10 +15,8 @@ package struct DaemonAddress: Hashable, Sendable {
     /// photoinboxd.service.
     package static let system = DaemonAddress("", unit: "photoinboxd")
 
-    /// A user's own photoinboxd.service.
     package static let user = DaemonAddress("", unit: "photoinboxd", isOfUser: true)
 
-    /// photoinboxd@NAME.service.
     package static func instance(_ name: String, configuration: String) -> DaemonAddress {
         DaemonAddress(" --config \(shellQuoted(configuration))", unit: "photoinboxd@\(name)")
     }
@@ -33,7 +31,6 @@ package struct DaemonAddress: Hashable, Sendable {
         DaemonAddress(" --state \(shellQuoted(directory))", unit: nil)
     }
 
-    /// Whether it is photoinboxd.service, or an instance of it.
     package var isOfService: Bool { unit != nil && !isOfUser }
 
     /// Whether a person has started it, not the service manager.

@@ -1,6 +1,5 @@
 /// The exit status of a command. Scripts rely on it: a code never gets another meaning.
 package enum ExitStatus: Int32, CaseIterable, Hashable, Sendable {
-    /// Success; notices do not count.
     case ok = 0
     case failed = 1
     /// The time limit of `watch` was reached; 2 like inotifywait(1).

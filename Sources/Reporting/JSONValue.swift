@@ -96,15 +96,39 @@ package indirect enum JSONValue: Hashable, Sendable {
     }
 }
 
-/// A name and a value of a JSON object.
+/// A value that has a form in JSON; nil is null.
+package protocol JSONRepresentable {
+    var json: JSONValue { get }
+}
+
+extension JSONValue: JSONRepresentable { package var json: JSONValue { self } }
+extension Bool: JSONRepresentable { package var json: JSONValue { .boolean(self) } }
+extension Int: JSONRepresentable { package var json: JSONValue { .integer(Int64(self)) } }
+extension Int32: JSONRepresentable { package var json: JSONValue { .integer(Int64(self)) } }
+extension Int64: JSONRepresentable { package var json: JSONValue { .integer(self) } }
+extension UInt32: JSONRepresentable { package var json: JSONValue { .unsigned(UInt64(self)) } }
+extension UInt64: JSONRepresentable { package var json: JSONValue { .unsigned(self) } }
+extension Double: JSONRepresentable { package var json: JSONValue { .number(self) } }
+extension String: JSONRepresentable { package var json: JSONValue { .string(self) } }
+extension FileTime: JSONRepresentable {
+    package var json: JSONValue { .moment(seconds, milliseconds: Int(nanoseconds / 1_000_000)) }
+}
+extension Optional: JSONRepresentable where Wrapped: JSONRepresentable {
+    package var json: JSONValue { self?.json ?? .null }
+}
+extension Array: JSONRepresentable where Element: JSONRepresentable {
+    package var json: JSONValue { .array(map(\.json)) }
+}
+
 package struct JSONField: Hashable, Sendable {
     package let name: String
     package let value: JSONValue
 
     package init(_ name: String, _ value: JSONValue) {
-        self.name = name
-        self.value = value
+        (self.name, self.value) = (name, value)
     }
+
+    package init(_ name: String, _ value: some JSONRepresentable) { self.init(name, value.json) }
 
     /// A path as text, and also as NAME_base64 if its bytes are not UTF-8.
     package static func path(_ name: String, _ path: BytePath) -> [JSONField] {

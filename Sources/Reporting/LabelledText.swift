@@ -48,7 +48,7 @@ package struct LabelledText: Sendable {
 }
 
 /// Wraps at blanks; a word that is longer than the width stays whole, so that paths can be copied.
-func brokenAtBlanks(_ text: String, width: Int?) -> [String] {
+package func brokenAtBlanks(_ text: String, width: Int?) -> [String] {
     guard let width, width >= 20, displayWidth(text) > width else { return [text] }
     var parts: [String] = []
     var part = ""

@@ -1,6 +1,5 @@
 package import FileValues
 
-/// An active problem.
 package struct Problem: Hashable, Sendable {
     package let code: ProblemCode
     /// The name of its inbox, hook or monitor; empty if there is only one such thing.
@@ -25,17 +24,14 @@ package struct Problem: Hashable, Sendable {
 package struct ProblemBoard: Hashable, Sendable {
     /// What raising a problem has changed.
     package enum Change: Hashable, Sendable {
-        /// It was not active.
         case raised
         /// It was active, with other parameters.
         case updated
         /// It was active, with the same parameters.
         case none
-        /// Too many problems are active.
         case dropped
     }
 
-    /// A problem that another one hides.
     package struct Hidden: Hashable, Sendable {
         package let problem: Problem
         /// The visible problem at the end of the chain of causes.
@@ -47,9 +43,7 @@ package struct ProblemBoard: Hashable, Sendable {
         let subject: String
     }
 
-    /// The most active problems.
     package static let capacity = 256
-    /// The number of dropped problems.
     package private(set) var dropped = 0
     private var problems: [Key: Problem] = [:]
 

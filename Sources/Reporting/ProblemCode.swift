@@ -91,6 +91,5 @@ package enum ProblemValue: Hashable, Sendable {
     case moment(Int64)
     /// A path or other bytes from outside: shown escaped.
     case path(BytePath)
-    /// Text, shown escaped.
     case text(String)
 }

@@ -17,11 +17,9 @@ package struct ProblemRow: Hashable, Sendable {
     }
 
     package let severity: ProblemSeverity
-    /// What is wrong.
     package let title: ProblemTemplate
     /// What it means for the photos.
     package let effect: ProblemTemplate
-    /// What to do.
     package let action: ProblemTemplate
     /// Where to read more; nil if the action is enough.
     package let see: String?
@@ -29,19 +27,13 @@ package struct ProblemRow: Hashable, Sendable {
     package let showAfter: Int64
     package let hiddenBy: [Cause]
 
-    /// The parameters of its texts.
     package var parameters: Set<ProblemParameter> { title.parameters.union(effect.parameters).union(action.parameters) }
 
     init(
         _ severity: ProblemSeverity, title: ProblemTemplate, effect: ProblemTemplate, action: ProblemTemplate,
         see: String? = nil, showAfter: Int64 = 0, hiddenBy: [Cause] = []
     ) {
-        self.severity = severity
-        self.title = title
-        self.effect = effect
-        self.action = action
-        self.see = see
-        self.showAfter = showAfter
-        self.hiddenBy = hiddenBy
+        (self.severity, self.title, self.effect, self.action) = (severity, title, effect, action)
+        (self.see, self.showAfter, self.hiddenBy) = (see, showAfter, hiddenBy)
     }
 }

@@ -1,13 +1,12 @@
 import FileValues
 
-/// A text with parameters: `{path}`; `{path'}` quoted for a shell; `{needed#}` without separators;
+/// A text with parameters: `{path}`; `{path'}` quoted for a shell;
 /// `{count|photo|photos}` a number with its noun; `{count?is|are}` the word alone.
 package struct ProblemTemplate: Hashable, Sendable, ExpressibleByStringLiteral {
     enum Piece: Hashable {
         case literal(String)
         case value(ProblemParameter)
         case shellQuoted(ProblemParameter)
-        case plainNumber(ProblemParameter)
         case counted(ProblemParameter, one: String, many: String)
         case word(ProblemParameter, one: String, many: String)
     }
@@ -36,8 +35,7 @@ package struct ProblemTemplate: Hashable, Sendable, ExpressibleByStringLiteral {
             pieces.compactMap { piece in
                 switch piece {
                 case .literal: nil
-                case .value(let name), .shellQuoted(let name), .plainNumber(let name), .counted(let name, _, _),
-                    .word(let name, _, _):
+                case .value(let name), .shellQuoted(let name), .counted(let name, _, _), .word(let name, _, _):
                     name
                 }
             })
@@ -50,8 +48,6 @@ package struct ProblemTemplate: Hashable, Sendable, ExpressibleByStringLiteral {
             case .literal(let text): text
             case .value(let name): values[name].map { $0.text(clock: clock) } ?? "?"
             case .shellQuoted(let name): values[name].map { shellQuoted($0.text(clock: clock)) } ?? "?"
-            case .plainNumber(let name):
-                if case .count(let number) = values[name] { String(number) } else { "?" }
             case .counted(let name, let one, let many):
                 if case .count(let number) = values[name] {
                     "\(HumanText.count(number)) \(number == 1 ? one : many)"
@@ -63,6 +59,18 @@ package struct ProblemTemplate: Hashable, Sendable, ExpressibleByStringLiteral {
         }.joined()
     }
 
+    /// The text for the manual, with parameters in capitals, like `PATH`.
+    package var generalText: String {
+        pieces.map { piece in
+            switch piece {
+            case .literal(let text): text
+            case .value(let name), .shellQuoted(let name): name.rawValue.uppercased()
+            case .counted(let name, _, let many): "\(name.rawValue.uppercased()) \(many)"
+            case .word(_, _, let many): many
+            }
+        }.joined()
+    }
+
     private static func piece(_ text: Substring) -> Piece? {
         let word = text.prefix { $0.isLetter }
         guard let name = ProblemParameter(rawValue: String(word)) else { return nil }
@@ -70,7 +78,6 @@ package struct ProblemTemplate: Hashable, Sendable, ExpressibleByStringLiteral {
         switch tail.first {
         case nil: return .value(name)
         case "'" where tail.count == 1: return .shellQuoted(name)
-        case "#" where tail.count == 1: return .plainNumber(name)
         case "|", "?":
             let words = tail.dropFirst().split(separator: "|", omittingEmptySubsequences: false).map(String.init)
             guard words.count == 2 else { return nil }

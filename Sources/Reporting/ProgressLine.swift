@@ -12,12 +12,8 @@ package struct ProgressLine: Hashable, Sendable {
     package init(
         photos: Int, totalPhotos: Int?, bytes: UInt64, totalBytes: UInt64?, seconds: Int64, deferred: Int = 0
     ) {
-        self.photos = photos
-        self.totalPhotos = totalPhotos
-        self.bytes = bytes
-        self.totalBytes = totalBytes
-        self.seconds = seconds
-        self.deferred = deferred
+        (self.photos, self.totalPhotos, self.seconds, self.deferred) = (photos, totalPhotos, seconds, deferred)
+        (self.bytes, self.totalBytes) = (bytes, totalBytes)
     }
 
     /// 0 to 100, rounded down, by bytes where they are known, else by photos; nil until counted.

@@ -25,7 +25,6 @@ package func fitted(
     return kept + String(repeating: " ", count: columns - displayWidth(kept))
 }
 
-/// The longest prefix of `text` that fits into these columns.
 private func prefix(of text: String, columns: Int) -> String {
     var (kept, width) = ("", 0)
     for character in text {

@@ -19,9 +19,7 @@ package struct TextStyle: Hashable, Sendable {
     package static let plain = TextStyle(usesColour: false, width: nil)
 
     package init(usesColour: Bool, hasManyColours: Bool = false, width: Int?) {
-        self.usesColour = usesColour
-        self.hasManyColours = hasManyColours
-        self.width = width
+        (self.usesColour, self.hasManyColours, self.width) = (usesColour, hasManyColours, width)
     }
 
     /// The style for a stream: colour on a terminal only, unless NO_COLOR is set and not empty, or TERM is dumb or
@@ -42,7 +40,6 @@ package struct TextStyle: Hashable, Sendable {
         width = isTerminal ? columns.flatMap { $0 >= 20 ? $0 : nil } : nil
     }
 
-    /// `text`, coloured if this style uses colours.
     package func painted(_ text: String, _ paint: Paint) -> String {
         guard usesColour, !text.isEmpty, let code = hasManyColours ? paint.fineCode : paint.code else { return text }
         return "\u{1B}[\(code)m\(text)\u{1B}[0m"

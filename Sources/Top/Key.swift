@@ -1,4 +1,3 @@
-/// A pressed key.
 enum Key: Hashable, Sendable {
     case character(Unicode.Scalar)
     case up, down, left, right, pageUp, pageDown, home, end

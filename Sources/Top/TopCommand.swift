@@ -1,15 +1,13 @@
 package import ArgumentParser
-import CommandContact
-import CommandSupport
+package import CommandContact
+package import CommandSupport
 import ControlProtocol
 import Glibc
 import Reporting
 
-/// `photoinbox top`: the daemon's state, live.
-package struct TopCommand: ParsableCommand {
-    package static let configuration = CommandConfiguration(
-        commandName: "top", abstract: "Show live what the daemon does.",
-        usage: "photoinbox top [OPTION…]")
+package struct TopCommand: DaemonCommand {
+    package static let configuration = CommandConfiguration("top", "Show live what the daemon does.")
+    package static let toleratesMistakes = true
 
     package static let lesson = """
         EXAMPLES:
@@ -43,7 +41,7 @@ package struct TopCommand: ParsableCommand {
     @Flag(help: "Write one frame, made of two samples, and exit.")
     var once = false
 
-    @OptionGroup var places: PlaceOptions
+    @OptionGroup package var places: PlaceOptions
     @OptionGroup var output: OutputOptions
 
     package func validate() throws {
@@ -53,8 +51,8 @@ package struct TopCommand: ParsableCommand {
         }
     }
 
-    package func run() throws {
-        let contact = ControlContact(places: try Places(places, despiteMistakes: true))
+    package func run(at places: Places) throws {
+        let contact = ControlContact(places: places)
         let style = Terminal.style(output.color)
         var model = TopModel(interval: interval, view: view ?? .inboxes)
         let isDumb = ["", "dumb"].contains(Terminal.variable("TERM") ?? "")
@@ -62,7 +60,7 @@ package struct TopCommand: ParsableCommand {
             try TopSession(contact: contact, screen: screen, style: style, model: model).run()
         }
         guard let sample = try sample(contact) else { return }
-        if output.json { return try printOut(sample.json().compact + "\n") }
+        if output.json { return try printOut(sample.json.compact + "\n") }
         model.received(sample)
         // A reader that is no terminal gets every column.
         let page = TopScreen(columns: Terminal.isOutput ? TerminalScreen.size.columns : Int(Int16.max), rows: 0)

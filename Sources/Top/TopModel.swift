@@ -3,7 +3,6 @@ import Reporting
 
 /// The state of `top`: view, order, selected row. A value without I/O.
 struct TopModel: Sendable {
-    /// The overlay over the table.
     enum Overlay: Hashable, Sendable {
         case none
         case help
@@ -47,8 +46,7 @@ struct TopModel: Sendable {
     private static let longestFilter = 64
 
     init(interval: Double, view: TopView = .inboxes) {
-        self.interval = interval
-        self.view = view
+        (self.interval, self.view) = (interval, view)
     }
 
     var order: TopOrder { orders[view] ?? view.order }

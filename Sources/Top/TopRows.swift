@@ -17,35 +17,9 @@ struct TopRows {
         now = Self.seconds(sample.state.at) ?? 0
     }
 
-    /// Seconds since 1970 of an RFC 3339 text; nil if it is none.
+    /// Seconds since 1970 of a time of the state.
     static func seconds(_ text: String) -> Double? {
-        quickSeconds(Array(text.utf8))
-            ?? parseRFC3339(text).map { Double($0.seconds) + Double($0.nanoseconds) / 1e9 }
-    }
-
-    /// The same of the form in which the daemon writes times, `2026-11-24T14:08:00.000Z`: thousands of files have four
-    /// each.
-    private static func quickSeconds(_ bytes: [UInt8]) -> Double? {
-        guard bytes.count == 24, bytes[23] == UInt8(ascii: "Z") else { return nil }
-        let shape = Array("0000-00-00T00:00:00.000Z".utf8)
-        var fields = [0]
-        for (byte, wanted) in zip(bytes, shape) {
-            if wanted != UInt8(ascii: "0") {
-                guard byte == wanted else { return nil }
-                fields.append(0)
-            } else {
-                guard (0x30...0x39).contains(byte) else { return nil }
-                fields[fields.count - 1] = fields[fields.count - 1] * 10 + Int(byte - 0x30)
-            }
-        }
-        guard (1...12).contains(fields[1]), (1...31).contains(fields[2]) else { return nil }
-        // Years begin in March, so that a leap day is the last; days are counted in cycles of 400 years.
-        let year = fields[0] - (fields[1] <= 2 ? 1 : 0)
-        let ofCycle = year - year / 400 * 400
-        let ofYear = (153 * (fields[1] + (fields[1] > 2 ? -3 : 9)) + 2) / 5 + fields[2] - 1
-        let days = year / 400 * 146_097 + ofCycle * 365 + ofCycle / 4 - ofCycle / 100 + ofYear - 719_468
-        let second = ((days * 24 + fields[3]) * 60 + fields[4]) * 60 + fields[5]
-        return Double(second) + Double(fields[6]) / 1000
+        FileTime(rfc3339: text).map { Double($0.seconds) + Double($0.nanoseconds) / 1e9 }
     }
 
     func rows(_ view: TopView) -> [TopRow] {

@@ -1,5 +1,6 @@
 import CommandContact
 import ControlProtocol
+import Reporting
 
 /// One state of the daemon, with rates from the ones before.
 struct TopSample: Sendable {
@@ -10,7 +11,6 @@ struct TopSample: Sendable {
     let load: [Double]
     /// By the monitor's identity; empty for the first sample.
     var monitorRates: [String: Double] = [:]
-    /// By the inbox's name.
     var inboxRates: [String: Double] = [:]
     /// Files that were filed in a minute, of the last minute at most.
     var filedPerMinute: Double?
@@ -68,4 +68,28 @@ struct TopHistory: Sendable {
 extension DaemonState.Monitor {
     /// Identifies it in two samples.
     var key: String { id.map { "\($0)" } ?? "\(kind) \(label) \(queue)" }
+}
+
+extension TopSample {
+    /// Every view as an array of objects, with the columns' names as fields; see photoinbox-json(7).
+    var json: JSONValue {
+        let rows = TopRows(self)
+        return .document(
+            [
+                JSONField("version", state.program.version), JSONField("time", state.at),
+                JSONField("phase", state.program.phase), JSONField("status", state.program.status),
+                JSONField("uptime_seconds", state.program.uptimeSeconds), JSONField("load", load),
+                JSONField("processors", processors), JSONField("memory_bytes", state.program.residentBytes),
+                JSONField("threads", state.program.threads), JSONField("descriptors", state.program.descriptors),
+                JSONField("filed_per_minute", filedPerMinute), JSONField("files_omitted", state.inHandOmitted ?? 0),
+            ]
+                + TopView.allCases.map { view in
+                    JSONField(
+                        view.rawValue,
+                        view.order.sorted(rows.rows(view)).map { row in
+                            JSONValue.object(
+                                zip(view.columns, row.cells).map { column, cell in JSONField(column.name, cell.value) })
+                        })
+                })
+    }
 }

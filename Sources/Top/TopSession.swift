@@ -51,9 +51,7 @@ final class TopSession: Sendable {
         let ending = [Signal.int, .term, .hup, .quit].filter { !isSignalIgnored($0.rawValue) }
         let all = ending + [.winch, .cont, Self.stop]
         ProcessSignals.block(all)
-        self.contact = contact
-        self.screen = screen
-        self.style = style
+        (self.contact, self.screen, self.style) = (contact, screen, style)
         signals = try SignalMonitor(Set(all), label: "signals", queue: signalQueue)
         keyboard = try DescriptorMonitor(borrowing: STDIN_FILENO, for: .read, label: "keyboard", queue: queue)
         timer = try TimerMonitor(.never, label: "interval", queue: queue)

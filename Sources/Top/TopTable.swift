@@ -4,7 +4,7 @@ import FileValues
 import Reporting
 
 /// A cell's value, for sorting and for JSON.
-enum TopValue: Hashable, Sendable {
+enum TopValue: Hashable, Sendable, JSONRepresentable {
     case none
     case number(Double)
     case text(String)
@@ -31,7 +31,6 @@ enum TopValue: Hashable, Sendable {
     }
 }
 
-/// A cell of a table.
 struct TopCell: Hashable, Sendable {
     /// One line without control characters.
     let text: String
@@ -54,7 +53,6 @@ struct TopCell: Hashable, Sendable {
         TopCell(number == 0 && blank ? "" : HumanText.count(number), .number(Double(number)), number == 0 ? nil : paint)
     }
 
-    /// An age in seconds.
     static func age(_ seconds: Double?, _ paint: TextStyle.Paint? = nil) -> TopCell {
         guard let seconds else { return TopCell("") }
         return TopCell(HumanText.age(Int64(max(0, min(seconds, 1e12)))), .number(seconds), paint)
@@ -85,7 +83,6 @@ func rateText(_ value: Double) -> String {
     return "0.\(hundredths / 10)\(hundredths % 10)"
 }
 
-/// A column of a table.
 struct TopColumn: Hashable, Sendable {
     /// Its name in JSON.
     let name: String
@@ -115,7 +112,6 @@ struct TopColumn: Hashable, Sendable {
     }
 }
 
-/// One row of a view, with all its fields.
 struct TopRow: Hashable, Sendable {
     struct Detail: Hashable, Sendable {
         let label: String
@@ -134,9 +130,7 @@ struct TopRow: Hashable, Sendable {
     var details: [Detail] = []
 }
 
-/// How rows are ordered.
 struct TopOrder: Hashable, Sendable {
-    /// A column's number.
     var column: Int
     var isDescending: Bool
 
@@ -166,8 +160,7 @@ struct TopLayout: Hashable, Sendable {
     private static let gap = 2
 
     init(_ columns: [TopColumn], _ rows: [TopRow], by order: TopOrder, width: Int) {
-        self.columns = columns
-        self.order = order
+        (self.columns, self.order) = (columns, order)
         let natural = columns.indices.map { index in
             let column = columns[index]
             let widest = rows.map { displayWidth($0.cells[index].text) }.max() ?? 0

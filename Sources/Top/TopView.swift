@@ -15,7 +15,6 @@ enum TopView: String, CaseIterable, Sendable {
         return all[(place % all.count + all.count) % all.count]
     }
 
-    /// The text if there are no rows.
     var emptiness: String {
         switch self {
         case .inboxes: "no inbox is configured"
@@ -29,7 +28,6 @@ enum TopView: String, CaseIterable, Sendable {
         }
     }
 
-    /// The default order.
     var order: TopOrder {
         switch self {
         case .inboxes, .queues, .decoders, .hooks, .problems: TopOrder(column: 0, isDescending: false)

@@ -74,7 +74,6 @@ func commandPage(_ command: String, help: String) -> String {
     }
 }
 
-/// The names of the commands, in the order of the program's help.
 func commandNames(help: String) -> [String] {
     helpBlocks(help).filter { $0.title.hasSuffix(" SUBCOMMANDS") }.flatMap { $0.items.map(\.name) }
 }
@@ -113,7 +112,6 @@ struct HelpBlock: Equatable {
         /// Whether photoinbox(1) describes it for all commands.
         var isCommon: Bool { ["--config", "--state", "--runtime", "--color", "--json"].contains(name) }
 
-        /// Whether each program has it.
         var isBuiltIn: Bool { ["--version", "--help"].contains(name) }
     }
 
@@ -159,7 +157,6 @@ func helpBlocks(_ help: String) -> [HelpBlock] {
     return blocks
 }
 
-/// All words of `lines`, with one space between.
 private func words(_ lines: [String]) -> String {
     lines.joined(separator: " ").split(separator: " ").joined(separator: " ")
 }

@@ -22,7 +22,6 @@ func messageCatalogue() -> String {
 
 /// The explanation of one kind of entry. No command contains a file's name, which could inject shell code.
 struct MessageWords {
-    /// The first line.
     let subject: String
     /// The page to read, as `man:PAGE(SECTION)`.
     var documentation = "man:photoinboxd(8)"
@@ -32,9 +31,7 @@ struct MessageWords {
     let action: String
 
     init(_ subject: String, _ documentation: String = "man:photoinboxd(8)", effect: String, action: String) {
-        self.subject = subject
-        self.documentation = documentation
-        self.effect = effect
+        (self.subject, self.documentation, self.effect) = (subject, documentation, effect)
         self.action = action
     }
 }

@@ -1,14 +1,11 @@
 private let problems = "man:photoinbox-problems(7)"
 private let settings = "man:photoinbox.toml(5)"
 
-/// The page of a command.
 private func command(_ name: String) -> String { "man:photoinbox-\(name)(1)" }
 
 extension MessageWords {
-    /// By the names of `MessageID.all`.
     static let all = outcomes.merging(requests) { one, _ in one }.merging(service) { one, _ in one }
 
-    /// Outcomes of files.
     private static let outcomes = [
         "filed": MessageWords(
             "Photo filed: @PHOTOINBOX_FILE@", command("undo"),
@@ -59,7 +56,6 @@ extension MessageWords {
             action: "No action is needed. A larger value keeps such files for longer."),
     ]
 
-    /// Requests of people.
     private static let requests = [
         "released": MessageWords(
             "Released from the quarantine", command("release"),
@@ -94,7 +90,6 @@ extension MessageWords {
             action: "No action is needed."),
     ]
 
-    /// The daemon itself, its configuration, its problems and its hooks.
     private static let service = [
         "ready": MessageWords(
             "photo-inbox is ready",

@@ -44,7 +44,6 @@ struct Roff {
         }
     }
 
-    /// Unformatted lines.
     mutating func verbatim(_ lines: [String]) {
         beginParagraph()
         text += ".nf\n"

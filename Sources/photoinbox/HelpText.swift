@@ -1,8 +1,5 @@
-import ArgumentParser
 import CommandSupport
-import Describing
 import Reporting
-import Top
 
 /// Help: `-h` is short, a line for each option or command; `--help` has examples and explanations.
 struct HelpText {
@@ -14,8 +11,7 @@ struct HelpText {
             text = standard + "\n"
             return
         }
-        let name = Self.commandName(in: arguments)
-        let lesson = Self.lessons.first { $0.name == name }?.lesson ?? Self.overview
+        let lesson = Self.command(in: arguments)?.lesson ?? Self.overview
         let lines = lesson.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         let folded = folded(lines, to: Self.columns).joined(separator: "\n")
         // The overview's line, then examples; options and the rest after them.
@@ -30,29 +26,10 @@ struct HelpText {
     }
 
     /// The subcommand among the arguments; nil for the program itself.
-    static func commandName(in arguments: [String]) -> String? {
+    static func command(in arguments: [String]) -> (any Command.Type)? {
         let words = arguments.first == "help" ? arguments.dropFirst() : arguments[...]
-        return words.first { !$0.hasPrefix("-") }.flatMap { names.contains($0) ? $0 : nil }
-    }
-
-    /// All commands.
-    static var names: [String] { lessons.map(\.name) }
-
-    private static var lessons: [(name: String, lesson: String)] {
-        [
-            ("status", StatusCommand.lesson), ("list", ListCommand.lesson), ("watch", WatchCommand.lesson),
-            ("explain", ExplainCommand.lesson), ("show", ShowCommand.lesson), ("dump", DumpCommand.lesson),
-            ("verify", VerifyCommand.lesson), ("adopt", AdoptCommand.lesson), ("rebuild", RebuildCommand.lesson),
-            ("thumbs", ThumbsCommand.lesson), ("metrics", MetricsCommand.lesson), ("reload", ReloadCommand.lesson),
-            ("similar", SimilarCommand.lesson), ("sheet", SheetCommand.lesson),
-            ("pause", PauseCommand.lesson), ("resume", ResumeCommand.lesson), ("rescan", RescanCommand.lesson),
-            ("retry", RetryCommand.lesson), ("release", ReleaseCommand.lesson), ("discard", DiscardCommand.lesson),
-            ("undo", UndoCommand.lesson), ("stats", StatsCommand.lesson), ("config", ConfigCommand.lesson),
-            ("tail", TailCommand.lesson), ("log", LogCommand.lesson), ("search", SearchCommand.lesson),
-            ("import", ImportCommand.lesson), ("fetch", FetchCommand.lesson), ("import-csv", ImportCSVCommand.lesson),
-            ("export-csv", ExportCSVCommand.lesson), ("export-json", ExportJSONCommand.lesson),
-            ("top", TopCommand.lesson),
-        ]
+        let name = words.first { !$0.hasPrefix("-") }
+        return PhotoInbox.groups.lazy.flatMap { $0.commands }.first { $0.name == name }
     }
 
     private static let overview = """

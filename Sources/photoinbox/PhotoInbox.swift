@@ -5,6 +5,7 @@ import ControlProtocol
 import Describing
 import FileValues
 import Glibc
+import LinuxKernel
 import Reporting
 import Settings
 import Top
@@ -19,34 +20,32 @@ struct PhotoInbox: ParsableCommand {
         abstract: "See what photoinboxd does with your photos, and why.",
         usage: "photoinbox COMMAND [OPTION…] [ARGUMENT…]",
         version: version,
-        groupedSubcommands: [
-            CommandGroup(
-                name: "View",
-                subcommands: [
-                    StatusCommand.self, TopCommand.self, ListCommand.self, SearchCommand.self, TailCommand.self,
-                    StatsCommand.self, WatchCommand.self, SimilarCommand.self, SheetCommand.self,
-                ]),
-            CommandGroup(
-                name: "Investigate",
-                subcommands: [ExplainCommand.self, ShowCommand.self, LogCommand.self, ConfigCommand.self]),
-            CommandGroup(
-                name: "Control",
-                subcommands: [
-                    ImportCommand.self, FetchCommand.self, PauseCommand.self, ResumeCommand.self, RescanCommand.self,
-                    RetryCommand.self,
-                    ReleaseCommand.self,
-                    DiscardCommand.self, UndoCommand.self, ReloadCommand.self,
-                ]),
-            CommandGroup(
-                name: "Maintain",
-                subcommands: [
-                    VerifyCommand.self, AdoptCommand.self, RebuildCommand.self, ThumbsCommand.self, MetricsCommand.self,
-                    DumpCommand.self,
-                ]),
-            CommandGroup(
-                name: "Exchange",
-                subcommands: [ImportCSVCommand.self, ExportCSVCommand.self, ExportJSONCommand.self]),
-        ])
+        groupedSubcommands: groups.map { CommandGroup(name: $0.name, subcommands: $0.commands) })
+
+    /// All commands, as the help shows them.
+    static let groups: [(name: String, commands: [any Command.Type])] = [
+        (
+            "View",
+            [
+                StatusCommand.self, TopCommand.self, ListCommand.self, SearchCommand.self, TailCommand.self,
+                StatsCommand.self, WatchCommand.self, SimilarCommand.self, SheetCommand.self,
+            ]
+        ), ("Investigate", [ExplainCommand.self, ShowCommand.self, LogCommand.self, ConfigCommand.self]),
+        (
+            "Control",
+            [
+                ImportCommand.self, FetchCommand.self, PauseCommand.self, ResumeCommand.self, RescanCommand.self,
+                RetryCommand.self, ReleaseCommand.self, DiscardCommand.self, UndoCommand.self, ReloadCommand.self,
+            ]
+        ),
+        (
+            "Maintain",
+            [
+                VerifyCommand.self, AdoptCommand.self, RebuildCommand.self, ThumbsCommand.self, MetricsCommand.self,
+                DumpCommand.self,
+            ]
+        ), ("Exchange", [ImportCSVCommand.self, ExportCSVCommand.self, ExportJSONCommand.self]),
+    ]
 
     static let version = "photoinbox \(productVersion)"
 
@@ -74,36 +73,38 @@ private struct Ending {
     private var errorText = ""
 
     init(_ error: any Error, arguments: [String]) {
-        let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
         switch error {
         case let error as CommandEnd: status = error.status.rawValue
-        case let error as CommandFailure:
-            status = error.status.rawValue
-            errorText = isJSON ? error.json.compact + "\n" : "photoinbox: \(error.text)\n"
+        case let error as CommandFailure: fail(error, arguments)
+        case let error as SystemCallError: fail(CommandFailure(error), arguments)
         default:
             status = PhotoInbox.exitCode(for: error).rawValue
             if let failure = Self.unknownCommand(in: arguments) {
-                status = failure.status.rawValue
-                errorText = isJSON ? failure.json.compact + "\n" : "photoinbox: \(failure.text)\n"
+                fail(failure, arguments)
             } else if status == ExitStatus.ok.rawValue {
                 output = HelpText(arguments: arguments, standard: PhotoInbox.fullMessage(for: error)).text
             } else {
-                let command = HelpText.commandName(in: arguments).map { " " + $0 } ?? ""
-                let failure = CommandFailure(
-                    ExitStatus(reported: status), Self.oneLine(PhotoInbox.message(for: error)),
-                    action: "See: photoinbox\(command) --help")
-                errorText = isJSON ? failure.json.compact + "\n" : "photoinbox: \(failure.text)\n"
+                let command = HelpText.command(in: arguments).map { " " + $0.name } ?? ""
+                fail(
+                    CommandFailure(
+                        ExitStatus(reported: status), Self.oneLine(PhotoInbox.message(for: error)),
+                        action: "See: photoinbox\(command) --help"), arguments)
             }
         }
+    }
+
+    private mutating func fail(_ failure: CommandFailure, _ arguments: [String]) {
+        status = failure.status.rawValue
+        let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
+        errorText = isJSON ? failure.json.compact + "\n" : "photoinbox: \(failure.text)\n"
     }
 
     /// The failure for an unknown command: `statsu`, or `help statsu`.
     private static func unknownCommand(in arguments: [String]) -> CommandFailure? {
         let words = arguments.first == "help" ? arguments.dropFirst() : arguments[...]
-        guard let word = words.first, !word.hasPrefix("-"), !(HelpText.names + ["help"]).contains(word) else {
-            return nil
-        }
-        let meant = likelyMeaning(of: word, among: HelpText.names).map { "Did you mean \($0)? " } ?? ""
+        let names = PhotoInbox.groups.flatMap { $0.commands }.map { $0.name }
+        guard let word = words.first, !word.hasPrefix("-"), !(names + ["help"]).contains(word) else { return nil }
+        let meant = likelyMeaning(of: word, among: names).map { "Did you mean \($0)? " } ?? ""
         return CommandFailure(
             .usage, "there is no command \(escapeForDisplay(Array(word.utf8)))",
             action: meant + "See: photoinbox --help")
@@ -122,9 +123,7 @@ private struct Ending {
         var standardOutput = OutputBuffer(descriptor: STDOUT_FILENO)
         standardOutput.append(output)
         _ = standardOutput.flush()
-        var standardError = OutputBuffer(descriptor: STDERR_FILENO)
-        standardError.append(errorText)
-        _ = standardError.flush()
+        printError(errorText)
         Glibc.exit(status)
     }
 }

@@ -197,13 +197,13 @@ struct StateReportTests {
     }
 
     @Test func jsonHasTheSameFacts() throws {
-        let json = try Self.stopped().json().compact
+        let json = try Self.stopped().json.compact
         #expect(
             json.hasPrefix(#"{"format":1,"version":"1","time":"2026-11-24T14:08:00.000Z","verdict":"FILING STOPPED"#))
         #expect(
             json.contains(#""code":"PI-501","severity":"stopped","subject":null,"since":"2026-11-24T14:02:00.000Z""#))
         #expect(json.contains(#""hidden_by":"PI-501""#))
-        let warning = try Self.warning().json().compact
+        let warning = try Self.warning().json.compact
         #expect(warning.contains(#""state":"partly polled""#) && warning.contains(#""polled_folders":3"#))
         #expect(warning.contains(#""interval_seconds":60"#))
     }

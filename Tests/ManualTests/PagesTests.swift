@@ -138,9 +138,9 @@ struct PagesTests {
         for file in [
             "Inbox/Hooks/HookLines", "CommandSupport/CommandFailure", "photoinbox/Explain/ExplainCommand",
             "photoinbox/Commands/ShowCommand",
-            "CommandContact/State/CoverageReport", "CommandContact/State/StateReport",
+            "CommandContact/State/PartReports", "CommandContact/State/StateReport",
             "photoinbox/Explain/Explanation+Output", "CommandContact/Records/OutcomeJSON",
-            "CommandSupport/Terminal", "Top/TopJSON",
+            "CommandSupport/Terminal", "Top/TopSample",
         ] {
             for match in try Self.text("Sources/\(file).swift").matches(of: /(?:JSONField|\.path)\(\s*"(\w+)"/) {
                 fields.insert(String(match.1))

@@ -12,7 +12,8 @@ struct ArrowTests {
     ]
     /// The modules of each feature.
     static let features: [Set<String>] = [
-        ["CSV", "Describing"], ["DecoderService", "Decoding", "Renditions"], ["FetchService", "Fetching"], ["Importing"],
+        ["CSV", "Describing"], ["DecoderService", "Decoding", "Renditions"], ["FetchService", "Fetching"],
+        ["Importing"],
         ["LibraryCare"], ["Top"], ["Watching"],
     ]
     static let daemon: Set<String> = ["Inbox", "photoinboxd"]

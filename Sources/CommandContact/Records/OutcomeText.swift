@@ -1,6 +1,6 @@
 package import Catalogue
-package import CommandSupport
-package import FileValues
+import CommandSupport
+import FileValues
 package import Reporting
 
 import enum PhotoModel.DateProvenance
@@ -8,7 +8,6 @@ import enum PhotoModel.DateProvenance
 // Records as text.
 
 extension StoredOutcome {
-    /// One line for each field.
     package func describe(in text: inout LabelledText, now: Int64) {
         text.add("operation", "\(id)")
         text.add("file", "\(shown(outcome.inbox))/\(outcome.path.escaped)")
@@ -39,7 +38,6 @@ extension StoredRequest {
 }
 
 extension StoredPhoto {
-    /// One line for each field.
     package func describe(in text: inout LabelledText, now: Int64) {
         text.add("number", number)
         text.add("place", photo.library.appending(photo.libraryPath).escaped)
@@ -76,7 +74,6 @@ extension StoredPhoto {
 }
 
 extension PhotoDescription {
-    /// One line for each field.
     package func describe(in text: inout LabelledText) {
         if let title { text.add("title", shown(title)) }
         if !keywords.isEmpty { text.add("keywords", shown(keywords.joined(separator: "; "))) }
@@ -98,7 +95,6 @@ extension StoredPhoto {
 }
 
 extension OutcomeKind {
-    /// Its colour.
     package var paint: TextStyle.Paint {
         switch self {
         case .filed, .duplicate: .good

@@ -1,12 +1,11 @@
-package import CommandSupport
+import CommandSupport
 package import ControlProtocol
-package import FileValues
-package import LinuxKernel
+import FileValues
+import LinuxKernel
 package import Reporting
 
 /// The daemon's state, for `status`.
 package struct StateReport {
-    /// How much is shown.
     package enum Detail {
         case normal, problemsOnly
         /// With problems that others cause.
@@ -40,7 +39,7 @@ package struct StateReport {
         switch worst {
         case .stopped:
             let since = shownProblems.filter { $0.severity == ProblemSeverity.stopped.rawValue }
-                .compactMap { parseRFC3339($0.since)?.seconds }.min()
+                .compactMap { FileTime(rfc3339: $0.since)?.seconds }.min()
             guard let since else { return "FILING STOPPED" }
             let clock = LocalClock(at: since).timeOfDay(since)
             return "FILING STOPPED \(HumanText.age(now - since)) ago (\(clock))"
@@ -84,7 +83,7 @@ package struct StateReport {
 
     private func verifiedWords(now: Int64) -> String {
         guard let verified = state.libraryVerified else { return "never" }
-        let time = { (text: String) in parseRFC3339(text).map { shortTime($0, now: now) } ?? shown(text) }
+        let time = { (text: String) in FileTime(rfc3339: text).map { shortTime($0, now: now) } ?? shown(text) }
         guard let whole = verified.whole else { return "in part \(time(verified.last)), never completely" }
         return "completely \(time(whole))" + (verified.last == whole ? "" : ", in part \(time(verified.last))")
     }
@@ -92,7 +91,7 @@ package struct StateReport {
     private func words(_ inbox: DaemonState.Inbox, now: Int64) -> String {
         var parts = [shown(inbox.verdict)]
         if let paused = inbox.paused {
-            let since = parseRFC3339(paused.since).map { " since \(shortTime($0, now: now))" } ?? ""
+            let since = FileTime(rfc3339: paused.since).map { " since \(shortTime($0, now: now))" } ?? ""
             parts.append("PAUSED\(since) by \(shown(paused.by))")
         }
         parts += inbox.coverageWords(now: now)
@@ -103,7 +102,7 @@ package struct StateReport {
         if inbox.counts.inHand == 0, inbox.counts.deferred == 0, inbox.beingWritten == nil {
             parts.append("nothing waiting")
         }
-        if let oldest = own.compactMap({ parseRFC3339($0.firstSeen)?.seconds }).min() {
+        if let oldest = own.compactMap({ FileTime(rfc3339: $0.firstSeen)?.seconds }).min() {
             parts.append("oldest \(HumanText.age(now - oldest))")
         }
         return parts.joined(separator: ", ")
@@ -142,47 +141,41 @@ package struct StateReport {
 
     // MARK: - JSON
 
-    package func json() -> JSONValue {
-        let now = parseRFC3339(state.at)?.seconds ?? 0
-        let text = { (value: String?) -> JSONValue in value.map { .string($0) } ?? .null }
+    package var json: JSONValue {
+        let now = FileTime(rfc3339: state.at)?.seconds ?? 0
         return .document([
-            JSONField("version", .string(state.program.version)), JSONField("time", .string(state.at)),
-            JSONField("verdict", .string(verdict(now: now))), JSONField("severity", text(worst?.rawValue)),
-            JSONField("pid", .count(state.program.pid)), JSONField("phase", .string(state.program.phase)),
-            JSONField("uptime_seconds", .number(state.program.uptimeSeconds)),
-            JSONField("inboxes", .array(state.inboxes.map { inbox in inbox.json() })),
-            JSONField("watch_need", state.watchNeed?.json() ?? .null),
-            JSONField("liveness", state.liveness?.json() ?? .null),
-            JSONField("pictures", state.pictures?.json() ?? .null),
-            JSONField("cards", state.cards.map { .array($0.map { $0.json() }) } ?? .null),
-            JSONField("links", state.links.map { .array($0.map { $0.json() }) } ?? .null),
+            JSONField("version", state.program.version), JSONField("time", state.at),
+            JSONField("verdict", verdict(now: now)), JSONField("severity", worst?.rawValue),
+            JSONField("pid", state.program.pid), JSONField("phase", state.program.phase),
+            JSONField("uptime_seconds", state.program.uptimeSeconds), JSONField("inboxes", state.inboxes),
+            JSONField("watch_need", state.watchNeed), JSONField("liveness", state.liveness),
+            JSONField("pictures", state.pictures), JSONField("cards", state.cards), JSONField("links", state.links),
             JSONField(
                 "library",
                 .object(
                     pathFields("path", state.library) + [
-                        JSONField("free_bytes", state.libraryFreeBytes.map { .count($0) } ?? .null),
-                        JSONField("verified_part", text(state.libraryVerified?.last)),
-                        JSONField("verified_whole", text(state.libraryVerified?.whole)),
-                    ])), JSONField("counts", state.totals?.json() ?? .null),
+                        JSONField("free_bytes", state.libraryFreeBytes),
+                        JSONField("verified_part", state.libraryVerified?.last),
+                        JSONField("verified_whole", state.libraryVerified?.whole),
+                    ])), JSONField("counts", state.totals),
             JSONField(
                 "problems",
-                .array(
-                    state.problems.map { problem in
-                        .object([
-                            JSONField("code", .string(problem.code)), JSONField("severity", .string(problem.severity)),
-                            JSONField("subject", text(problem.subject)), JSONField("since", .string(problem.since)),
-                            JSONField("title", .string(problem.what)), JSONField("effect", .string(problem.effect)),
-                            JSONField("action", .string(problem.action)), JSONField("see", text(problem.see)),
-                            JSONField("hidden_by", text(problem.hiddenBy)),
-                        ])
-                    })),
+                state.problems.map { problem in
+                    JSONValue.object([
+                        JSONField("code", problem.code), JSONField("severity", problem.severity),
+                        JSONField("subject", problem.subject), JSONField("since", problem.since),
+                        JSONField("title", problem.what), JSONField("effect", problem.effect),
+                        JSONField("action", problem.action), JSONField("see", problem.see),
+                        JSONField("hidden_by", problem.hiddenBy),
+                    ])
+                }),
         ])
     }
 }
 
 /// A path from escaped text of the state.
 private func pathFields(_ name: String, _ escaped: String) -> [JSONField] {
-    BytePath(escaped: escaped).map { JSONField.path(name, $0) } ?? [JSONField(name, .string(escaped))]
+    BytePath(escaped: escaped).map { JSONField.path(name, $0) } ?? [JSONField(name, escaped)]
 }
 
 extension DaemonState {
@@ -202,32 +195,27 @@ extension DaemonState {
     }
 }
 
-extension DaemonState.Counts {
-    package func json() -> JSONValue {
+extension DaemonState.Counts: JSONRepresentable {
+    package var json: JSONValue {
         .object([
-            JSONField("seen", .count(seen)), JSONField("filed", .count(filed)),
-            JSONField("duplicate", .count(duplicate)), JSONField("quarantined", .count(quarantined)),
-            JSONField("ignored", .count(ignored)), JSONField("withdrawn", .count(withdrawn)),
-            JSONField("deferred", .count(deferred)), JSONField("in_hand", .count(inHand)),
+            JSONField("seen", seen), JSONField("filed", filed), JSONField("duplicate", duplicate),
+            JSONField("quarantined", quarantined), JSONField("ignored", ignored), JSONField("withdrawn", withdrawn),
+            JSONField("deferred", deferred), JSONField("in_hand", inHand),
         ])
     }
 }
 
-extension DaemonState.Inbox {
-    package func json() -> JSONValue {
+extension DaemonState.Inbox: JSONRepresentable {
+    package var json: JSONValue {
         .object(
-            [JSONField("name", .string(name))] + pathFields("path", path) + [
-                JSONField("mode", .string(mode)), JSONField("state", .string(verdict)),
-                JSONField("reason", reason.map { .string($0) } ?? .null),
-                JSONField("stalled_seconds", stalledSeconds.map { .number($0) } ?? .null),
-                JSONField("watches", .count(watches)), JSONField("polled_folders", .count(polledDirectories)),
-                JSONField("coverage", coverage?.json() ?? .null),
-                JSONField("counts", counts.json()), JSONField("overflows", .count(overflows)),
+            [JSONField("name", name)] + pathFields("path", path) + [
+                JSONField("mode", mode), JSONField("state", verdict), JSONField("reason", reason),
+                JSONField("stalled_seconds", stalledSeconds), JSONField("watches", watches),
+                JSONField("polled_folders", polledDirectories), JSONField("coverage", coverage),
+                JSONField("counts", counts), JSONField("overflows", overflows),
                 JSONField(
-                    "paused",
-                    paused.map { .object([JSONField("since", .string($0.since)), JSONField("by", .string($0.by))]) }
-                        ?? .null),
-                JSONField("last_reconciliation", lastReconciliation.map { .string($0) } ?? .null),
+                    "paused", paused.map { JSONValue.object([JSONField("since", $0.since), JSONField("by", $0.by)]) }),
+                JSONField("last_reconciliation", lastReconciliation),
             ])
     }
 }

@@ -15,6 +15,14 @@ extension OwnedDescriptor {
         return try systemCall("pread") { pread(number, buffer.baseAddress, buffer.count, start) }
     }
 
+    /// The `count` bytes at `offset`; fewer at the end of the file.
+    package borrowing func read(_ count: Int, at offset: UInt64 = 0) throws(SystemCallError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        let (number, start) = (raw, off_t(clamping: offset))
+        bytes.removeLast(count - (try systemCall("pread") { pread(number, &bytes, count, start) }))
+        return bytes
+    }
+
     /// Writes all of `buffer` at `offset`. See pwrite(2).
     public borrowing func write(_ buffer: UnsafeRawBufferPointer, at offset: UInt64) throws(SystemCallError) {
         try writeAll(buffer, at: offset, to: raw)

@@ -41,7 +41,6 @@ package enum Metric: String, CaseIterable, Hashable, Sendable {
     case threads = "photoinbox_threads"
 }
 
-/// The description of a metric.
 package struct MetricRow: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         case counter, gauge
@@ -65,9 +64,7 @@ package struct MetricRow: Hashable, Sendable {
     package let help: String
 
     init(_ kind: Kind, _ labels: [String], _ help: String) {
-        self.kind = kind
-        self.labels = labels
-        self.help = help
+        (self.kind, self.labels, self.help) = (kind, labels, help)
     }
 
     init(_ kind: Kind, _ help: String) { self.init(kind, [], help) }
@@ -80,7 +77,6 @@ extension Metric {
     /// The name of its samples; a histogram's have suffixes of their own.
     package var sampleName: String { row.kind == .counter ? rawValue + "_total" : rawValue }
 
-    /// The table's row for this metric.
     package var row: MetricRow {
         switch self {
         case .buildInfo: MetricRow(.gauge, ["version"], "Always 1; the version of photoinboxd")

@@ -24,7 +24,6 @@ package struct MetricsText: Sendable {
         for (values, value) in samples { line(metric.sampleName, names, values, value) }
     }
 
-    /// The same for a histogram.
     package mutating func add(_ metric: Metric, histograms: [(labels: [String], value: MetricHistogram)]) {
         begin(metric)
         let names = metric.row.labels
@@ -40,7 +39,6 @@ package struct MetricsText: Sendable {
         }
     }
 
-    /// The whole text with its end.
     package func finished() -> String { dialect == .openMetrics ? text + "# EOF\n" : text }
 
     private mutating func begin(_ metric: Metric) {
@@ -80,5 +78,27 @@ package struct MetricsText: Sendable {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
         return Int64(exactly: value).map { "\($0)" } ?? "\(value)"
+    }
+}
+
+package struct MetricHistogram: Hashable, Sendable {
+    /// The inclusive upper bounds, in ascending order; the last bucket has none.
+    package let bounds: [Double]
+    /// The counts of single buckets; one more than bounds.
+    package private(set) var counts: [Int]
+    package private(set) var sum = 0.0
+
+    /// An empty histogram with the bounds of the table; `metric` must be a histogram.
+    package init(_ metric: Metric) {
+        guard case .histogram(let bounds) = metric.row.kind else {
+            preconditionFailure("\(metric.rawValue) is not a histogram")
+        }
+        self.bounds = bounds
+        counts = Array(repeating: 0, count: bounds.count + 1)
+    }
+
+    package mutating func add(_ value: Double) {
+        counts[bounds.firstIndex { value <= $0 } ?? bounds.count] += 1
+        sum += value
     }
 }

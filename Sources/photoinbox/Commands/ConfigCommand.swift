@@ -1,14 +1,12 @@
 import ArgumentParser
 import CommandContact
 import CommandSupport
-import Reporting
-import Settings
+package import Reporting
+package import Settings
 
-/// `photoinbox config`: the configuration, and where each value comes from.
-struct ConfigCommand: ParsableCommand {
+struct ConfigCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "config", abstract: "Show the configuration, each value with its origin.",
-        usage: "photoinbox config [OPTION…] [KEY]")
+        "config", "Show the configuration, each value with its origin.", "[OPTION…] [KEY]")
 
     static let lesson = """
         EXAMPLES:
@@ -37,8 +35,8 @@ struct ConfigCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("A key, or the beginning of several.", valueName: "key"))
     var key: String?
 
-    func run() throws {
-        guard let settings = try Places(places).settings else {
+    func run(at places: Places) throws {
+        guard let settings = places.settings else {
             throw CommandFailure(
                 .configuration, "only a state directory is given, which has no configuration",
                 action: """
@@ -51,7 +49,7 @@ struct ConfigCommand: ParsableCommand {
             return isMeant && !(onlyChanged && setting.origin == .standard)
         }
         if output.json {
-            try printOut(JSONValue.document([JSONField("settings", .array(found.map { $0.json() }))]).compact + "\n")
+            try printJSON([JSONField("settings", found)])
         } else {
             var table = TextTable([("KEY", .left), ("VALUE", .left), ("ORIGIN", .left)])
             for setting in found { table.add([shown(setting.key), shown(setting.value), shown("\(setting.origin)")]) }
@@ -64,11 +62,8 @@ struct ConfigCommand: ParsableCommand {
     }
 }
 
-extension EffectiveSetting {
-    fileprivate func json() -> JSONValue {
-        .object([
-            JSONField("key", .string(key)), JSONField("value", .string(value)),
-            JSONField("origin", .string("\(origin)")),
-        ])
+extension EffectiveSetting: JSONRepresentable {
+    package var json: JSONValue {
+        .object([JSONField("key", key), JSONField("value", value), JSONField("origin", "\(origin)")])
     }
 }

@@ -1,17 +1,16 @@
 import ArgumentParser
 import CommandContact
 import CommandSupport
+import ControlProtocol
 import FileValues
 import Glibc
 import LinuxKernel
 import Reporting
 import SystemPackage
 
-/// `photoinbox dump`: the daemon's whole state, as JSON.
-struct DumpCommand: ParsableCommand {
+struct DumpCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "dump", abstract: "Write the daemon's whole state as JSON.",
-        usage: "photoinbox dump [OPTION…] [-o FILE]")
+        "dump", "Write the daemon's whole state as JSON.", "[OPTION…] [-o FILE]")
 
     static let lesson = """
         EXAMPLES:
@@ -37,8 +36,7 @@ struct DumpCommand: ParsableCommand {
 
     @OptionGroup var places: PlaceOptions
 
-    func run() throws {
-        let places = try Places(places)
+    func run(at places: Places) throws {
         let bytes: [UInt8]
         do throws(CommandFailure) { bytes = try DaemonContact(places: places).freshStateFile() } catch {
             // Without permission to send a signal, the control socket may still answer.
@@ -56,10 +54,45 @@ struct DumpCommand: ParsableCommand {
             try file.write(bytes, at: 0)
             try file.close()
         } catch {
-            if error.code == .fileExists {
-                throw CommandFailure(.failed, "\(path) exists", action: "Name a new file.")
-            }
-            throw CommandFailure(error)
+            guard error.code == .fileExists else { throw error }
+            throw CommandFailure(.failed, "\(path) exists", action: "Name a new file.")
         }
+    }
+}
+
+struct MetricsCommand: DaemonCommand {
+    static let configuration = CommandConfiguration("metrics", "Write the daemon's metrics as OpenMetrics text.")
+
+    static let lesson = """
+        EXAMPLES:
+          photoinbox metrics
+          photoinbox metrics | grep '^photoinbox_waiting_photos'
+
+        photoinbox-metrics(7) describes them. For a collector that reads files, the daemon can write them to one: textfile in
+        [metrics] of photoinbox.toml(5). No privilege is needed beyond access to the control socket.
+
+        EXIT STATUS:
+          0   written
+          69  the daemon is not running
+          1, 64, 75, 77, 78: see photoinbox --help
+        """
+
+    @Flag(help: .hidden)
+    var json = false
+
+    @OptionGroup var places: PlaceOptions
+
+    func run(at places: Places) throws {
+        guard !json else {
+            throw CommandFailure(.usage, "metrics has no JSON output", action: "For JSON: photoinbox dump")
+        }
+        let answer = try ControlContact(places: places).ask(ControlRequest(.metrics))
+        if let failure = CommandFailure(answer) { throw failure }
+        guard let text = answer.text else {
+            throw CommandFailure(
+                .failed, "photoinboxd answered without metrics",
+                action: "Use the photoinbox of the same version as the daemon.")
+        }
+        try printOut(text)
     }
 }

@@ -7,10 +7,9 @@ import Glibc
 import LinuxKernel
 import Reporting
 
-/// `photoinbox list`: filed photos, or files with another outcome, newest first.
-struct ListCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List filed photos, newest first.", usage: "photoinbox list [OPTION…]")
+struct ListCommand: DaemonCommand {
+    static let configuration = CommandConfiguration("list", "List filed photos, newest first.")
+    static let toleratesMistakes = true
 
     static let lesson = """
         EXAMPLES:
@@ -54,29 +53,26 @@ struct ListCommand: ParsableCommand {
 
     func validate() throws {
         if limit < 1 { throw ValidationError("--limit must be at least 1.") }
-        if let since, SinceText(since)?.moment(now: 0) == nil {
-            throw ValidationError("--since must be like 90s, 15m, 2h, 7d, 2026-11-21 or 2026-11-21T14:07.")
-        }
+        try SinceText.check(since)
     }
 
-    func run() throws {
+    func run(at places: Places) throws {
         let now = Int64(time(nil))
-        let moment = since.flatMap { SinceText($0)?.moment(now: now) }.map { FileTime(seconds: $0, nanoseconds: 0) }
-        let places = try Places(places, despiteMistakes: true)
+        let moment = SinceText.time(since, now: now)
         places.warnOfUnknown(inbox: inbox, asJSON: output.json)
-        let records = try Records(places)
+        let catalogue = try places.openCatalogue()
         if let outcome {
-            let found = try records.outcomes(outcome, inbox: inbox, since: moment, limit: limit)
-            try show(found.map { $0.json() }, under: "outcomes") { outcomeTable(found, now: now) }
+            let found = try catalogue.outcomes(outcome, inbox: inbox, since: moment, limit: limit)
+            try show(found, under: "outcomes") { outcomeTable(found, now: now) }
         } else {
-            let found = try records.photos(inbox: inbox, since: moment, limit: limit)
-            try show(found.map { $0.json() }, under: "photos") { photoTable(found, now: now) }
+            let found = try catalogue.photos(inbox: inbox, since: moment, limit: limit)
+            try show(found, under: "photos") { photoTable(found, now: now) }
         }
     }
 
-    private func show(_ rows: [JSONValue], under name: String, _ table: () -> TextTable) throws {
+    private func show(_ rows: [some JSONRepresentable], under name: String, _ table: () -> TextTable) throws {
         if output.json {
-            try printOut(JSONValue.document([JSONField(name, .array(rows))]).compact + "\n")
+            try printJSON([JSONField(name, rows)])
         } else if !rows.isEmpty {
             try pager.print(table().rendered(Terminal.style(output.color)))
         } else {

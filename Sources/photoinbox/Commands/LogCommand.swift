@@ -9,11 +9,9 @@ import LinuxKernel
 import Reporting
 import Settings
 
-/// `photoinbox log FILE`: the journal entries of one file.
-struct LogCommand: ParsableCommand {
+struct LogCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "log", abstract: "Show the journal entries of one file.",
-        usage: "photoinbox log [OPTION…] FILE [-- JOURNALCTL-OPTION…]")
+        "log", "Show the journal entries of one file.", "[OPTION…] FILE [-- JOURNALCTL-OPTION…]")
 
     static let lesson = """
         EXAMPLES:
@@ -42,11 +40,11 @@ struct LogCommand: ParsableCommand {
     @Argument(parsing: .postTerminator, help: ArgumentHelp("An option for journalctl.", valueName: "journalctl-option"))
     var more: [RawArgument] = []
 
-    func run() throws {
-        let asking = try Asking(places, OutputOptions())
-        let (inbox, path) = try subject(asking)
+    func run(at places: Places) throws {
+        let client = RequestClient(places: places, output: OutputOptions())
+        let (inbox, path) = try subject(client)
         let arguments = Self.arguments(
-            inbox, path, states: Self.names(of: asking.places.state), more: more.map(\.path))
+            inbox, path, states: Self.names(of: places.state), more: more.map(\.path))
         // In place of this process, so that its pager, its colours and its status are the caller's.
         for program in ["/usr/bin/journalctl", "/bin/journalctl"] { execute(program, arguments) }
         throw CommandFailure(
@@ -71,15 +69,14 @@ struct LogCommand: ParsableCommand {
         return real == named ? [named] : [named, real]
     }
 
-    private func subject(_ asking: Asking) throws -> (String, BytePath) {
+    private func subject(_ client: RequestClient) throws -> (String, BytePath) {
         if let text = String(validating: file.path.bytes, as: UTF8.self), let id = Int64(text), id > 0 {
-            let outcome = try Records(asking.places).ask { (catalogue) throws(CatalogueError) in
-                try catalogue.outcome(id: id)
+            guard let outcome = try client.places.openCatalogue().outcome(id: id) else {
+                throw CommandFailure(.noMatch, "operation \(id) does not exist")
             }
-            guard let outcome else { throw CommandFailure(.noMatch, "operation \(id) does not exist") }
             return (outcome.outcome.inbox, outcome.outcome.path)
         }
-        if case .file(let inbox, let path) = try asking.subject(file) { return (inbox, path) }
+        if case .file(let inbox, let path) = try client.subject(file) { return (inbox, path) }
         throw CommandFailure(
             .noMatch, "\(file.path) is an inbox, not a file", action: "For all entries: journalctl -u photoinboxd")
     }

@@ -6,11 +6,10 @@ import FileValues
 import Glibc
 import Reporting
 
-/// `photoinbox show OPERATION`: everything that is recorded of one operation, or of one photo.
-struct ShowCommand: ParsableCommand {
+struct ShowCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show everything recorded of an operation or a photo.",
-        usage: "photoinbox show [OPTION…] OPERATION")
+        "show", "Show everything recorded of an operation or a photo.", "[OPTION…] OPERATION")
+    static let toleratesMistakes = true
 
     static let lesson = """
         EXAMPLES:
@@ -34,57 +33,33 @@ struct ShowCommand: ParsableCommand {
     @Argument(help: OperationArgument.help)
     var operation: OperationArgument
 
-    func run() throws {
-        let found = try Places(places, despiteMistakes: true)
-        let records = try Records(found)
-        let operations = try operation.operations(found)
-        guard let newest = operations.first else {
+    func run(at places: Places) throws {
+        let catalogue = try places.openCatalogue()
+        guard let newest = try operation.operations(places).first else {
             throw CommandFailure(
-                .noMatch, "\(self.operation.words) does not exist", action: "List what exists: photoinbox list")
+                .noMatch, "\(operation.words) does not exist", action: "List what exists: photoinbox list")
         }
-        var photo: StoredPhoto?
-        if let id = newest.outcome.photoID {
-            photo = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.photo(id: id) }
-        }
+        let photo = try newest.outcome.photoID.flatMap { try catalogue.photo(id: $0) }
         // A number asks for the outcome of one file, everything else for a photo.
-        var operation: StoredOutcome? = newest
-        if photo != nil, !self.operation.isNumber { operation = nil }
-        var history: [StoredOutcome] = []
-        var set: [StoredPhoto] = []
-        var description: PhotoDescription?
-        var damage: (since: FileTime, reason: String)?
-        if let photo {
-            if photo.supersededAt == nil {
-                damage = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.damage(ofPhoto: photo.id)
-                }
+        let operation = photo == nil || self.operation.isNumber ? newest : nil
+        let damage = try photo.flatMap { $0.supersededAt == nil ? try catalogue.damage(ofPhoto: $0.id) : nil }
+        let set = try photo.map { try catalogue.others(inSetOf: $0) } ?? []
+        let description = try photo.flatMap { try catalogue.description(ofHash: $0.photo.sha256) }
+        let history = try photo.map { try catalogue.outcomes(ofPhoto: $0.id) } ?? []
+        let renditions = try photo.map { try RenditionStanding.all(of: $0, in: catalogue, places) } ?? []
+        let requests =
+            if let operation {
+                try catalogue.requests(ofOutcome: operation.id)
+            } else {
+                try photo.map { try catalogue.requests(ofPhoto: $0.id) } ?? []
             }
-            set = try records.others(inSetOf: photo)
-            description = try records.ask { (catalogue) throws(CatalogueError) in
-                try catalogue.description(ofHash: photo.photo.sha256)
-            }
-        }
-        if let id = photo?.id {
-            history = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.outcomes(ofPhoto: id) }
-        }
-        var renditions: [RenditionStanding] = []
-        if let photo { renditions = try records.renditions(of: photo, found) }
-        var requests: [StoredRequest] = []
-        if let id = operation?.id {
-            requests = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.requests(ofOutcome: id) }
-        } else if let id = photo?.id {
-            requests = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.requests(ofPhoto: id) }
-        }
         if output.json {
             let fields = [
-                JSONField("operation", operation?.json() ?? .null),
-                JSONField("photo", photo?.json(describedBy: description) ?? .null),
-                JSONField("damage", damage.map { damageJSON($0) } ?? .null),
-                JSONField("history", .array(history.map { $0.json() })),
-                JSONField("requests", .array(requests.map { $0.json() })),
-                JSONField("set", .array(set.map { $0.json() })),
-                JSONField("renditions", .array(renditions.map { $0.json() })),
+                JSONField("operation", operation), JSONField("photo", photo?.json(describedBy: description)),
+                JSONField("damage", damage.map(damageJSON)), JSONField("history", history),
+                JSONField("requests", requests), JSONField("set", set), JSONField("renditions", renditions),
             ]
-            try printOut(JSONValue.document(fields).compact + "\n")
+            try printJSON(fields)
         } else {
             try printOut(
                 text(operation, photo, description, damage, set, renditions, history, requests).rendered(

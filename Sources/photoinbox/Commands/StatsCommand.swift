@@ -1,16 +1,14 @@
 import ArgumentParser
-import Catalogue
+package import Catalogue
 import CommandContact
 import CommandSupport
 import FileValues
 import Glibc
-import Reporting
+package import Reporting
 
-/// `photoinbox stats`: counts outcomes by day and inbox.
-struct StatsCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "stats", abstract: "Count outcomes by day and inbox.",
-        usage: "photoinbox stats [OPTION…]")
+struct StatsCommand: DaemonCommand {
+    static let configuration = CommandConfiguration("stats", "Count outcomes by day and inbox.")
+    static let toleratesMistakes = true
 
     static let lesson = """
         EXAMPLES:
@@ -38,26 +36,16 @@ struct StatsCommand: ParsableCommand {
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
 
-    func validate() throws {
-        if SinceText(since)?.moment(now: 0) == nil {
-            throw ValidationError("--since must be like 90s, 15m, 2h, 7d, 2026-11-21 or 2026-11-21T14:07.")
-        }
-    }
+    func validate() throws { try SinceText.check(since) }
 
-    func run() throws {
-        let from = FileTime(seconds: SinceText(since)?.moment(now: Int64(time(nil))) ?? 0, nanoseconds: 0)
-        let places = try Places(places, despiteMistakes: true)
+    func run(at places: Places) throws {
+        let from = SinceText.time(since, now: Int64(time(nil))) ?? FileTime(seconds: 0, nanoseconds: 0)
         places.warnOfUnknown(inbox: inbox, asJSON: output.json)
-        let days = try Records(places).ask { (catalogue) throws(CatalogueError) in
-            try catalogue.countsByDay(since: from, inbox: inbox)
-        }
+        let days = try places.openCatalogue().countsByDay(since: from, inbox: inbox)
         let total = days.reduce(into: Total()) { $0.add($1) }
         if output.json {
-            let fields = [
-                JSONField("since", from.json), JSONField("days", .array(days.map { $0.json() })),
-                JSONField("total", .object(total.fields)),
-            ]
-            try printOut(JSONValue.document(fields).compact + "\n")
+            let fields = [JSONField("since", from), JSONField("days", days), JSONField("total", .object(total.fields))]
+            try printJSON(fields)
         } else if days.isEmpty {
             printRemark("no file arrived")
         } else {
@@ -80,7 +68,6 @@ struct StatsCommand: ParsableCommand {
     }
 }
 
-/// Sums of counts.
 private struct Total {
     static let others = OutcomeKind.allCases.filter { $0 != .filed }
 
@@ -97,17 +84,17 @@ private struct Total {
     }
 
     var fields: [JSONField] {
-        OutcomeKind.allCases.map { JSONField($0.rawValue, .count(files[$0] ?? 0)) }
-            + [JSONField("filed_bytes", .unsigned(bytes))]
+        OutcomeKind.allCases.map { JSONField($0.rawValue, files[$0] ?? 0) }
+            + [JSONField("filed_bytes", bytes)]
     }
 
     private func count(_ kind: OutcomeKind) -> String { "\(files[kind] ?? 0)" }
 }
 
-extension DayCounts {
-    fileprivate func json() -> JSONValue {
+extension DayCounts: JSONRepresentable {
+    package var json: JSONValue {
         var total = Total()
         total.add(self)
-        return .object([JSONField("day", .string(day)), JSONField("inbox", .string(inbox))] + total.fields)
+        return .object([JSONField("day", day), JSONField("inbox", inbox)] + total.fields)
     }
 }

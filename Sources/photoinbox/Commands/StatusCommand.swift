@@ -6,11 +6,9 @@ import ControlProtocol
 import Glibc
 import Reporting
 
-/// `photoinbox status`: is everything filed, and if not, why.
-struct StatusCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Show whether everything is filed, and if not, why.",
-        usage: "photoinbox status [OPTION…]")
+struct StatusCommand: DaemonCommand {
+    static let configuration = CommandConfiguration("status", "Show whether everything is filed, and if not, why.")
+    static let toleratesMistakes = true
 
     static let lesson = """
         EXAMPLES:
@@ -39,8 +37,7 @@ struct StatusCommand: ParsableCommand {
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
 
-    func run() throws {
-        let places = try Places(places, despiteMistakes: true)
+    func run(at places: Places) throws {
         let state: DaemonState
         do throws(CommandFailure) { state = try DaemonContact(places: places).freshState() } catch {
             if !output.json { Self.printTotals(places) }
@@ -48,7 +45,7 @@ struct StatusCommand: ParsableCommand {
         }
         let report = StateReport(state)
         if output.json {
-            try printOut(report.json().compact + "\n")
+            try printOut(report.json.compact + "\n")
         } else {
             let detail: StateReport.Detail = problemsOnly ? .problemsOnly : all ? .all : .normal
             let now = Int64(time(nil))
@@ -59,9 +56,7 @@ struct StatusCommand: ParsableCommand {
 
     /// The catalogue's totals, which need no daemon.
     private static func printTotals(_ places: Places) {
-        guard let records = try? Records.ifPresent(places),
-            let totals = try? records.ask({ (catalogue) throws(CatalogueError) in try catalogue.totals() })
-        else { return }
+        guard let totals = try? places.openCatalogueIfPresent()?.totals() else { return }
         printRemark(
             "\(HumanText.count(totals.photos, "photo is", "photos are")) filed, \(HumanText.bytes(totals.bytes))")
     }

@@ -7,11 +7,9 @@ import Glibc
 import LinuxKernel
 import Reporting
 
-/// `photoinbox tail`: each outcome as it is recorded.
-struct TailCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "tail", abstract: "Follow outcomes as they are recorded.",
-        usage: "photoinbox tail [OPTION…]")
+struct TailCommand: DaemonCommand {
+    static let configuration = CommandConfiguration("tail", "Follow outcomes as they are recorded.")
+    static let toleratesMistakes = true
 
     static let lesson = """
         EXAMPLES:
@@ -45,7 +43,6 @@ struct TailCommand: ParsableCommand {
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
 
-    /// The interval between two reads of the catalogue.
     private static let pause = timespec(tv_sec: 0, tv_nsec: 250_000_000)
     private static let page = 500
     /// How many reads of a new catalogue may fail: ten seconds.
@@ -55,23 +52,20 @@ struct TailCommand: ParsableCommand {
         if count < 0 { throw ValidationError("--lines must be at least 0.") }
     }
 
-    func run() throws {
-        let places = try Places(places, despiteMistakes: true)
-        var records = try Records(places)
+    func run(at places: Places) throws {
+        var catalogue = try places.openCatalogue()
         places.warnOfUnknown(inbox: inbox, asJSON: output.json)
         var file = try? FileStatus(at: places.catalogue, followingLinks: true).identity.inode
         // Before the first read, so that a signal waits until a line is complete.
         let interruption = Interruption { _ in }
-        var last = try begin(records)
+        var last = try begin(catalogue)
         var latest = FileTime(seconds: Int64(time(nil)), nanoseconds: 0)
         // In a catalogue that replaced another one, older outcomes are not shown again.
         var horizon: FileTime?
         var tries = 0
         while !endsAtOnce {
             if interruption.isHurried() || interruption.isStopAsked { return }
-            let found = try records.ask { (catalogue) throws(CatalogueError) in
-                try catalogue.outcomes(after: last, limit: Self.page)
-            }
+            let found = try catalogue.outcomes(after: last, limit: Self.page)
             try show(found.filter { found in horizon.map { found.outcome.at > $0 } ?? true })
             last = found.last?.id ?? last
             if found.count == Self.page { continue }
@@ -81,7 +75,7 @@ struct TailCommand: ParsableCommand {
             let now = try? FileStatus(at: places.catalogue, followingLinks: true).identity.inode
             guard let now, now != file else { continue }
             // One that is being created cannot be read before it has its tables.
-            do { (records, file) = (try Records(places), now) } catch {
+            do { (catalogue, file) = (try places.openCatalogue(), now) } catch {
                 tries += 1
                 if tries > Self.mostTries { throw error }
                 continue
@@ -91,15 +85,15 @@ struct TailCommand: ParsableCommand {
     }
 
     /// Shows the recent outcomes; returns the number of the newest.
-    private func begin(_ records: Records) throws -> Int64 {
-        let newest = try newest(records)
+    private func begin(_ catalogue: CatalogueFile) throws -> Int64 {
+        let newest = try newest(catalogue)
         if count == 0 { return newest }
         var before = newest
         var found: [StoredOutcome] = []
         while found.count < count, before > 0 {
-            let page = try records.ask { (catalogue) throws(CatalogueError) in
-                try catalogue.outcomes(after: before - Int64(Self.page), limit: Self.page)
-            }.filter { $0.id <= before }
+            let page = try catalogue.outcomes(after: before - Int64(Self.page), limit: Self.page).filter {
+                $0.id <= before
+            }
             found = page.filter { isWanted($0) } + found
             before -= Int64(Self.page)
         }
@@ -107,8 +101,8 @@ struct TailCommand: ParsableCommand {
         return newest
     }
 
-    private func newest(_ records: Records) throws -> Int64 {
-        try records.ask { (catalogue) throws(CatalogueError) in try catalogue.recentOutcomes(limit: 1) }.first?.id ?? 0
+    private func newest(_ catalogue: CatalogueFile) throws -> Int64 {
+        try catalogue.recentOutcomes(limit: 1).first?.id ?? 0
     }
 
     private func isWanted(_ found: StoredOutcome) -> Bool {

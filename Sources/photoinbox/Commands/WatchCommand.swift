@@ -10,12 +10,9 @@ import SystemMonitor
 import SystemPackage
 import Watching
 
-/// `photoinbox watch`: prints finished files of any directories; needs no daemon.
-struct WatchCommand: ParsableCommand {
+struct WatchCommand: Command {
     static let configuration = CommandConfiguration(
-        commandName: "watch",
-        abstract: "Print each finished file; needs no daemon.",
-        usage: "photoinbox watch [OPTION…] DIR…")
+        "watch", "Print each finished file; needs no daemon.", "[OPTION…] DIR…")
 
     static let lesson = """
         EXAMPLES:
@@ -135,7 +132,6 @@ struct WatchCommand: ParsableCommand {
         _ = try paths.filter()
     }
 
-    /// Whether defaults are inotifywait's.
     private var asInotifywait: Bool { monitor || recursive }
 
     private func watchEvents() throws -> WatchEvents {
@@ -188,21 +184,18 @@ struct WatchCommand: ParsableCommand {
         return manner
     }
 
-    private func appendOutput(to path: BytePath) throws(CommandFailure) {
-        let file = path.withCString { open($0, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600) }
-        guard file >= 0 else { throw CommandFailure(SystemCallError("open", Errno(rawValue: errno), path: path)) }
-        dup2(file, STDOUT_FILENO)
-        close(file)
+    private func appendOutput(to path: BytePath) throws {
+        let file = try descriptorCall("open", path: path) {
+            path.withCString { open($0, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600) }
+        }
+        dup2(file.raw, STDOUT_FILENO)
     }
 
     /// The directories, each once: one kernel watch cannot serve two names.
-    private func checked(_ directories: [BytePath]) throws(CommandFailure) -> [BytePath] {
-        var roots: [(path: BytePath, real: BytePath)] = []
-        for path in directories {
-            do throws(SystemCallError) {
-                _ = try openDirectory(path)
-                roots.append((path, try realPath(path)))
-            } catch { throw CommandFailure(error) }
+    private func checked(_ directories: [BytePath]) throws -> [BytePath] {
+        let roots = try directories.map { path in
+            _ = try openDirectory(path)
+            return (path: path, real: try realPath(path))
         }
         return roots.enumerated().filter { index, root in
             let isDouble = roots.enumerated().contains { other, there in

@@ -13,7 +13,6 @@ import Settings
 
 /// Everything that is known of one file, as values.
 struct Evidence {
-    /// Whether the daemon could be asked.
     enum Daemon: Equatable {
         case running
         case down
@@ -21,7 +20,6 @@ struct Evidence {
         case unasked
     }
 
-    /// A pattern of the configuration that excludes a file.
     struct Exclusion: Equatable {
         let pattern: String
         /// `photoinbox.toml:18`.
@@ -30,7 +28,6 @@ struct Evidence {
 
     let location: Location
     var daemon = Daemon.down
-    /// The kind of the file that is there now.
     var kind: FileKind?
     var identity: FileIdentity?
     /// Its number of names.
@@ -42,7 +39,6 @@ struct Evidence {
     /// `photoinbox.toml:18 quiet = "5s"`.
     var quietRule: String?
     var inHand: DaemonState.InHand?
-    /// Whether its inbox is paused.
     var isPaused = false
     /// From the daemon's recent outcomes, some of which are not in the catalogue.
     var ended: DaemonState.Ended?
@@ -55,7 +51,6 @@ struct Evidence {
     var intent: StoredIntent?
     /// The photo of the newest outcome, or of this path in the library.
     var photo: StoredPhoto?
-    /// The others of that photo's set.
     var set: [StoredPhoto] = []
     /// Known damage of its file in the library.
     var damage: (since: FileTime, reason: String)?
@@ -64,11 +59,9 @@ struct Evidence {
     /// Which of these sizes is the preview.
     var previewSize: UInt32 = 0
     var noThumbnail: String?
-    /// Its other renditions.
     var renditions: [RenditionStanding] = []
     /// Which hooks have handled it.
     var hooks: [HookStanding] = []
-    /// Its progress, if it is a file of links.
     var linkFile: LinkStanding?
     /// All inboxes, for a file that is in none.
     var inboxes: [InboxPlace] = []
@@ -78,12 +71,12 @@ struct Evidence {
 struct EvidenceSearch {
     let places: Places
     private let contact: DaemonContact
-    let records: Records?
+    let catalogue: CatalogueFile?
     private(set) var state: DaemonState?
     private var daemon = Evidence.Daemon.down
     private let known: KnownPlaces
 
-    init(_ places: Places) throws(CommandFailure) {
+    init(_ places: Places) throws {
         self.places = places
         contact = DaemonContact(places: places)
         do throws(CommandFailure) {
@@ -92,12 +85,12 @@ struct EvidenceSearch {
         } catch {
             daemon = error.status == .unavailable ? .down : .unasked
         }
-        records = try Records.ifPresent(places)
+        catalogue = try places.openCatalogueIfPresent()
         // An old state still has the inboxes, but not the arrivals in hand.
         known = Self.knownPlaces(places.settings, state ?? contact.lastState())
     }
 
-    func evidence(of file: BytePath) throws(CommandFailure) -> Evidence {
+    func evidence(of file: BytePath) throws -> Evidence {
         var location = Location(
             file, from: SettingsContext.ofProcess().workingDirectory, in: known,
             exists: { (try? FileStatus(at: $0)) != nil }, real: { try? realPath($0) })
@@ -110,23 +103,19 @@ struct EvidenceSearch {
         switch location {
         case .inbox(let inbox, let path): try gather(inbox, path, &evidence)
         case .library(let root, let path):
-            evidence.photo = try ask { (catalogue) throws(CatalogueError) in
-                try catalogue.photo(library: root, path: path)
-            }
+            evidence.photo = try catalogue?.photo(library: root, path: path)
             try gatherHistory(&evidence)
         case .setAside(let path):
-            var outcome = try ask { (catalogue) throws(CatalogueError) -> StoredOutcome? in
-                guard let id = try catalogue.request(movedTo: path)?.request.outcomeID else { return nil }
-                return try catalogue.outcome(id: id)
-            }
-            if outcome == nil { outcome = try records?.outcome(withDestination: path) }
+            let id = try catalogue?.request(movedTo: path)?.request.outcomeID
+            let outcome =
+                try id.flatMap { try catalogue?.outcome(id: $0) } ?? catalogue?.outcome(withDestination: path)
             evidence.outcomes = outcome.map { [$0] } ?? []
             try gatherPhoto(&evidence)
         case .outside: break
         }
         if let photo = evidence.photo {
-            evidence.damage = try ask { (catalogue) throws(CatalogueError) in try catalogue.damage(ofPhoto: photo.id) }
-            evidence.set = try records?.others(inSetOf: photo) ?? []
+            evidence.damage = try catalogue?.damage(ofPhoto: photo.id)
+            evidence.set = try catalogue?.others(inSetOf: photo) ?? []
             let store = ThumbnailStore(state: places.state)
             let hash = photo.photo.sha256
             let pictures = places.settings?.pictures ?? .standard
@@ -134,13 +123,13 @@ struct EvidenceSearch {
             evidence.thumbnails = pictures.sizes.filter { store.has(hash, size: $0) }
                 .map { ($0, store.path(of: hash, size: $0)) }
             evidence.noThumbnail = store.failure(of: hash)
-            evidence.renditions = try records?.renditions(of: photo, places) ?? []
+            evidence.renditions = try catalogue.map { try RenditionStanding.all(of: photo, in: $0, places) } ?? []
         }
         try gatherHooks(&evidence)
         return evidence
     }
 
-    private func gather(_ inbox: InboxPlace, _ path: BytePath, _ evidence: inout Evidence) throws(CommandFailure) {
+    private func gather(_ inbox: InboxPlace, _ path: BytePath, _ evidence: inout Evidence) throws {
         if let status = try? FileStatus(at: inbox.path.appending(path)) {
             evidence.kind = status.kind
             evidence.identity = status.identity
@@ -165,22 +154,18 @@ struct EvidenceSearch {
         evidence.ended = state?.outcomes.filter { $0.inbox == inbox.name && $0.file == text }.max { $0.at < $1.at }
         evidence.linkFile = linkFile(inbox, path)
         evidence.outcomes =
-            try ask { (catalogue) throws(CatalogueError) in
-                try catalogue.outcomes(forPath: path, inbox: inbox.name)
-            } ?? []
+            try catalogue?.outcomes(forPath: path, inbox: inbox.name) ?? []
         if let identity = evidence.identity {
-            evidence.kept = try ask { (catalogue) throws(CatalogueError) in
-                try catalogue.keptSource(like: identity, inbox: inbox.name)
-            }
+            evidence.kept = try catalogue?.keptSource(like: identity, inbox: inbox.name)
             // It may have been renamed since.
             if evidence.outcomes.isEmpty, evidence.kept?.identity == identity, let id = evidence.kept?.outcomeID {
-                let outcome = try ask { (catalogue) throws(CatalogueError) in try catalogue.outcome(id: id) }
+                let outcome = try catalogue?.outcome(id: id)
                 evidence.outcomes = outcome.map { [$0] } ?? []
             }
         }
         if evidence.inHand == nil {
-            evidence.intent = try ask { (catalogue) throws(CatalogueError) in
-                try catalogue.pendingIntents().first { $0.photo.inbox == inbox.name && $0.photo.sourcePath == path }
+            evidence.intent = try catalogue?.pendingIntents().first {
+                $0.photo.inbox == inbox.name && $0.photo.sourcePath == path
             }
         }
         try gatherPhoto(&evidence)
@@ -195,25 +180,19 @@ struct EvidenceSearch {
         return places.settings?.takesLinks == false ? .off : nil
     }
 
-    private func gatherPhoto(_ evidence: inout Evidence) throws(CommandFailure) {
+    private func gatherPhoto(_ evidence: inout Evidence) throws {
         if let newest = evidence.outcomes.first {
             evidence.requests =
-                try ask { (catalogue) throws(CatalogueError) in try catalogue.requests(ofOutcome: newest.id) } ?? []
+                try catalogue?.requests(ofOutcome: newest.id) ?? []
         }
         guard let id = evidence.outcomes.first?.outcome.photoID else { return }
-        evidence.photo = try ask { (catalogue) throws(CatalogueError) in try catalogue.photo(id: id) }
+        evidence.photo = try catalogue?.photo(id: id)
     }
 
-    private func gatherHistory(_ evidence: inout Evidence) throws(CommandFailure) {
+    private func gatherHistory(_ evidence: inout Evidence) throws {
         guard let id = evidence.photo?.id else { return }
         evidence.outcomes =
-            try ask { (catalogue) throws(CatalogueError) in try catalogue.outcomes(ofPhoto: id) } ?? []
-    }
-
-    private func ask<Value>(
-        _ question: (CatalogueFile) throws(CatalogueError) -> Value?
-    ) throws(CommandFailure) -> Value? {
-        try records?.ask(question)
+            try catalogue?.outcomes(ofPhoto: id) ?? []
     }
 
     static func knownPlaces(_ settings: Settings?, _ state: DaemonState?) -> KnownPlaces {
@@ -240,6 +219,5 @@ struct EvidenceSearch {
 }
 
 extension Settings {
-    /// The origin of a key's value, as text.
     func origin(of key: String) -> String? { effective(key).map { "\($0.origin)" } }
 }

@@ -7,7 +7,7 @@ import Reporting
 import Settings
 
 /// Whether a hook has handled a file, by its cursor: every operation up to one, or not.
-struct HookStanding {
+struct HookStanding: JSONRepresentable {
     enum Standing: String, Hashable {
         case told, waiting
         /// The hook was not there yet.
@@ -30,11 +30,9 @@ struct HookStanding {
         _ hook: String, _ event: HookEventKind?, _ outcome: StoredOutcome, _ cursor: HookCursor?,
         _ live: DaemonState.Hook?
     ) {
-        self.hook = hook
-        self.event = event
+        (self.hook, self.event) = (hook, event)
         operation = outcome.id
-        self.cursor = cursor
-        self.live = live
+        (self.cursor, self.live) = (cursor, live)
         guard let cursor else {
             standing = .notBegun
             return
@@ -43,7 +41,6 @@ struct HookStanding {
         standing = told < outcome.id ? .waiting : outcome.outcome.at < cursor.since ? .notTold : .told
     }
 
-    /// As text, escaped.
     func words(now: Int64, isDaemonDown: Bool) -> String {
         let name = shown(hook)
         let what = event.map { $0 == .setComplete ? "its set" : "it" }
@@ -70,21 +67,20 @@ struct HookStanding {
         return live.phase == "running" ? "; it is running now" : ""
     }
 
-    func json() -> JSONValue {
+    var json: JSONValue {
         .object([
-            JSONField("name", .string(hook)), JSONField("event", event.map { .string($0.rawValue) } ?? .null),
-            JSONField("operation", .integer(operation)), JSONField("standing", .string(standing.rawValue)),
-            JSONField("told_through", cursor.map { .integer($0.told) } ?? .null),
-            JSONField("since", cursor.map { $0.since.json } ?? .null),
+            JSONField("name", hook), JSONField("event", event?.rawValue), JSONField("operation", operation),
+            JSONField("standing", standing.rawValue), JSONField("told_through", cursor?.told),
+            JSONField("since", cursor?.since),
         ])
     }
 }
 
 extension EvidenceSearch {
     /// Adds the standing of each hook: configured ones, and those that only the catalogue knows.
-    func gatherHooks(_ evidence: inout Evidence) throws(CommandFailure) {
-        guard let records, let outcome = Self.hookedOutcome(evidence) else { return }
-        let cursors = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.hookCursors() }
+    func gatherHooks(_ evidence: inout Evidence) throws {
+        guard let catalogue, let outcome = Self.hookedOutcome(evidence) else { return }
+        let cursors = try catalogue.hookCursors()
         let live = evidence.daemon == .running ? state?.hooks ?? [] : []
         var names: Set<String> = []
         func add(_ hook: String, _ event: HookEventKind?, _ outcome: StoredOutcome) {
@@ -99,9 +95,7 @@ extension EvidenceSearch {
             let outcomes = try [outcome] + (interest.kinds.contains(.setComplete) ? completing(evidence, outcome) : [])
             var told: Set<HookEventKind> = []
             for outcome in outcomes {
-                let events = try records.ask { (catalogue) throws(CatalogueError) in
-                    try catalogue.hookEvents(of: outcome.id, interest)
-                }
+                let events = try catalogue.hookEvents(of: outcome.id, interest)
                 for event in events where outcome.id == outcomes[0].id || event.kind == .setComplete {
                     if told.insert(event.kind).inserted { add(hook.name, event.kind, outcome) }
                 }
@@ -125,12 +119,12 @@ extension EvidenceSearch {
     }
 
     /// The filings of the others of its set, the last one first: that one completes the set.
-    private func completing(_ evidence: Evidence, _ outcome: StoredOutcome) throws(CommandFailure) -> [StoredOutcome] {
-        guard outcome.outcome.outcome == .filed, let records else { return [] }
+    private func completing(_ evidence: Evidence, _ outcome: StoredOutcome) throws -> [StoredOutcome] {
+        guard outcome.outcome.outcome == .filed, let catalogue else { return [] }
         var found: [StoredOutcome] = []
         for photo in evidence.set {
-            let filed = try records.ask { (catalogue) throws(CatalogueError) in
-                try catalogue.outcomes(ofPhoto: photo.id).last { $0.outcome.outcome == .filed }
+            let filed = try catalogue.outcomes(ofPhoto: photo.id).last {
+                $0.outcome.outcome == .filed
             }
             if let filed, filed.id > outcome.id { found.append(filed) }
         }

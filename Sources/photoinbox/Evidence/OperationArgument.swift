@@ -52,30 +52,24 @@ struct OperationArgument: ExpressibleByArgument, Hashable {
     }
 
     /// The operations, newest first: of a photo, those of all files with its content. Empty if nothing is recorded.
-    func operations(_ places: Places) throws(CommandFailure) -> [StoredOutcome] {
+    func operations(_ places: Places) throws -> [StoredOutcome] {
         switch subject {
-        case .number(let number):
-            let found = try Records(places).ask { (catalogue) throws(CatalogueError) in
-                try catalogue.outcome(id: number)
-            }
-            return found.map { [$0] } ?? []
-        case .photo(let number): return try Records(places).operations(ofPhoto: number)
+        case .number(let number): return try places.openCatalogue().outcome(id: number).map { [$0] } ?? []
+        case .photo(let number): return try places.openCatalogue().outcomes(ofPhoto: number)
         case .content(let digits, let path):
-            let records = try Records(places)
-            let found = try records.ask { (catalogue) throws(CatalogueError) in
-                try catalogue.photos(withHashPrefix: digits)
-            }
+            let catalogue = try places.openCatalogue()
+            let found = try catalogue.photos(withHashPrefix: digits)
             guard found.count < 2 else {
                 throw CommandFailure(
                     .usage, "several photos have a SHA-256 that begins with \(digits)", action: "Give more digits.")
             }
             guard let photo = found.first else { return try Self.operations(of: path, places) }
-            return try records.operations(ofPhoto: photo.id)
+            return try catalogue.outcomes(ofPhoto: photo.id)
         case .file(let path): return try Self.operations(of: path, places)
         }
     }
 
-    private static func operations(of path: BytePath, _ places: Places) throws(CommandFailure) -> [StoredOutcome] {
+    private static func operations(of path: BytePath, _ places: Places) throws -> [StoredOutcome] {
         let evidence = try EvidenceSearch(places).evidence(of: path)
         if case .outside = evidence.location {
             throw CommandFailure(.noMatch, "\(path) is in no inbox and not in the library")
@@ -84,7 +78,7 @@ struct OperationArgument: ExpressibleByArgument, Hashable {
     }
 
     /// The number of the newest operation with one of these outcomes; a number stands for itself.
-    func number(_ places: Places, of kinds: Set<OutcomeKind>) throws(CommandFailure) -> Int64 {
+    func number(_ places: Places, of kinds: Set<OutcomeKind>) throws -> Int64 {
         if case .number(let number) = subject { return number }
         guard let found = try operations(places).first(where: { kinds.contains($0.outcome.outcome) }) else {
             let outcomes = kinds.map(\.rawValue).sorted().joined(separator: " or ")
@@ -96,10 +90,3 @@ struct OperationArgument: ExpressibleByArgument, Hashable {
 }
 
 private func isHexadecimal(_ byte: UInt8) -> Bool { isxdigit(Int32(byte)) != 0 }
-
-extension Records {
-    /// The outcomes of all files with a photo's content, newest first.
-    func operations(ofPhoto id: Int64) throws(CommandFailure) -> [StoredOutcome] {
-        try ask { (catalogue) throws(CatalogueError) in try catalogue.outcomes(ofPhoto: id) }
-    }
-}

@@ -5,11 +5,10 @@ import FileValues
 import Glibc
 import Reporting
 
-/// `photoinbox explain FILE…`: what happened to a file, and which rule decided.
-struct ExplainCommand: ParsableCommand {
+struct ExplainCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "explain", abstract: "Explain what happened to a file, and which rule decided.",
-        usage: "photoinbox explain [OPTION…] FILE…")
+        "explain", "Explain what happened to a file, and which rule decided.", "[OPTION…] FILE…")
+    static let toleratesMistakes = true
 
     static let lesson = """
         EXAMPLES:
@@ -42,14 +41,13 @@ struct ExplainCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("A path, or INBOX/PATH.", valueName: "file"))
     var files: [RawArgument]
 
-    func run() throws {
-        let search = try EvidenceSearch(try Places(places, despiteMistakes: true))
+    func run(at places: Places) throws {
+        let search = try EvidenceSearch(places)
         let now = Int64(time(nil))
         var explanations: [Explanation] = []
         for file in files { explanations.append(try Self.explain(file.path, search, now: now)) }
         if output.json {
-            try printOut(
-                JSONValue.document([JSONField("files", .array(explanations.map { $0.json() }))]).compact + "\n")
+            try printJSON([JSONField("files", explanations)])
         } else {
             let style = Terminal.style(output.color)
             try printOut(explanations.map { $0.text(style) }.joined(separator: "\n"))
@@ -61,7 +59,7 @@ struct ExplainCommand: ParsableCommand {
     /// Explains the name as given; if nothing is known of it, as an escaped name.
     private static func explain(
         _ file: BytePath, _ search: EvidenceSearch, now: Int64
-    ) throws(CommandFailure) -> Explanation {
+    ) throws -> Explanation {
         let explanation = Explanation(try search.evidence(of: file), now: now)
         guard explanation.status == .noMatch, file.bytes.contains(UInt8(ascii: "\\")),
             let text = String(validating: file.bytes, as: UTF8.self), let meant = BytePath(escaped: text), meant != file

@@ -1,13 +1,12 @@
-import Catalogue
+package import Catalogue
 import CommandContact
 import CommandSupport
-import ControlProtocol
+package import ControlProtocol
 import FileValues
 import PhotoModel
-import Reporting
+package import Reporting
 
-extension Explanation {
-    /// The explanation as text.
+extension Explanation: JSONRepresentable {
     func text(_ style: TextStyle) -> String {
         var labelled = LabelledText()
         for (label, text) in rows { labelled.add(label, text) }
@@ -24,34 +23,25 @@ extension Explanation {
         }
     }
 
-    /// The explanation as JSON.
-    func json() -> JSONValue {
+    package var json: JSONValue {
         var place: [JSONField] = []
         if case .inbox(let inbox, let path) = evidence.location {
-            place = [JSONField("inbox", .string(inbox.name))] + JSONField.path("path", path)
+            place = [JSONField("inbox", inbox.name)] + JSONField.path("path", path)
         }
         return .object(
-            [JSONField("file", .string(subject))] + place + [
-                JSONField("verdict", .string(verdict.rawValue)), JSONField("words", .string(headline)),
-                JSONField("in_hand", evidence.inHand.map { $0.json() } ?? .null),
+            [JSONField("file", subject)] + place + [
+                JSONField("verdict", verdict.rawValue), JSONField("words", headline),
+                JSONField("in_hand", evidence.inHand),
                 JSONField(
                     "excluded_by",
                     evidence.exclusion.map {
-                        .object([
-                            JSONField("pattern", .string($0.pattern)), JSONField("origin", .string($0.origin)),
-                        ])
-                    } ?? .null),
-                JSONField("name_rule", nameRule.map { .string($0) } ?? .null),
-                JSONField("kept", evidence.kept.map { $0.json() } ?? .null),
-                JSONField("photo", evidence.photo.map { $0.json() } ?? .null),
-                JSONField("damage", evidence.damage.map { damageJSON($0) } ?? .null),
-                JSONField("set", .array(evidence.set.map { $0.json() })),
-                JSONField("thumbnails", .array(evidence.thumbnails.map { .string($0.path.escaped) })),
-                JSONField("no_thumbnail", evidence.noThumbnail.map { .string($0) } ?? .null),
-                JSONField("renditions", .array(evidence.renditions.map { $0.json() })),
-                JSONField("links", evidence.linkFile?.json() ?? .null),
-                JSONField("hooks", .array(evidence.hooks.map { $0.json() })),
-                JSONField("history", .array(evidence.outcomes.map { $0.json() })),
+                        JSONValue.object([JSONField("pattern", $0.pattern), JSONField("origin", $0.origin)])
+                    }), JSONField("name_rule", nameRule), JSONField("kept", evidence.kept),
+                JSONField("photo", evidence.photo), JSONField("damage", evidence.damage.map(damageJSON)),
+                JSONField("set", evidence.set), JSONField("thumbnails", evidence.thumbnails.map(\.path.escaped)),
+                JSONField("no_thumbnail", evidence.noThumbnail), JSONField("renditions", evidence.renditions),
+                JSONField("links", evidence.linkFile), JSONField("hooks", evidence.hooks),
+                JSONField("history", evidence.outcomes),
             ])
     }
 
@@ -64,22 +54,20 @@ extension Explanation {
     }
 }
 
-extension DaemonState.InHand {
-    func json() -> JSONValue {
+extension DaemonState.InHand: JSONRepresentable {
+    package var json: JSONValue {
         .object([
-            JSONField("stage", .string(stage)), JSONField("what", .string(what)), JSONField("since", .string(since)),
-            JSONField("first_seen", .string(firstSeen)), JSONField("until", until.map { .string($0) } ?? .null),
-            JSONField("attempts", .count(attempts)),
+            JSONField("stage", stage), JSONField("what", what), JSONField("since", since),
+            JSONField("first_seen", firstSeen), JSONField("until", until), JSONField("attempts", attempts),
         ])
     }
 }
 
-extension KeptSource {
-    func json() -> JSONValue {
+extension KeptSource: JSONRepresentable {
+    package var json: JSONValue {
         .object(
             JSONField.path("path", path) + [
-                JSONField("since", since.json), JSONField("why", .string(why)),
-                JSONField("operation", outcomeID.map { .integer($0) } ?? .null),
+                JSONField("since", since), JSONField("why", why), JSONField("operation", outcomeID),
             ])
     }
 }
@@ -105,7 +93,6 @@ func damageWords(_ damage: (since: FileTime, reason: String), now: Int64) -> Str
     "\(shown(damage.reason)), found \(shortTime(damage.since, now: now))"
 }
 
-/// The same as JSON.
 func damageJSON(_ damage: (since: FileTime, reason: String)) -> JSONValue {
-    .object([JSONField("reason", .string(damage.reason)), JSONField("since", damage.since.json)])
+    .object([JSONField("reason", damage.reason), JSONField("since", damage.since)])
 }

@@ -29,9 +29,7 @@ struct Explanation {
     }
 
     let verdict: Verdict
-    /// The file's name in messages.
     let subject: String
-    /// The text after it.
     let headline: String
     /// Labels and texts, escaped.
     private(set) var rows: [(label: String, text: String)] = []
@@ -40,8 +38,7 @@ struct Explanation {
     private let now: Int64
 
     init(_ evidence: Evidence, now: Int64) {
-        self.evidence = evidence
-        self.now = now
+        (self.evidence, self.now) = (evidence, now)
         subject = evidence.location.words
         let (verdict, words) = Self.judge(evidence, now: now)
         self.verdict = verdict
@@ -286,7 +283,7 @@ struct Explanation {
 
     /// A time of the daemon's state, in local time.
     private static func localTime(_ text: String, now: Int64) -> String {
-        parseRFC3339(text).map { shortTime($0, now: now) } ?? shown(text)
+        FileTime(rfc3339: text).map { shortTime($0, now: now) } ?? shown(text)
     }
 }
 

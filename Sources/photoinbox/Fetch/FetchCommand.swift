@@ -8,11 +8,9 @@ import LinuxKernel
 import Reporting
 import Settings
 
-/// `photoinbox fetch URL…`: downloads photos into an inbox.
-struct FetchCommand: ParsableCommand {
+struct FetchCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "fetch", abstract: "Download photos from the network into an inbox.",
-        usage: "photoinbox fetch [OPTION…] URL…|FILE…")
+        "fetch", "Download photos from the network into an inbox.", "[OPTION…] URL…|FILE…")
 
     static let lesson = """
         EXAMPLES:
@@ -63,8 +61,7 @@ struct FetchCommand: ParsableCommand {
         }
     }
 
-    func run() throws {
-        let places = try Places(places)
+    func run(at places: Places) throws {
         let display = ProgressDisplay(json: output.json, silence: 5)
         // Before other threads exist, so that they inherit the blocked signals.
         let interruption = Interruption(words: "cancelling; files that have arrived stay", announce: display.remark)

@@ -19,7 +19,7 @@ struct FetchLinks {
     private(set) var refusals: [Refusal] = []
     private var known: Set<WebAddress> = []
 
-    init(_ arguments: [BytePath]) throws(CommandFailure) {
+    init(_ arguments: [BytePath]) throws {
         for argument in arguments {
             if Self.isAddress(argument) {
                 add(Result(catching: { () throws(AddressRefusal) in try WebAddress(argument.bytes) }), argument.escaped)
@@ -46,14 +46,13 @@ struct FetchLinks {
         }
     }
 
-    private mutating func add(file path: BytePath) throws(CommandFailure) {
+    private mutating func add(file path: BytePath) throws {
         guard let kind = LinkFile(name: path) else {
             throw CommandFailure(
                 .usage, "\(path) is neither an address nor a file of links",
                 action: "Write http:// or https:// before an address; files end in .links, .url or .webloc.")
         }
-        let bytes: [UInt8]
-        do throws(SystemCallError) { bytes = try content(of: path) } catch { throw CommandFailure(error) }
+        let bytes = try content(of: path)
         do throws(LinkFileRefusal) {
             for line in try kind.read(bytes) { add(line.address, "\(path):\(line.number)") }
         } catch { throw CommandFailure(.failed, "\(path): \(error)") }

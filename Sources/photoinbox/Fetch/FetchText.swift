@@ -13,21 +13,14 @@ struct FetchText {
     var progress = FetchProgress()
 
     init(isJSON: Bool, isDry: Bool, links: FetchLinks, display: ProgressDisplay) {
-        self.isJSON = isJSON
-        self.isDry = isDry
-        self.links = links
-        self.display = display
+        (self.isJSON, self.isDry, self.links, self.display) = (isJSON, isDry, links, display)
         progress.total = links.addresses.count
     }
 
     func show(asked: Bool) throws {
-        try display.show(
-            ProgressLine(
-                photos: progress.ended, totalPhotos: progress.total, bytes: progress.bytes, totalBytes: nil,
-                seconds: display.seconds), asked: asked)
+        try display.show(photos: progress.ended, totalPhotos: progress.total, bytes: progress.bytes, asked: asked)
     }
 
-    /// Prints an invalid address.
     func show(_ refusal: FetchLinks.Refusal) throws {
         if isJSON {
             try item("refused", address: refusal.place, FetchEnd(.failed, refusal.reason))
@@ -36,7 +29,6 @@ struct FetchText {
         }
     }
 
-    /// Prints how a download ended.
     func show(_ member: Int, _ end: FetchEnd) throws {
         let address = links.addresses.indices.contains(member) ? links.addresses[member].text : ""
         if isJSON {
@@ -49,14 +41,12 @@ struct FetchText {
     }
 
     private func item(_ what: String, address: String, _ end: FetchEnd) throws {
-        try printOut(
-            JSONValue.document([
-                JSONField("type", .string("item")), JSONField("what", .string(what)),
-                JSONField("address", .string(address)),
-                // Its path in the inbox, or why it is not there.
-                JSONField(end.what == .arrived ? "path" : "reason", .string(end.reason)),
-                JSONField("bytes", .unsigned(end.bytes)), JSONField("tries", .count(end.tries)),
-            ]).compact + "\n")
+        try printJSON([
+            JSONField("type", "item"), JSONField("what", what), JSONField("address", address),
+            // Its path in the inbox, or why it is not there.
+            JSONField(end.what == .arrived ? "path" : "reason", .string(end.reason)), JSONField("bytes", end.bytes),
+            JSONField("tries", end.tries),
+        ])
     }
 
     func finish(_ outcome: FetchOutcome, inbox: String) throws {
@@ -71,16 +61,13 @@ struct FetchText {
         }
         let refused = links.refusals.count
         if isJSON {
-            return try printOut(
-                JSONValue.document([
-                    JSONField("type", .string("summary")), JSONField("inbox", .string(inbox)),
-                    JSONField("addresses", .count(links.addresses.count)),
-                    JSONField("arrived", .count(outcome.arrived)), JSONField("failed", .count(outcome.failed)),
-                    JSONField("cancelled", .count(outcome.cancelled)), JSONField("refused", .count(refused)),
-                    JSONField("bytes", .unsigned(outcome.bytes)),
-                    JSONField("directory", outcome.directory.map { .string($0) } ?? .null),
-                    JSONField("seconds", .integer(display.seconds)), JSONField("dry_run", .boolean(isDry)),
-                ]).compact + "\n")
+            return try printJSON([
+                JSONField("type", "summary"), JSONField("inbox", inbox), JSONField("addresses", links.addresses.count),
+                JSONField("arrived", outcome.arrived), JSONField("failed", outcome.failed),
+                JSONField("cancelled", outcome.cancelled), JSONField("refused", refused),
+                JSONField("bytes", outcome.bytes), JSONField("directory", outcome.directory),
+                JSONField("seconds", display.seconds), JSONField("dry_run", isDry),
+            ])
         }
         let place = outcome.directory.map { " as \($0)" } ?? ""
         let count = HumanText.count(isDry ? links.addresses.count : outcome.arrived, "file", "files")

@@ -10,11 +10,9 @@ import LinuxKernel
 import Reporting
 import Settings
 
-/// `photoinbox import DIR…`: copies photos from cards and archives into an inbox.
-struct ImportCommand: ParsableCommand {
+struct ImportCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "import", abstract: "Copy photos from a card or an archive into an inbox.",
-        usage: "photoinbox import [OPTION…] DIR…")
+        "import", "Copy photos from a card or an archive into an inbox.", "[OPTION…] DIR…")
 
     static let lesson = """
         EXAMPLES:
@@ -59,8 +57,7 @@ struct ImportCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("Cards or directories.", valueName: "dir"))
     var directories: [RawArgument]
 
-    func run() throws {
-        let places = try Places(places)
+    func run(at places: Places) throws {
         let display = ProgressDisplay(json: output.json, silence: 5)
         // Before the daemon is asked, while there is one thread, so that others inherit the blocked signals.
         let interruption = Interruption(of: "set", announce: display.remark)
@@ -70,7 +67,10 @@ struct ImportCommand: ParsableCommand {
         let known = EvidenceSearch.knownPlaces(places.settings, state)
         let inbox = try known.inbox(named: inbox)
         let target = try ImportTarget(inbox, places.settings, known, state: places.state)
-        let catalogue = try openCatalogue(places, display)
+        let catalogue = try places.openCatalogueIfPresent()
+        if catalogue == nil {
+            printRemark("there is no catalogue yet, so no photo counts as filed", asJSON: output.json)
+        }
         let plans = try directories.map { try plan(for: $0.path, target, known.library, catalogue) }
         var report = ImportReport(isJSON: output.json, isDry: isDry, moves: move, display: display)
         var wasStopped = false
@@ -108,11 +108,11 @@ struct ImportCommand: ParsableCommand {
             progress: { try box.report.show($0, asked: interruption.consumeProgressRequest()) },
             report: { try box.report.show($0, in: plan.source) })
         let run = ImportRun(
-            plan, catalogue: catalogue, memory: memory, date: Self.today(), control: control)
+            plan, catalogue: catalogue, memory: memory, date: LocalClock.today(), control: control)
         do { try run.run() } catch let failure as ImportFailure {
             box.report.display.clear()
             switch failure {
-            case .system(let error): throw CommandFailure(error)
+            case .system(let error): throw error
             case .busy: throw Self.busy(plan.source)
             case .catalogue(let text): throw CommandFailure(.failed, text)
             }
@@ -134,9 +134,8 @@ struct ImportCommand: ParsableCommand {
 
     private func plan(
         for path: BytePath, _ target: ImportTarget, _ library: BytePath?, _ catalogue: CatalogueFile?
-    ) throws(CommandFailure) -> ImportPlan {
-        let source: BytePath
-        do throws(SystemCallError) { source = try realPath(path) } catch { throw CommandFailure(error) }
+    ) throws -> ImportPlan {
+        let source = try realPath(path)
         try target.refuse(source, named: path)
         let libraryGuard = catalogue.map { LibraryGuard($0) }
         return ImportPlan(
@@ -144,19 +143,6 @@ struct ImportCommand: ParsableCommand {
             isDry: isDry, library: library,
             requireLibrary: { root in if let library { try libraryGuard?.check(root, at: library) } },
             exclusion: target.exclusion)
-    }
-
-    private func openCatalogue(_ places: Places, _ display: ProgressDisplay) throws(CommandFailure) -> CatalogueFile? {
-        do throws(CommandFailure) { return try places.openCatalogue(forRepair: false) } catch {
-            guard error.status == .unavailable else { throw error }
-            printRemark("there is no catalogue yet, so no photo counts as filed", asJSON: output.json)
-            return nil
-        }
-    }
-
-    private static func today() -> String {
-        let now = Int64(time(nil))
-        return LocalClock(at: now).date(now)
     }
 }
 

@@ -21,10 +21,7 @@ struct ImportReport {
     private var now = ImportProgress()
 
     init(isJSON: Bool, isDry: Bool, moves: Bool, display: ProgressDisplay) {
-        self.isJSON = isJSON
-        self.isDry = isDry
-        self.moves = moves
-        self.display = display
+        (self.isJSON, self.isDry, self.moves, self.display) = (isJSON, isDry, moves, display)
     }
 
     var copied: Int { counts[.copied] ?? 0 }
@@ -40,11 +37,10 @@ struct ImportReport {
 
     mutating func show(_ progress: ImportProgress, asked: Bool) throws {
         now = progress
-        let line = ProgressLine(
+        try display.show(
             photos: before.files + progress.files, totalPhotos: progress.totalFiles.map { $0 + before.files },
             bytes: before.bytes + progress.bytes, totalBytes: progress.totalBytes.map { $0 + before.bytes },
-            seconds: display.seconds)
-        try display.show(line, asked: asked)
+            asked: asked)
     }
 
     mutating func show(_ finding: ImportFinding, in source: BytePath) throws {
@@ -76,31 +72,27 @@ struct ImportReport {
 
     private func json(_ finding: ImportFinding, _ source: BytePath) -> JSONValue {
         .document(
-            [JSONField("type", .string("item")), JSONField("what", .string(finding.what.rawValue))]
+            [JSONField("type", "item"), JSONField("what", finding.what.rawValue)]
                 + JSONField.path("path", source.appending(finding.path))
                 + [
-                    JSONField("bytes", .unsigned(finding.size)), JSONField("reason", .string(finding.reason)),
-                    JSONField("removed", .boolean(finding.source == .removed)),
-                    JSONField("kept_because", finding.kept.map { .string($0) } ?? .null),
+                    JSONField("bytes", finding.size), JSONField("reason", finding.reason),
+                    JSONField("removed", finding.source == .removed), JSONField("kept_because", finding.kept),
                 ])
     }
 
     func finish(inbox: String, wasStopped: Bool) throws {
         let count = { (what: ImportFinding.What) in counts[what] ?? 0 }
         if isJSON {
-            try printOut(
-                JSONValue.document(
-                    [JSONField("type", .string("summary")), JSONField("inbox", .string(inbox))]
-                        + ImportFinding.What.allCases.map {
-                            JSONField($0 == .leftOut ? "left_out" : $0.rawValue, .count(count($0)))
-                        }
-                        + [
-                            JSONField("bytes", .unsigned(copiedBytes)), JSONField("removed", .count(removed)),
-                            JSONField("directories", .array(directories.map { .string($0.escaped) })),
-                            JSONField("seconds", .integer(display.seconds)), JSONField("dry_run", .boolean(isDry)),
-                            JSONField("complete", .boolean(!wasStopped)),
-                        ]
-                ).compact + "\n")
+            try printJSON(
+                [JSONField("type", "summary"), JSONField("inbox", inbox)]
+                    + ImportFinding.What.allCases.map {
+                        JSONField($0 == .leftOut ? "left_out" : $0.rawValue, .count(count($0)))
+                    }
+                    + [
+                        JSONField("bytes", copiedBytes), JSONField("removed", removed),
+                        JSONField("directories", directories.map(\.escaped)), JSONField("seconds", display.seconds),
+                        JSONField("dry_run", isDry), JSONField("complete", !wasStopped),
+                    ])
             return
         }
         let files = HumanText.count(copied, "file", "files")

@@ -20,9 +20,9 @@ struct ImportTarget {
 
     init(
         _ inbox: InboxPlace, _ settings: Settings?, _ known: KnownPlaces, state: BytePath
-    ) throws(CommandFailure) {
+    ) throws {
         name = inbox.name
-        do throws(SystemCallError) { path = try realPath(inbox.path) } catch { throw CommandFailure(error) }
+        path = try realPath(inbox.path)
         minFree = settings?.library?.minFree ?? 0
         let own = settings?.inboxes.first { $0.name == inbox.name }
         exclusion = { path in own?.exclusion(of: path).map { "excluded: \($0)" } }
@@ -41,11 +41,8 @@ struct ImportTarget {
 
     /// Throws if `source` is, lies in or contains a directory of the daemon, by any mount: a photo would be mistaken for its
     /// own copy.
-    func refuse(_ source: BytePath, named path: BytePath) throws(CommandFailure) {
-        let (mounts, place): (MountTable, KernelPlace)
-        do throws(SystemCallError) {
-            (mounts, place) = (try MountTable.ofProcess(), try KernelPlace(at: source))
-        } catch { throw CommandFailure(error) }
+    func refuse(_ source: BytePath, named path: BytePath) throws {
+        let (mounts, place) = (try MountTable.ofProcess(), try KernelPlace(at: source))
         for (what, directory) in ours {
             guard let own = try? KernelPlace(at: directory) else { continue }
             let how: (relation: PlaceMeeting.Relation, evidence: String)

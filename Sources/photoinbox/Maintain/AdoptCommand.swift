@@ -10,11 +10,9 @@ import LinuxKernel
 import Reporting
 import Settings
 
-/// `photoinbox adopt DIR`: records photos that are already in the library.
-struct AdoptCommand: ParsableCommand {
+struct AdoptCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "adopt", abstract: "Record photos that are already in the library.",
-        usage: "photoinbox adopt [OPTION…] DIR")
+        "adopt", "Record photos that are already in the library.", "[OPTION…] DIR")
 
     static let lesson = """
         EXAMPLES:
@@ -44,33 +42,28 @@ struct AdoptCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The library, or a directory in it.", valueName: "dir"))
     var directory: RawArgument
 
-    func run() throws {
-        let places = try Places(places)
+    func run(at places: Places) throws {
         let display = ProgressDisplay(json: output.json)
         let interruption = Interruption(announce: display.remark)
         let catalogue = try places.openCatalogue(forRepair: !isDry)
         let (library, below) = try Self.place(directory.path, places, catalogue)
         try MeantLibrary.require(library, of: catalogue)
-        let tree: LibraryTree
-        do throws(SystemCallError) { tree = try LibraryTree(library) } catch { throw CommandFailure(error) }
         let adoption = LibraryAdoption(
-            of: tree, into: isDry ? nil : catalogue, comparingWith: catalogue,
+            of: try LibraryTree(library), into: isDry ? nil : catalogue, comparingWith: catalogue,
             work: FileWork(shouldStop: { interruption.isHurried() || interruption.isStopAsked }))
         var last = LibraryAdoption.Summary()
         var wasStopped = false
         do {
             last = try adoption.run(below: below) { summary in
                 last = summary
-                let line = ProgressLine(
-                    photos: summary.seen, totalPhotos: nil, bytes: summary.bytes, totalBytes: nil,
-                    seconds: display.seconds)
-                try display.show(line, asked: interruption.consumeProgressRequest())
+                try display.show(
+                    photos: summary.seen, bytes: summary.bytes, asked: interruption.consumeProgressRequest())
             } tell: { finding in
                 try show(finding, display)
             }
         } catch let error as FilingError where error.kind == .stopped {
             wasStopped = true
-        } catch let error as CatalogueError { throw CommandFailure(error, path: places.catalogue.escaped) }
+        }
         display.clear()
         try finish(last, wasStopped)
         if wasStopped || last.unreadable > 0 || last.differing > 0 { throw CommandEnd(status: .someLeft) }
@@ -81,11 +74,8 @@ struct AdoptCommand: ParsableCommand {
         _ path: BytePath, _ places: Places, _ catalogue: CatalogueFile
     ) throws -> (library: BytePath, below: BytePath) {
         let whole = absolute(path)
-        var libraries: [BytePath] = []
-        if let library = places.settings?.library?.path { libraries.append(library) }
-        do throws(CatalogueError) { libraries += try catalogue.libraries() } catch {
-            throw CommandFailure(error, path: places.catalogue.escaped)
-        }
+        var libraries = (places.settings?.library?.path).map { [$0] } ?? []
+        libraries += try catalogue.libraries()
         // By the recorded path, whatever links lead there.
         for library in libraries {
             if let below = whole.relative(to: absolute(library)) { return (library, below) }
@@ -96,13 +86,7 @@ struct AdoptCommand: ParsableCommand {
             action: "Move it there first, or make it the library in the configuration.")
     }
 
-    private static func absolute(_ path: BytePath) -> BytePath {
-        path.withCString { name in
-            guard let real = realpath(name, nil) else { return path }
-            defer { free(real) }
-            return BytePath(UnsafeRawBufferPointer(start: real, count: strlen(real)))
-        }
-    }
+    private static func absolute(_ path: BytePath) -> BytePath { (try? realPath(path)) ?? path }
 
     private func show(_ finding: LibraryAdoption.Finding, _ display: ProgressDisplay) throws {
         let (word, path, remark): (String, BytePath, String) =
@@ -115,11 +99,10 @@ struct AdoptCommand: ParsableCommand {
             }
         display.clear()
         if output.json {
-            try printOut(
-                JSONValue.document(
-                    [JSONField("type", .string("item")), JSONField("what", .string(word))]
-                        + JSONField.path("path", path) + [JSONField("remark", .string(remark))]
-                ).compact + "\n")
+            try printJSON(
+                [JSONField("type", "item"), JSONField("what", word)] + JSONField.path("path", path) + [
+                    JSONField("remark", remark)
+                ])
         } else if !remark.isEmpty || isDry {
             try printOut("\(word)  \(path.escaped)" + (remark.isEmpty ? "" : "  (\(remark))") + "\n")
         }
@@ -127,15 +110,13 @@ struct AdoptCommand: ParsableCommand {
 
     private func finish(_ summary: LibraryAdoption.Summary, _ wasStopped: Bool) throws {
         if output.json {
-            try printOut(
-                JSONValue.document([
-                    JSONField("type", .string("summary")), JSONField("files", .count(summary.seen)),
-                    JSONField("recorded", .count(summary.adopted)), JSONField("known", .count(summary.known)),
-                    JSONField("same_content", .count(summary.sameContent)),
-                    JSONField("differing", .count(summary.differing)), JSONField("no_photos", .count(summary.others)),
-                    JSONField("unreadable", .count(summary.unreadable)), JSONField("bytes", .unsigned(summary.bytes)),
-                    JSONField("complete", .boolean(!wasStopped)),
-                ]).compact + "\n")
+            try printJSON([
+                JSONField("type", "summary"), JSONField("files", summary.seen), JSONField("recorded", summary.adopted),
+                JSONField("known", summary.known), JSONField("same_content", summary.sameContent),
+                JSONField("differing", summary.differing), JSONField("no_photos", summary.others),
+                JSONField("unreadable", summary.unreadable), JSONField("bytes", summary.bytes),
+                JSONField("complete", !wasStopped),
+            ])
             return
         }
         var text = LabelledText()

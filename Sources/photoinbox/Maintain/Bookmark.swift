@@ -11,7 +11,6 @@ final class Bookmark {
 
     init(in places: Places) { state = places.state }
 
-    /// The number of the last verified photo; 0 if there is none.
     func read() -> Int64 {
         guard let text = try? content(of: state.appending(name)) else { return 0 }
         return Int64(String(decoding: text.prefix { (0x30...0x39).contains($0) }, as: UTF8.self)) ?? 0
@@ -37,9 +36,30 @@ final class Bookmark {
         try directory.rename(part, replacing: name)
     }
 
-    /// Removes it after a complete run.
     func remove() {
         guard let directory = try? openDirectory(state) else { return }
         try? directory.unlink(name)
+    }
+}
+
+struct Throttle {
+    private let bytesPerSecond: UInt64
+    private let began: timespec
+
+    init(bytesPerSecond: UInt64) {
+        self.bytesPerSecond = max(1, bytesPerSecond)
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &now)
+        began = now
+    }
+
+    /// Waits until the rate allows `bytes` since the beginning. A signal ends the wait.
+    func wait(after bytes: UInt64) {
+        let due = Double(bytes) / Double(bytesPerSecond)
+        var end = began
+        let nanoseconds = Int(due.truncatingRemainder(dividingBy: 1) * 1e9) + end.tv_nsec
+        end.tv_sec += Int(due) + nanoseconds / 1_000_000_000
+        end.tv_nsec = nanoseconds % 1_000_000_000
+        clock_nanosleep(CLOCK_MONOTONIC, Int32(TIMER_ABSTIME), &end, nil)
     }
 }

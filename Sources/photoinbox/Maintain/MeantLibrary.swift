@@ -18,13 +18,9 @@ struct MeantLibrary {
     let others: [BytePath]
 
     /// The one that is `named`, else the configured one, else the one last filed into.
-    init(named: BytePath? = nil, _ places: Places, _ catalogue: CatalogueFile) throws(CommandFailure) {
-        let known: [BytePath]
-        let last: BytePath?
-        do throws(CatalogueError) {
-            known = try catalogue.libraries()
-            last = try catalogue.photos(matching: PhotoFilter(), limit: 1).first?.photo.library
-        } catch { throw CommandFailure(error, path: places.catalogue.escaped) }
+    init(named: BytePath? = nil, _ places: Places, _ catalogue: CatalogueFile) throws {
+        let known = try catalogue.libraries()
+        let last = try catalogue.photos(matching: PhotoFilter(), limit: 1).first?.photo.library
         if let named {
             guard let found = try? Self.spelling(of: named, in: catalogue), known.contains(found) else {
                 throw CommandFailure(

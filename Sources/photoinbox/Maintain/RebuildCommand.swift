@@ -10,11 +10,8 @@ import LinuxKernel
 import Reporting
 import Settings
 
-/// `photoinbox rebuild`: rebuilds the catalogue from the library.
-struct RebuildCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "rebuild", abstract: "Rebuild the catalogue from the library.",
-        usage: "photoinbox rebuild [OPTION…]")
+struct RebuildCommand: DaemonCommand {
+    static let configuration = CommandConfiguration("rebuild", "Rebuild the catalogue from the library.")
 
     static let lesson = """
         EXAMPLES:
@@ -55,8 +52,7 @@ struct RebuildCommand: ParsableCommand {
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
 
-    func run() throws {
-        let places = try Places(places)
+    func run(at places: Places) throws {
         guard let named = library?.path ?? places.settings?.library?.path else {
             throw CommandFailure(.usage, "no library is given", action: "Give --config or --library.")
         }
@@ -90,9 +86,7 @@ struct RebuildCommand: ParsableCommand {
             throw CommandEnd(status: .someLeft)
         } catch let taken as StateLock.Taken {
             throw CommandFailure(.busy, "\(taken)", action: "sudo systemctl stop photoinboxd")
-        } catch let error as CatalogueError {
-            throw CommandFailure(error, path: places.catalogue.escaped)
-        } catch let error as SystemCallError { throw CommandFailure(error) }
+        }
     }
 
     private func work(_ interruption: Interruption) -> FileWork {
@@ -103,10 +97,8 @@ struct RebuildCommand: ParsableCommand {
         _ adoption: LibraryAdoption, _ display: ProgressDisplay, _ interruption: Interruption
     ) throws -> LibraryAdoption.Summary {
         try adoption.run { summary in
-            let line = ProgressLine(
-                photos: summary.seen, totalPhotos: nil, bytes: summary.bytes, totalBytes: nil,
-                seconds: display.seconds)
-            try display.show(line, asked: interruption.consumeProgressRequest())
+            try display.show(
+                photos: summary.seen, bytes: summary.bytes, asked: interruption.consumeProgressRequest())
         } tell: { finding in
             if case .unreadable(let path, let reason) = finding { display.remark("\(path.escaped): \(shown(reason))") }
         }
@@ -132,11 +124,9 @@ struct RebuildCommand: ParsableCommand {
         }
         display.clear()
         if output.json {
-            return try printOut(
-                JSONValue.document([
-                    JSONField("type", .string("summary")), JSONField("would_record", .count(photos)),
-                    JSONField("recorded_before", recorded.map { .count($0) } ?? .null),
-                ]).compact + "\n")
+            return try printJSON([
+                JSONField("type", "summary"), JSONField("would_record", photos), JSONField("recorded_before", recorded),
+            ])
         }
         var text = LabelledText()
         text.add("would read", old == nil ? HumanText.count(photos, "file", "files") : "all of the library")
@@ -165,15 +155,12 @@ struct RebuildCommand: ParsableCommand {
                 "titles, keywords, ratings and places were not copied: \(shown(reason))", asJSON: output.json)
         }
         if output.json {
-            try printOut(
-                JSONValue.document(
-                    [
-                        JSONField("type", .string("summary")), JSONField("recorded", .count(photos)),
-                        JSONField("same_content", .count(summary.sameContent)),
-                        JSONField("unreadable", .count(summary.unreadable)),
-                        JSONField("descriptions", .count(result.descriptions)),
-                    ] + (result.old.map { JSONField.path("old", $0) } ?? [])
-                ).compact + "\n")
+            try printJSON(
+                [
+                    JSONField("type", "summary"), JSONField("recorded", photos),
+                    JSONField("same_content", summary.sameContent), JSONField("unreadable", summary.unreadable),
+                    JSONField("descriptions", result.descriptions),
+                ] + (result.old.map { JSONField.path("old", $0) } ?? []))
             return
         }
         var text = LabelledText()

@@ -11,11 +11,8 @@ import LinuxKernel
 import Reporting
 import Settings
 
-/// `photoinbox verify`: reads the library again and compares it with the catalogue.
-struct VerifyCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "verify", abstract: "Read all photos again and compare with the records.",
-        usage: "photoinbox verify [OPTION…]")
+struct VerifyCommand: DaemonCommand {
+    static let configuration = CommandConfiguration("verify", "Read all photos again and compare with the records.")
 
     static let lesson = """
         EXAMPLES:
@@ -72,8 +69,7 @@ struct VerifyCommand: ParsableCommand {
         if isDry || yes, !repair { throw ValidationError("--dry-run and --yes require --repair.") }
     }
 
-    func run() throws {
-        let places = try Places(places)
+    func run(at places: Places) throws {
         let display = ProgressDisplay(json: output.json)
         let interruption = Interruption(announce: display.remark)
         let catalogue = try places.openCatalogue(forRepair: repair && !isDry)
@@ -81,33 +77,33 @@ struct VerifyCommand: ParsableCommand {
         try meant.require(of: catalogue)
         let bookmark = Bookmark(in: places)
         var report = VerifyReport(output: output, display: display, isDry: isDry)
-        do {
-            let start = restart ? 0 : bookmark.read()
-            if start > 0 { display.remark("continuing after photo \(start); --restart begins with the first") }
-            let recorded = try catalogue.libraries()
-            for library in (meant.path.map { [$0] } ?? []) + meant.others where recorded.contains(library) {
-                if library != meant.path, !isReachable(library, catalogue, &report) { continue }
-                try verify(library, catalogue, after: start, bookmark, interruption, &report)
-                if report.wasStopped { break }
+        let start = restart ? 0 : bookmark.read()
+        if start > 0 { display.remark("continuing after photo \(start); --restart begins with the first") }
+        let recorded = try catalogue.libraries()
+        for library in (meant.path.map { [$0] } ?? []) + meant.others where recorded.contains(library) {
+            if library != meant.path, !isReachable(library, catalogue, &report) { continue }
+            try verify(library, catalogue, after: start, bookmark, interruption, &report)
+            if report.wasStopped { break }
+        }
+        if !report.wasStopped {
+            bookmark.remove()
+            if repair, let library = meant.path, recorded.contains(library) {
+                try repairRecords(library, catalogue, interruption, &report)
             }
-            if !report.wasStopped {
-                bookmark.remove()
-                if repair, let library = meant.path, recorded.contains(library) {
-                    try repairRecords(library, catalogue, interruption, &report)
-                }
-            }
-        } catch let error as CatalogueError { throw CommandFailure(error, path: places.catalogue.escaped) }
+        }
         display.clear()
         // The daemon records complete verifications of its own library only.
         let isDaemons = library == nil && (places.settings?.library != nil || meant.others.isEmpty)
-        try sendToDaemon(report, of: meant.path, isDaemons: isDaemons, catalogue, to: Asking(self.places, output))
+        try sendToDaemon(
+            report, of: meant.path, isDaemons: isDaemons, catalogue, to: RequestClient(places: places, output: output))
         try report.finish(style: Terminal.style(output.color))
         if !report.isGood || report.wasStopped { throw CommandEnd(status: .someLeft) }
     }
 
     /// Has the daemon read again the photos found here and those it knows as damaged, so that its status shows them.
     private func sendToDaemon(
-        _ report: VerifyReport, of library: BytePath?, isDaemons: Bool, _ catalogue: CatalogueFile, to asking: Asking
+        _ report: VerifyReport, of library: BytePath?, isDaemons: Bool, _ catalogue: CatalogueFile,
+        to client: RequestClient
     ) throws {
         var photos = report.faulty
         if let library {
@@ -121,7 +117,7 @@ struct VerifyCommand: ParsableCommand {
                 let part = Array(rest.prefix(ControlCommand.verifyLimit))
                 rest = rest.dropFirst(part.count)
                 let isComplete = rest.isEmpty && !report.wasStopped && library != nil && isDaemons
-                if !part.isEmpty || isComplete { try asking.ask(.verify(photos: part, isComplete: isComplete)) }
+                if !part.isEmpty || isComplete { try client.ask(.verify(photos: part, isComplete: isComplete)) }
             } while !rest.isEmpty
         } catch  where all.isEmpty {
             // Nothing was found that status could show.
@@ -151,19 +147,15 @@ struct VerifyCommand: ParsableCommand {
         let totals = try catalogue.totals(after: start)
         let display = report.display
         let throttle = rate.map { Throttle(bytesPerSecond: $0.bytes) }
-        let verification: LibraryVerification
-        do throws(SystemCallError) {
-            verification = try LibraryVerification(
-                of: library, against: catalogue, work: FileWork(shouldStop: interruption.isHurried))
-        } catch { throw CommandFailure(error) }
+        let verification = try LibraryVerification(
+            of: library, against: catalogue, work: FileWork(shouldStop: interruption.isHurried))
         let (progress, isComplete) = try verification.run(after: start) { progress in
             throttle?.wait(after: progress.bytes)
             bookmark.write(progress.last)
-            let line = ProgressLine(
-                photos: progress.photos, totalPhotos: totals.photos, bytes: progress.bytes, totalBytes: totals.bytes,
-                seconds: display.seconds)
             let isHurried = interruption.isHurried()
-            try display.show(line, asked: interruption.consumeProgressRequest())
+            try display.show(
+                photos: progress.photos, totalPhotos: totals.photos, bytes: progress.bytes, totalBytes: totals.bytes,
+                asked: interruption.consumeProgressRequest())
             return !isHurried && !interruption.isStopAsked
         } tell: { photo, fault in
             try report.show(photo, fault)
@@ -176,12 +168,8 @@ struct VerifyCommand: ParsableCommand {
     private func repairRecords(
         _ library: BytePath, _ catalogue: CatalogueFile, _ interruption: Interruption, _ report: inout VerifyReport
     ) throws {
-        let tree: LibraryTree
-        let (missing, recorded): (Set<Int64>, Int)
-        do {
-            tree = try LibraryTree(library)
-            (missing, recorded) = try LibraryVerification(of: library, against: catalogue).missing()
-        } catch let error as SystemCallError { throw CommandFailure(error) }
+        let tree = try LibraryTree(library)
+        let (missing, recorded) = try LibraryVerification(of: library, against: catalogue).missing()
         let adoption = LibraryAdoption(
             of: tree, into: isDry ? nil : catalogue, comparingWith: catalogue, missing: missing,
             work: FileWork(shouldStop: { interruption.isHurried() || interruption.isStopAsked }))
@@ -206,5 +194,13 @@ struct VerifyCommand: ParsableCommand {
         return Confirmation.ask(
             "\(HumanText.count(count)) of \(photos) are nowhere in \(library). Strike their records?",
             isJSON: output.json, display)
+    }
+}
+
+extension ByteSize: ExpressibleByArgument {
+    /// As in the configuration: 50M, 2G.
+    public init?(argument: String) {
+        guard let size = ByteSize(argument) else { return nil }
+        self = size
     }
 }

@@ -9,11 +9,8 @@ import Reporting
 struct VerifyReport {
     let output: OutputOptions
     let display: ProgressDisplay
-    /// Whether nothing is changed.
     let isDry: Bool
-    /// Whether the run was stopped early.
     var wasStopped = false
-    /// Whether a former library was missing.
     var wasSkipped = false
     /// The identifiers of photos that are not as they were filed.
     private(set) var faulty: Set<Int64> = []
@@ -28,9 +25,7 @@ struct VerifyReport {
     private var library: BytePath = ""
 
     init(output: OutputOptions, display: ProgressDisplay, isDry: Bool) {
-        self.output = output
-        self.display = display
-        self.isDry = isDry
+        (self.output, self.display, self.isDry) = (output, display, isDry)
     }
 
     /// Whether every photo is as it was filed, or its record was repaired.
@@ -64,11 +59,7 @@ struct VerifyReport {
             }
         try line(
             word, stored.photo.libraryPath, remark: "number \(stored.number)" + (reason.map { ", \(shown($0))" } ?? ""),
-            [
-                JSONField("photo", .integer(stored.id)),
-                JSONField("operation", stored.operation.map { .integer($0) } ?? .null),
-                JSONField("reason", reason.map { .string($0) } ?? .null),
-            ])
+            [JSONField("photo", stored.id), JSONField("operation", stored.operation), JSONField("reason", reason)])
     }
 
     func show(_ finding: LibraryAdoption.Finding) throws {
@@ -81,7 +72,7 @@ struct VerifyReport {
         // Shown as damaged already.
         case .differs: break
         case .unreadable(let path, let reason):
-            try line("unreadable", path, remark: shown(reason), [JSONField("reason", .string(reason))])
+            try line("unreadable", path, remark: shown(reason), [JSONField("reason", reason)])
         }
     }
 
@@ -89,30 +80,22 @@ struct VerifyReport {
         display.clear()
         if output.json {
             let type = ["missing", "damaged", "unreadable"].contains(word) ? "fault" : "repair"
-            try printOut(
-                JSONValue.document(
-                    [JSONField("type", .string(type)), JSONField("what", .string(word))]
-                        + JSONField.path("path", path) + fields
-                ).compact + "\n")
+            try printJSON([JSONField("type", type), JSONField("what", word)] + JSONField.path("path", path) + fields)
         } else {
             let label = String(repeating: " ", count: max(0, 10 - word.utf8.count)) + word
             try printOut("\(label)  \(path.escaped)  (\(remark))\n")
         }
     }
 
-    /// The sums.
     func finish(style: TextStyle) throws {
         if output.json {
-            try printOut(
-                JSONValue.document([
-                    JSONField("type", .string("summary")), JSONField("photos", .count(photos)),
-                    JSONField("bytes", .unsigned(bytes)), JSONField("missing", .count(missing)),
-                    JSONField("damaged", .count(damaged)), JSONField("unreadable", .count(unreadable)),
-                    JSONField("complete", .boolean(!wasStopped)),
-                    JSONField("recorded", .count(repaired?.adopted ?? 0)),
-                    JSONField("moved", .count(repaired?.moved.count ?? 0)), JSONField("struck", .count(struck)),
-                    JSONField("not_struck", .count(unstruck)), JSONField("dry_run", .boolean(isDry)),
-                ]).compact + "\n")
+            try printJSON([
+                JSONField("type", "summary"), JSONField("photos", photos), JSONField("bytes", bytes),
+                JSONField("missing", missing), JSONField("damaged", damaged), JSONField("unreadable", unreadable),
+                JSONField("complete", !wasStopped), JSONField("recorded", repaired?.adopted ?? 0),
+                JSONField("moved", repaired?.moved.count ?? 0), JSONField("struck", struck),
+                JSONField("not_struck", unstruck), JSONField("dry_run", isDry),
+            ])
             return
         }
         var text = LabelledText()

@@ -1,6 +1,11 @@
 import CommandContact
 import CommandSupport
 import Decoding
+import Dispatch
+import LinuxKernel
+import QueueActors
+import Reporting
+import SystemPackage
 
 extension CommandFailure {
     /// The failure to make pictures.
@@ -15,4 +20,18 @@ extension CommandFailure {
                 action: "See confinement and decoder under [pictures] in photoinbox.toml(5).")
         }
     }
+}
+
+/// Waits on the main thread for an asynchronous function.
+func waitFor<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) -> Value {
+    let result = Locked<Value?>(nil)
+    let done = DispatchSemaphore(value: 0)
+    TaskQueue.start {
+        let value = await body()
+        result.withLock { $0 = value }
+        done.signal()
+    }
+    done.wait()
+    guard let value = result.withLock({ $0 }) else { preconditionFailure("signalled without a result") }
+    return value
 }

@@ -11,11 +11,9 @@ import Renditions
 import Reporting
 import SystemPackage
 
-/// `photoinbox sheet`: thumbnails on one page, with their names and times.
-struct SheetCommand: ParsableCommand {
+struct SheetCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sheet", abstract: "Make a contact sheet of photos, as one JPEG.",
-        usage: "photoinbox sheet [OPTION…] --output FILE")
+        "sheet", "Make a contact sheet of photos, as one JPEG.", "[OPTION…] --output FILE")
 
     static let lesson = """
         EXAMPLES:
@@ -69,20 +67,18 @@ struct SheetCommand: ParsableCommand {
         if let columns, !(1...64).contains(columns) {
             throw ValidationError("--columns must be from 1 to 64.")
         }
-        if let since, SinceText(since)?.moment(now: 0) == nil {
-            throw ValidationError("--since must be like yesterday, 90s, 15m, 2h, 7d, 2026-11-21 or 2026-11-21T14:07.")
-        }
+        try SinceText.check(since, "yesterday, ")
     }
 
-    func run() throws {
+    func run(at places: Places) throws {
         let target = SheetFile(file.path, replaces: force)
         do throws(SystemCallError) { try target.check() } catch { throw Self.failure(error, file.path) }
-        let places = try Places(places)
         places.warnOfUnknown(inbox: inbox, asJSON: output.json)
         let now = Int64(time(nil))
-        let moment = since.flatMap { SinceText($0)?.moment(now: now) }.map { FileTime(seconds: $0, nanoseconds: 0) }
-        let records = try Records(places)
-        let photos = try records.photos(inbox: inbox, since: moment, limit: limit).filter { !$0.photo.part.isSidecar }
+        let moment = SinceText.time(since, now: now)
+        let photos = try places.openCatalogue().photos(inbox: inbox, since: moment, limit: limit).filter {
+            !$0.photo.part.isSidecar
+        }
         guard !photos.isEmpty else {
             if !output.json { printRemark("nothing matches") }
             throw CommandEnd(status: .noMatch)
@@ -97,16 +93,13 @@ struct SheetCommand: ParsableCommand {
         let interruption = Interruption(announce: display.remark)
         let work = ThumbnailWork(places.settings, state: places.state, only: [.thumbnail])
         var run = SheetRun(work: work, display: display, interruption: interruption) {
-            let catalogue = try places.openCatalogue(forRepair: false)
+            let catalogue = try places.openCatalogue()
             try MeantLibrary(places, catalogue).require(of: catalogue)
         }
-        let page: SheetRun.Page?
-        do {
-            let client: DecoderClient
-            do { client = try work.clients(atMost: 1)[0] } catch { throw CommandFailure(.failed, "\(error)") }
-            defer { waitFor { await client.stop() } }
-            page = try run.page(of: photos.reversed(), layout, by: client)
-        }
+        let client: DecoderClient
+        do { client = try work.clients(atMost: 1)[0] } catch { throw CommandFailure(.failed, "\(error)") }
+        defer { waitFor { await client.stop() } }
+        let page = try run.page(of: photos.reversed(), layout, by: client)
         display.clear()
         guard let page else { return try end(run, photos.count, nil) }
         do throws(SystemCallError) { try target.write(page.bytes) } catch { throw Self.failure(error, file.path) }
@@ -115,16 +108,12 @@ struct SheetCommand: ParsableCommand {
 
     private func end(_ run: SheetRun, _ photos: Int, _ page: SheetRun.Page?) throws {
         if output.json {
-            try printOut(
-                JSONValue.document(
-                    [JSONField("type", .string("summary"))] + JSONField.path("output", file.path) + [
-                        JSONField("photos", .count(photos)), JSONField("without_picture", .count(run.withoutPicture)),
-                        JSONField("width", page.map { .count($0.width) } ?? .null),
-                        JSONField("height", page.map { .count($0.height) } ?? .null),
-                        JSONField("bytes", page.map { .count($0.bytes.count) } ?? .null),
-                        JSONField("written", .boolean(page != nil)),
-                    ]
-                ).compact + "\n")
+            try printJSON(
+                [JSONField("type", "summary")] + JSONField.path("output", file.path) + [
+                    JSONField("photos", photos), JSONField("without_picture", run.withoutPicture),
+                    JSONField("width", page?.width), JSONField("height", page?.height),
+                    JSONField("bytes", page?.bytes.count), JSONField("written", page != nil),
+                ])
         } else if let page {
             let rest = run.withoutPicture == 0 ? "" : ", \(HumanText.count(run.withoutPicture)) without a picture"
             try printOut(

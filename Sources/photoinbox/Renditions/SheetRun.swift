@@ -28,9 +28,7 @@ struct SheetRun {
         work: ThumbnailWork, display: ProgressDisplay, interruption: Interruption,
         requireLibrary: @escaping () throws -> Void
     ) {
-        self.requireLibrary = requireLibrary
-        self.work = work
-        self.display = display
+        (self.requireLibrary, self.work, self.display) = (requireLibrary, work, display)
         self.interruption = interruption
     }
 
@@ -46,10 +44,9 @@ struct SheetRun {
             tiles.append(
                 SheetSource.Tile(name: photo.photo.originalName.escaped, time: Self.time(of: photo), picture: picture))
             bytes += photo.photo.size
-            let line = ProgressLine(
+            try display.show(
                 photos: tiles.count, totalPhotos: photos.count, bytes: bytes, totalBytes: total,
-                seconds: display.seconds)
-            try display.show(line, asked: interruption.consumeProgressRequest())
+                asked: interruption.consumeProgressRequest())
         }
         let sheet = SheetSource(
             title: Self.title(of: photos), columns: layout.columns, side: layout.side, tiles: tiles)
@@ -72,12 +69,9 @@ struct SheetRun {
         do throws(SystemCallError) {
             let file = try work.store.open(hash, word)
             let size = try FileStatus(of: file).identity.size
-            guard size <= DecoderWire.longestPart else { return [] }
-            var bytes = [UInt8](repeating: 0, count: Int(size))
-            let read = bytes.withUnsafeMutableBytes { (try? file.read(into: $0, at: 0)) ?? 0 }
-            return Array(bytes.prefix(read))
+            return size <= DecoderWire.longestPart ? try file.read(Int(size)) : []
         } catch {
-            if error.code == .permissionDenied { throw CommandFailure(error) }
+            if error.code == .permissionDenied { throw error }
             return []
         }
     }

@@ -5,11 +5,8 @@ import CommandSupport
 import FileValues
 import Reporting
 
-/// `photoinbox similar`: similar photos, in groups. Changes nothing.
-struct SimilarCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "similar", abstract: "List similar photos, in groups.",
-        usage: "photoinbox similar [OPTION…]")
+struct SimilarCommand: DaemonCommand {
+    static let configuration = CommandConfiguration("similar", "List similar photos, in groups.")
 
     static let lesson = """
         EXAMPLES:
@@ -51,38 +48,31 @@ struct SimilarCommand: ParsableCommand {
         if limit < 1 { throw ValidationError("--limit must be at least 1.") }
     }
 
-    func run() throws {
-        let places = try Places(places)
+    func run(at places: Places) throws {
         places.warnOfUnknown(inbox: inbox, asJSON: output.json)
-        let records = try Records(places)
-        let all = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.likenesses(inbox: inbox) }
+        let catalogue = try places.openCatalogue()
+        let all = try catalogue.likenesses(inbox: inbox)
         let groups = SimilarIndex(all.map(\.likeness), distance: distance).groups
-        let listed = try groups.prefix(limit).map { group in try members(group.map { all[$0] }, records) }
+        let listed = try groups.prefix(limit).map { group in try members(group.map { all[$0] }, catalogue) }
         if output.json {
-            try printOut(
-                JSONValue.document([
-                    JSONField("described", .count(all.count)), JSONField("distance", .count(distance)),
-                    JSONField("found", .count(groups.count)),
-                    JSONField("groups", .array(listed.map { .object([JSONField("photos", .array($0.map(\.json)))]) })),
-                ]).compact + "\n")
+            try printJSON([
+                JSONField("described", all.count), JSONField("distance", distance), JSONField("found", groups.count),
+                JSONField("groups", listed.map { JSONValue.object([JSONField("photos", $0)]) }),
+            ])
+        } else if all.isEmpty {
+            printRemark("no photo has a hash yet; to make them: photoinbox thumbs")
+        } else if groups.isEmpty {
+            printRemark("no similar photos among \(HumanText.count(all.count))")
         } else {
-            if all.isEmpty {
-                printRemark("no photo has a hash yet; to make them: photoinbox thumbs")
-            } else if groups.isEmpty {
-                printRemark("no similar photos among \(HumanText.count(all.count))")
-            } else {
-                try printOut(text(listed, Terminal.style(output.color)))
-                let rest =
-                    groups.count > listed.count ? "; \(HumanText.count(listed.count)) are shown; see --limit" : ""
-                printRemark(
-                    "\(HumanText.count(groups.count, "group", "groups")) among \(HumanText.count(all.count)) photos\(rest)"
-                )
-            }
+            try printOut(text(listed, Terminal.style(output.color)))
+            let rest = groups.count > listed.count ? "; \(HumanText.count(listed.count)) are shown; see --limit" : ""
+            printRemark(
+                "\(HumanText.count(groups.count, "group", "groups")) among \(HumanText.count(all.count)) photos\(rest)")
         }
         if groups.isEmpty { throw CommandEnd(status: .noMatch) }
     }
 
-    private struct Member {
+    private struct Member: JSONRepresentable {
         let photo: StoredPhoto
         /// From the first of its group.
         let distance: Int
@@ -90,19 +80,17 @@ struct SimilarCommand: ParsableCommand {
         var json: JSONValue {
             let place = photo.photo.library.appending(photo.photo.libraryPath)
             return .object(
-                [JSONField("distance", .count(distance))] + JSONField.path("path", place)
-                    + [JSONField("photo", photo.json())])
+                [JSONField("distance", distance)] + JSONField.path("path", place)
+                    + [JSONField("photo", photo)])
         }
     }
 
-    private func members(_ group: [PhotoLikeness], _ records: Records) throws(CommandFailure) -> [Member] {
-        var members: [Member] = []
-        for one in group {
-            let photo = try records.ask { (catalogue) throws(CatalogueError) in try catalogue.photo(id: one.photoID) }
-            guard let photo else { continue }
-            members.append(Member(photo: photo, distance: (one.likeness ^ group[0].likeness).nonzeroBitCount))
+    private func members(_ group: [PhotoLikeness], _ catalogue: CatalogueFile) throws -> [Member] {
+        try group.compactMap { one in
+            try catalogue.photo(id: one.photoID).map { photo in
+                Member(photo: photo, distance: (one.likeness ^ group[0].likeness).nonzeroBitCount)
+            }
         }
-        return members
     }
 
     private func text(_ groups: [[Member]], _ style: TextStyle) -> String {

@@ -8,11 +8,8 @@ import Renditions
 import Reporting
 import Settings
 
-/// `photoinbox thumbs`: makes missing thumbnails, or all of them again.
-struct ThumbsCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "thumbs", abstract: "Make missing thumbnails, or all of them again.",
-        usage: "photoinbox thumbs [OPTION…]")
+struct ThumbsCommand: DaemonCommand {
+    static let configuration = CommandConfiguration("thumbs", "Make missing thumbnails, or all of them again.")
 
     static let lesson = """
         EXAMPLES:
@@ -43,11 +40,10 @@ struct ThumbsCommand: ParsableCommand {
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
 
-    func run() throws {
-        let places = try Places(places)
+    func run(at places: Places) throws {
         let display = ProgressDisplay(json: output.json)
         let interruption = Interruption(announce: display.remark)
-        let catalogue = try places.openCatalogue(forRepair: false)
+        let catalogue = try places.openCatalogue()
         try MeantLibrary(places, catalogue).require(of: catalogue)
         let work = ThumbnailWork(places.settings, state: places.state)
         var run = ThumbsRun(
@@ -55,18 +51,14 @@ struct ThumbsCommand: ParsableCommand {
         let clients: [DecoderClient]
         do { clients = try work.clients() } catch { throw CommandFailure(.failed, "\(error)") }
         defer { waitFor { for client in clients { await client.stop() } } }
-        do {
-            let totals = try catalogue.totals()
-            try run.all(of: catalogue, by: clients, again: rebuild, totals: totals)
-            try run.storeRecords()
-        } catch let error as CatalogueError { throw CommandFailure(error, path: places.catalogue.escaped) }
+        try run.all(of: catalogue, by: clients, again: rebuild, totals: try catalogue.totals())
+        try run.storeRecords()
         display.clear()
         try run.showSummary()
         if run.failed > 0 || run.wasStopped { throw CommandEnd(status: .someLeft) }
     }
 }
 
-/// One run and its counts.
 private struct ThumbsRun {
     let work: ThumbnailWork
     let isJSON: Bool
@@ -96,11 +88,10 @@ private struct ThumbsRun {
                 try some(photos, of: catalogue, by: clients, again: again)
                 seen += photos.count
                 bytes += photos.reduce(0) { $0 + $1.photo.size }
-                let line = ProgressLine(
-                    photos: seen, totalPhotos: totals.photos, bytes: bytes, totalBytes: totals.bytes,
-                    seconds: display.seconds)
                 _ = interruption.isHurried()
-                try display.show(line, asked: interruption.consumeProgressRequest())
+                try display.show(
+                    photos: seen, totalPhotos: totals.photos, bytes: bytes, totalBytes: totals.bytes,
+                    asked: interruption.consumeProgressRequest())
                 if interruption.isStopAsked {
                     wasStopped = true
                     return
@@ -156,21 +147,17 @@ private struct ThumbsRun {
 
     private func showFailure(_ photo: PhotoRecord, _ reason: String) throws {
         guard isJSON else { return display.remark("no thumbnail of \(photo.libraryPath.escaped): \(reason)") }
-        try printOut(
-            JSONValue.document(
-                [JSONField("type", .string("failed"))] + JSONField.path("path", photo.libraryPath)
-                    + [JSONField("reason", .string(reason))]
-            ).compact + "\n")
+        try printJSON(
+            [JSONField("type", "failed")] + JSONField.path("path", photo.libraryPath)
+                + [JSONField("reason", reason)])
     }
 
     func showSummary() throws {
         if isJSON {
-            try printOut(
-                JSONValue.document([
-                    JSONField("type", .string("summary")), JSONField("photos", .count(seen)),
-                    JSONField("made", .count(made)), JSONField("failed", .count(failed)),
-                    JSONField("complete", .boolean(!wasStopped)),
-                ]).compact + "\n")
+            try printJSON([
+                JSONField("type", "summary"), JSONField("photos", seen), JSONField("made", made),
+                JSONField("failed", failed), JSONField("complete", !wasStopped),
+            ])
         } else {
             let rest = failed == 0 ? "" : ", \(HumanText.count(failed)) could not be made"
             try printOut(

@@ -1,6 +1,7 @@
 import Reporting
 import Testing
 
+@testable import CommandContact
 @testable import Top
 
 struct TopModelTests {
@@ -142,7 +143,7 @@ struct TopModelTests {
     }
 
     @Test func jsonHasEveryView() throws {
-        let text = Samples.sample(try Samples.state(inHand: [("a.jpg", 5, "working")])).json().compact
+        let text = Samples.sample(try Samples.state(inHand: [("a.jpg", 5, "working")])).json.compact
         #expect(text.hasPrefix(#"{"format":1,"version":"1","time":"2026-11-24T14:08:00.000Z","phase":"running""#))
         for view in TopView.allCases { #expect(text.contains("\"\(view.rawValue)\":[")) }
         #expect(text.contains(#""events_per_second":0,"events":0,"median_microseconds":10,"#))

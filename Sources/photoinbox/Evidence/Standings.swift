@@ -1,6 +1,8 @@
 import Catalogue
 import CommandContact
 import CommandSupport
+import ControlProtocol
+import Fetching
 import FileValues
 import PhotoModel
 import Renditions
@@ -8,7 +10,7 @@ import Reporting
 import Settings
 
 /// The standing of one rendition of a photo.
-struct RenditionStanding: Hashable {
+struct RenditionStanding: Hashable, JSONRepresentable {
     enum State: String {
         case made
         /// Not made yet, or not wanted any more.
@@ -18,18 +20,19 @@ struct RenditionStanding: Hashable {
 
     let kind: RenditionKind
     let state: State
-    /// Its file.
     var path: BytePath?
     var likeness: UInt64?
     var reason: String?
     /// Whether renditions are off by configuration.
     var isOff = false
 
-    /// The requested and the existing renditions of a photo; none for files that have none. Without `isConfigured` it is
+    /// The requested and the existing renditions of a photo; none for files that have none. Without a configuration it is
     /// unknown whether any are made.
     static func all(
-        of stored: StoredPhoto, _ work: ThumbnailWork, records: [RenditionRecord], isConfigured: Bool
-    ) -> [RenditionStanding] {
+        of stored: StoredPhoto, in catalogue: CatalogueFile, _ places: Places
+    ) throws(CatalogueError) -> [RenditionStanding] {
+        let records = try catalogue.renditions(ofPhoto: stored.id)
+        let work = ThumbnailWork(places.settings, state: places.state)
         guard work.isConcerned(stored.photo) else { return [] }
         let wanted = RenditionPlan(wanted: work.kinds(for: stored.photo.inbox)).states
         let plan = work.plan(for: stored, known: records)
@@ -47,11 +50,10 @@ struct RenditionStanding: Hashable {
             let reason = plan.reason(against: kind) ?? record?.reason ?? (kind.needs.isEmpty ? failure : nil)
             return RenditionStanding(
                 kind: kind, state: reason == nil ? .missing : .failed, reason: reason,
-                isOff: !work.settings.isEnabled && isConfigured)
+                isOff: !work.settings.isEnabled && places.settings != nil)
         }
     }
 
-    /// Its name: `tilt-shift`.
     var name: String { kind.rawValue }
 
     /// `…/ab/abcd…-2048.jpg`, `0x0f3c…`, `none yet`, `none: it shows no pair of eyes`,
@@ -64,12 +66,10 @@ struct RenditionStanding: Hashable {
         }
     }
 
-    func json() -> JSONValue {
+    var json: JSONValue {
         .object([
-            JSONField("kind", .string(kind.rawValue)), JSONField("state", .string(state.rawValue)),
-            JSONField("path", path.map { .string($0.escaped) } ?? .null),
-            JSONField("likeness", likeness.map { .string(Self.hexadecimal($0)) } ?? .null),
-            JSONField("reason", reason.map { .string($0) } ?? .null),
+            JSONField("kind", kind.rawValue), JSONField("state", state.rawValue), JSONField("path", path?.escaped),
+            JSONField("likeness", likeness.map { Self.hexadecimal($0) }), JSONField("reason", reason),
         ])
     }
 
@@ -79,12 +79,37 @@ struct RenditionStanding: Hashable {
     }
 }
 
-extension Records {
-    /// The standing of a photo's renditions.
-    func renditions(of photo: StoredPhoto, _ places: Places) throws(CommandFailure) -> [RenditionStanding] {
-        let known = try ask { (catalogue) throws(CatalogueError) in try catalogue.renditions(ofPhoto: photo.id) }
-        return RenditionStanding.all(
-            of: photo, ThumbnailWork(places.settings, state: places.state), records: known,
-            isConfigured: places.settings != nil)
+/// The progress of a file of links, for `explain`.
+enum LinkStanding: JSONRepresentable {
+    /// Such files are ignored by configuration.
+    case off
+    case known(DaemonState.LinkFile)
+
+    /// The headline instead of "ignored"; nil if there is none.
+    var headline: String? {
+        guard case .known(let file) = self else { return nil }
+        switch file.phase {
+        case "waiting": return "a file of links, waiting"
+        case "fetching": return "a file of links, being fetched: \(file.counts)"
+        case "done": return "a file of links, done: \(file.counts)"
+        case "refused": return "a file of links, refused"
+        default: return "a file of links, given up"
+        }
+    }
+
+    func words(now: Int64) -> String {
+        switch self {
+        case .off: return "not fetched: set links = \"yes\" in [fetch], then copy it into the inbox again"
+        case .known(let file):
+            let since = FileTime(rfc3339: file.since).map { shortTime($0, now: now) } ?? shown(file.since)
+            return "\(shown(file.what)) (\(since))"
+        }
+    }
+
+    var json: JSONValue {
+        switch self {
+        case .off: .object([JSONField("phase", "off")])
+        case .known(let file): file.json
+        }
     }
 }

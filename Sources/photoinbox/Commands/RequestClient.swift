@@ -1,25 +1,45 @@
 import ArgumentParser
 import CommandContact
 import CommandSupport
-import ControlProtocol
+package import ControlProtocol
 import FileValues
 import Glibc
 import LinuxKernel
-import Reporting
+package import Reporting
 import Settings
 import SystemPackage
 
+/// A command that is one request to the daemon.
+protocol RequestCommand: DaemonCommand {
+    var dryRun: DryRunOption { get }
+    var output: OutputOptions { get }
+
+    func request(_ client: RequestClient) throws -> ControlCommand
+}
+
+extension RequestCommand {
+    func run(at places: Places) throws {
+        let client = RequestClient(places: places, output: output)
+        try client.run(try request(client), isDryRun: dryRun.isDryRun)
+    }
+}
+
+/// One that a person at a terminal confirms.
+protocol ConfirmedCommand: RequestCommand {
+    var consent: ConsentOption { get }
+}
+
+extension ConfirmedCommand {
+    func run(at places: Places) throws {
+        let client = RequestClient(places: places, output: output)
+        try client.run(try request(client), isDryRun: dryRun.isDryRun, unless: consent)
+    }
+}
+
 /// Sends a command to the daemon and prints its answer.
-struct Asking {
+struct RequestClient {
     let places: Places
     let output: OutputOptions
-    private let configuration: BytePath?
-
-    init(_ places: PlaceOptions, _ output: OutputOptions) throws(CommandFailure) {
-        self.places = try Places(places)
-        self.output = output
-        configuration = places.config?.path
-    }
 
     /// The same, after the person at the terminal, if there is one, has confirmed what would be done.
     func run(_ command: ControlCommand, isDryRun: Bool, unless consent: ConsentOption) throws {
@@ -36,22 +56,24 @@ struct Asking {
     /// Asks the daemon. If none runs, does it here, where that is possible and permitted.
     func run(_ command: ControlCommand, isDryRun: Bool = false) throws {
         let answer = try answer(to: ControlRequest(command, isDryRun: isDryRun))
-        try printOut(output.json ? json(answer) : text(answer, isDryRun))
+        if output.json {
+            try printJSON([
+                JSONField("message", answer.message), JSONField("action", answer.action),
+                JSONField("items", answer.items),
+            ])
+        } else {
+            try printOut(text(answer, isDryRun))
+        }
         let status = ExitStatus(reported: answer.status)
         if status != .ok { throw CommandEnd(status: status) }
     }
 
-    /// Asks without printing the answer.
-    func ask(_ command: ControlCommand) throws(CommandFailure) {
-        do { _ = try answer(to: ControlRequest(command)) } catch let failure as CommandFailure { throw failure } catch {
-            throw CommandFailure(.failed, "\(error)")
-        }
-    }
+    func ask(_ command: ControlCommand) throws(CommandFailure) { _ = try answer(to: ControlRequest(command)) }
 
-    private func answer(to request: ControlRequest) throws -> ControlAnswer {
+    private func answer(to request: ControlRequest) throws(CommandFailure) -> ControlAnswer {
         let answer: ControlAnswer
         do throws(CommandFailure) { answer = try ControlContact(places: places).ask(request) } catch {
-            guard error.status == .unavailable, error == ControlContact.down else { throw error }
+            guard error == ControlContact.down else { throw error }
             answer = try withoutDaemon(request, error)
         }
         if let failure = CommandFailure(answer) { throw failure }
@@ -70,7 +92,7 @@ struct Asking {
                 .unavailable, down.message,
                 action: "Without it, only its own user can do this. \(down.action ?? "")")
         }
-        return try ControlContact.askAlone(request, configuration: configuration)
+        return try ControlContact.askAlone(request, configuration: places.named)
     }
 
     private func text(_ answer: ControlAnswer, _ isDryRun: Bool) -> String {
@@ -85,16 +107,8 @@ struct Asking {
         return text
     }
 
-    private func json(_ answer: ControlAnswer) -> String {
-        JSONValue.document([
-            JSONField("message", .string(answer.message)),
-            JSONField("action", answer.action.map { .string($0) } ?? .null),
-            JSONField("items", .array(answer.items.map { $0.json() })),
-        ]).compact + "\n"
-    }
-
     /// An inbox by its name, or a file by its path or as INBOX/PATH.
-    func subject(_ argument: RawArgument) throws(CommandFailure) -> ControlSubject {
+    func subject(_ argument: RawArgument) throws -> ControlSubject {
         let contact = DaemonContact(places: places)
         // Without a configuration, the daemon alone knows its inboxes.
         let state = places.settings == nil ? (try? contact.freshState()) ?? contact.lastState() : nil
@@ -120,15 +134,11 @@ struct Asking {
     }
 }
 
-extension ControlAnswer.Item {
-    func json() -> JSONValue {
-        var fields = [JSONField("did", .string(did)), JSONField("inbox", inbox.map { .string($0) } ?? .null)]
+extension ControlAnswer.Item: JSONRepresentable {
+    package var json: JSONValue {
+        var fields = [JSONField("did", did), JSONField("inbox", inbox)]
         if let file { fields += JSONField.path("file", file) }
-        fields += [
-            JSONField("operation", operation.map { .integer($0) } ?? .null),
-            JSONField("request", request.map { .integer($0) } ?? .null),
-            JSONField("count", count.map { .count($0) } ?? .null),
-        ]
+        fields += [JSONField("operation", operation), JSONField("request", request), JSONField("count", count)]
         if let from { fields += JSONField.path("from", from) }
         if let to { fields += JSONField.path("to", to) }
         return .object(fields)

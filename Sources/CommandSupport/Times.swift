@@ -1,4 +1,18 @@
+import ArgumentParser
+package import FileValues
 import Glibc
+import LinuxKernel
+
+/// Any text as one printable line.
+package func shown(_ text: String) -> String { escapeForDisplay(Array(text.utf8)) }
+
+/// `14:07` of today, else `2026-11-21 14:07`.
+package func shortTime(_ time: FileTime, now: Int64) -> String {
+    let clock = LocalClock(at: time.seconds)
+    let date = clock.date(time.seconds)
+    let today = LocalClock(at: now).date(now)
+    return date == today ? clock.timeOfDay(time.seconds) : "\(date) \(clock.timeOfDay(time.seconds))"
+}
 
 /// A time in the past as people write it: `2h`, `yesterday`, `2026-11-21`, `2026-11-21T14:07`, in local time.
 package struct SinceText: Hashable {
@@ -36,16 +50,24 @@ package struct SinceText: Hashable {
             return Int64(mktime(&parts))
         case .local(let year, let month, let day, let hour, let minute, let second):
             var parts = tm()
-            parts.tm_year = year - 1900
-            parts.tm_mon = month - 1
-            parts.tm_mday = day
-            parts.tm_hour = hour
-            parts.tm_min = minute
-            parts.tm_sec = second
-            parts.tm_isdst = -1
+            (parts.tm_year, parts.tm_mon, parts.tm_mday) = (year - 1900, month - 1, day)
+            (parts.tm_hour, parts.tm_min, parts.tm_sec, parts.tm_isdst) = (hour, minute, second, -1)
             let time = mktime(&parts)
             // mktime(3) turns the 30th of February into the 2nd of March.
             return parts.tm_mday == day && parts.tm_mon == month - 1 ? Int64(time) : nil
+        }
+    }
+
+    /// The time that an option names; nil without one, and for one that ``check(_:_:)`` refuses.
+    package static func time(_ text: String?, now: Int64) -> FileTime? {
+        text.flatMap { SinceText($0)?.moment(now: now) }.map { FileTime(seconds: $0, nanoseconds: 0) }
+    }
+
+    /// Throws unless `text` is a time in the past, or nil; `examples` begin the list of what it may be.
+    package static func check(_ text: String?, _ examples: String = "") throws {
+        if let text, SinceText(text)?.moment(now: 0) == nil {
+            throw ValidationError(
+                "--since must be like \(examples)90s, 15m, 2h, 7d, 2026-11-21 or 2026-11-21T14:07.")
         }
     }
 
