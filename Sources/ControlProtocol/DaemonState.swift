@@ -6,47 +6,37 @@ package import Reporting
 /// Written as JSON with `"format": 1`; fields are only ever added. Times are RFC 3339 in UTC, durations are seconds,
 /// paths are escaped text (``BytePath/escaped``), so every one is one line and can be turned back into its bytes.
 package struct DaemonState: Codable, Sendable {
-    /// The program and its process.
     package struct Program: Codable, Sendable {
-        package var version: String
-        package var pid: Int
-        package var started: String
-        package var uptimeSeconds: Double
+        package var version = ""
+        package var pid = 0
+        package var started = ""
+        package var uptimeSeconds = 0.0
         /// The line that the service manager shows.
-        package var status: String
+        package var status = ""
         /// `starting`, `running`, `reloading`, `stopping`.
-        package var phase: String
+        package var phase = ""
         package var configuration: String?
-        package var residentBytes: Int
-        package var descriptors: Int
-        package var threads: Int
+        package var residentBytes = 0
+        package var descriptors = 0
+        package var threads = 0
         /// Processor time of all its threads since it was started.
         package var processorSeconds: Double?
 
-        package init(
-            version: String, pid: Int, started: String, uptimeSeconds: Double, status: String, phase: String,
-            configuration: String?, residentBytes: Int, descriptors: Int, threads: Int, processorSeconds: Double?
-        ) {
-            (self.version, self.pid, self.started, self.uptimeSeconds) = (version, pid, started, uptimeSeconds)
-            (self.status, self.phase, self.configuration) = (status, phase, configuration)
-            (self.residentBytes, self.descriptors, self.threads) = (residentBytes, descriptors, threads)
-            self.processorSeconds = processorSeconds
-        }
+        package init() {}
     }
 
-    /// One monitor.
     package struct Monitor: Codable, Sendable {
-        package var kind: String
-        package var label: String
-        package var queue: String
-        package var state: String
-        package var since: String
-        package var delivered: Int
-        package var dropped: Int
-        package var coalesced: Int
+        package var kind = ""
+        package var label = ""
+        package var queue = ""
+        package var state = ""
+        package var since = ""
+        package var delivered = 0
+        package var dropped = 0
+        package var coalesced = 0
         package var lastEvent: String?
         package var handlerMicroseconds: Spread?
-        package var errors: Int
+        package var errors = 0
         package var lastError: String?
         /// Unique in the process's life.
         package var id: Int?
@@ -57,17 +47,7 @@ package struct DaemonState: Codable, Sendable {
         /// For how long its handler has been running; absent while it is not.
         package var runningSeconds: Double?
 
-        package init(
-            kind: String, label: String, queue: String, state: String, since: String, delivered: Int, dropped: Int,
-            coalesced: Int, lastEvent: String?, handlerMicroseconds: Spread?, errors: Int, lastError: String?, id: Int?,
-            createdAt: String?, rateLimitHits: Int?, runningSeconds: Double?
-        ) {
-            (self.kind, self.label, self.queue, self.state, self.since) = (kind, label, queue, state, since)
-            (self.delivered, self.dropped, self.coalesced, self.lastEvent) = (delivered, dropped, coalesced, lastEvent)
-            (self.handlerMicroseconds, self.errors, self.lastError) = (handlerMicroseconds, errors, lastError)
-            (self.id, self.createdAt, self.rateLimitHits) = (id, createdAt, rateLimitHits)
-            self.runningSeconds = runningSeconds
-        }
+        package init() {}
     }
 
     /// Handler times in microseconds.
@@ -84,58 +64,44 @@ package struct DaemonState: Codable, Sendable {
 
     /// A subsystem with a queue of its own.
     package struct Subsystem: Codable, Sendable {
-        package var name: String
-        package var queue: String
+        package var name = ""
+        package var queue = ""
         /// What it is doing; `idle` between two things.
-        package var step: String
-        package var since: String
-        package var waiting: Int
+        package var step = ""
+        package var since = ""
+        package var waiting = 0
         /// Nil while it answers; else for how many seconds it has not.
         package var stuckSeconds: Double?
 
-        package init(name: String, queue: String, step: String, since: String, waiting: Int, stuckSeconds: Double?) {
-            (self.name, self.queue, self.step, self.since, self.waiting) = (name, queue, step, since, waiting)
-            self.stuckSeconds = stuckSeconds
-        }
+        package init() {}
     }
 
     /// One inbox: how it is watched, what is in it, what became of what was.
     package struct Inbox: Codable, Sendable {
-        package var name: String
-        package var path: String
-        package var mode: String
+        package var name = ""
+        package var path = ""
+        package var mode = ""
         /// `starting`, `live`, `partly polled`, `polled`, `gone`, `stalled`.
-        package var verdict: String
+        package var verdict = ""
         /// Why it is gone, or at what it does not answer.
         package var reason: String?
-        package var watches: Int
-        package var polledDirectories: Int
+        package var watches = 0
+        package var polledDirectories = 0
         /// How it is watched, in full.
         package var coverage: Coverage?
-        package var knownFiles: Int
+        package var knownFiles = 0
         /// Files that programs are writing; absent if none is.
         package var beingWritten: Int?
-        package var counts: Counts
+        package var counts = Counts()
         package var lastReconciliation: String?
-        package var events: Int
-        package var overflows: Int
+        package var events = 0
+        package var overflows = 0
         /// For how long its disk has not answered.
         package var stalledSeconds: Double?
         /// Since when nothing more of it is taken, and by whom; absent while it is not paused.
         package var paused: Pause?
 
-        package init(
-            name: String, path: String, mode: String, verdict: String, reason: String? = nil, watches: Int,
-            polledDirectories: Int, coverage: Coverage? = nil, knownFiles: Int, beingWritten: Int? = nil,
-            counts: Counts, lastReconciliation: String? = nil, events: Int, overflows: Int,
-            stalledSeconds: Double? = nil, paused: Pause? = nil
-        ) {
-            (self.name, self.path, self.mode, self.verdict, self.reason) = (name, path, mode, verdict, reason)
-            (self.watches, self.polledDirectories, self.coverage) = (watches, polledDirectories, coverage)
-            (self.knownFiles, self.beingWritten, self.counts) = (knownFiles, beingWritten, counts)
-            (self.lastReconciliation, self.events, self.overflows) = (lastReconciliation, events, overflows)
-            (self.stalledSeconds, self.paused) = (stalledSeconds, paused)
-        }
+        package init() {}
     }
 
     /// Who closed an inbox's admission, and when.
@@ -148,7 +114,7 @@ package struct DaemonState: Codable, Sendable {
 
     /// What of an inbox is watched, polled, unreadable, or gone; what events missed. Fields are nil where they say nothing.
     package struct Coverage: Codable, Sendable {
-        package var directories: Int
+        package var directories = 0
         /// The file system's name where it reports no changes.
         package var fileSystem: String?
         /// Polling: from the beginning of one comparison to the next, what the last one took, when it ended, and when
@@ -157,51 +123,38 @@ package struct DaemonState: Codable, Sendable {
         package var lastSeconds: Double?
         package var last: String?
         package var next: String?
-        package var unreadableDirectories: Int
+        package var unreadableDirectories = 0
         package var firstUnreadable: String?
         /// Why it is gone, and since when it is so, or live.
         package var gone: String?
         package var since: String?
         /// Comparisons of what is live, what they found that no event had told, and what the last one did.
-        package var audits: Int
-        package var missed: Int
-        package var lastMissed: Int
+        package var audits = 0
+        package var missed = 0
+        package var lastMissed = 0
         package var nextAudit: String?
         /// From the beginning of one of these comparisons to the next.
         package var auditIntervalSeconds: Double?
 
-        package init(
-            directories: Int, fileSystem: String?, intervalSeconds: Double?, lastSeconds: Double?, last: String?,
-            next: String?, unreadableDirectories: Int, firstUnreadable: String?, gone: String?, since: String?,
-            audits: Int, missed: Int, lastMissed: Int, nextAudit: String?, auditIntervalSeconds: Double?
-        ) {
-            (self.directories, self.fileSystem, self.intervalSeconds) = (directories, fileSystem, intervalSeconds)
-            (self.lastSeconds, self.last, self.next) = (lastSeconds, last, next)
-            (self.unreadableDirectories, self.firstUnreadable) = (unreadableDirectories, firstUnreadable)
-            (self.gone, self.since, self.audits, self.missed) = (gone, since, audits, missed)
-            (self.lastMissed, self.nextAudit, self.auditIntervalSeconds) = (lastMissed, nextAudit, auditIntervalSeconds)
-        }
+        package init() {}
     }
 
     /// What the kernel has too little of for every directory to be watched.
     package struct WatchNeed: Codable, Sendable {
-        package var setting: String
+        package var setting = ""
         package var limit: Int?
-        package var watched: Int
-        package var polled: Int
-        package var needed: Int
+        package var watched = 0
+        package var polled = 0
+        package var needed = 0
         /// A line for sysctl(8).
-        package var advice: String
+        package var advice = ""
 
-        package init(setting: String, limit: Int?, watched: Int, polled: Int, needed: Int, advice: String) {
-            (self.setting, self.limit, self.watched, self.polled) = (setting, limit, watched, polled)
-            (self.needed, self.advice) = (needed, advice)
-        }
+        package init() {}
     }
 
     /// Whether events come all the way from the kernel: what the cookie in the runtime directory tells.
     package struct Liveness: Codable, Sendable {
-        package var proofs: Int
+        package var proofs = 0
         package var lastProof: String?
         package var latencyMicroseconds: Double?
         /// For how long an event is owed.
@@ -209,12 +162,7 @@ package struct DaemonState: Codable, Sendable {
         /// Why nobody can tell.
         package var failure: String?
 
-        package init(
-            proofs: Int, lastProof: String?, latencyMicroseconds: Double?, silentSeconds: Double?, failure: String?
-        ) {
-            (self.proofs, self.lastProof, self.latencyMicroseconds) = (proofs, lastProof, latencyMicroseconds)
-            (self.silentSeconds, self.failure) = (silentSeconds, failure)
-        }
+        package init() {}
     }
 
     /// seen = filed + duplicate + quarantined + ignored + withdrawn + deferred + inHand, always.
@@ -228,56 +176,38 @@ package struct DaemonState: Codable, Sendable {
         package var deferred = 0
         package var inHand = 0
 
-        package init(
-            seen: Int = 0, filed: Int = 0, duplicate: Int = 0, quarantined: Int = 0, ignored: Int = 0,
-            withdrawn: Int = 0, deferred: Int = 0, inHand: Int = 0
-        ) {
-            (self.seen, self.filed, self.duplicate, self.quarantined) = (seen, filed, duplicate, quarantined)
-            (self.ignored, self.withdrawn, self.deferred, self.inHand) = (ignored, withdrawn, deferred, inHand)
-        }
+        package init() {}
     }
 
     /// An arrival that has no outcome yet, and what it waits for.
     package struct InHand: Codable, Sendable {
-        package var inbox: String
-        package var file: String
+        package var inbox = ""
+        package var file = ""
         /// `queued`, `working`, `settling`, `gathering`, `deferred`.
-        package var stage: String
+        package var stage = ""
         /// What is being done, or what is waited for.
-        package var what: String
-        package var since: String
-        package var firstSeen: String
+        package var what = ""
+        package var since = ""
+        package var firstSeen = ""
         package var until: String?
-        package var attempts: Int
+        package var attempts = 0
 
-        package init(
-            inbox: String, file: String, stage: String, what: String, since: String, firstSeen: String, until: String?,
-            attempts: Int
-        ) {
-            (self.inbox, self.file, self.stage, self.what, self.since) = (inbox, file, stage, what, since)
-            (self.firstSeen, self.until, self.attempts) = (firstSeen, until, attempts)
-        }
+        package init() {}
     }
 
     /// One of the last outcomes.
     package struct Ended: Codable, Sendable {
         package var operation: Int64?
-        package var at: String
-        package var inbox: String
-        package var file: String
-        package var outcome: String
-        package var reason: String
+        package var at = ""
+        package var inbox = ""
+        package var file = ""
+        package var outcome = ""
+        package var reason = ""
         package var destination: String?
         package var sha256: String?
-        package var seconds: Double
+        package var seconds = 0.0
 
-        package init(
-            operation: Int64?, at: String, inbox: String, file: String, outcome: String, reason: String,
-            destination: String?, sha256: String?, seconds: Double
-        ) {
-            (self.operation, self.at, self.inbox, self.file, self.outcome) = (operation, at, inbox, file, outcome)
-            (self.reason, self.destination, self.sha256, self.seconds) = (reason, destination, sha256, seconds)
-        }
+        package init() {}
     }
 
     /// A card that was mounted, or was and is gone.
@@ -332,16 +262,16 @@ package struct DaemonState: Codable, Sendable {
         /// The process of a decoder; absent while none is needed.
         package var decoder: Int?
         /// How many decoders run.
-        package var decoders: Int
+        package var decoders = 0
         /// `idle`, or what is being done.
-        package var step: String
-        package var waiting: Int
+        package var step = ""
+        package var waiting = 0
         /// Since the start, in photos.
-        package var made: Int
-        package var failed: Int
+        package var made = 0
+        package var failed = 0
         /// Decoders that were started, and those that a photo has cost.
-        package var decodersStarted: Int
-        package var decodersLost: Int
+        package var decodersStarted = 0
+        package var decodersLost = 0
         /// What of its confinement could not be had; absent where it is whole.
         package var unconfined: String?
         /// Why there is no decoder.
@@ -349,14 +279,7 @@ package struct DaemonState: Codable, Sendable {
         /// What was made since the start, by kind.
         package var renditions: [Rendition]?
 
-        package init(
-            decoder: Int?, decoders: Int, step: String, waiting: Int, made: Int, failed: Int, decodersStarted: Int,
-            decodersLost: Int, unconfined: String?, trouble: String?, renditions: [Rendition]?
-        ) {
-            (self.decoder, self.decoders, self.step, self.waiting, self.made) = (decoder, decoders, step, waiting, made)
-            (self.failed, self.decodersStarted, self.decodersLost) = (failed, decodersStarted, decodersLost)
-            (self.unconfined, self.trouble, self.renditions) = (unconfined, trouble, renditions)
-        }
+        package init() {}
     }
 
     /// One kind of rendition: how many were made since the start, and how many could not be.
@@ -425,77 +348,56 @@ package struct DaemonState: Codable, Sendable {
     /// A file of links: how far its downloads are, or how they ended.
     package struct LinkFile: Codable, Sendable {
         /// The operation by which it was told.
-        package var operation: Int64
-        package var inbox: String
-        package var file: String
+        package var operation: Int64 = 0
+        package var inbox = ""
+        package var file = ""
         /// `waiting`, `fetching`; `done`, `refused`, `dropped`.
-        package var phase: String
-        package var since: String
+        package var phase = ""
+        package var since = ""
         /// Absent until it was read.
         package var addresses: Int?
-        package var arrived: Int
+        package var arrived = 0
         /// Addresses that failed, and lines that are none.
-        package var failed: Int
+        package var failed = 0
         /// What it waits for, or what came of it.
-        package var what: String
+        package var what = ""
 
-        package init(
-            operation: Int64, inbox: String, file: String, phase: String, since: String, addresses: Int? = nil,
-            arrived: Int = 0, failed: Int = 0, what: String
-        ) {
-            (self.operation, self.inbox, self.file, self.phase) = (operation, inbox, file, phase)
-            (self.since, self.addresses, self.arrived) = (since, addresses, arrived)
-            (self.failed, self.what) = (failed, what)
-        }
+        package init() {}
     }
 
-    /// The log's own state.
     package struct Log: Codable, Sendable {
-        package var destination: String
-        package var queued: Int
-        package var sent: Int
-        package var dropped: Int
+        package var destination = ""
+        package var queued = 0
+        package var sent = 0
+        package var dropped = 0
 
-        package init(destination: String, queued: Int, sent: Int, dropped: Int) {
-            (self.destination, self.queued, self.sent, self.dropped) = (destination, queued, sent, dropped)
-        }
+        package init() {}
     }
 
     package var format = 1
-    package var at: String
-    package var program: Program
-    package var inboxes: [Inbox]
+    package var at = ""
+    package var program = Program()
+    package var inboxes: [Inbox] = []
     package var watchNeed: WatchNeed?
     package var liveness: Liveness?
-    package var library: String
+    package var library = ""
     package var libraryFreeBytes: Int?
     /// Absent while no part of the library was read again.
     package var libraryVerified: Verified?
     package var pictures: Pictures?
-    package var inHand: [InHand]
+    package var inHand: [InHand] = []
     /// Absent while no cards are imported.
     package var cards: [Card]?
-    package var outcomes: [Ended]
-    package var problems: [Problem]
+    package var outcomes: [Ended] = []
+    package var problems: [Problem] = []
     package var hooks: [Hook]?
     /// Files of links that are not over, oldest first, then the last that are; absent while they are not taken up.
     package var links: [LinkFile]?
-    package var subsystems: [Subsystem]
-    package var monitors: [Monitor]
-    package var log: Log
+    package var subsystems: [Subsystem] = []
+    package var monitors: [Monitor] = []
+    package var log = Log()
     /// How many arrivals more are in hand than are listed, where that would be too many for an answer.
     package var inHandOmitted: Int?
 
-    package init(
-        at: String, program: Program, inboxes: [Inbox], watchNeed: WatchNeed?, liveness: Liveness?, library: String,
-        libraryFreeBytes: Int?, libraryVerified: Verified?, pictures: Pictures?, inHand: [InHand], cards: [Card]?,
-        outcomes: [Ended], problems: [Problem], hooks: [Hook]?, links: [LinkFile]?, subsystems: [Subsystem],
-        monitors: [Monitor], log: Log
-    ) {
-        (self.at, self.program, self.inboxes, self.watchNeed) = (at, program, inboxes, watchNeed)
-        (self.liveness, self.library, self.libraryFreeBytes) = (liveness, library, libraryFreeBytes)
-        (self.libraryVerified, self.pictures, self.inHand, self.cards) = (libraryVerified, pictures, inHand, cards)
-        (self.outcomes, self.problems, self.hooks, self.links) = (outcomes, problems, hooks, links)
-        (self.subsystems, self.monitors, self.log) = (subsystems, monitors, log)
-    }
+    package init() {}
 }

@@ -38,12 +38,12 @@ struct StateReportTests {
         coverage: String? = nil
     ) throws -> DaemonState.Inbox {
         let coverage = try coverage.map { try JSONDecoder().decode(DaemonState.Coverage.self, from: Data($0.utf8)) }
-        return DaemonState.Inbox(
-            name: name, path: "/srv/\(name)", mode: "move", verdict: verdict, watches: 1, polledDirectories: polled,
-            coverage: coverage, knownFiles: 0,
-            counts: DaemonState.Counts(
-                seen: 418 + inHand + deferred, filed: 418, deferred: deferred, inHand: inHand),
-            events: 0, overflows: 0)
+        var inbox = DaemonState.Inbox()
+        (inbox.name, inbox.path, inbox.mode) = (name, "/srv/\(name)", "move")
+        (inbox.verdict, inbox.watches, inbox.polledDirectories, inbox.coverage) = (verdict, 1, polled, coverage)
+        (inbox.counts.seen, inbox.counts.filed) = (418 + inHand + deferred, 418)
+        (inbox.counts.deferred, inbox.counts.inHand) = (deferred, inHand)
+        return inbox
     }
 
     private static func coverage(_ fields: String) -> String {

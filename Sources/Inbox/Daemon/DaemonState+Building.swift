@@ -15,10 +15,13 @@ extension Moment {
 
 extension DaemonState.Counts {
     init(_ counts: ArrivalBook.Counts) {
-        self.init(
-            seen: counts.seen, filed: counts.ended[.filed] ?? 0, duplicate: counts.ended[.duplicate] ?? 0,
-            quarantined: counts.ended[.quarantined] ?? 0, ignored: counts.ended[.ignored] ?? 0,
-            withdrawn: counts.ended[.withdrawn] ?? 0, deferred: counts.deferred, inHand: counts.inHand)
+        self.init()
+        (seen, deferred, inHand) = (counts.seen, counts.deferred, counts.inHand)
+        filed = counts.ended[.filed] ?? 0
+        duplicate = counts.ended[.duplicate] ?? 0
+        quarantined = counts.ended[.quarantined] ?? 0
+        ignored = counts.ended[.ignored] ?? 0
+        withdrawn = counts.ended[.withdrawn] ?? 0
     }
 
     static func += (left: inout Self, right: Self) {
@@ -36,26 +39,26 @@ extension DaemonState.Counts {
 extension DaemonState.InHand {
     /// `set` says what its set waits for, if it does; `isPaused`, that nothing is taken out of its inbox.
     init(_ arrival: Arrival, set: @autoclosure () -> String, isPaused: Bool) {
-        let what: String =
+        self.init()
+        what =
             switch arrival.stage {
             case .queued: isPaused ? "waits: its inbox is paused" : "waits for its turn"
             case .working(let step): step
             case .settling(let reason, _), .deferred(let reason, _, _): reason
             case .gathering: set()
             }
-        self.init(
-            inbox: arrival.key.inbox, file: arrival.key.path.escaped, stage: arrival.stage.name, what: what,
-            since: arrival.since.text, firstSeen: arrival.firstSeen.text, until: arrival.waitsUntil?.text,
-            attempts: arrival.attempts)
+        (inbox, file) = (arrival.key.inbox, arrival.key.path.escaped)
+        (stage, attempts) = (arrival.stage.name, arrival.attempts)
+        (since, firstSeen, until) = (arrival.since.text, arrival.firstSeen.text, arrival.waitsUntil?.text)
     }
 }
 
 extension DaemonState.Ended {
     init(_ ended: EndedArrival) {
-        self.init(
-            operation: ended.operation, at: ended.ended.text, inbox: ended.key.inbox, file: ended.key.path.escaped,
-            outcome: ended.outcome.rawValue, reason: ended.reason, destination: ended.destination?.escaped,
-            sha256: ended.sha256, seconds: ended.ended.seconds(since: ended.firstSeen))
+        self.init()
+        (operation, at, inbox, file) = (ended.operation, ended.ended.text, ended.key.inbox, ended.key.path.escaped)
+        (outcome, reason, destination) = (ended.outcome.rawValue, ended.reason, ended.destination?.escaped)
+        (sha256, seconds) = (ended.sha256, ended.ended.seconds(since: ended.firstSeen))
     }
 }
 
@@ -68,7 +71,8 @@ extension DaemonState.Inbox {
         _ inbox: InboxSettings, counts: DaemonState.Counts, root: RootSnapshot?, stalled: DaemonState.Subsystem?,
         overflows: Int, now: Moment, paused: InboxPause?
     ) {
-        let (verdict, polled): (String, Int) =
+        self.init()
+        (verdict, polledDirectories) =
             switch root?.verdict {
             case _ where stalled != nil: ("stalled", root?.polled ?? 0)
             case nil, .starting: ("starting", 0)
@@ -77,21 +81,21 @@ extension DaemonState.Inbox {
             case .polled: ("polled", root?.polled ?? 0)
             case .gone: ("gone", 0)
             }
-        let reason: String? =
+        reason =
             switch root?.verdict {
             case _ where stalled != nil: stalled.map { "no answer while \($0.step)" }
             case .gone(.absent(let error)): "\(error)"
             case .gone(.replaced): "another directory lies there"
             default: nil
             }
-        self.init(
-            name: inbox.name, path: inbox.path.escaped, mode: inbox.mode.rawValue, verdict: verdict, reason: reason,
-            watches: root?.watches ?? 0, polledDirectories: polled,
-            coverage: root.map { DaemonState.Coverage($0, now: now) }, knownFiles: root?.knownFiles ?? 0,
-            beingWritten: root.flatMap { $0.unfinishedFiles == 0 ? nil : $0.unfinishedFiles }, counts: counts,
-            lastReconciliation: root?.lastReconciliation?.ended.rfc3339, events: root?.notices ?? 0,
-            overflows: overflows, stalledSeconds: stalled?.stuckSeconds,
-            paused: paused.map { DaemonState.Pause(since: $0.since.rfc3339, by: $0.by.words) })
+        (name, path, mode) = (inbox.name, inbox.path.escaped, inbox.mode.rawValue)
+        (self.counts, self.overflows, stalledSeconds) = (counts, overflows, stalled?.stuckSeconds)
+        self.paused = paused.map { DaemonState.Pause(since: $0.since.rfc3339, by: $0.by.words) }
+        guard let root else { return }
+        (watches, knownFiles, events) = (root.watches, root.knownFiles, root.notices)
+        beingWritten = root.unfinishedFiles == 0 ? nil : root.unfinishedFiles
+        coverage = DaemonState.Coverage(root, now: now)
+        lastReconciliation = root.lastReconciliation?.ended.rfc3339
     }
 }
 
@@ -102,50 +106,49 @@ extension Moment {
 
 extension DaemonState.Coverage {
     init(_ root: RootSnapshot, now: Moment) {
-        var (fileSystem, gone): (String?, String?)
+        self.init()
         switch root.verdict {
         case .polled(let name): fileSystem = name
         case .gone(.absent(let error)): gone = "\(error)"
         case .gone(.replaced): gone = "another directory is there"
         case .starting, .live, .partlyPolled: break
         }
-        self.init(
-            directories: root.directories, fileSystem: fileSystem,
-            intervalSeconds: root.polling.map { Double($0.interval) / 1e9 },
-            lastSeconds: root.polling.flatMap { $0.last == nil ? nil : Double($0.cost) / 1e9 },
-            last: root.polling?.last.map { now.text(of: $0) }, next: root.polling.map { now.text(of: $0.next) },
-            unreadableDirectories: root.unreadable, firstUnreadable: root.firstUnreadable?.path.escaped, gone: gone,
-            since: root.since == 0 ? nil : now.text(of: root.since), audits: root.audit.count,
-            missed: root.audit.missed, lastMissed: root.audit.lastMissed,
-            nextAudit: root.audit.pace.map { now.text(of: $0.next) },
-            auditIntervalSeconds: root.audit.pace.map { Double($0.interval) / 1e9 })
+        (directories, unreadableDirectories) = (root.directories, root.unreadable)
+        firstUnreadable = root.firstUnreadable?.path.escaped
+        since = root.since == 0 ? nil : now.text(of: root.since)
+        intervalSeconds = root.polling.map { Double($0.interval) / 1e9 }
+        lastSeconds = root.polling.flatMap { $0.last == nil ? nil : Double($0.cost) / 1e9 }
+        (last, next) = (root.polling?.last.map { now.text(of: $0) }, root.polling.map { now.text(of: $0.next) })
+        (audits, missed, lastMissed) = (root.audit.count, root.audit.missed, root.audit.lastMissed)
+        nextAudit = root.audit.pace.map { now.text(of: $0.next) }
+        auditIntervalSeconds = root.audit.pace.map { Double($0.interval) / 1e9 }
     }
 }
 
 extension DaemonState.WatchNeed {
     init(_ need: WatchNeed) {
-        self.init(
-            setting: need.setting, limit: need.limit?.value, watched: need.used, polled: need.polled,
-            needed: need.needed, advice: need.assignment)
+        self.init()
+        (setting, limit, advice) = (need.setting, need.limit?.value, need.assignment)
+        (watched, polled, needed) = (need.used, need.polled, need.needed)
     }
 }
 
 extension DaemonState.Liveness {
     init(_ report: LivenessReport, now: Moment) {
-        self.init(
-            proofs: report.count, lastProof: report.lastProof.map { now.text(of: $0) },
-            latencyMicroseconds: report.latency.map { Double($0) / 1e3 },
-            silentSeconds: report.silence(at: UInt64(clamping: now.monotonic)).map { Double($0) / 1e9 },
-            failure: report.failure)
+        self.init()
+        (proofs, lastProof) = (report.count, report.lastProof.map { now.text(of: $0) })
+        latencyMicroseconds = report.latency.map { Double($0) / 1e3 }
+        silentSeconds = report.silence(at: UInt64(clamping: now.monotonic)).map { Double($0) / 1e9 }
+        failure = report.failure
     }
 }
 
 extension DaemonState.Subsystem {
     init(_ snapshot: Subsystem.Snapshot, now: Moment) {
-        let silence = snapshot.silence(now: now).flatMap { $0 >= Subsystem.patience ? $0 : nil }
-        self.init(
-            name: snapshot.name, queue: snapshot.queue, step: snapshot.step ?? "idle", since: snapshot.since.text,
-            waiting: snapshot.waiting, stuckSeconds: silence)
+        self.init()
+        (name, queue, waiting) = (snapshot.name, snapshot.queue, snapshot.waiting)
+        (step, since) = (snapshot.step ?? "idle", snapshot.since.text)
+        stuckSeconds = snapshot.silence(now: now).flatMap { $0 >= Subsystem.patience ? $0 : nil }
     }
 }
 
@@ -154,20 +157,20 @@ extension DaemonState.Monitor {
         let wall = { (monotonic: UInt64) in
             now.later(by: (Double(monotonic) - Double(now.monotonic)) / 1e9).text
         }
-        self.init(
-            kind: monitor.kind, label: monitor.label, queue: monitor.queue, state: monitor.state.rawValue,
-            since: wall(monitor.since), delivered: Int(clamping: monitor.delivered),
-            dropped: Int(clamping: monitor.dropped), coalesced: Int(clamping: monitor.coalesced),
-            lastEvent: monitor.lastEvent.map(wall),
-            handlerMicroseconds: monitor.handlerTime.map {
-                DaemonState.Spread(
-                    min: Double($0.min) / 1e3, median: Double($0.median) / 1e3, p99: Double($0.p99) / 1e3,
-                    max: Double($0.max) / 1e3)
-            },
-            errors: Int(clamping: monitor.errors), lastError: monitor.lastError, id: Int(clamping: monitor.id),
-            createdAt: monitor.createdAt, rateLimitHits: Int(clamping: monitor.rateLimitHits),
-            runningSeconds: monitor.handlerRunningSince.map {
-                max(0, Double(monitor.describedAt) - Double($0)) / 1e9
-            })
+        self.init()
+        (kind, label, id) = (monitor.kind, monitor.label, Int(clamping: monitor.id))
+        (queue, state, createdAt) = (monitor.queue, monitor.state.rawValue, monitor.createdAt)
+        (since, lastEvent) = (wall(monitor.since), monitor.lastEvent.map(wall))
+        delivered = Int(clamping: monitor.delivered)
+        dropped = Int(clamping: monitor.dropped)
+        coalesced = Int(clamping: monitor.coalesced)
+        rateLimitHits = Int(clamping: monitor.rateLimitHits)
+        (errors, lastError) = (Int(clamping: monitor.errors), monitor.lastError)
+        handlerMicroseconds = monitor.handlerTime.map {
+            DaemonState.Spread(
+                min: Double($0.min) / 1e3, median: Double($0.median) / 1e3, p99: Double($0.p99) / 1e3,
+                max: Double($0.max) / 1e3)
+        }
+        runningSeconds = monitor.handlerRunningSince.map { max(0, Double(monitor.describedAt) - Double($0)) / 1e9 }
     }
 }

@@ -95,36 +95,39 @@ package final class LiveState: Sendable {
                 paused: pauses.pause(of: inbox.name))
         }
         let paused = inboxes.filter { $0.paused != nil }.map(\.name)
-        return DaemonState(
-            at: now.text,
-            program: DaemonState.Program(
-                version: version, pid: Int(getpid()), started: started.text, uptimeSeconds: now.seconds(since: started),
-                status: statusLine(counts, inboxes, problems: board, paused: paused),
-                phase: phase.withLock { $0 }.rawValue,
-                configuration: configuration?.escaped, residentBytes: facts.residentBytes,
-                descriptors: facts.descriptors, threads: facts.threads, processorSeconds: facts.processorSeconds),
-            inboxes: inboxes, watchNeed: watch?.need.map { DaemonState.WatchNeed($0) },
-            liveness: watch?.liveness.map { DaemonState.Liveness($0, now: now) },
-            library: parts.settings.library?.path.escaped ?? "",
-            libraryFreeBytes: parts.settings.library.flatMap { problems.freeBytes(of: $0.path) },
-            libraryVerified: problems.verified.map {
-                DaemonState.Verified(last: $0.at.rfc3339, whole: $0.wholeAt?.rfc3339)
-            },
-            pictures: pictures.withLock { $0 }?.describe(),
-            inHand: (inFull ? Array(book.arrivals.values) : [])
-                .sorted { $0.firstSeen.monotonic < $1.firstSeen.monotonic }
-                .map { arrival in
-                    DaemonState.InHand(
-                        arrival, set: book.words(ofSetOf: arrival.key), isPaused: paused.contains(arrival.key.inbox))
-                },
-            cards: parts.settings.cards.isEnabled ? cards.all : nil,
-            outcomes: inFull ? recent.all.map { DaemonState.Ended($0) } : [],
-            problems: board, hooks: hooks.all, links: links.all.map { $0.open + $0.past },
-            subsystems: subsystems,
-            monitors: (inFull ? MonitorRegistry.shared.descriptions() : []).map { DaemonState.Monitor($0, now: now) },
-            log: DaemonState.Log(
-                destination: log.name, queued: log.queued, sent: Int(clamping: log.sent),
-                dropped: Int(clamping: log.dropped)))
+        var state = DaemonState()
+        state.at = now.text
+        state.program.version = version
+        state.program.pid = Int(getpid())
+        state.program.started = started.text
+        state.program.uptimeSeconds = now.seconds(since: started)
+        state.program.status = statusLine(counts, inboxes, problems: board, paused: paused)
+        state.program.phase = phase.withLock { $0 }.rawValue
+        state.program.configuration = configuration?.escaped
+        (state.program.residentBytes, state.program.descriptors) = (facts.residentBytes, facts.descriptors)
+        (state.program.threads, state.program.processorSeconds) = (facts.threads, facts.processorSeconds)
+        state.watchNeed = watch?.need.map { DaemonState.WatchNeed($0) }
+        state.liveness = watch?.liveness.map { DaemonState.Liveness($0, now: now) }
+        state.library = parts.settings.library?.path.escaped ?? ""
+        state.libraryFreeBytes = parts.settings.library.flatMap { problems.freeBytes(of: $0.path) }
+        state.libraryVerified = problems.verified.map {
+            DaemonState.Verified(last: $0.at.rfc3339, whole: $0.wholeAt?.rfc3339)
+        }
+        state.pictures = pictures.withLock { $0 }?.describe()
+        state.cards = parts.settings.cards.isEnabled ? cards.all : nil
+        (state.inboxes, state.problems, state.subsystems) = (inboxes, board, subsystems)
+        (state.hooks, state.links) = (hooks.all, links.all.map { $0.open + $0.past })
+        (state.log.destination, state.log.queued) = (log.name, log.queued)
+        (state.log.sent, state.log.dropped) = (Int(clamping: log.sent), Int(clamping: log.dropped))
+        guard inFull else { return state }
+        state.inHand = book.arrivals.values.sorted { $0.firstSeen.monotonic < $1.firstSeen.monotonic }
+            .map { arrival in
+                DaemonState.InHand(
+                    arrival, set: book.words(ofSetOf: arrival.key), isPaused: paused.contains(arrival.key.inbox))
+            }
+        state.outcomes = recent.all.map { DaemonState.Ended($0) }
+        state.monitors = MonitorRegistry.shared.descriptions().map { DaemonState.Monitor($0, now: now) }
+        return state
     }
 
     /// The line that the service manager shows.

@@ -43,15 +43,15 @@ package final class LinkBoard: Sendable {
 
 extension DaemonState.LinkFile {
     fileprivate init(waiting item: LinkItem) {
-        self.init(
-            operation: item.operation, inbox: item.inbox, file: item.key.path.escaped, phase: "waiting",
-            since: FileTime.now.rfc3339, what: "waits for its turn")
+        self.init()
+        (operation, inbox, file) = (item.operation, item.inbox, item.key.path.escaped)
+        (phase, since, what) = ("waiting", FileTime.now.rfc3339, "waits for its turn")
     }
 
     fileprivate init(_ result: LinkResult) {
-        self.init(
-            operation: result.item.operation, inbox: result.item.inbox, file: result.item.key.path.escaped,
-            phase: result.what.rawValue, since: FileTime(seconds: result.at, nanoseconds: 0).rfc3339,
-            addresses: result.addresses, arrived: result.arrived, failed: result.failed, what: result.words)
+        self.init()
+        (operation, inbox, file) = (result.item.operation, result.item.inbox, result.item.key.path.escaped)
+        (phase, since) = (result.what.rawValue, FileTime(seconds: result.at, nanoseconds: 0).rfc3339)
+        (addresses, arrived, failed, what) = (result.addresses, result.arrived, result.failed, result.words)
     }
 }

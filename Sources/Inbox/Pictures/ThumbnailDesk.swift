@@ -286,12 +286,15 @@ actor ThumbnailDesk {
         let snapshots = counts.clients.map { $0.snapshot() }
         let processes = snapshots.compactMap { $0.process.map { Int($0) } }
         let own = subsystem.snapshot()
-        return DaemonState.Pictures(
-            decoder: processes.first, decoders: processes.count, step: own.step ?? "idle", waiting: own.waiting,
-            made: counts.made, failed: counts.failed, decodersStarted: snapshots.reduce(0) { $0 + $1.started },
-            decodersLost: snapshots.reduce(0) { $0 + $1.lost },
-            unconfined: snapshots.first { !$0.gaps.isEmpty }?.gaps, trouble: counts.trouble,
-            renditions: RenditionKind.allCases.compactMap { counts.kinds[$0] })
+        var pictures = DaemonState.Pictures()
+        (pictures.decoder, pictures.decoders) = (processes.first, processes.count)
+        (pictures.step, pictures.waiting) = (own.step ?? "idle", own.waiting)
+        (pictures.made, pictures.failed, pictures.trouble) = (counts.made, counts.failed, counts.trouble)
+        pictures.decodersStarted = snapshots.reduce(0) { $0 + $1.started }
+        pictures.decodersLost = snapshots.reduce(0) { $0 + $1.lost }
+        pictures.unconfined = snapshots.first { !$0.gaps.isEmpty }?.gaps
+        pictures.renditions = RenditionKind.allCases.compactMap { counts.kinds[$0] }
+        return pictures
     }
 
     private static func bytes(ofHexadecimal text: String) -> [UInt8]? {
