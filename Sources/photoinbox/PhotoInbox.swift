@@ -58,11 +58,21 @@ struct PhotoInbox: ParsableCommand {
         }
         let arguments = ShortOptions.separated(RawArgument.ofProcess())
         do {
-            var command = try parseAsRoot(arguments)
+            // What installers and scripts ask first needs no parser.
+            if arguments == ["--version"] { return try printOut(version + "\n") }
+            var command = try command(of: arguments)
             try command.run()
         } catch {
             Ending(error, arguments: arguments).exit()
         }
+    }
+}
+
+extension PhotoInbox {
+    /// By the command's own parser: the program's sets up one for every command, and is left for help and mistakes.
+    private static func command(of arguments: [String]) throws -> any ParsableCommand {
+        let type = groups.lazy.flatMap { $0.commands }.first { $0.name == arguments.first }
+        return try type.flatMap { try? $0.parseAsRoot(Array(arguments.dropFirst())) } ?? parseAsRoot(arguments)
     }
 }
 
