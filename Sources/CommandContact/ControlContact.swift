@@ -30,8 +30,8 @@ package struct ControlContact {
     }
 
     /// Has photoinboxd carry it out in a process that ends with that, while none runs; `configuration` is the file that
-    /// was named. It reads the same configuration as this process, and goes on if this one is interrupted.
-    package static func askAlone(_ request: ControlRequest, configuration: BytePath?) throws(CommandFailure)
+    /// was named. It reads the same configuration as this process, and continues if this one is interrupted.
+    package static func answerWithoutDaemon(_ request: ControlRequest, configuration: BytePath?) throws(CommandFailure)
         -> ControlAnswer
     {
         let program = programBeside("photoinboxd")

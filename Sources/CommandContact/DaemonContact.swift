@@ -11,7 +11,7 @@ import SystemPackage
 
 /// Asks a running daemon for its state: by SIGUSR1 and the state file.
 package struct DaemonContact {
-    /// The limit for an answer, which a busy or stuck daemon too gives within 100 ms.
+    /// The time limit for an answer; a busy or stuck daemon, too, answers within 100 ms.
     package static let patience = 5.0
 
     private let places: Places
@@ -44,7 +44,7 @@ package struct DaemonContact {
     package func freshStateFile() throws(CommandFailure) -> [UInt8] {
         let process = try process()
         do throws(SystemCallError) {
-            let answer = try StateAnswer(directory: places.runtime, file: places.stateFile.name)
+            let answer = try StateFileWatch(directory: places.runtime, file: places.stateFile.name)
             // Watched before asking, so that an immediate answer is seen.
             try answer.wait(seconds: Self.patience) { () throws(SystemCallError) in
                 try systemCall("kill") { kill(process, SIGUSR1) }
@@ -98,7 +98,7 @@ package struct DaemonContact {
 }
 
 /// Waits until a file in a directory is replaced.
-private struct StateAnswer {
+private struct StateFileWatch {
     private let queue = MonitorQueue(label: "photoinbox.answer")
     private let monitor: DirectoryMonitor
     private let directory: BytePath
@@ -111,14 +111,14 @@ private struct StateAnswer {
 
     /// Runs `ask` once the directory is watched, and returns when the file arrives; throws ETIMEDOUT after `seconds`.
     func wait(seconds: Double, _ ask: () throws(SystemCallError) -> Void) throws(SystemCallError) {
-        let came = DispatchSemaphore(value: 0)
+        let arrived = DispatchSemaphore(value: 0)
         let ended = DispatchSemaphore(value: 0)
         let monitor = self.monitor
         let file = self.file
         queue.sync {
             monitor.setEventHandler { events in
                 events.forEach { record in
-                    if record.mask.contains(.movedTo), record.copiedName == file { came.signal() }
+                    if record.mask.contains(.movedTo), record.copiedName == file { arrived.signal() }
                 }
             }
             monitor.activate()
@@ -127,7 +127,7 @@ private struct StateAnswer {
         do throws(SystemCallError) {
             _ = try monitor.watches.addWatch(directory, [.movedTo, .onlyDirectory])
             try ask()
-            result = .success(came.wait(timeout: .now() + seconds) == .success)
+            result = .success(arrived.wait(timeout: .now() + seconds) == .success)
         } catch {
             result = .failure(error)
         }

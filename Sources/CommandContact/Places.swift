@@ -9,7 +9,7 @@ import SystemPackage
 
 /// The daemon's directories, as far as this process knows them.
 package struct Places {
-    /// The configuration; nil where only directories were named.
+    /// The configuration; nil if only directories were named.
     package let settings: Settings?
     /// The configuration file that was named.
     package let named: BytePath?
@@ -69,7 +69,7 @@ package struct Places {
         guard let inbox, let names = settings?.inboxes.map(\.name), !names.contains(inbox) else { return }
         let meant = likelyMeaning(of: inbox, among: names).map { "; did you mean \"\($0)\"?" }
         let others = names.isEmpty ? "; there are no inboxes" : "; inboxes: \(names.joined(separator: ", "))"
-        printRemark("no inbox \(shown(inbox)) is configured\(meant ?? others)", asJSON: asJSON)
+        printRemark("no inbox \(printable(inbox)) is configured\(meant ?? others)", asJSON: asJSON)
     }
 
     private static func rough(_ named: BytePath?) -> Settings? {
@@ -132,7 +132,7 @@ extension Places {
         reading.close()
         do throws(CatalogueError) { return try CatalogueFile.openForRepair(text) } catch {
             // Reading succeeded, so permission to write is missing.
-            if error.code == .permission { throw CommandFailure.cannotChange(catalogue) }
+            if error.code == .permission { throw CommandFailure.catalogueNotWritable(catalogue) }
             throw error
         }
     }

@@ -16,7 +16,7 @@ extension [UInt8] {
 
     package mutating func appendDecimal(_ number: UInt64) { append(contentsOf: String(number).utf8) }
 
-    /// A field of a row as inotifywait(1) writes it: in quotes, with those in it doubled, where it must be.
+    /// A field of a row as inotifywait(1) writes it: if necessary in quotes, with those in it doubled.
     package mutating func appendCommaSeparated(_ field: some BidirectionalCollection<UInt8>) {
         let mustQuote: (UInt8) -> Bool = { byte in
             byte == UInt8(ascii: "\"") || byte == UInt8(ascii: ",") || byte == UInt8(ascii: "\n")
@@ -33,7 +33,7 @@ extension [UInt8] {
         append(UInt8(ascii: "\""))
     }
 
-    /// A field of a JSON object whose value is a path, behind a comma; the same bytes as `JSONField.path` gives.
+    /// A comma and a field of a JSON object whose value is a path; the same bytes as `JSONField.path`.
     package mutating func appendJSONPath(_ name: StaticString, _ path: [UInt8]) {
         append(",\"")
         append(name)

@@ -15,7 +15,7 @@ package struct CommandFailure: Error, Hashable {
     package init(_ status: ExitStatus, _ message: String, action: String? = nil) {
         self.status = status
         self.message = message.hasSuffix(".") ? String(message.dropLast()) : message
-        self.action = action.map { DaemonAddress.asked.completing($0) }
+        self.action = action.map { DaemonAddress.current.completing($0) }
     }
 
     /// The text: one line, unless the message has several.
@@ -64,10 +64,10 @@ extension CommandFailure {
 
 extension DaemonAddress {
     /// The daemon that this command's options name. One that `$PHOTOINBOX_STATE` names is found by the next command, too.
-    package static let asked = pointed(by: RawArgument.ofProcess())
+    package static let current = named(by: RawArgument.ofProcess())
 
     /// The daemon that `--config` or `--state` names among these arguments. Pure but for the working directory.
-    package static func pointed(by arguments: [String]) -> DaemonAddress {
+    package static func named(by arguments: [String]) -> DaemonAddress {
         func value(_ option: String) -> BytePath? {
             let words = arguments.prefix { $0 != "--" }
             let joined = words.last { $0.hasPrefix(option + "=") }.map { String($0.dropFirst(option.count + 1)) }

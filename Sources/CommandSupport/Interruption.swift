@@ -7,20 +7,20 @@ import SystemMonitor
 /// Signals are blocked and polled between steps (sigtimedwait(2)), so none interrupts a step.
 /// Used on the main thread only.
 package final class Interruption {
-    package private(set) var isStopAsked = false {
-        didSet { Self.wasStopAsked.withLock { $0 = isStopAsked } }
+    package private(set) var isStopRequested = false {
+        didSet { Self.isStopRequestedAnywhere.withLock { $0 = isStopRequested } }
     }
-    /// The same for what prints.
-    package static let wasStopAsked = Locked(false)
+    /// The same for printing.
+    package static let isStopRequestedAnywhere = Locked(false)
     private var isProgressAsked = false
     private let announce: (String) -> Void
     /// The remark when a stop is requested.
-    private let words: String
+    private let remark: String
     private var signals = sigset_t()
 
-    /// `announce` prints the remark when a stop is requested: that the run ends after its `step`, or the `words`.
-    package init(of step: String = "photo", words: String? = nil, announce: @escaping (String) -> Void) {
-        self.words = words ?? "stopping after this \(step); press Ctrl-C again to stop now"
+    /// `announce` prints the remark when a stop is requested: that the run ends after its `step`, or the `remark`.
+    package init(of step: String = "photo", remark: String? = nil, announce: @escaping (String) -> Void) {
+        self.remark = remark ?? "stopping after this \(step); press Ctrl-C again to stop now"
         self.announce = announce
         ProcessSignals.block([.int, .term, .usr1])
         sigemptyset(&signals)
@@ -28,7 +28,7 @@ package final class Interruption {
     }
 
     /// Reads pending signals; returns whether to stop at once, after a second request.
-    package func isHurried() -> Bool {
+    package func mustStopAtOnce() -> Bool {
         while true {
             guard let isSecond = nextSignal(waiting: timespec()) else { return false }
             if isSecond { return true }
@@ -44,9 +44,9 @@ package final class Interruption {
         switch sigtimedwait(&signals, nil, &time) {
         case SIGUSR1: isProgressAsked = true
         case SIGINT, SIGTERM:
-            if isStopAsked { return true }
-            isStopAsked = true
-            announce(words)
+            if isStopRequested { return true }
+            isStopRequested = true
+            announce(remark)
         default: return nil
         }
         return false

@@ -34,14 +34,14 @@ package struct OutputBuffer: ~Copyable {
     /// Gives the buffered bytes to `body`, to append in place.
     package mutating func append(_ body: (inout [UInt8]) -> Void) { body(&bytes) }
 
-    /// Writes all of it, as long as that takes.
+    /// Writes all of it; blocks meanwhile.
     package mutating func flush() -> Result {
         defer { bytes.removeAll(keepingCapacity: true) }
         let descriptor = self.descriptor
         return bytes.withUnsafeBytes { Self.write($0, to: descriptor) }
     }
 
-    /// Writes all of `buffer`, as long as that takes.
+    /// Writes all of `buffer`; blocks meanwhile.
     package static func write(_ buffer: UnsafeRawBufferPointer, to descriptor: Int32) -> Result {
         var rest = buffer
         while let start = rest.baseAddress, rest.count > 0 {

@@ -4,7 +4,7 @@ package import FileValues
 /// A path on the command line, as the bytes that the shell gave.
 ///
 /// ArgumentParser knows Strings only, and Swift repairs bytes that are not UTF-8, so that the file would not be found.
-/// Such arguments travel through it escaped, behind a mark that no valid argument begins with.
+/// Such arguments are passed escaped, after a mark that no valid argument begins with.
 package struct RawArgument: ExpressibleByArgument, Hashable, Sendable {
     package let path: BytePath
 
@@ -18,7 +18,7 @@ package struct RawArgument: ExpressibleByArgument, Hashable, Sendable {
         }
     }
 
-    /// A noncharacter, which Unicode says is never exchanged; an argument that begins with it travels escaped too.
+    /// A noncharacter, which is never exchanged; an argument that begins with it is passed escaped, too.
     private static let mark = "\u{10FFFF}"
 
     /// The arguments of this process, without its own name.
@@ -28,7 +28,7 @@ package struct RawArgument: ExpressibleByArgument, Hashable, Sendable {
         }
     }
 
-    /// An argument's bytes as a String that ``init(argument:)`` turns back.
+    /// An argument's bytes as a String, which ``init(argument:)`` decodes.
     package static func carried(_ bytes: some Collection<UInt8>) -> String {
         if let text = String(validating: bytes, as: UTF8.self), !text.hasPrefix(mark) { return text }
         return mark + escapeForDisplay(bytes)

@@ -27,7 +27,7 @@ package enum Terminal {
 /// `text` that begins at column `margin`, continued there where the terminal would break it; a word stays whole, so that
 /// names and addresses can be copied. Where `columns` is nil, a line is a line.
 package func hanging(_ text: String, at margin: Int, columns: Int?) -> String {
-    brokenAtBlanks(text, width: columns.map { $0 - margin })
+    wrappedAtBlanks(text, width: columns.map { $0 - margin })
         .joined(separator: "\n" + String(repeating: " ", count: margin))
 }
 
@@ -67,7 +67,7 @@ package func printOut(_ text: some Collection<UInt8>) throws {
     var rest = Array(text)[...]
     while !rest.isEmpty {
         if !hasRoom(STDOUT_FILENO) { throw CommandEnd(status: .someLeft) }
-        // So much is taken whole where there is room for anything; it ends with a line unless that is longer.
+        // This much is written at once if there is room; it ends with a line unless that is longer.
         let most = rest.prefix(Int(PIPE_BUF))
         let piece = most.lastIndex(of: UInt8(ascii: "\n")).map { most[...$0] } ?? most
         var buffer = OutputBuffer(descriptor: STDOUT_FILENO)
@@ -94,7 +94,7 @@ private func hasRoom(_ descriptor: Int32) -> Bool {
         var pending = sigset_t()
         sigpending(&pending)
         if sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 { return false }
-        if count >= 20, Interruption.wasStopAsked.withLock({ $0 }) { return false }
+        if count >= 20, Interruption.isStopRequestedAnywhere.withLock({ $0 }) { return false }
     }
     return true
 }

@@ -4,7 +4,7 @@ import Glibc
 import LinuxKernel
 
 /// Any text as one printable line.
-package func shown(_ text: String) -> String { escapeForDisplay(Array(text.utf8)) }
+package func printable(_ text: String) -> String { escapeForDisplay(Array(text.utf8)) }
 
 /// `14:07` of today, else `2026-11-21 14:07`.
 package func shortTime(_ time: FileTime, now: Int64) -> String {

@@ -16,7 +16,7 @@ package struct ControlAnswer: Hashable, Sendable {
         /// Its absolute paths before and after.
         package var from: BytePath?
         package var to: BytePath?
-        /// How many, if it stands for several.
+        /// The number, if it represents several.
         package var count: Int?
 
         package init(_ did: String, inbox: String? = nil, file: BytePath? = nil) {

@@ -31,7 +31,7 @@ extension ControlRequest {
     package init(json bytes: [UInt8]) throws(RequestMistake) {
         let fields: Fields
         do { fields = try JSONCoding.read(bytes) } catch {
-            throw RequestMistake(message: "this is not a request: \(Self.words(error))", id: 0)
+            throw RequestMistake(message: "this is not a request: \(Self.message(of: error))", id: 0)
         }
         let id = fields.id ?? 0
         guard let version = fields.version else { throw RequestMistake(message: "\"version\" is missing", id: id) }
@@ -63,7 +63,7 @@ extension ControlRequest {
         return fields.json
     }
 
-    private static func words(_ error: any Error) -> String {
+    private static func message(of error: any Error) -> String {
         switch error as? DecodingError {
         case .typeMismatch(_, let context) where !context.codingPath.isEmpty,
             .valueNotFound(_, let context) where !context.codingPath.isEmpty:

@@ -42,7 +42,7 @@ package struct DaemonState: Codable, Sendable {
         package var id: Int?
         /// Where it was set up: file and line.
         package var createdAt: String?
-        /// How often the rate limit held it back.
+        /// How often the rate limit delayed it.
         package var rateLimitHits: Int?
         /// For how long its handler has been running; absent while it is not.
         package var runningSeconds: Double?
@@ -66,24 +66,24 @@ package struct DaemonState: Codable, Sendable {
     package struct Subsystem: Codable, Sendable {
         package var name = ""
         package var queue = ""
-        /// What it is doing; `idle` between two things.
+        /// The current step; `idle` between two.
         package var step = ""
         package var since = ""
         package var waiting = 0
-        /// Nil while it answers; else for how many seconds it has not.
+        /// For how many seconds it has not answered; nil while it does.
         package var stuckSeconds: Double?
 
         package init() {}
     }
 
-    /// One inbox: how it is watched, what is in it, what became of what was.
+    /// One inbox: how it is watched, and its files.
     package struct Inbox: Codable, Sendable {
         package var name = ""
         package var path = ""
         package var mode = ""
         /// `starting`, `live`, `partly polled`, `polled`, `gone`, `stalled`.
         package var verdict = ""
-        /// Why it is gone, or at what it does not answer.
+        /// Why it is gone, or the step in which it does not answer.
         package var reason: String?
         package var watches = 0
         package var polledDirectories = 0
@@ -98,13 +98,13 @@ package struct DaemonState: Codable, Sendable {
         package var overflows = 0
         /// For how long its disk has not answered.
         package var stalledSeconds: Double?
-        /// Since when nothing more of it is taken, and by whom; absent while it is not paused.
+        /// Since when it is paused, and by whom; absent while it is not.
         package var paused: Pause?
 
         package init() {}
     }
 
-    /// Who closed an inbox's admission, and when.
+    /// Who paused an inbox, and when.
     package struct Pause: Codable, Sendable {
         package var since: String
         package var by: String
@@ -112,12 +112,12 @@ package struct DaemonState: Codable, Sendable {
         package init(since: String, by: String) { (self.since, self.by) = (since, by) }
     }
 
-    /// What of an inbox is watched, polled, unreadable, or gone; what events missed. Fields are nil where they say nothing.
+    /// How an inbox is watched, and the changes that events missed. Fields that do not apply are nil.
     package struct Coverage: Codable, Sendable {
         package var directories = 0
-        /// The file system's name where it reports no changes.
+        /// The file system's name, if that reports no changes.
         package var fileSystem: String?
-        /// Polling: from the beginning of one comparison to the next, what the last one took, when it ended, and when
+        /// Polling: the interval between the beginnings of comparisons, the duration and the end of the last one, and when
         /// the next one is due.
         package var intervalSeconds: Double?
         package var lastSeconds: Double?
@@ -128,18 +128,18 @@ package struct DaemonState: Codable, Sendable {
         /// Why it is gone, and since when it is so, or live.
         package var gone: String?
         package var since: String?
-        /// Comparisons of what is live, what they found that no event had told, and what the last one did.
+        /// Audits, the changes that they found without an event, and those of the last one.
         package var audits = 0
         package var missed = 0
         package var lastMissed = 0
         package var nextAudit: String?
-        /// From the beginning of one of these comparisons to the next.
+        /// The interval between audits.
         package var auditIntervalSeconds: Double?
 
         package init() {}
     }
 
-    /// What the kernel has too little of for every directory to be watched.
+    /// The kernel's limit that prevents watching every directory.
     package struct WatchNeed: Codable, Sendable {
         package var setting = ""
         package var limit: Int?
@@ -152,14 +152,14 @@ package struct DaemonState: Codable, Sendable {
         package init() {}
     }
 
-    /// Whether events come all the way from the kernel: what the cookie in the runtime directory tells.
+    /// Whether events arrive from the kernel, proven by the cookie in the runtime directory.
     package struct Liveness: Codable, Sendable {
         package var proofs = 0
         package var lastProof: String?
         package var latencyMicroseconds: Double?
-        /// For how long an event is owed.
+        /// For how long the event of the cookie has been missing.
         package var silentSeconds: Double?
-        /// Why nobody can tell.
+        /// Why it is unknown.
         package var failure: String?
 
         package init() {}
@@ -185,7 +185,7 @@ package struct DaemonState: Codable, Sendable {
         package var file = ""
         /// `queued`, `working`, `settling`, `gathering`, `deferred`.
         package var stage = ""
-        /// What is being done, or what is waited for.
+        /// The current work, or the reason for waiting.
         package var what = ""
         package var since = ""
         package var firstSeen = ""
@@ -223,12 +223,12 @@ package struct DaemonState: Codable, Sendable {
         /// `waiting`, `importing`, `imported`, `incomplete`, `stopped`.
         package var phase = "importing"
         package var since: String
-        /// How far it is; the totals are absent until all is counted.
+        /// The progress; the totals are absent until all is counted.
         package var files = 0
         package var totalFiles: Int?
         package var bytes = 0
         package var totalBytes: Int?
-        /// What became of its files: those that are in the inbox now, that were filed before, that lay in the inbox, that
+        /// Its files: those that were copied, that were filed before, that were in the inbox, that
         /// were decided on otherwise, that are no photos, and that could not be brought.
         package var copied = 0
         package var known = 0
@@ -236,7 +236,7 @@ package struct DaemonState: Codable, Sendable {
         package var decided = 0
         package var leftOut = 0
         package var failed = 0
-        /// How the last import ended, in words, and how long it took.
+        /// The result of the last import as text, and its duration.
         package var result: String?
         package var seconds: Double?
 
@@ -247,42 +247,42 @@ package struct DaemonState: Codable, Sendable {
         }
     }
 
-    /// How far the daemon has read the library again, and compared it with what was filed.
+    /// The progress of verifying the library.
     package struct Verified: Codable, Sendable {
-        /// When it last read a part.
+        /// When a part was last verified.
         package var last: String
-        /// When it had last read all of it; absent until then.
+        /// When all of it was last verified; absent until then.
         package var whole: String?
 
         package init(last: String, whole: String?) { (self.last, self.whole) = (last, whole) }
     }
 
-    /// How the making of small pictures goes; absent while it is off.
+    /// The work on renditions; absent while it is off.
     package struct Pictures: Codable, Sendable {
         /// The process of a decoder; absent while none is needed.
         package var decoder: Int?
         /// How many decoders run.
         package var decoders = 0
-        /// `idle`, or what is being done.
+        /// `idle`, or the current work.
         package var step = ""
         package var waiting = 0
-        /// Since the start, in photos.
+        /// Photos since the start.
         package var made = 0
         package var failed = 0
-        /// Decoders that were started, and those that a photo has cost.
+        /// Decoders that were started, and those that a photo ended.
         package var decodersStarted = 0
         package var decodersLost = 0
-        /// What of its confinement could not be had; absent where it is whole.
+        /// The missing parts of the decoder's confinement; absent if it is complete.
         package var unconfined: String?
         /// Why there is no decoder.
         package var trouble: String?
-        /// What was made since the start, by kind.
+        /// Counts since the start, by kind.
         package var renditions: [Rendition]?
 
         package init() {}
     }
 
-    /// One kind of rendition: how many were made since the start, and how many could not be.
+    /// One kind of rendition, with its counts since the start.
     package struct Rendition: Codable, Sendable {
         /// `thumbnail`, `preview`, `hash`, `tilt-shift`, `googly`.
         package var kind: String
@@ -306,7 +306,7 @@ package struct DaemonState: Codable, Sendable {
         package var since: String
         package var hiddenBy: String?
 
-        /// `problem`, which is not shown where another explains it; `address` is the daemon's that its advice is about.
+        /// `cause` hides it; `address` is that of the daemon that its advice is about.
         package init(
             _ problem: Reporting.Problem, hiddenBy cause: ProblemCode?, clock: LocalClock, of address: DaemonAddress
         ) {
@@ -320,24 +320,24 @@ package struct DaemonState: Codable, Sendable {
         }
     }
 
-    /// A hook: what it does, and how far it is.
+    /// A hook and its progress.
     package struct Hook: Codable, Sendable {
         package var name: String
-        /// Of what it is told.
+        /// Its events.
         package var on: [String] = []
         /// `idle`, `running`, `waiting` to try again.
         package var phase = "idle"
         package var since: String
-        /// Up to which operation it was told, since the start.
+        /// The last operation that it has handled, since the start.
         package var told: Int64?
-        /// Files of which it had still to be told when they were last counted.
+        /// Files that it has yet to handle, as of the last count.
         package var waiting = 0
         package var runs = 0
         /// Runs that failed in a row.
         package var failures = 0
-        /// Events of which it is not told again, since the start.
+        /// Events that were skipped since the start.
         package var passedOver = 0
-        /// When and how the last run ended, and how long it took.
+        /// The end, the result and the duration of the last run.
         package var lastEnded: String?
         package var lastResult: String?
         package var lastSeconds: Double?
@@ -345,9 +345,9 @@ package struct DaemonState: Codable, Sendable {
         package init(name: String, since: String) { (self.name, self.since) = (name, since) }
     }
 
-    /// A file of links: how far its downloads are, or how they ended.
+    /// A file of links, and the progress or the result of its downloads.
     package struct LinkFile: Codable, Sendable {
-        /// The operation by which it was told.
+        /// The operation of its outcome.
         package var operation: Int64 = 0
         package var inbox = ""
         package var file = ""
@@ -357,9 +357,9 @@ package struct DaemonState: Codable, Sendable {
         /// Absent until it was read.
         package var addresses: Int?
         package var arrived = 0
-        /// Addresses that failed, and lines that are none.
+        /// Addresses that failed, and invalid lines.
         package var failed = 0
-        /// What it waits for, or what came of it.
+        /// The reason for waiting, or the result.
         package var what = ""
 
         package init() {}
@@ -391,12 +391,12 @@ package struct DaemonState: Codable, Sendable {
     package var outcomes: [Ended] = []
     package var problems: [Problem] = []
     package var hooks: [Hook]?
-    /// Files of links that are not over, oldest first, then the last that are; absent while they are not taken up.
+    /// Unfinished files of links, oldest first, then the last finished ones; absent while they are not fetched.
     package var links: [LinkFile]?
     package var subsystems: [Subsystem] = []
     package var monitors: [Monitor] = []
     package var log = Log()
-    /// How many arrivals more are in hand than are listed, where that would be too many for an answer.
+    /// The number of arrivals in hand that are not listed, if there are too many for an answer.
     package var inHandOmitted: Int?
 
     package init() {}

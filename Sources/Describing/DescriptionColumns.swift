@@ -105,7 +105,7 @@ struct DescriptionColumns {
         guard let digit = cell.first else { return nil }
         let rest = cell.dropFirst()
         guard (UInt8(ascii: "0")...UInt8(ascii: "5")).contains(digit), rest.isEmpty || rest.elementsEqual(".0".utf8)
-        else { throw fault(.rating, "\"\(shown(cell))\" is not a rating from 0 to 5") }
+        else { throw fault(.rating, "\"\(printable(cell))\" is not a rating from 0 to 5") }
         return Int(digit - UInt8(ascii: "0"))
     }
 
@@ -113,7 +113,7 @@ struct DescriptionColumns {
         let cell = cell(.taken, record)
         if cell.isEmpty { return [] }
         guard let date = TakenText(cell) else {
-            throw fault(.taken, "\"\(shown(cell))\" is not a date like 2026-11-21 or 2026-11-21 14:07:31")
+            throw fault(.taken, "\"\(printable(cell))\" is not a date like 2026-11-21 or 2026-11-21 14:07:31")
         }
         return date.bytes
     }
@@ -137,7 +137,7 @@ struct DescriptionColumns {
 
     private func fault(_ field: Field, _ reason: String) -> Fault { Fault(column: number(of: field), reason: reason) }
 
-    private func shown(_ cell: ArraySlice<UInt8>) -> String { escapeForDisplay(Array(cell.prefix(40))) }
+    private func printable(_ cell: ArraySlice<UInt8>) -> String { escapeForDisplay(Array(cell.prefix(40))) }
 }
 
 private func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }

@@ -58,7 +58,7 @@ struct DescriptionImport {
         var summary = Summary()
         let columns = try DescriptionColumns(header: try source.header(), path: source.path.escaped)
         if !columns.ignored.isEmpty {
-            display.remark("ignored columns: \(columns.ignored.map(shown).joined(separator: ", "))")
+            display.remark("ignored columns: \(columns.ignored.map(printable).joined(separator: ", "))")
         }
         if !isDry, !fromStart, let left = try catalogue.placeOfImport(source.path, source.identity) {
             (summary.place, summary.resumedAt) = (left, left.line)
@@ -83,7 +83,7 @@ struct DescriptionImport {
         var (record, pending) = (CSVRecord(), Pending())
         var (kept, lastPause) = (summary.place.rows, monotonicSeconds())
         while true {
-            if interruption.isHurried() || interruption.isStopAsked {
+            if interruption.mustStopAtOnce() || interruption.isStopRequested {
                 summary.wasStopped = true
                 break
             }

@@ -102,7 +102,7 @@ package struct ImportCSVCommand: DaemonCommand {
                 JSONField("column", column == 0 ? .null : .integer(Int64(column))), JSONField("reason", reason),
             ])
         } else {
-            try printOut("line \(line)" + (column == 0 ? "" : ", column \(column)") + ": \(shown(reason))\n")
+            try printOut("line \(line)" + (column == 0 ? "" : ", column \(column)") + ": \(printable(reason))\n")
         }
     }
 

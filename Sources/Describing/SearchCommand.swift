@@ -136,8 +136,8 @@ package struct SearchCommand: DaemonCommand {
             let (photo, description) = (stored.photo, hit.description)
             table.add([
                 stored.number, String((photo.captured?.local ?? description?.taken ?? "unknown").prefix(10)),
-                description?.rating.map { "\($0)" } ?? "", photo.camera ?? "", shown(description?.title ?? ""),
-                shown(description?.keywords.joined(separator: "; ") ?? ""), shown(description?.place ?? ""),
+                description?.rating.map { "\($0)" } ?? "", photo.camera ?? "", printable(description?.title ?? ""),
+                printable(description?.keywords.joined(separator: "; ") ?? ""), printable(description?.place ?? ""),
                 photo.libraryPath.escaped,
             ])
         }
@@ -150,7 +150,8 @@ package struct SearchCommand: DaemonCommand {
             guard let outcome = hit.outcome else { continue }
             table.add([
                 "\(outcome.id)", shortTime(outcome.outcome.at, now: now),
-                shown(outcome.outcome.inbox) + "/" + outcome.outcome.path.escaped, shown(outcome.outcome.reason),
+                printable(outcome.outcome.inbox) + "/" + outcome.outcome.path.escaped,
+                printable(outcome.outcome.reason),
             ])
         }
         return table

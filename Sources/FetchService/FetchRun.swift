@@ -109,7 +109,7 @@ final class FetchRun: Sendable {
             engine.begin(member, order) { self.tryEnded(member, $0) }
         } catch {
             // Asynchronously, like the ends of other tries.
-            let failure = TryFailure("the inbox: \(error)", mayPass: false)
+            let failure = TryFailure("the inbox: \(error)", isTemporary: false)
             queue.async { self.failed(member, failure) }
         }
     }

@@ -18,7 +18,7 @@ package final class FetchService: Sendable {
         var run: FetchRun?
         /// The index in the request of each valid address.
         var places: [Int] = []
-        var told: FetchProgress?
+        var reported: FetchProgress?
         /// Whether bytes wait to be sent.
         var isSlow = false
         var isAnswered = false
@@ -55,7 +55,7 @@ package final class FetchService: Sendable {
         queue.async {
             self.connection.setEventHandler { self.handle($0) }
             self.pace.setEventHandler { _ in self.tick() }
-            self.signals.setEventHandler { _ in self.giveUp() }
+            self.signals.setEventHandler { _ in self.cancelAndEnd() }
             self.connection.activate()
             self.pace.activate()
             self.signals.activate()
@@ -68,7 +68,7 @@ package final class FetchService: Sendable {
         case .sent:
             state.onQueue { $0.isSlow = false }
             if state.onQueue({ $0.isAnswered }) { leave() }
-        case .finished, .ended: giveUp()
+        case .finished, .ended: cancelAndEnd()
         }
     }
 
@@ -152,8 +152,8 @@ package final class FetchService: Sendable {
         guard let run = state.onQueue({ $0.run }), !state.onQueue({ $0.isAnswered }) else { return leave() }
         let progress = run.progress
         let isNews = state.onQueue { state in
-            guard !state.isSlow, state.told != progress else { return false }
-            state.told = progress
+            guard !state.isSlow, state.reported != progress else { return false }
+            state.reported = progress
             return true
         }
         if isNews { send(.progress(progress)) }
@@ -163,7 +163,7 @@ package final class FetchService: Sendable {
         switch connection.send(report.frame) {
         case .done: break
         case .waiting: state.onQueue { $0.isSlow = true }
-        case .refused: giveUp()
+        case .refused: cancelAndEnd()
         }
     }
 
@@ -184,7 +184,7 @@ package final class FetchService: Sendable {
     }
 
     /// The client has disconnected, or the process is to exit.
-    private func giveUp() {
+    private func cancelAndEnd() {
         guard let run = state.onQueue({ $0.run }) else { return leave() }
         let isFirst = state.onQueue { state in
             defer { state.isLeaving = true }

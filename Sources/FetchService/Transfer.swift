@@ -41,19 +41,19 @@ enum TransferResult: Sendable {
 /// the engine keeps alive.
 final class Transfer {
     var number = 0
-    /// When data last arrived, in milliseconds, and the count of pieces by then.
-    private var silence: (since: Int64, heard: Int)?
-    /// The count of pieces of head and body.
-    private var heard = 0
+    /// When data last arrived, in milliseconds, and the number of pieces until then.
+    private var silence: (since: Int64, pieces: Int)?
+    /// The number of pieces of head and body.
+    private var pieces = 0
     let done: @Sendable (TransferResult) -> Void
 
     private let order: TransferOrder
     private var partial: PartialDownload
     private var head = ResponseHead()
-    /// Why it was ended here, which libcurl does not know.
+    /// Why it was ended by this code, not by libcurl.
     private var failure: TryFailure?
     private var refusedAddress: String?
-    private var hasJudged = false
+    private var hasCheckedHead = false
 
     /// The User-Agent, for the owners of servers.
     private static let agent = "photo-inbox"
@@ -85,8 +85,8 @@ final class Transfer {
         order.connect_ms = min(order.deadline_ms, self.order.limits.stall * 1_000)
         order.redirects = Int32(clamping: self.order.limits.redirects)
         // Never join bytes of two versions of the content.
-        let goesOn = partial.length > 0 && partial.validator != nil
-        if !goesOn { partial.length = 0 }
+        let isContinued = partial.length > 0 && partial.validator != nil
+        if !isContinued { partial.length = 0 }
         let range = "Range: bytes=\(partial.length)-"
         let condition = "If-Range: \(partial.validator ?? "")"
         return self.order.address.text.withCString { url in
@@ -95,7 +95,7 @@ final class Transfer {
                     condition.withCString { condition in
                         order.url = url
                         order.agent = agent
-                        if goesOn { (order.range, order.condition) = (range, condition) }
+                        if isContinued { (order.range, order.condition) = (range, condition) }
                         return ctransfers_begin(all, &order, &calls)
                     }
                 }
@@ -118,94 +118,98 @@ final class Transfer {
     /// Whether nothing arrived for the allowed time; called regularly. libcurl's own limit uses an average
     /// over some seconds more.
     func isStalled(at now: Int64) -> Bool {
-        guard let silence, silence.heard == heard else {
-            silence = (now, heard)
+        guard let silence, silence.pieces == pieces else {
+            silence = (now, pieces)
             return false
         }
         return now - silence.since >= order.limits.stall * 1_000
     }
 
     var stalled: TransferResult {
-        .failed(TryFailure("the server sent nothing for \(order.limits.stall) s", mayPass: true), partial)
+        .failed(TryFailure("the server sent nothing for \(order.limits.stall) s", isTemporary: true), partial)
     }
 
     private func receive(head line: UnsafeBufferPointer<UInt8>) -> Bool {
-        heard += 1
-        guard head.add(line) else { return end(TryFailure("the server's response head is too large", mayPass: false)) }
+        pieces += 1
+        guard head.add(line) else {
+            return end(TryFailure("the server's response head is too large", isTemporary: false))
+        }
         return true
     }
 
     private func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
-        heard += 1
-        guard judgeHead() else { return false }
+        pieces += 1
+        guard checkHead() else { return false }
         let (length, overflow) = partial.length.addingReportingOverflow(UInt64(bytes.count))
         guard !overflow, length <= order.limits.largest else { return end(tooLarge("has sent")) }
         if let total = partial.total, length > total {
-            return end(TryFailure("the server has sent more than the \(total) bytes it had promised", mayPass: true))
+            return end(
+                TryFailure("the server has sent more than the \(total) bytes it had promised", isTemporary: true))
         }
         do throws(SystemCallError) { try partial.file.descriptor.write(bytes, at: partial.length) } catch {
-            return end(TryFailure("the inbox: \(error)", mayPass: false))
+            return end(TryFailure("the inbox: \(error)", isTemporary: false))
         }
         partial.length = length
         return true
     }
 
     /// Whether the response is accepted by its head; once for each response, before its first byte.
-    private func judgeHead() -> Bool {
-        if hasJudged { return failure == nil }
-        hasJudged = true
-        if let failure = judgement() { return end(failure) }
+    private func checkHead() -> Bool {
+        if hasCheckedHead { return failure == nil }
+        hasCheckedHead = true
+        if let failure = headFailure() { return end(failure) }
         return true
     }
 
-    private func judgement() -> TryFailure? {
+    private func headFailure() -> TryFailure? {
         if head.status == 416, partial.length > 0 {
-            forget()
-            return TryFailure("the server has no further bytes of it", mayPass: true)
+            restart()
+            return TryFailure("the server has no further bytes of it", isTemporary: true)
         }
         guard head.status == 200 || head.status == 206 else {
             return TryFailure(
-                "the server responded with status \(head.status)", mayPass: head.mayPass, retryAfter: head.retryAfter)
+                "the server responded with status \(head.status)", isTemporary: head.isTemporary,
+                retryAfter: head.retryAfter)
         }
         if head.status == 206 {
             let range = head.contentRange
             guard let range, range.first == partial.length, partial.total == nil || range.total == partial.total else {
-                forget()
-                return TryFailure("the server sent another part than requested", mayPass: true)
+                restart()
+                return TryFailure("the server sent another part than requested", isTemporary: true)
             }
             partial.total = range.total ?? head.contentLength.map { $0 &+ partial.length }
         } else {
             // The whole content, even if a part was requested.
             partial.length = 0
             do throws(SystemCallError) { try partial.file.descriptor.cut(to: 0) } catch {
-                return TryFailure("the inbox: \(error)", mayPass: false)
+                return TryFailure("the inbox: \(error)", isTemporary: false)
             }
             partial.total = head.contentLength
             partial.validator = head.validator
         }
         if let type = head.contentType, ["text/html", "application/xhtml+xml"].contains(type) {
-            return TryFailure("the server sent a page (\(type)), not a photo", mayPass: false)
+            return TryFailure("the server sent a page (\(type)), not a photo", isTemporary: false)
         }
         if let total = partial.total {
             if total > order.limits.largest { return tooLarge("promises") }
             if total - min(total, partial.length) > order.room {
-                return TryFailure("the inbox has no space for \(total) bytes", mayPass: false)
+                return TryFailure("the inbox has no space for \(total) bytes", isTemporary: false)
             }
         }
         return nil
     }
 
     private func tooLarge(_ how: String) -> TryFailure {
-        TryFailure("the server \(how) more than the \(order.limits.largest) bytes of fetch.largest", mayPass: false)
+        TryFailure("the server \(how) more than the \(order.limits.largest) bytes of fetch.largest", isTemporary: false)
     }
 
-    private func forget() {
+    private func restart() {
         partial.length = 0
         partial.validator = nil
         partial.total = nil
     }
 
-    /// Stores why it ends; returns false, for libcurl.
+    /// Stores why it ends; returns false, which makes libcurl end.
     private func end(_ failure: TryFailure) -> Bool {
         self.failure = self.failure ?? failure
         return false
@@ -214,13 +218,13 @@ final class Transfer {
     /// The result, when libcurl has ended with `code`.
     func result(code: Int32, place: [UInt8]) -> TransferResult {
         // The head of a response without a body was not checked yet.
-        if code == 0 { _ = judgeHead() }
+        if code == 0 { _ = checkHead() }
         if let failure { return .failed(failure, partial) }
         if code != 0 { return .failed(failed(code, place: place), partial) }
         if let total = partial.total, total != partial.length {
-            return .failed(TryFailure("received \(partial.length) of \(total) bytes", mayPass: true), partial)
+            return .failed(TryFailure("received \(partial.length) of \(total) bytes", isTemporary: true), partial)
         }
-        if partial.length == 0 { return .failed(TryFailure("the server sent nothing", mayPass: true), partial) }
+        if partial.length == 0 { return .failed(TryFailure("the server sent nothing", isTemporary: true), partial) }
         return .whole(partial, head, place: try? WebAddress(place))
     }
 
@@ -229,23 +233,23 @@ final class Transfer {
         let text = String(cString: ctransfers_text(code))
         switch code {
         // CURLE_COULDNT_CONNECT: to none of the addresses, or none is allowed.
-        case 7 where refusedAddress != nil: return TryFailure(refusedAddress ?? text, mayPass: false)
+        case 7 where refusedAddress != nil: return TryFailure(refusedAddress ?? text, isTemporary: false)
         // CURLE_PARTIAL_FILE
         case 18:
             let total = partial.total.map { "\($0)" } ?? "more"
-            return TryFailure("the connection ended after \(partial.length) of \(total) bytes", mayPass: true)
+            return TryFailure("the connection ended after \(partial.length) of \(total) bytes", isTemporary: true)
         // CURLE_OPERATION_TIMEDOUT
-        case 28: return TryFailure("it did not finish in time", mayPass: true)
+        case 28: return TryFailure("it did not finish in time", isTemporary: true)
         // CURLE_TOO_MANY_REDIRECTS
-        case 47: return TryFailure("more than \(order.limits.redirects) redirects", mayPass: false)
+        case 47: return TryFailure("more than \(order.limits.redirects) redirects", isTemporary: false)
         // CURLE_UNSUPPORTED_PROTOCOL: in a redirect, since other addresses were checked before.
         case 1 where !place.isEmpty && (try? WebAddress(place)) == nil:
-            return TryFailure("redirected to an unsupported address", mayPass: false)
+            return TryFailure("redirected to an unsupported address", isTemporary: false)
         // Or the response is not HTTP; it may be surplus bytes of the previous response on the connection.
-        case 1: return TryFailure("the server's response is not HTTP", mayPass: true)
+        case 1: return TryFailure("the server's response is not HTTP", isTemporary: true)
         // Could not resolve, connect, send or receive; nothing was answered; broken TLS, HTTP/2 or chunks.
-        case 5, 6, 7, 8, 16, 35, 52, 55, 56, 61, 92, 95: return TryFailure(text, mayPass: true)
-        default: return TryFailure(text, mayPass: false)
+        case 5, 6, 7, 8, 16, 35, 52, 55, 56, 61, 92, 95: return TryFailure(text, isTemporary: true)
+        default: return TryFailure(text, isTemporary: false)
         }
     }
 }

@@ -70,7 +70,7 @@ final class TransferEngine: Sendable {
         guard hasBegun else {
             let partial = order.partial
             return queue.async {
-                done(.failed(TryFailure("libcurl refused the address", mayPass: false), partial))
+                done(.failed(TryFailure("libcurl refused the address", isTemporary: false), partial))
             }
         }
         setClock()

@@ -24,12 +24,12 @@ package struct FetchEnd: Hashable, Sendable, Codable {
 package struct TryFailure: Error, Hashable, Sendable {
     package var reason: String
     /// Whether another try may succeed.
-    package var mayPass: Bool
+    package var isTemporary: Bool
     /// The pause that the server asks for, in milliseconds.
     package var retryAfter: Int64?
 
-    package init(_ reason: String, mayPass: Bool, retryAfter: Int64? = nil) {
-        (self.reason, self.mayPass, self.retryAfter) = (reason, mayPass, retryAfter)
+    package init(_ reason: String, isTemporary: Bool, retryAfter: Int64? = nil) {
+        (self.reason, self.isTemporary, self.retryAfter) = (reason, isTemporary, retryAfter)
     }
 }
 
@@ -129,7 +129,7 @@ package struct FetchBatch: Sendable {
         slots -= 1
         let tries = members[member].tries
         let pause = limits.pause(before: tries + 1, asked: failure.retryAfter)
-        guard failure.mayPass, tries < limits.tries else { return [end(member, FetchEnd(.failed, failure.reason))] }
+        guard failure.isTemporary, tries < limits.tries else { return [end(member, FetchEnd(.failed, failure.reason))] }
         guard now + pause < members[member].deadline else {
             return [end(member, FetchEnd(.failed, "\(failure.reason); no time left for another try"))]
         }
@@ -170,7 +170,7 @@ package struct FetchBatch: Sendable {
         return .ended(member, end)
     }
 
-    /// Downloads that are due come before new ones: their files are open, and their deadlines run.
+    /// Due downloads precede new ones: their files are open, and their deadlines run.
     private mutating func nextMember(at now: Int64) -> Int? {
         let due = waiting.compactMap { member -> (Int64, Int)? in
             if case .waiting(let until) = members[member].phase, until <= now { (until, member) } else { nil }

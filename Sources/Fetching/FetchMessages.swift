@@ -25,7 +25,7 @@ package struct FetchRequest: Hashable, Sendable, JSONMessage {
     }
 }
 
-/// Where photos are put, and the limits of downloads.
+/// The directory for photos, and the limits of downloads.
 package struct FetchPlace: Hashable, Sendable, Codable {
     /// The inbox's path, in bytes.
     package var path: [UInt8]
@@ -69,7 +69,7 @@ package enum FetchReport: Hashable, Sendable, JSONMessage {
     case progress(FetchProgress)
     /// The download of an address, by its index in the request, has ended.
     case ended(Int, FetchEnd)
-    /// All downloads have ended: their numbers, and where in the inbox they are. The last message.
+    /// All downloads have ended: their counts and their directory in the inbox. The last message.
     case outcome(FetchOutcome)
 }
 

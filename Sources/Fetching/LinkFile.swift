@@ -73,7 +73,7 @@ package enum LinkFile: String, CaseIterable, Hashable, Sendable {
         return []
     }
 
-    /// The string of the key `URL` of a property list, XML or binary. The XML reader knows only what that needs: no declarations,
+    /// The string of the key `URL` of a property list, XML or binary. The XML reader is minimal: no declarations,
     /// no inclusion, and of entities only the five standard ones and numbers.
     private static func webloc(_ bytes: [UInt8]) throws(LinkFileRefusal) -> [LinkLine] {
         if bytes.starts(with: Array("bplist".utf8)) {

@@ -74,5 +74,5 @@ package struct ResponseHead: Hashable, Sendable {
     }
 
     /// Whether a request with this status may succeed later.
-    package var mayPass: Bool { [408, 425, 429].contains(status) || (500...599).contains(status) }
+    package var isTemporary: Bool { [408, 425, 429].contains(status) || (500...599).contains(status) }
 }

@@ -4,7 +4,7 @@ import LinuxKernel
 import SystemPackage
 
 /// Why one file could not be imported, for people.
-struct ImportTrouble: Error, Hashable {
+struct ImportFileFailure: Error, Hashable {
     let reason: String
     init(_ reason: String) { self.reason = reason }
 
@@ -84,7 +84,7 @@ final class ImportCopier {
 
     func sample(_ source: OpenSource) throws -> ImportSample {
         do throws(SystemCallError) { return try ImportSample(of: source.content, size: source.size) } catch {
-            throw ImportTrouble(error, "the file")
+            throw ImportFileFailure(error, "the file")
         }
     }
 
@@ -94,14 +94,14 @@ final class ImportCopier {
         do throws(SystemCallError) {
             guard try inbox.room() >= source.size else { throw SystemCallError("statfs", .noSpace) }
             copy = try inbox.makeCopy()
-        } catch { throw ImportTrouble(error, "the inbox") }
+        } catch { throw ImportFileFailure(error, "the inbox") }
         let read = FileTime.now.seconds
         do {
             let hash = try fill(copy.content, from: source, onRead)
             do throws(SystemCallError) {
                 try inbox.setAttributes(of: copy.content.descriptor, isDirectory: false)
                 try copy.content.descriptor.setModified(source.status.identity.modified)
-            } catch { throw ImportTrouble(error, "the inbox") }
+            } catch { throw ImportFileFailure(error, "the inbox") }
             let sample = try sample(source)
             try requireUnchanged(source)
             // Write back while the next file is read, so that the sync of the batch is fast.
@@ -138,7 +138,7 @@ final class ImportCopier {
             try copy.clone(from: source.content)
             return true
         } catch {
-            if error.code == .noSpace { throw ImportTrouble(error, "the inbox") }
+            if error.code == .noSpace { throw ImportFileFailure(error, "the inbox") }
         }
         var done: UInt64 = 0
         while done < source.size {
@@ -149,7 +149,7 @@ final class ImportCopier {
                 if count == 0 { break }
                 done += count
             } catch {
-                if [.noSpace, .diskQuotaExceeded].contains(error.code) { throw ImportTrouble(error, "the inbox") }
+                if [.noSpace, .diskQuotaExceeded].contains(error.code) { throw ImportFileFailure(error, "the inbox") }
                 mayClone = false
                 return false
             }
@@ -169,25 +169,25 @@ final class ImportCopier {
             if try shouldAbandon() { throw ImportAbandoned() }
             let count: Int
             do throws(SystemCallError) { count = try file.read(into: buffer, at: done) } catch {
-                throw ImportTrouble(error, subject)
+                throw ImportFileFailure(error, subject)
             }
             if count == 0 { break }
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
-            do throws(SystemCallError) { try write(bytes, done) } catch { throw ImportTrouble(error, "the inbox") }
+            do throws(SystemCallError) { try write(bytes, done) } catch { throw ImportFileFailure(error, "the inbox") }
             hasher.update(bytes)
             done += UInt64(count)
             onRead(UInt64(count))
             guard done <= size else { break }
         }
         guard done == size else {
-            throw ImportTrouble("\(subject) changed during the import: it no longer has \(size) bytes")
+            throw ImportFileFailure("\(subject) changed during the import: it no longer has \(size) bytes")
         }
         return hasher.hash()
     }
 
     private func requireUnchanged(_ source: OpenSource) throws {
         let change: String?
-        do throws(SystemCallError) { change = try source.change() } catch { throw ImportTrouble(error, "the file") }
-        if let change { throw ImportTrouble("it changed during the import: \(change)") }
+        do throws(SystemCallError) { change = try source.change() } catch { throw ImportFileFailure(error, "the file") }
+        if let change { throw ImportFileFailure("it changed during the import: \(change)") }
     }
 }

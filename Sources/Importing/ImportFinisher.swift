@@ -129,7 +129,7 @@ final class ImportFinisher: Sendable {
             do throws(SystemCallError) {
                 try copy.file?.descriptor.sync()
                 sound.append(copy)
-            } catch { fail(copy, ImportTrouble(error, "the inbox").reason) }
+            } catch { fail(copy, ImportFileFailure(error, "the inbox").reason) }
         }
         for copy in sound { copy.file?.descriptor.dropCachedPages() }
         sound = verified(sound, reader)
@@ -156,7 +156,7 @@ final class ImportFinisher: Sendable {
                 } else {
                     fail(copy, "the copy differs from the file when read again")
                 }
-            } catch let trouble as ImportTrouble {
+            } catch let trouble as ImportFileFailure {
                 fail(copy, trouble.reason)
             } catch { return [] }
         }
@@ -180,7 +180,7 @@ final class ImportFinisher: Sendable {
                     do throws(SystemCallError) {
                         let name = try inbox.place(copy.name, in: directory, as: copy.source.name)
                         fresh.append((copy, path.appending(name)))
-                    } catch { fail(copy, ImportTrouble(error, "the inbox").reason) }
+                    } catch { fail(copy, ImportFileFailure(error, "the inbox").reason) }
                 }
                 try directory.syncDirectory()
                 placed += fresh
@@ -190,7 +190,9 @@ final class ImportFinisher: Sendable {
             }
         } catch {
             let named = Set(placed.map { $0.0.name })
-            for copy in copies where !named.contains(copy.name) { fail(copy, ImportTrouble(error, "the inbox").reason) }
+            for copy in copies where !named.contains(copy.name) {
+                fail(copy, ImportFileFailure(error, "the inbox").reason)
+            }
         }
         return placed
     }

@@ -42,7 +42,7 @@ struct ImportRemoval {
                     try remove(source, line.hash, seeing: copy, root)
                     return nil
                 } catch {
-                    reason = Self.words(error)
+                    reason = Self.message(of: error)
                     guard case .noOtherCopy(.missing) = error.cause else { return reason }
                 }
             }
@@ -71,7 +71,7 @@ struct ImportRemoval {
         if case .kept(let error) = removal { throw error }
     }
 
-    private static func words(_ error: FilingError) -> String {
+    private static func message(of error: FilingError) -> String {
         if case .noOtherCopy(let reason) = error.cause { return reason.description }
         return "it could not be removed: \(error.cause)"
     }

@@ -32,7 +32,7 @@ package final class ImportRun {
         self.date = date
     }
 
-    /// Runs it. Throws ``ImportFailure``, or what `control` threw; leaves no incomplete copy in the inbox.
+    /// Runs it. Throws ``ImportFailure``, or an error of `control`; leaves no incomplete copy in the inbox.
     package func run() throws {
         var inbox: ImportInbox?
         defer { inbox?.close() }

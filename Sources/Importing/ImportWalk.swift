@@ -68,13 +68,13 @@ final class ImportWalk {
         do {
             let status: FileStatus
             do throws(SystemCallError) { status = try FileStatus(of: entry.name, in: directory.descriptor) } catch {
-                throw ImportTrouble(error, "the file")
+                throw ImportFileFailure(error, "the file")
             }
             if let reason = leftOut(path, status) {
                 return .finding(ImportFinding(.leftOut, path, size: status.identity.size, reason))
             }
             return try decide(path, status, entry, in: directory, withNewPhoto, onRead)
-        } catch let trouble as ImportTrouble {
+        } catch let trouble as ImportFileFailure {
             return .finding(ImportFinding(.failed, path, size: 0, trouble.reason))
         } catch let error as CatalogueError { throw ImportFailure.catalogue("\(error)") }
     }
@@ -161,13 +161,13 @@ final class ImportWalk {
             if (try? source.change()) == .some(nil) { return source }
         }
         do throws(SystemCallError) { return try OpenSource(entry.name, in: directory) } catch {
-            throw ImportTrouble(error, "the file")
+            throw ImportFileFailure(error, "the file")
         }
     }
 
     private func mayBePhoto(_ source: OpenSource) throws -> Bool {
         do throws(SystemCallError) { return FirstBytes.mayBePhoto(try source.content.read(FirstBytes.count)) } catch {
-            throw ImportTrouble(error, "the file")
+            throw ImportFileFailure(error, "the file")
         }
     }
 
@@ -197,7 +197,7 @@ final class ImportWalk {
                 hash: hash, sample: try copier.sample(source), modified: source.status.identity.modified,
                 read: FileTime.now.seconds, destination: line?.destination ?? source.path)
             do throws(SystemCallError) { try memory?.add([(key, made)]) } catch {
-                throw ImportTrouble(error, "the memory of imports")
+                throw ImportFileFailure(error, "the memory of imports")
             }
             line = made
         }

@@ -34,7 +34,7 @@ package struct LabelledText: Sendable {
                 continue
             }
             let pad = String(repeating: " ", count: max(0, column - displayWidth(label)))
-            let parts = brokenAtBlanks(text, width: style.width.map { $0 - column - 2 })
+            let parts = wrappedAtBlanks(text, width: style.width.map { $0 - column - 2 })
             out += pad + (paint.map { style.painted(label, $0) } ?? label)
             for (number, part) in parts.enumerated() {
                 out += number == 0 ? "  " : "\n" + String(repeating: " ", count: column + 2)
@@ -48,7 +48,7 @@ package struct LabelledText: Sendable {
 }
 
 /// Wraps at blanks; a word that is longer than the width stays whole, so that paths can be copied.
-package func brokenAtBlanks(_ text: String, width: Int?) -> [String] {
+package func wrappedAtBlanks(_ text: String, width: Int?) -> [String] {
     guard let width, width >= 20, displayWidth(text) > width else { return [text] }
     var parts: [String] = []
     var part = ""

@@ -55,7 +55,7 @@ package struct TextTable: Sendable {
             while line.last == " " { line.removeLast() }
             line += "\n" + String(repeating: " ", count: margin)
         }
-        line += brokenAtBlanks(cell, width: width - margin)
+        line += wrappedAtBlanks(cell, width: width - margin)
             .joined(separator: "\n" + String(repeating: " ", count: margin))
     }
 }

@@ -12,7 +12,7 @@ struct KeyParser: Sendable {
     /// The beginning of an incomplete key.
     private var pending: [UInt8] = []
 
-    /// The longest sequence that is waited for; terminals send no longer ones, whatever is pasted.
+    /// The longest sequence; terminals send no longer ones.
     private static let longest = 16
     private static let escape: UInt8 = 0x1B
 
@@ -77,7 +77,7 @@ struct KeyParser: Sendable {
         }
         guard pending.count > 2 else { return }
         let last = pending[pending.count - 1]
-        // Parameters and intermediate characters come before the final one.
+        // Parameters and intermediate characters precede the final one.
         if (0x20...0x3F).contains(last), pending.count < Self.longest { return }
         if let key = Self.sequences[String(decoding: pending.dropFirst(2), as: UTF8.self)] { keys.append(key) }
         pending = []

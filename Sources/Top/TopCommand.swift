@@ -74,7 +74,7 @@ package struct TopCommand: DaemonCommand {
         _ = history.add(try contact.daemonState(within: 5), at: TopClock.now, load: TopClock.load)
         let nanoseconds = Int(interval * 1e9)
         interruption.wait(atMost: timespec(tv_sec: nanoseconds / 1_000_000_000, tv_nsec: nanoseconds % 1_000_000_000))
-        if interruption.isStopAsked { return nil }
+        if interruption.isStopRequested { return nil }
         return history.add(try contact.daemonState(within: 5), at: TopClock.now, load: TopClock.load)
     }
 }

@@ -3,7 +3,7 @@ import CommandSupport
 import Glibc
 import Reporting
 
-/// One line of the screen: pieces of text with how each is painted, no wider than the screen.
+/// One line of the screen: pieces of text with their paint.
 struct TopLine: Hashable, Sendable {
     struct Piece: Hashable, Sendable {
         let text: String
@@ -12,7 +12,7 @@ struct TopLine: Hashable, Sendable {
 
     private(set) var pieces: [Piece] = []
     private(set) var width = 0
-    /// Shown the other way round: the row that is selected.
+    /// In reversed video: the selected row.
     var isReversed = false
 
     init(_ text: String = "", _ paint: TextStyle.Paint? = nil) { add(text, paint) }
@@ -25,7 +25,7 @@ struct TopLine: Hashable, Sendable {
 
     var text: String { pieces.map(\.text).joined() }
 
-    /// The same in no more than so many columns; in exactly so many where it is reversed, so that the bar is whole.
+    /// At most `columns` wide; exactly that if it is reversed, so that the bar spans the screen.
     func fitted(to columns: Int) -> TopLine {
         guard width > columns || isReversed else { return self }
         var line = TopLine()
@@ -39,9 +39,9 @@ struct TopLine: Hashable, Sendable {
         return line
     }
 
-    /// Its bytes for a terminal; no escape sequence but ours, since every text was escaped before.
+    /// The text for a terminal. Its pieces are escaped already, so all escape sequences are those added here.
     func painted(_ style: TextStyle) -> String {
-        // The bar is no colour, so NO_COLOR lets it be.
+        // Reversed video is not a colour: NO_COLOR does not apply.
         if isReversed { return "\u{1B}[7m" + text + "\u{1B}[0m" }
         return pieces.map { piece in piece.paint.map { style.painted(piece.text, $0) } ?? piece.text }.joined()
     }
@@ -58,32 +58,32 @@ struct TopFrame: Hashable, Sendable {
         self.lines = (0..<max(0, rows)).map { $0 < lines.count ? lines[$0].fitted(to: columns) : TopLine() }
     }
 
-    /// What is to be written where `shown` stands on the screen; everything where nothing does, or another size.
+    /// The text that updates a screen that shows `shown`; the whole frame if that is nil or of another size.
     func update(from shown: TopFrame?, _ style: TextStyle) -> String {
         var text = ""
         let known = shown.flatMap { $0.columns == columns && $0.lines.count == lines.count ? $0 : nil }
         if known == nil { text += "\u{1B}[0m\u{1B}[2J" }
         for (row, line) in lines.enumerated() where known.map({ $0.lines[row] != line }) ?? !line.pieces.isEmpty {
-            // Cleared first: behind a full line the cursor stands on its last column, which would go with the rest.
+            // Cleared first: after a full line the cursor is on its last column, which would be cleared, too.
             text += "\u{1B}[\(row + 1);1H\u{1B}[K" + line.painted(style)
         }
         return text
     }
 }
 
-/// A terminal that is used as a screen: its size, its modes, and how both are given back. Any thread.
+/// A terminal that is used as a screen: its size and its modes, which are restored. Any thread.
 struct TerminalScreen: Sendable {
-    /// As the terminal was found.
+    /// The modes to restore.
     private let found: termios
 
-    /// Nil where standard input is no terminal.
+    /// Nil if standard input is no terminal.
     init?() {
         var modes = termios()
         guard tcgetattr(STDIN_FILENO, &modes) == 0 else { return nil }
         found = modes
     }
 
-    /// Columns and rows; 80 by 24 where the terminal does not say.
+    /// Columns and rows; 80 by 24 if unknown.
     static var size: (columns: Int, rows: Int) {
         Terminal.size().flatMap { $0.rows > 0 ? $0 : nil } ?? (80, 24)
     }
@@ -95,17 +95,17 @@ struct TerminalScreen: Sendable {
         return group == -1 || group == getpgrp()
     }
 
-    /// The alternate screen, no cursor, no wrapping: a line that a terminal takes for wider than we do moves no other one.
+    /// The alternate screen, without cursor and wrapping: a line that is wider than computed here moves no other one.
     static let entry = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l"
     static let exit = "\u{1B}[0m\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
-    /// Keys come one by one, unseen. Ctrl-C and Ctrl-Z stay signals; Ctrl-S holds nothing up.
+    /// Delivers keys one by one, without echo. Ctrl-C and Ctrl-Z remain signals; Ctrl-S does not stop output.
     func enter() -> Bool {
         var modes = found
         modes.c_lflag &= ~tcflag_t(ICANON | ECHO | ECHONL | IEXTEN)
         modes.c_lflag |= tcflag_t(ISIG)
         modes.c_iflag &= ~tcflag_t(IXON | ICRNL | INLCR | IGNCR)
-        // Reading gives what is there, and waits for nothing.
+        // Reading returns at once.
         withUnsafeMutableBytes(of: &modes.c_cc) {
             $0[Int(VMIN)] = 0
             $0[Int(VTIME)] = 0
@@ -113,7 +113,7 @@ struct TerminalScreen: Sendable {
         return tcsetattr(STDIN_FILENO, TCSANOW, &modes) == 0
     }
 
-    /// Gives the modes back, without waiting for what has still to be shown.
+    /// Restores the modes without waiting for pending output.
     func leave() {
         var modes = found
         _ = tcsetattr(STDIN_FILENO, TCSANOW, &modes)

@@ -13,35 +13,35 @@ struct TopModel: Sendable {
     /// What the caller must do after a key.
     enum Effect: Hashable, Sendable {
         case none, redraw, quit
-        /// The interval is another one.
+        /// The interval has changed.
         case reschedule
-        /// A new sample is wanted now.
+        /// A sample is requested now.
         case refresh
     }
 
     private(set) var view: TopView
     private(set) var overlay = Overlay.none
-    /// Samples are left aside; the daemon goes on all the same.
+    /// Whether samples are ignored; the daemon continues.
     private(set) var isFrozen = false
     /// Seconds between two samples.
     private(set) var interval: Double
-    /// What rows must hold; nil while it is not being typed, too.
+    /// The text that rows must contain; empty for all rows.
     private(set) var filter = ""
     private(set) var isTyping = false
     private(set) var scroll = 0
     /// The first line of an overlay that is shown.
     private(set) var overlayScroll = 0
     private(set) var sample: TopSample?
-    /// The rows of the view, in its order. Cached, since there may be thousands, and keys come fast.
+    /// The rows of the view, in its order. Cached, since there may be thousands, and keys may repeat fast.
     private(set) var rows: [TopRow] = []
     /// Why the daemon does not answer.
-    private(set) var trouble: CommandFailure?
+    private(set) var failure: CommandFailure?
     private var orders: [TopView: TopOrder] = [:]
     private var selected: [TopView: String] = [:]
-    /// How many rows of the table fit on the screen, as of the last frame.
+    /// The number of rows that fit on the screen, as of the last frame.
     private var page = 1
 
-    /// The intervals that + and - go through, in seconds.
+    /// The intervals that + and - select, in seconds.
     static let intervals = [0.2, 0.5, 1, 2, 5, 10, 30, 60]
     private static let longestFilter = 64
 
@@ -52,7 +52,7 @@ struct TopModel: Sendable {
     var order: TopOrder { orders[view] ?? view.order }
     var selection: String? { selected[view] }
 
-    /// The row whose fields are shown; nil where it is gone.
+    /// The row whose fields are shown; nil if it no longer exists.
     var detailed: TopRow? {
         guard case .detail(let id) = overlay, let sample else { return nil }
         return TopRows(sample).rows(view).first { $0.id == id }
@@ -61,13 +61,13 @@ struct TopModel: Sendable {
     // MARK: - Events
 
     mutating func received(_ new: TopSample) {
-        trouble = nil
+        failure = nil
         guard !isFrozen else { return }
         sample = new
         update()
     }
 
-    /// The sample, the view, the order or the filter is another one.
+    /// Computes the rows after a change of sample, view, order or filter.
     private mutating func update() {
         guard let sample else { return }
         let all = TopRows(sample).rows(view)
@@ -77,9 +77,9 @@ struct TopModel: Sendable {
         rows = order.sorted(wanted)
     }
 
-    mutating func failed(_ failure: CommandFailure) { trouble = failure }
+    mutating func failed(_ failure: CommandFailure) { self.failure = failure }
 
-    /// So many rows of `count` fit: keeps the selected one among them.
+    /// Scrolls so that the selected row is among the `page` rows that fit.
     mutating func fit(_ page: Int, rows: [TopRow]) {
         self.page = max(1, page)
         let place = rows.firstIndex { $0.id == selection } ?? 0
@@ -88,7 +88,7 @@ struct TopModel: Sendable {
         scroll = max(0, min(scroll, rows.count - self.page))
     }
 
-    /// So many lines of an overlay fit.
+    /// The same for the lines of an overlay.
     mutating func fit(overlayPage page: Int, lines: Int) {
         self.page = max(1, page)
         overlayScroll = max(0, min(overlayScroll, lines - self.page))
@@ -96,7 +96,7 @@ struct TopModel: Sendable {
 
     mutating func press(_ key: Key) -> Effect {
         if isTyping { return type(key) }
-        if overlay != .none { return pressOverOverlay(key) }
+        if overlay != .none { return pressInOverlay(key) }
         switch key {
         case .character(let scalar): return press(Character(scalar))
         case .up: move(by: -1)
@@ -143,7 +143,7 @@ struct TopModel: Sendable {
         return .redraw
     }
 
-    private mutating func pressOverOverlay(_ key: Key) -> Effect {
+    private mutating func pressInOverlay(_ key: Key) -> Effect {
         switch key {
         case .character("q"), .character("Q"): return .quit
         case .up, .character("k"): overlayScroll = max(0, overlayScroll - 1)
@@ -161,7 +161,7 @@ struct TopModel: Sendable {
         switch key {
         case .character(let scalar) where filter.unicodeScalars.count < Self.longestFilter:
             // What is typed is shown, too: nothing that moves the cursor.
-            filter += shown(String(scalar))
+            filter += printable(String(scalar))
         case .character: return .none
         case .backspace: filter = String(filter.dropLast())
         case .enter: isTyping = false
@@ -197,7 +197,7 @@ struct TopModel: Sendable {
         selected[view] = rows[max(0, min(rows.count - 1, place + count))].id
     }
 
-    /// The next column, and the way round that is most asked for: names upward, numbers downward.
+    /// Sorts by the next column, ascending by text and descending by number.
     private mutating func sort(by step: Int) {
         let columns = view.columns
         let column = (order.column + step + columns.count) % columns.count

@@ -74,7 +74,7 @@ struct TopRows {
         ]
         let details: [TopRow.Detail] = [
             .init("inbox", inbox.name), .init("path", inbox.path), .init("mode", inbox.mode),
-            .init("state", ([words] + inbox.coverageWords(now: Int64(now))).joined(separator: ", ")),
+            .init("state", ([words] + inbox.coverageTexts(now: Int64(now))).joined(separator: ", ")),
             .init("paused", inbox.paused.map { "since \($0.since) by \($0.by)" }),
             .init("watches", HumanText.count(inbox.watches)),
             .init("polled folders", HumanText.count(inbox.polledDirectories)),
@@ -106,7 +106,7 @@ struct TopRows {
                 .init("what", arrival.what), .init("since", when(arrival.since)),
                 .init("first seen", when(arrival.firstSeen)), .init("until", until(arrival.until)),
                 .init("tries", HumanText.count(arrival.attempts)),
-                .init("ask", DaemonAddress.asked.completing("photoinbox explain \(shellQuoted(file))")),
+                .init("ask", DaemonAddress.current.completing("photoinbox explain \(shellQuoted(file))")),
             ])
     }
 }

@@ -5,22 +5,22 @@ import Reporting
 /// One state of the daemon, with rates from the ones before.
 struct TopSample: Sendable {
     let state: DaemonState
-    /// Seconds of CLOCK_MONOTONIC when it came.
+    /// When it arrived, in seconds of CLOCK_MONOTONIC.
     let at: Double
     /// The machine's load over one, five and fifteen minutes.
     let load: [Double]
     /// By the monitor's identity; empty for the first sample.
     var monitorRates: [String: Double] = [:]
     var inboxRates: [String: Double] = [:]
-    /// Files that were filed in a minute, of the last minute at most.
+    /// Files filed per minute, over at most the last minute.
     var filedPerMinute: Double?
-    /// Small pictures a second.
+    /// Thumbnails per second.
     var picturesPerSecond: Double?
-    /// Of one processor: 1 keeps one busy.
+    /// Processor use: 1 is one processor.
     var processors: Double?
 }
 
-/// The samples of the last minute. A value: the time comes with them.
+/// The samples of the last minute. A value: the caller passes the time.
 struct TopHistory: Sendable {
     private struct Mark: Sendable {
         let at: Double
@@ -32,7 +32,7 @@ struct TopHistory: Sendable {
 
     private static let window = 60.0
 
-    /// `state` came at `at`: the sample with its rates. A daemon that was started anew begins anew.
+    /// The sample of a `state` that arrived at `at`, with its rates, which begin anew when the daemon was restarted.
     mutating func add(_ state: DaemonState, at: Double, load: [Double]) -> TopSample {
         var sample = TopSample(state: state, at: at, load: load)
         let filed = state.totals?.filed ?? 0

@@ -10,7 +10,7 @@ struct TopScreen {
     let columns: Int
     let rows: Int
 
-    /// The frame for `model`, which is given the number of rows that fit.
+    /// The frame for `model`, which is set to the number of rows that fit.
     func frame(_ model: inout TopModel) -> TopFrame {
         var lines = header(model)
         let space = max(0, rows - lines.count - 1)
@@ -28,7 +28,7 @@ struct TopScreen {
     func page(_ model: TopModel) -> [TopLine] {
         let all = model.rows
         let layout = TopLayout(model.view.columns, all, by: model.order, width: columns)
-        let body = all.isEmpty ? [TopLine(model.view.emptiness)] : all.map { layout.line($0) }
+        let body = all.isEmpty ? [TopLine(model.view.emptyText)] : all.map { layout.line($0) }
         return summary(model) + [TopLine(), layout.heading] + body
     }
 
@@ -43,7 +43,7 @@ struct TopScreen {
 
     private func summary(_ model: TopModel) -> [TopLine] {
         guard let sample = model.sample else {
-            let line = model.trouble.map { TopLine("photoinboxd  " + shownOnce($0.text), .bad) }
+            let line = model.failure.map { TopLine("photoinboxd  " + printableOnce($0.text), .bad) }
             return [line ?? TopLine("photoinboxd  connecting …"), TopLine(), TopLine()]
         }
         return [verdict(model, sample), machine(sample), stages(sample)]
@@ -53,8 +53,8 @@ struct TopScreen {
         let report = StateReport(sample.state)
         let now = Int64(TopRows.seconds(sample.state.at) ?? 0)
         var line = TopLine("photoinboxd  ")
-        if let trouble = model.trouble {
-            line.add("NO ANSWER: \(shownOnce(trouble.message)); retrying. Below: as of \(clock(now))", .bad)
+        if let trouble = model.failure {
+            line.add("NO ANSWER: \(printableOnce(trouble.message)); retrying. Below: as of \(clock(now))", .bad)
             return line
         }
         let paint: TextStyle.Paint =
@@ -63,7 +63,7 @@ struct TopScreen {
             case .someLeft: .warning
             default: .bad
             }
-        line.add(shownOnce(report.verdict(now: now)), paint)
+        line.add(printableOnce(report.verdict(now: now)), paint)
         if let rate = sample.filedPerMinute, rate > 0 {
             line.add("   \(rateText(rate)) photos/min")
             let waiting = sample.state.inboxes.reduce(0) { $0 + $1.counts.inHand }
@@ -80,7 +80,7 @@ struct TopScreen {
         return "\(clock.timeOfDay(now)):\(second < 10 ? "0" : "")\(second)"
     }
 
-    /// Parts that do not fit are left out, from the end.
+    /// Parts that do not fit are omitted, from the end.
     private func machine(_ sample: TopSample) -> TopLine {
         let program = sample.state.program
         var parts: [(name: String, text: String)] = [
@@ -88,7 +88,7 @@ struct TopScreen {
             ("memory", HumanText.bytes(UInt64(max(0, program.residentBytes)))),
             ("watches", HumanText.count(sample.state.inboxes.reduce(0) { $0 + $1.watches })),
             ("threads", HumanText.count(program.threads)), ("descriptors", HumanText.count(program.descriptors)),
-            ("pid", "\(program.pid)"), ("version", shownOnce(program.version)),
+            ("pid", "\(program.pid)"), ("version", printableOnce(program.version)),
         ]
         if !sample.load.isEmpty {
             parts.insert(("load", sample.load.map { rateText($0) }.joined(separator: " ")), at: 0)
@@ -103,7 +103,7 @@ struct TopScreen {
         return line
     }
 
-    /// If there is no room, zero counts are left out first, so that problems are always visible.
+    /// If there is no room, zero counts are omitted first, so that problems are always visible.
     private func stages(_ sample: TopSample) -> TopLine {
         let counts = Dictionary(sample.state.inHand.map { ($0.stage, 1) }, uniquingKeysWith: +)
         let shown = sample.state.problems.filter { $0.hiddenBy == nil }.count
@@ -126,7 +126,7 @@ struct TopScreen {
         return line()
     }
 
-    /// Where there is no room for all names, only the one of the view that is shown.
+    /// If there is no room for all names, only that of the current view.
     private func views(_ model: TopModel) -> TopLine {
         let line = { (isShort: Bool) -> TopLine in
             var line = TopLine()
@@ -154,7 +154,7 @@ struct TopScreen {
         guard !all.isEmpty else {
             let text =
                 model.sample == nil
-                ? "" : model.filter.isEmpty ? model.view.emptiness : "nothing matches \(model.filter)"
+                ? "" : model.filter.isEmpty ? model.view.emptyText : "nothing matches \(model.filter)"
             return [heading, TopLine("  " + text, .faint)]
         }
         let selection = model.selection ?? all.first?.id
@@ -197,7 +197,7 @@ struct TopScreen {
         return line
     }
 
-    /// As many keys as there is room for; those that lead to the others stay.
+    /// As many keys as fit; the last two that remain are "quit" and "help".
     private func keys(in room: Int) -> String {
         var keys = ["q quit", "1-8 view", "↑↓ Enter fields", "s sort", "r reverse", "/ find", "z freeze", "? help"]
         while keys.count > 2, displayWidth(keys.joined(separator: "  ")) > room { keys.remove(at: keys.count - 2) }
@@ -220,7 +220,7 @@ struct TopScreen {
     ]
 }
 
-/// `text` cut into lines of no more than so many columns; between words where there are some.
+/// `text` in lines of at most `columns`, broken between words if possible.
 func wrapped(_ text: String, to columns: Int) -> [String] {
     var (lines, line, width) = ([String](), "", 0)
     for word in text.split(separator: " ", omittingEmptySubsequences: false) {

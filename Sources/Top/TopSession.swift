@@ -10,7 +10,7 @@ import SystemMonitor
 /// One run of `top` at a terminal: keys, signals, a timer, the daemon's answers, and the screen.
 ///
 /// Everything is confined to its queue. The daemon is asked on another one, since an answer may be waited for; signals
-/// have a third, so that the terminal is given back even while writing to it hangs.
+/// have a third, so that the terminal is restored even while writing to it hangs.
 final class TopSession: Sendable {
     private struct State {
         var model: TopModel
@@ -19,7 +19,7 @@ final class TopSession: Sendable {
         /// The content of the screen; nil if unknown.
         var shown: TopFrame?
         var isAsking = false
-        /// The terminal is ours: not before the start, while stopped, or at the end.
+        /// Whether the screen is in use: not before the start, while stopped, or at the end.
         var isOnScreen = false
         var hasEnded = false
     }
@@ -36,17 +36,17 @@ final class TopSession: Sendable {
     /// Distinguishes an escape key from the beginning of a sequence.
     private let escapeTimer: TimerMonitor
     private let state: QueueBound<State>
-    /// Stays open from one answer to the next; on the queue of asking.
+    /// Stays open from one answer to the next; on the queue of requests.
     private let line: QueueBound<ControlLine>
 
-    /// How long the rest of a sequence may take to follow its escape character, over a slow line too.
+    /// How long the rest of a sequence may follow its escape character, over a slow line, too.
     private static let escapeWait = Duration.milliseconds(50)
-    /// For how long an answer is waited for, in seconds.
+    /// The time limit for an answer, in seconds.
     private static let patience = 3
-    /// How long the end may take before the terminal is given back all the same.
+    /// The time limit for ending cleanly, after which only the modes are restored.
     private static let endPatience = Duration.seconds(1)
 
-    /// Sets one up in the main thread, before there are others: it blocks the signals that it takes.
+    /// Sets one up. On the main thread, before there are others, since it blocks its signals.
     init(contact: ControlContact, screen: TerminalScreen, style: TextStyle, model: TopModel) throws {
         let ending = [Signal.int, .term, .hup, .quit].filter { !isSignalIgnored($0.rawValue) }
         let all = ending + [.winch, .cont, Self.stop]
@@ -63,11 +63,11 @@ final class TopSession: Sendable {
     /// Ctrl-Z.
     private static let stop = Signal(rawValue: SIGTSTP)
 
-    /// Runs until somebody ends it. On the main thread.
+    /// Runs until a key or a signal ends it. On the main thread.
     func run() -> Never {
         let session = self
         signalQueue.async {
-            session.signals.setEventHandler { session.happened($0.signal) }
+            session.signals.setEventHandler { session.handle($0.signal) }
             session.signals.activate(onRegistered: { session.queue.async { session.start() } })
         }
         ProcessSignals.parkMainThread()
@@ -75,14 +75,14 @@ final class TopSession: Sendable {
 
     // MARK: - Signals, on their queue
 
-    private func happened(_ signal: Signal) {
+    private func handle(_ signal: Signal) {
         switch signal {
         case .winch: queue.async { self.redraw(anew: true) }
         case .cont: queue.async { self.enter() }
         case Self.stop: queue.async { self.leave(andStop: true) }
         default:
             queue.async { self.finish(signal) }
-            // A terminal that takes nothing holds the queue up for ever; its modes can be given back all the same.
+            // A terminal that accepts no output blocks the queue; its modes can be restored from here.
             signalQueue.after(Self.endPatience) { [screen] in
                 screen.leave()
                 _exit(128 + signal.rawValue)
@@ -93,7 +93,7 @@ final class TopSession: Sendable {
     // MARK: - On the queue
 
     private func start() {
-        keyboard.setEventHandler { [self] in typed($0) }
+        keyboard.setEventHandler { [self] in handleInput($0) }
         timer.setEventHandler { [self] _ in ask() }
         escapeTimer.setEventHandler { [self] _ in press(state.onQueue { $0.parser.flush() }) }
         keyboard.activate()
@@ -130,9 +130,9 @@ final class TopSession: Sendable {
         if stops { kill(getpid(), SIGSTOP) }
     }
 
-    private func typed(_ event: DescriptorEvent) {
+    private func handleInput(_ event: DescriptorEvent) {
         var bytes = [UInt8](repeating: 0, count: 1024)
-        // While the terminal is not ours, what is typed is for somebody else.
+        // While the screen is not in use, input is for another program.
         let count = state.onQueue { $0.isOnScreen } ? keyboard.withDescriptor { read($0, &bytes, bytes.count) } ?? 0 : 0
         if event.isLast { return finish(.hup) }
         guard count > 0 else { return }
@@ -206,7 +206,7 @@ final class TopSession: Sendable {
         if output.flush() != .written { finish(.hup) }
     }
 
-    /// Gives the terminal back and ends; by `signal`, where one is why.
+    /// Restores the terminal and ends, by `signal` if that is the reason.
     private func finish(_ signal: Signal?) {
         let isFirst = state.onQueue { state in
             defer { state.hasEnded = true }
@@ -230,12 +230,12 @@ final class TopSession: Sendable {
     }
 }
 
-/// What a sample is taken with besides the daemon's answer.
+/// The parts of a sample that do not come from the daemon.
 enum TopClock {
     /// Seconds of CLOCK_MONOTONIC.
     static var now: Double { Double(monotonicNanoseconds()) / 1e9 }
 
-    /// See getloadavg(3); empty where that is not known.
+    /// See getloadavg(3); empty if unknown.
     static var load: [Double] {
         var load = [0.0, 0, 0]
         let count = getloadavg(&load, 3)

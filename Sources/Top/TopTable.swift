@@ -9,7 +9,7 @@ enum TopValue: Hashable, Sendable, JSONRepresentable {
     case number(Double)
     case text(String)
 
-    /// What is not there comes before all numbers, and these before all texts.
+    /// None before numbers, numbers before texts.
     static func < (left: TopValue, right: TopValue) -> Bool {
         switch (left, right) {
         case (.none, .none): false
@@ -36,19 +36,19 @@ struct TopCell: Hashable, Sendable {
     let text: String
     let value: TopValue
     var paint: TextStyle.Paint?
-    /// What it is sorted by, where that is not its value.
+    /// The value to sort by, if another.
     var rank: TopValue?
 
     init(_ text: String, _ value: TopValue? = nil, _ paint: TextStyle.Paint? = nil) {
-        self.text = shownOnce(text)
+        self.text = printableOnce(text)
         self.value = value ?? (text.isEmpty ? .none : .text(text))
         self.paint = paint
     }
 
-    /// What rows are sorted by.
+    /// The value to sort by.
     fileprivate var order: TopValue { rank ?? value }
 
-    /// A number of things; blank where it is 0 and that says nothing.
+    /// A count; with `blank`, 0 is not shown.
     static func count(_ number: Int, _ paint: TextStyle.Paint? = nil, blank: Bool = false) -> TopCell {
         TopCell(number == 0 && blank ? "" : HumanText.count(number), .number(Double(number)), number == 0 ? nil : paint)
     }
@@ -58,7 +58,7 @@ struct TopCell: Hashable, Sendable {
         return TopCell(HumanText.age(Int64(max(0, min(seconds, 1e12)))), .number(seconds), paint)
     }
 
-    /// So many a second; nil before there are two samples.
+    /// A rate per second; nil before there are two samples.
     static func rate(_ perSecond: Double?) -> TopCell {
         guard let perSecond else { return TopCell("") }
         return TopCell(perSecond == 0 ? "·" : rateText(perSecond), .number(perSecond))
@@ -72,7 +72,7 @@ struct TopCell: Hashable, Sendable {
 }
 
 /// `text` without a character that could move a cursor. Paths of the state are escaped already, and stay as they are.
-func shownOnce(_ text: String) -> String { BytePath(escaped: text)?.escaped == text ? text : shown(text) }
+func printableOnce(_ text: String) -> String { BytePath(escaped: text)?.escaped == text ? text : printable(text) }
 
 /// `0.25`, `3.1`, `1,204`.
 func rateText(_ value: Double) -> String {
@@ -86,25 +86,25 @@ func rateText(_ value: Double) -> String {
 struct TopColumn: Hashable, Sendable {
     /// Its name in JSON.
     let name: String
-    /// As it stands above it.
+    /// The heading.
     let heading: String
     var alignment = TextTable.Alignment.right
-    /// 0 always stays; of the others those with the highest number go first where there is no room.
+    /// 0 is always shown; of the others, the highest number is omitted first if there is no room.
     var rank = 0
-    /// The widest that it becomes; one that is flexible takes what is left.
+    /// The maximum width of a column that is not flexible; a flexible one gets the rest.
     var limit = 12
     var isFlexible = false
-    /// A flexible one is not made narrower than this.
-    var least = 12
+    /// The minimum width of a flexible column.
+    var minimumWidth = 12
     var cut = TextCut.end
 
     static func text(
         _ name: String, _ heading: String, limit: Int = 16, rank: Int = 0, flexible: Bool = false,
-        least: Int = 12, cut: TextCut = .end
+        minimumWidth: Int = 12, cut: TextCut = .end
     ) -> TopColumn {
         TopColumn(
             name: name, heading: heading, alignment: .left, rank: rank, limit: limit, isFlexible: flexible,
-            least: least, cut: cut)
+            minimumWidth: minimumWidth, cut: cut)
     }
 
     static func number(_ name: String, _ heading: String, rank: Int = 0) -> TopColumn {
@@ -119,13 +119,13 @@ struct TopRow: Hashable, Sendable {
 
         init(_ label: String, _ text: String?) {
             self.label = label
-            self.text = text.map { shownOnce($0) } ?? "–"
+            self.text = text.map { printableOnce($0) } ?? "–"
         }
     }
 
-    /// The same in each sample, as long as the thing is there.
+    /// The same in each sample.
     let id: String
-    /// As many as the view has columns.
+    /// One for each column of the view.
     let cells: [TopCell]
     var details: [Detail] = []
 }
@@ -171,7 +171,7 @@ struct TopLayout: Hashable, Sendable {
         let need = { (kept: [Int], isTight: Bool) in
             kept.reduce(-Self.gap) { sum, index in
                 let isSmall = isTight && columns[index].isFlexible
-                return sum + Self.gap + (isSmall ? min(natural[index], columns[index].least) : natural[index])
+                return sum + Self.gap + (isSmall ? min(natural[index], columns[index].minimumWidth) : natural[index])
             }
         }
         while need(kept, true) > width {
@@ -182,7 +182,7 @@ struct TopLayout: Hashable, Sendable {
         var spare = width - need(kept, true)
         placed = kept.map { index in
             guard columns[index].isFlexible else { return Placed(column: index, width: natural[index]) }
-            let small = min(natural[index], columns[index].least)
+            let small = min(natural[index], columns[index].minimumWidth)
             let more = max(0, min(spare, natural[index] - small))
             spare -= more
             return Placed(column: index, width: small + more)

@@ -15,7 +15,7 @@ enum TopView: String, CaseIterable, Sendable {
         return all[(place % all.count + all.count) % all.count]
     }
 
-    var emptiness: String {
+    var emptyText: String {
         switch self {
         case .inboxes: "no inbox is configured"
         case .files: "no file is in hand or waiting"
@@ -87,9 +87,9 @@ enum TopView: String, CaseIterable, Sendable {
         case .problems:
             [
                 .text("severity", "SEVERITY"), .text("code", "CODE"), .number("since_seconds", "FOR"),
-                .text("what", "WHAT", flexible: true, least: 30),
+                .text("what", "WHAT", flexible: true, minimumWidth: 30),
                 // A truncated action is useless; Enter shows it.
-                .text("action", "ACTION", rank: 1, flexible: true, least: 36),
+                .text("action", "ACTION", rank: 1, flexible: true, minimumWidth: 36),
             ]
         case .outcomes:
             [

@@ -1,7 +1,7 @@
 import Reporting
 
-/// A page from what a program prints for `--help`; `blocks` are those of that text.
-/// `more` adds what stands between that and the references.
+/// A page made from the help of a program, in `blocks`.
+/// `more` adds sections before the references.
 func helpPage(
     _ name: String, section: Int, seeAlso: [String], _ blocks: [HelpBlock], more: (inout Roff) -> Void = { _ in }
 ) -> String {
@@ -10,7 +10,7 @@ func helpPage(
     var page = Roff(name, section: section, purpose: clause.prefix(1).lowercased() + clause.dropFirst())
     let usage = blocks.first { $0.title == "USAGE" }
     page.heading("SYNOPSIS")
-    page.paragraph(words([usage?.remark ?? name] + (usage?.lines ?? [])))
+    page.paragraph(joined([usage?.remark ?? name] + (usage?.lines ?? [])))
     let body = blocks.filter { !["OVERVIEW", "USAGE", "SEE ALSO"].contains($0.title) }
     // Pages of the manual end with these; a terminal shows them before the options.
     let last = ["COMMANDS", "ARGUMENTS", "OPTIONS", "COMMON OPTIONS", "EXIT STATUS", "ENVIRONMENT", "FILES"]
@@ -78,7 +78,7 @@ func commandNames(help: String) -> [String] {
     helpBlocks(help).filter { $0.title.hasSuffix(" SUBCOMMANDS") }.flatMap { $0.items.map(\.name) }
 }
 
-/// What follows the examples at the margin describes the command.
+/// Text at the margin after the examples is the description.
 private func withDescription(_ blocks: [HelpBlock]) -> [HelpBlock] {
     blocks.flatMap { block -> [HelpBlock] in
         guard block.title == "EXAMPLES" else { return [block] }
@@ -89,16 +89,16 @@ private func withDescription(_ blocks: [HelpBlock]) -> [HelpBlock] {
     }
 }
 
-/// What stands below one heading of a help text.
+/// The text below one heading of a help text.
 struct HelpBlock: Equatable {
     var title: String
-    /// What follows the title on its line.
+    /// The text after the title on its line.
     var remark: String
     var lines: [String] = []
     /// Blocks below it, each with a heading of its own.
     var groups: [HelpBlock] = []
 
-    /// A term, and what it means.
+    /// A term and its meaning.
     struct Item: Equatable {
         var term: String
         var lines: [String]
@@ -152,16 +152,16 @@ func helpBlocks(_ help: String) -> [HelpBlock] {
             continue
         }
         let remark = rest.first == ":" ? rest.dropFirst() : rest.hasSuffix(":") ? rest.dropLast() : rest
-        blocks.append(HelpBlock(title: String(name), remark: words([String(remark)])))
+        blocks.append(HelpBlock(title: String(name), remark: joined([String(remark)])))
     }
     return blocks
 }
 
-private func words(_ lines: [String]) -> String {
+private func joined(_ lines: [String]) -> String {
     lines.joined(separator: " ").split(separator: " ").joined(separator: " ")
 }
 
-/// What a terminal of 80 columns has for text that is not filled, behind the page's margin.
+/// The columns for unfilled text on a terminal of 80, without the page's margin.
 private let verbatimColumns = 73
 
 private func indent(_ line: String) -> Int { line.prefix { $0 == " " }.count }
@@ -171,12 +171,12 @@ extension Roff {
         if !block.remark.isEmpty { paragraph(block.remark) }
         for group in block.groups {
             subheading(group.title.dropLast(" SUBCOMMANDS".count).capitalised)
-            for item in group.items { self.item("photoinbox-\(item.term)(1)", [words(item.lines)]) }
+            for item in group.items { self.item("photoinbox-\(item.term)(1)", [joined(item.lines)]) }
         }
         if ["OPTIONS", "COMMON OPTIONS", "ARGUMENTS", "SIGNALS", "ENVIRONMENT", "FILES"].contains(block.title) {
-            for item in block.items { self.item(item.term, [words(item.lines)]) }
+            for item in block.items { self.item(item.term, [joined(item.lines)]) }
             let rest = block.lines.drop { !$0.isEmpty }
-            if rest.contains(where: { !$0.isEmpty }) { paragraph(words(Array(rest))) }
+            if rest.contains(where: { !$0.isEmpty }) { paragraph(joined(Array(rest))) }
             return
         }
         for run in block.lines.split(separator: "") {
@@ -187,7 +187,7 @@ extension Roff {
                 rest = rest.dropFirst(lines.count)
                 let isProse = lines.allSatisfy { indent($0) == 2 && !$0.dropFirst(2).contains("  ") }
                 if !isIndented || (isProse && block.title != "EXAMPLES") {
-                    paragraph(words(lines))
+                    paragraph(joined(lines))
                 } else {
                     verbatim(folded(lines.map { String($0.dropFirst(min(2, indent($0)))) }, to: verbatimColumns))
                 }

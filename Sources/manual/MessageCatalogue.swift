@@ -25,7 +25,7 @@ struct MessageWords {
     let subject: String
     /// The page to read, as `man:PAGE(SECTION)`.
     var documentation = "man:photoinboxd(8)"
-    /// What happened, and what that means for photos.
+    /// What happened, with the effect on photos.
     let effect: String
     /// What to do, even if that is nothing.
     let action: String

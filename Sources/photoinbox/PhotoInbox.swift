@@ -52,7 +52,7 @@ struct PhotoInbox: ParsableCommand {
     static func main() {
         // write(2) reports a closed reader, so that the program ends quietly and not by a signal.
         signal(SIGPIPE, SIG_IGN)
-        // Otherwise the next file to be opened would get the number of a stream that was closed.
+        // Otherwise the next file would get the number of a closed stream.
         for stream in STDIN_FILENO...STDERR_FILENO where fcntl(stream, F_GETFD) == -1 {
             _ = open("/dev/null", O_RDWR)
         }
@@ -71,8 +71,12 @@ struct PhotoInbox: ParsableCommand {
 extension PhotoInbox {
     /// By the command's own parser: the program's sets up one for every command, and is left for help and mistakes.
     private static func command(of arguments: [String]) throws -> any ParsableCommand {
-        let type = groups.lazy.flatMap { $0.commands }.first { $0.name == arguments.first }
-        return try type.flatMap { try? $0.parseAsRoot(Array(arguments.dropFirst())) } ?? parseAsRoot(arguments)
+        if let wanted = groups.lazy.flatMap({ $0.commands }).first(where: { $0.name == arguments.first }),
+            let command = try? wanted.parseAsRoot(Array(arguments.dropFirst())), type(of: command) == wanted
+        {
+            return command
+        }
+        return try parseAsRoot(arguments)
     }
 }
 

@@ -91,7 +91,7 @@ struct RecordedHouse {
         #expect(lines.last == "     1  2025-11-21 13:07  2025-11-21  3.1 MB  card   2026/11/IMG_1.jpg")
     }
 
-    @Test func listsWhatIsAskedFor() async throws {
+    @Test func listsByInboxTimeAndOutcome() async throws {
         #expect(try await house.run(["list", "--since", "2025-11-22"]).text.contains("odd"))
         #expect(try await !house.run(["list", "--since", "2025-11-22"]).text.contains("IMG_1"))
         #expect(try await house.run(["list", "--limit", "1"]).text.split(separator: "\n").count == 2)
@@ -120,7 +120,7 @@ struct RecordedHouse {
         #expect((try none.json()["photos"] as? [Any])?.isEmpty == true)
     }
 
-    @Test func showsAllThatIsKnown() async throws {
+    @Test func showsEveryRecordOfAPhoto() async throws {
         let operation = try await house.run(["show", "\(house.filed.outcome)"])
         #expect(operation.status == 0)
         for line in [
@@ -298,19 +298,19 @@ struct RecordedHouse {
         #expect(other.text.hasPrefix("card/kept.jpg: never seen, unlike an earlier file of this name; "))
     }
 
-    @Test func needsADaemonForWhatOnlyItKnows() async throws {
+    @Test func requiresADaemonForWhatOnlyItKnows() async throws {
         for command in ["status", "dump"] {
             let result = try await house.run([command])
             #expect(result.status == 69)
             #expect(result.output.isEmpty)
             #expect(result.errors.hasSuffix("photoinboxd is not running. Start it: photoinboxd \(house.option)\n"))
         }
-        // A process number that was left behind, and is somebody else's by now, is not signalled: it would be ended.
+        // A stale process number that belongs to another process is not signalled, which would end it.
         try write("\(getpid())\n", to: Array(house.directory.appending("state/run/photoinboxd.pid").utf8))
         #expect(try await house.run(["status"]).status == 69)
     }
 
-    @Test func saysWhatIsWrongWithItsDirectories() async throws {
+    @Test func reportsMissingDirectories() async throws {
         let absent = try await photoinbox(["list", "--state", "nowhere"], in: house.directory)
         #expect(absent.status == 69)
         #expect(absent.errors.contains("the state directory nowhere does not exist"))

@@ -65,7 +65,7 @@ import Testing
         "since":"2025-11-21T14:02:00.000Z"}
         """
 
-    @Test func tellsThatAllIsWell() async throws {
+    @Test func showsAHealthyDaemon() async throws {
         let daemon = try await start(state())
         defer { daemon.signal(SIGKILL) }
         let result = try await run(["status"])
@@ -95,7 +95,7 @@ import Testing
             #""stalled","stalledSeconds":72.5,"reason":"no answer while listing DCIM\n""#,
             #"stalled, no answer while listing DCIM\n for 72 s, 1 deferred"#, "no answer while listing DCIM\n"
         ),
-    ]) func tellsWhyAnInboxIsNotWatched(verdict: String, words: String, reason: String) async throws {
+    ]) func showsWhyAnInboxIsNotWatched(verdict: String, words: String, reason: String) async throws {
         let daemon = try await start(state(verdict: verdict))
         defer { daemon.signal(SIGKILL) }
         let text = try await run(["status"]).text
@@ -104,7 +104,7 @@ import Testing
         #expect((json["inboxes"] as? [[String: Any]])?.first?["reason"] as? String == reason)
     }
 
-    @Test func tellsProblems() async throws {
+    @Test func showsProblems() async throws {
         let daemon = try await start(state(problems: Self.warning))
         defer { daemon.signal(SIGKILL) }
         let warned = try await run(["status", "-x"])
@@ -161,7 +161,7 @@ import Testing
         #expect(again.errors == "photoinbox: dump.json exists. Name a new file.\n")
     }
 
-    @Test func saysThatTheDaemonDoesNotAnswer() async throws {
+    @Test func reportsADaemonThatDoesNotAnswer() async throws {
         let daemon = try await start(state(), answers: false)
         defer { daemon.signal(SIGKILL) }
         let result = try await run(["status"])

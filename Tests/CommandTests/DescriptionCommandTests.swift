@@ -33,7 +33,7 @@ import Testing
         return rows.map { $0.map { $0 ?? "-" }.joined(separator: "|") }
     }
 
-    @Test func takesInWhatATableSays() async throws {
+    @Test func importsATable() async throws {
         try write(
             """
             Title,SHA256,Path,Key words,Rating,Date Taken,Location,Comment
@@ -66,7 +66,7 @@ import Testing
         ] { #expect(all.text.contains(" \(row)\n"), "\(row): \(all.text)") }
     }
 
-    @Test func namesLineAndColumnOfWhatIsWrong() async throws {
+    @Test func reportsLineAndColumnOfRejectedRows() async throws {
         try write(
             """
             sha256,rating,taken,title
@@ -102,7 +102,7 @@ import Testing
         #expect(dry.text.contains("would import  1 row") && dry.text.contains("rejected  1 row"))
     }
 
-    @Test func refusesWhatSaysNotWhichPhotoIsMeant() async throws {
+    @Test func refusesTablesThatIdentifyNoPhoto() async throws {
         try write("title,rating\nx,1\n")
         let nameless = try await house.run(["import-csv", "table.csv"])
         #expect(
@@ -121,7 +121,7 @@ import Testing
         #expect(try text("table.csv.rejects.csv") == "mine")
     }
 
-    @Test func comesBackAsItWent() async throws {
+    @Test func importsItsOwnExport() async throws {
         try write(
             "sha256;title;keywords;rating;taken;place\n\(hash(2));\"=cmd|' /C calc'!A0\";a,b;3;2026-11-20;@home\n")
         #expect(try await house.run(["import-csv", "table.csv"]).status == 0)
@@ -162,7 +162,7 @@ import Testing
         #expect(dates == [["0"]])
     }
 
-    @Test func searchesByAllThatIsKnown() async throws {
+    @Test func searchesByEveryCondition() async throws {
         try write("sha256,title,place,keywords\n\(hash(1)),Sunset,Köln am Rhein,bridge\n")
         #expect(try await house.run(["import-csv", "table.csv"]).status == 0)
         for arguments in [
@@ -188,7 +188,7 @@ import Testing
     }
 
     /// Stopped by a signal at random moments, it goes on behind the last batch; the end is that of one that was not.
-    @Test(arguments: [SIGINT, SIGKILL]) func endsAsIfItHadNeverBeenStopped(_ number: Int32) async throws {
+    @Test(arguments: [SIGINT, SIGKILL]) func continuesAStoppedImport(_ number: Int32) async throws {
         let rows = 20_000
         var table = "path,sha256,title,rating\n"
         for row in 0..<rows {

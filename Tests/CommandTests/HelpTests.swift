@@ -39,7 +39,7 @@ import Testing
         expectOwnOptionsFirst(result.text)
     }
 
-    /// What a command alone takes stands before what most take.
+    /// A command's own options precede the common ones.
     private func expectOwnOptionsFirst(_ help: String, sourceLocation: SourceLocation = #_sourceLocation) {
         let options = help.split(separator: "\n").compactMap { $0.firstMatch(of: /^  (?:-\w, )?(-[-\w]+)/)?.1 }
         guard let common = options.firstIndex(of: "--config") else { return }
@@ -58,7 +58,7 @@ import Testing
         #expect(places.compactMap(\.self) == places.compactMap(\.self).sorted())
     }
 
-    @Test func answersMisuseWithTheErrorAlone() async throws {
+    @Test func reportsMisuseInOneLine() async throws {
         let result = try await photoinbox(["watch", "--nonsense", "in"], in: ScratchDirectory())
         #expect(result.status == 64)
         #expect(result.output.isEmpty)

@@ -36,9 +36,9 @@ import Testing
         #expect(location("card") == .outside("/home/ana/card"))
         // Inside an inbox that holds a directory of another's name, what is there wins; else our own way of naming.
         let there: BytePath = "/srv/phones/card/a.jpg"
-        #expect(location("card/a.jpg", from: "/srv/phones", exists: [there]).words == "phones/card/a.jpg")
-        #expect(location("card/a.jpg", from: "/srv/phones").words == "card/a.jpg")
-        #expect(location("other/a.jpg", from: "/srv/phones").words == "phones/other/a.jpg")
+        #expect(location("card/a.jpg", from: "/srv/phones", exists: [there]).displayName == "phones/card/a.jpg")
+        #expect(location("card/a.jpg", from: "/srv/phones").displayName == "card/a.jpg")
+        #expect(location("other/a.jpg", from: "/srv/phones").displayName == "phones/other/a.jpg")
     }
 
     @Test func followsLinksOfDirectoriesAlone() {
@@ -47,7 +47,7 @@ import Testing
         #expect(location("/disk/library/x.jpg", links: links) == .library("/srv/library", "x.jpg"))
     }
 
-    @Test func takesNamesApart() {
+    @Test func separatesNamesFromPaths() {
         #expect(normalised("/a/./b//../c") == "/a/c")
         #expect(normalised("/../..") == "/")
         #expect(normalised("/") == "/")

@@ -18,7 +18,7 @@ import Testing
         return try #require(try PhotoInbox.parseAsRoot(arguments) as? WatchCommand)
     }
 
-    @Test func asksTheJournalOfOneDaemonOnly() throws {
+    @Test func queriesTheJournalOfOneDaemon() throws {
         let scratch = try ScratchDirectory()
         let (real, other) = (scratch.bytePath.appending("real"), scratch.bytePath.appending("other"))
         #expect(mkdir(scratch.appending("real"), 0o700) == 0)
@@ -33,7 +33,7 @@ import Testing
             ])
     }
 
-    @Test func takesWatchOptions() throws {
+    @Test func parsesWatchOptions() throws {
         let command = try watch(
             "-0", "--events", "finished,vanished", "--exclude-glob", "*.tmp", "--exclude", "raw/.*", "--timeout", "1.5",
             "--count", "3", "-q", "a", "b")
@@ -43,7 +43,7 @@ import Testing
         #expect(command.directories.map(\.path) == ["a", "b"])
     }
 
-    @Test func takesOptionsAsScriptsForInotifywaitWriteThem() throws {
+    @Test func parsesOptionsOfInotifywait() throws {
         let command = try watch(
             "-mrqqe", "create,close_write", "-edelete", "--event=move", "-t5", "--format", "-%f", "in", "@in/cache")
         #expect(command.monitor && command.recursive && command.quiet == 2)
@@ -67,7 +67,7 @@ import Testing
         #expect(throws: (any Error).self) { try PhotoInbox.parseAsRoot(["watch"] + arguments) }
     }
 
-    @Test func readsEvents() throws {
+    @Test func parsesEvents() throws {
         #expect(try WatchEvents(words: ["finished,renamed"]) == .notices([.finished, .renamed]))
         #expect(try WatchEvents(words: ["finished", "renamed"]) == .notices([.finished, .renamed]))
         #expect(try WatchEvents(words: ["directory-vanished"]) == .notices([.directoryVanished]))
@@ -78,7 +78,7 @@ import Testing
         #expect(WatchEvents(asInotifywait: false) == .notices([.finished]))
     }
 
-    @Test func readsPatternsAsTheConfigurationDoes() throws {
+    @Test func parsesPatternsAsTheConfigurationDoes() throws {
         let patterns = try globs("--exclude-glob", ["*.tmp", "raw/*.xmp"])
         #expect(patterns.map(\.pattern) == ["*.tmp", "raw/*.xmp"])
         #expect(patterns[1].matches("raw/a.xmp") && !patterns[1].matches("x/raw/a.xmp"))
@@ -88,12 +88,12 @@ import Testing
     @Test(arguments: [
         Array("plain".utf8), Array("with spaces \n\t\\x41".utf8), [0xFF], Array("é".utf8) + [0xC3],
         Array("\u{10FFFF}mark".utf8), Array("--".utf8), [],
-    ]) func carriesArgumentsByteForByte(_ bytes: [UInt8]) throws {
+    ]) func keepsArgumentsByteForByte(_ bytes: [UInt8]) throws {
         let argument = RawArgument(argument: RawArgument.carried(bytes))
         #expect(argument?.path.bytes == bytes)
     }
 
-    @Test func readsMoments() throws {
+    @Test func parsesTimes() throws {
         #expect(SinceText("2h")?.moment(now: 10_000) == 2800)
         #expect(SinceText("90s")?.moment(now: 100) == 10)
         #expect(SinceText("1w")?.moment(now: 0) == -604_800)
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func readsIdentifiers() {
+    @Test func parsesOperations() {
         func subject(_ text: String) -> OperationArgument.Subject? { OperationArgument(argument: text)?.subject }
         #expect(subject("8841") == .number(8841))
         #expect(subject("photo:12") == .photo(12))

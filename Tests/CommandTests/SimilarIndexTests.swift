@@ -2,7 +2,7 @@ import Testing
 
 @testable import photoinbox
 
-@Suite("Near duplicates are found by few bits that differ")
+@Suite("Similar photos are found by hashes that differ in few bits")
 struct SimilarIndexTests {
     /// Each compared with each.
     private static func slowGroups(_ all: [UInt64], _ distance: Int) -> Set<Set<Int>> {
@@ -15,7 +15,7 @@ struct SimilarIndexTests {
         return Set(groups.filter { $0.count > 1 })
     }
 
-    @Test(arguments: 0...SimilarIndex.greatestDistance) func agreesWithTheSlowWay(_ distance: Int) {
+    @Test(arguments: 0...SimilarIndex.greatestDistance) func agreesWithComparingAllPairs(_ distance: Int) {
         var random = SystemRandomNumberGenerator()
         var all: [UInt64] = []
         for _ in 0..<60 {
@@ -35,7 +35,7 @@ struct SimilarIndexTests {
         #expect(found.map { $0[0] } == found.map { $0[0] }.sorted())
     }
 
-    @Test func manyOfTheSameAreOneGroup() {
+    @Test func equalHashesAreOneGroup() {
         let all = [UInt64](repeating: 42, count: 200_000) + [1 << 60]
         #expect(SimilarIndex(all, distance: 4).groups.map(\.count) == [200_001])
         #expect(SimilarIndex(all, distance: 0).groups.map(\.count) == [200_000])

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// What a run of the program came to.
+/// The result of a run of the program.
 struct CommandResult {
     let status: Int32
     let output: [UInt8]
@@ -18,7 +18,7 @@ struct CommandResult {
     }
 }
 
-/// Runs the built program to its end, in `directory`, with nothing of our environment but what it needs.
+/// Runs the built program to its end, in `directory`, with the environment that it needs.
 func photoinbox(
     _ arguments: [String], in directory: ScratchDirectory, environment: [String: String] = [:]
 ) async throws -> CommandResult {
@@ -87,7 +87,7 @@ struct RunningWatch {
         try await program.line(holding: ready)
     }
 
-    /// Waits until its output file is as wanted: told by inotify, with tail(1) as the one who waits.
+    /// Waits until its output file is as wanted, by tail(1), which uses inotify.
     func waitForOutput(_ isWanted: @escaping @Sendable ([UInt8]) -> Bool) async throws {
         let tail = try RunningProgram(["/usr/bin/tail", "-n", "+1", "-f", outputPath])
         let path = outputPath

@@ -100,7 +100,7 @@ import Testing
     }()
 
     @Test(.enabled(if: tooMany != nil, "skipped: needs a readable fs.inotify.max_queued_events of at most 65,536"))
-    func saysThatRecordsWereLost() async throws {
+    func reportsLostRecords() async throws {
         let count = try #require(Self.tooMany)
         let watch = try await RunningWatch(["-e", "create,q_overflow", "--count", "\(count + 3)", "in"], in: directory)
         watch.program.signal(SIGSTOP)

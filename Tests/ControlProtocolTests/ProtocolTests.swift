@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Frames")
 struct FrameTests {
-    @Test("Whatever the pieces, the frames are the same", arguments: [1, 2, 3, 7, 1_000])
+    @Test("Frames do not depend on the pieces that arrive", arguments: [1, 2, 3, 7, 1_000])
     func pieces(size: Int) throws {
         let contents: [[UInt8]] = [
             [1], Array(repeating: 2, count: 300), Array("{}".utf8), Array(repeating: 9, count: 64),
@@ -21,7 +21,7 @@ struct FrameTests {
         #expect(found == contents && !reader.isInside)
     }
 
-    @Test("A length that is too large is refused before anything of it has come")
+    @Test("A frame that is too long is refused by its length")
     func huge() {
         for length: [UInt8] in [[0xFF, 0xFF, 0xFF, 0xFF], [0, 0, 1, 45], [0x80, 0, 0, 0]] {
             var reader = FrameReader(limit: 300)
@@ -59,7 +59,7 @@ struct MessageTests {
         .verify(photos: [], isComplete: true),
     ]
 
-    @Test("Every command comes back as it went", arguments: commands, [false, true])
+    @Test("Every command is decoded as it was encoded", arguments: commands, [false, true])
     func roundTrip(command: ControlCommand, isDryRun: Bool) throws {
         let request = ControlRequest(id: 42, command, isDryRun: isDryRun)
         #expect(try ControlRequest(json: request.json()) == request)
@@ -98,7 +98,7 @@ struct MessageTests {
         #expect(mistake?.message == message && mistake?.id == id)
     }
 
-    @Test("Fields of later versions are passed over")
+    @Test("Fields of later versions are ignored")
     func unknownFields() throws {
         let text = "{\"version\":1,\"id\":9,\"do\":\"undo\",\"operation\":4,\"why\":{\"because\":[1,2]}}"
         #expect(try ControlRequest(json: Array(text.utf8)) == ControlRequest(id: 9, .undo(operation: 4)))

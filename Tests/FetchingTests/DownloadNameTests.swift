@@ -35,7 +35,7 @@ struct DownloadNameTests {
         #expect(chosen == BytePath(name))
     }
 
-    @Test("A name with an ending counts more than one without, wherever redirects lead")
+    @Test("A name with an extension is preferred, whatever the redirects")
     func redirected() throws {
         let chosen = DownloadName.choose(
             head: head(), place: try WebAddress("http://cdn.org/IMG_2.heic"),
@@ -43,7 +43,7 @@ struct DownloadNameTests {
         #expect(chosen == "IMG_2.heic")
     }
 
-    @Test("A head is read line by line; a new status begins anew")
+    @Test("A head is read line by line; a status line begins a new one")
     func heads() {
         var head = head(
             "Content-Length: 12", "content-length: 13", "ETag: \"abc\"", "Retry-After: 7", "Content-Range: bytes 5-9/10"
@@ -53,7 +53,7 @@ struct DownloadNameTests {
         #expect(head.contentRange?.first == 5 && head.contentRange?.total == 10)
         let isTaken = head.add("HTTP/2 503 \r\n".utf8)
         #expect(isTaken)
-        #expect(head.status == 503 && head.contentLength == nil && !head.isWhole && head.mayPass)
+        #expect(head.status == 503 && head.contentLength == nil && !head.isWhole && head.isTemporary)
         #expect(self.head("ETag: W/\"abc\"", "Last-Modified: yesterday").validator == "yesterday")
         #expect(self.head("Content-Length: -1").contentLength == nil)
         #expect(self.head("Content-Length: 5", "Transfer-Encoding: chunked").contentLength == nil)

@@ -8,7 +8,7 @@ struct FetchBatchTests {
         actions.compactMap { if case .begin(let member, _) = $0 { member } else { nil } }
     }
 
-    @Test("So many at once and no more, in order; what arrives makes room")
+    @Test("Downloads run in order, up to the limit; an arrival frees a slot")
     func order() {
         let batch = Batch(count: 5, limits: FetchLimits(atOnce: 2, deadline: 10))
         #expect(batch.advance(at: 0) == [.begin(0, milliseconds: 10_000), .begin(1, milliseconds: 10_000)])
@@ -20,15 +20,15 @@ struct FetchBatchTests {
         #expect(batch.running == 2 && batch.endedCount == 1)
     }
 
-    @Test("Tries back off, twice as long each time, and end; what waits comes before what is queued")
+    @Test("Pauses double with each try, up to the limit of tries; waiting downloads precede queued ones")
     func tries() {
         let batch = Batch(count: 2, limits: FetchLimits(atOnce: 1, deadline: 100, tries: 3, pause: 100))
-        let broken = TryFailure("reset", mayPass: true)
+        let broken = TryFailure("reset", isTemporary: true)
         _ = batch.advance(at: 0)
         #expect(batch.failed(0, broken, at: 10).isEmpty)
         #expect(batch.nextTime == 110)
         #expect(begun(batch.advance(at: 20)) == [1])
-        // No slot is free, so nobody need be woken.
+        // No slot is free, so no wake-up is needed.
         #expect(batch.nextTime == nil)
         batch.arrived(1)
         _ = batch.stored(1, FetchEnd(.arrived, ""))
@@ -41,19 +41,19 @@ struct FetchBatchTests {
         #expect(batch.isOver)
     }
 
-    @Test("No try begins that the deadline leaves no time for; what cannot pass is not tried again")
+    @Test("No try begins after the deadline; permanent failures are not retried")
     func ends() {
         let batch = Batch(count: 2, limits: FetchLimits(atOnce: 2, deadline: 1, tries: 9, pause: 600))
         _ = batch.advance(at: 0)
         #expect(
-            batch.failed(0, TryFailure("gone", mayPass: false), at: 1) == [
+            batch.failed(0, TryFailure("gone", isTemporary: false), at: 1) == [
                 .ended(0, FetchEnd(.failed, "gone", tries: 1))
             ])
-        let late = batch.failed(1, TryFailure("slow", mayPass: true), at: 500)
+        let late = batch.failed(1, TryFailure("slow", isTemporary: true), at: 500)
         #expect(late == [.ended(1, FetchEnd(.failed, "slow; no time left for another try", tries: 1))])
     }
 
-    @Test("A server's wish to be left alone is heard, within bounds")
+    @Test("A server's Retry-After is respected, within bounds")
     func asked() {
         let limits = FetchLimits(pause: 100)
         #expect(limits.pause(before: 2, asked: 7_000) == 7_000)
@@ -63,11 +63,11 @@ struct FetchBatchTests {
         #expect(limits.pause(before: 1_000, asked: nil) == FetchLimits.longestPause)
     }
 
-    @Test("Each is cancelled in whatever phase it is, once, and ends once")
+    @Test("A download is cancelled in any phase, and ends once")
     func cancelled() {
         let batch = Batch(count: 5, limits: FetchLimits(atOnce: 3, pause: 1_000))
         _ = batch.advance(at: 0)
-        _ = batch.failed(2, TryFailure("reset", mayPass: true), at: 1)
+        _ = batch.failed(2, TryFailure("reset", isTemporary: true), at: 1)
         batch.arrived(1)
         let end = { (tries: Int) in FetchEnd(.cancelled, "cancelled", tries: tries) }
         #expect(batch.cancel(0) == [.abort(0), .ended(0, end(1))])
@@ -82,7 +82,7 @@ struct FetchBatchTests {
         #expect(batch.isOver && batch.running == 0 && batch.nextTime == nil)
     }
 
-    @Test("Whatever happens in whatever order, every member ends once and no more run than may", arguments: 0..<200)
+    @Test("In any order of events, every download ends once and the limit holds", arguments: 0..<200)
     func model(_ seed: Int) {
         var generator = SystemRandomNumberGenerator()
         let count = Int.random(in: 1...30, using: &generator)
@@ -111,7 +111,7 @@ struct FetchBatchTests {
             case 1...4:
                 guard let member = running.randomElement(using: &generator) else { continue }
                 running.remove(member)
-                carryOut(batch.failed(member, TryFailure("x", mayPass: .random()), at: now))
+                carryOut(batch.failed(member, TryFailure("x", isTemporary: .random()), at: now))
             case 5...8:
                 guard let member = running.randomElement(using: &generator) else { continue }
                 running.remove(member)

@@ -4,7 +4,7 @@ import Foundation
 import Settings
 import Testing
 
-@Suite("Addresses and the files that hold them")
+@Suite("Addresses and files of links")
 struct LinkFileTests {
     @Test(
         "Addresses are taken as they are asked for",
@@ -36,7 +36,7 @@ struct LinkFileTests {
         #expect(throws: AddressRefusal.self) { try WebAddress(text) }
     }
 
-    @Test("One too long is refused, one just as long as may be is not")
+    @Test("An address over the limit is refused, one at the limit is not")
     func long() throws {
         let base = "http://example.org/"
         let longest = base + String(repeating: "a", count: WebAddress.longest - base.utf8.count)
@@ -79,7 +79,7 @@ struct LinkFileTests {
             + "AAA1",
     ].map { Array(Data(base64Encoded: $0) ?? Data()) }
 
-    @Test("Binary property lists are read, and cut short anywhere they are refused or hold nothing")
+    @Test("Binary property lists are read; truncated ones are refused or empty")
     func binaryLists() throws {
         let addresses = try Self.binary.map { try LinkFile.webloc.read($0)[0].address.get().text }
         #expect(addresses == ["http://a.org/?a=1&b=2", "http://a.org/%C3%A9"])
@@ -101,7 +101,7 @@ struct LinkFileTests {
         }
     }
 
-    @Test("What is wrong in a list is told with its line, and the rest is read")
+    @Test("Mistakes in a list are reported by line, and the rest is read")
     func lines() throws {
         let lines = try LinkFile.links.read(Array("http://a.org/1\n# x\nnonsense\nhttp://a.org/2\n".utf8))
         #expect(lines.map(\.number) == [1, 3, 4])
@@ -121,7 +121,7 @@ struct LinkFileTests {
         #expect(refusal.description.contains(reason))
     }
 
-    @Test("An entity that must be declared is not expanded, and UTF-16 and what is too large are refused")
+    @Test("Declared entities are not expanded; UTF-16 and large files are refused")
     func hostile() throws {
         let bomb = "<key>URL</key><string>http://a.org/&lol9;</string>"
         let found = try LinkFile.webloc.read(Array(bomb.utf8))
@@ -137,7 +137,7 @@ struct LinkFileTests {
         #expect(throws: LinkFileRefusal.self) { try LinkFile.links.read(Array(many.utf8)) }
     }
 
-    @Test("Random bytes, and sound files with random changes, never trap")
+    @Test("Random bytes and mutated files never trap")
     func fuzz() {
         var generator = SystemRandomNumberGenerator()
         let seeds = [
@@ -165,7 +165,7 @@ struct LinkFileTests {
         }
     }
 
-    @Test("Kinds go by the extension, in either case")
+    @Test("The extension, in either case, determines the kind")
     func kinds() {
         #expect(LinkFile(name: "a/Trip.URL") == .url)
         #expect(LinkFile(name: "x.webloc") == .webloc)

@@ -1,7 +1,7 @@
 import Reporting
 import Testing
 
-@Suite("Proposed commands reach the daemon that they are about")
+@Suite("Proposed commands name their daemon")
 struct DaemonAddressTests {
     @Test("The daemon of the standard configuration needs no option")
     func standard() {
@@ -12,7 +12,7 @@ struct DaemonAddressTests {
                 == "photoinbox list --outcome quarantined says why; systemctl --user start photoinboxd")
     }
 
-    @Test("Another one is named by its configuration, and by its unit")
+    @Test("Another daemon is identified by its configuration and its unit")
     func instance() {
         let studio = DaemonAddress.instance("studio", configuration: "/etc/photoinbox/studio.toml")
         for (text, wanted) in [
@@ -30,7 +30,7 @@ struct DaemonAddressTests {
         }
     }
 
-    @Test("One that was started by hand is named by its state")
+    @Test("A daemon started by hand is identified by its state directory")
     func byHand() {
         let own = DaemonAddress.state("/home/ana/photo state")
         #expect(own.completing("photoinbox retry --all") == "photoinbox retry --state '/home/ana/photo state' --all")

@@ -17,13 +17,13 @@ struct JSONTests {
                 == "{\n  \"a\": [\n    1,\n    []\n  ]\n}")
     }
 
-    @Test func stringsCannotBreakOut() {
+    @Test func stringsAreEscaped() {
         #expect(
             JSONValue.string("\"\\/\n\r\t\u{0}\u{1B}\u{7F}\u{9B}\u{2028}\u{202E}\u{2066}ä📷").compact
                 == #""\"\\/\n\r\t\u0000\u001b\u007f\u009b\u2028\u202e\u2066ä📷""#)
     }
 
-    @Test func pathsThatAreNotTextComeTwice() {
+    @Test func pathsThatAreNotTextHaveBase64() {
         #expect(JSONField.path("file", "ä.jpg") == [JSONField("file", .string("ä.jpg"))])
         let fields = JSONField.path("file", BytePath([0x61, 0xFF]))
         #expect(JSONValue.object(fields).compact == #"{"file":"a�","file_base64":"Yf8="}"#)

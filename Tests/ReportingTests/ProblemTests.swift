@@ -12,7 +12,7 @@ struct ProblemTests {
     ]
 
     @Test(arguments: ProblemCode.allCases)
-    func everyRowIsWhole(code: ProblemCode) {
+    func everyRowIsComplete(code: ProblemCode) {
         let row = code.row
         for template in [row.title, row.effect, row.action] {
             let text = template.rendered(Self.values, clock: .universal)
@@ -22,7 +22,7 @@ struct ProblemTests {
         }
         #expect(code.rawValue.wholeMatch(of: /PI-[1-9][0-9]{2}/) != nil)
         #expect(row.severity != .stopped || row.see != nil)
-        // Whatever stops filing says what becomes of the photos.
+        // A problem that stops filing states its effect on photos.
         #expect(row.severity != .stopped || row.effect.parameters == [.count])
     }
 
@@ -54,7 +54,7 @@ struct ProblemTests {
                 + "/etc/sysctl.d/photoinbox.conf; no restart is needed")
     }
 
-    @Test func namesCanNeitherForgeALineNorACommand() {
+    @Test func namesCannotForgeLinesOrCommands() {
         let action = ProblemCode.photosDeferred.row.action
         func shown(_ path: BytePath) -> String { action.rendered([.path: .path(path)], clock: .universal) }
         #expect(shown("a b/it's") == "photoinbox explain 'a b/it'\\''s'")
@@ -84,7 +84,7 @@ struct ProblemBoardTests {
         #expect(board.all.isEmpty && board.worst(at: 99) == nil)
     }
 
-    @Test func whatHealsSoonIsNeverShown() {
+    @Test func shortProblemsAreNotShown() {
         var board = ProblemBoard()
         board.raise(.inboxMissing, subject: "card", at: 100)
         #expect(board.visible(at: 104).isEmpty && board.hidden(at: 104).isEmpty)
@@ -93,7 +93,7 @@ struct ProblemBoardTests {
         #expect(board.nextDue(after: 105) == nil)
     }
 
-    @Test func causesHideTheirEffectsAndOnlyThose() {
+    @Test func causesHideOnlyTheirEffects() {
         var board = ProblemBoard()
         board.raise(.inboxPolled, subject: "card", at: 0)
         board.raise(.inboxPolled, subject: "phones", at: 0)
@@ -109,7 +109,7 @@ struct ProblemBoardTests {
         #expect(board.visible(at: 5).map(\.subject) == ["card", "phones"])
     }
 
-    @Test func theOrderIsSettled() {
+    @Test func problemsAreOrdered() {
         var board = ProblemBoard()
         for code in ProblemCode.allCases.reversed() { board.raise(code, subject: "s", at: 0) }
         let visible = board.visible(at: 1000)
@@ -127,7 +127,7 @@ struct ProblemBoardTests {
         #expect(cleared.count == ProblemCode.allCases.count && board.all.isEmpty)
     }
 
-    @Test func theBoardIsBoundedButWhatStopsFilingGetsOn() {
+    @Test func theBoardIsBoundedExceptForStoppedFiling() {
         var board = ProblemBoard()
         for number in 0..<1000 { board.raise(.photosDeferred, subject: "\(number)", at: 0) }
         #expect(board.all.count == ProblemBoard.capacity)

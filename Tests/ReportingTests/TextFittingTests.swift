@@ -10,7 +10,7 @@ struct TextFittingTests {
         #expect(fitted("abc", to: 3) == "abc" && fitted("abc", to: 1) == "…" && fitted("abc", to: 0) == "")
     }
 
-    @Test func wideCharactersNeverStickOut() {
+    @Test func wideCharactersFit() {
         #expect(fitted("写真写真", to: 6) == "写真… ")
         #expect(fitted("写真写真", to: 5) == "写真…")
         #expect(fitted("写真写真", to: 4, cutting: .start) == "…真 ")

@@ -6,7 +6,7 @@ struct TextFoldingTests {
         folded(text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init), to: columns)
     }
 
-    @Test func whatFitsStaysAsItIs() {
+    @Test func fittingLinesAreUnchanged() {
         let text = "EXAMPLES:\n  photoinbox top      look\n\nShort.\nLines."
         #expect(Self.fold(text).joined(separator: "\n") == text)
     }
@@ -32,14 +32,14 @@ struct TextFoldingTests {
             ])
     }
 
-    @Test func aSecondColumnComesBelow() {
+    @Test func aSecondColumnMovesBelow() {
         #expect(
             Self.fold("  photoinbox undo 8841     takes a photo back again") == [
                 "  photoinbox undo 8841", "      takes a photo back again",
             ])
     }
 
-    @Test func meaningsStayBesideTogetherWhereTheyFit() {
+    @Test func meaningsStayBesideIfAllFit() {
         #expect(
             Self.fold("  a --all              one thing\n  a --some more        another") == [
                 "  a --all        one thing", "  a --some more  another",
@@ -58,7 +58,7 @@ struct TextFoldingTests {
             ])
     }
 
-    @Test func aMeaningOfItsOwnLineStaysWithItsCommand() {
+    @Test func meaningsStayWithTheirCommand() {
         #expect(
             Self.fold("  photoinbox dump one two three --six\n                    what it is\n  photoinbox top") == [
                 "  photoinbox dump one two \\", "      three --six", "      what it is", "  photoinbox top",
@@ -90,7 +90,7 @@ struct TextFoldingTests {
             ])
     }
 
-    @Test func nothingIsWiderThanAsked() {
+    @Test func noLineIsWiderThanRequested() {
         let lesson =
             "  photoinbox list --since 2h   those of the last two hours, of which there are some | and more\n"
             + "Prose that is long enough to be broken in several places, so that each width is met.\n"

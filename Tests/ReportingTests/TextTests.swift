@@ -45,7 +45,7 @@ struct TextTests {
             as [(Int64, String)])
     func waitsAreRoundedUp(seconds: Int64, text: String) { #expect(HumanText.shortWait(seconds) == text) }
 
-    @Test func colourIsChosenAsPeopleExpect() {
+    @Test func colourFollowsOptionsAndEnvironment() {
         func colour(
             _ isTerminal: Bool, _ choice: TextStyle.ColourChoice = .auto, noColour: String? = nil,
             terminal: String? = "xterm"
@@ -67,7 +67,7 @@ struct TextTests {
     }
 
     @Test(arguments: [TextStyle.Paint.good, .notice, .warning, .bad])
-    func coloursCanBeReadOnWhiteAndOnBlack(_ paint: TextStyle.Paint) throws {
+    func coloursAreReadableOnWhiteAndBlack(_ paint: TextStyle.Paint) throws {
         let style = TextStyle(isTerminal: true, noColour: nil, terminal: "xterm-256color")
         #expect(TextStyle(isTerminal: true, noColour: nil, terminal: "xterm", colourTerminal: "truecolor") == style)
         let code = try #require(style.painted("x", paint).firstMatch(of: /38;5;([0-9]+)m/)?.1)
@@ -80,7 +80,7 @@ struct TextTests {
 
     /// xterm's green, yellow, blue and cyan have a contrast of 2.2, 1.4, 2.2 (on black) and 2.0 to 1.
     @Test(arguments: ["xterm", "linux", "screen"])
-    func ofFewColoursOnlyThoseAreUsedThatCanBeReadOnWhiteAndOnBlack(_ terminal: String) throws {
+    func basicColoursAreReadableOnWhiteAndBlack(_ terminal: String) throws {
         let style = TextStyle(isTerminal: true, noColour: nil, terminal: terminal)
         for paint in [TextStyle.Paint.good, .notice, .warning, .bad, .faint, .strong] {
             let painted = style.painted("x", paint)
@@ -110,7 +110,7 @@ struct TextTests {
         #expect(table.rendered(.plain) == "INBOX   TOTAL\n日本        1\nphones  1,204\na\n")
     }
 
-    @Test func aLastCellThatIsTooLongGoesOnBelow() {
+    @Test func aLongLastCellContinuesBelow() {
         let narrow = TextStyle(usesColour: false, width: 40)
         var table = TextTable([("NAME", .left), ("REASON", .left)])
         table.add(["a.jpg", "the same bytes as another one, which was read again"])
@@ -159,7 +159,7 @@ struct TextTests {
         for columns in 1...120 { #expect(line.text(columns: columns).count < max(2, columns)) }
     }
 
-    @Test func aRunMayBreakItsSilenceSooner() {
+    @Test func silenceOfARunIsConfigurable() {
         var pipe = ProgressPacer(isTerminal: false, silence: 5)
         let line = ProgressLine(photos: 1, totalPhotos: 100, bytes: 0, totalBytes: nil, seconds: 1)
         #expect(!pipe.isDue(line, milliseconds: 0) && !pipe.isDue(line, milliseconds: 4999))
@@ -194,7 +194,7 @@ struct TextTests {
         #expect(due10)
     }
 
-    @Test func theWorstExitStatusWins() {
+    @Test func exitStatusesCombineToTheWorst() {
         #expect(ExitStatus.ok.combined(with: .someLeft) == .someLeft)
         #expect(ExitStatus.stopped.combined(with: .someLeft) == .stopped)
         #expect(ExitStatus.failed.combined(with: .stopped) == .failed)

@@ -58,7 +58,7 @@ extension CatalogueFile {
 }
 
 extension CommandFailure {
-    package static func cannotChange(_ catalogue: BytePath) -> CommandFailure {
+    package static func catalogueNotWritable(_ catalogue: BytePath) -> CommandFailure {
         CommandFailure(.permission, "cannot change the catalogue \(catalogue): permission denied", action: asOwner)
     }
 
@@ -74,7 +74,7 @@ extension CommandFailure {
             self.init(
                 .permission, "cannot read the catalogue \(path): permission denied",
                 action: permissionAdvice(for: BytePath(path)))
-        case .readOnly: self = .cannotChange(BytePath(path))
+        case .readOnly: self = .catalogueNotWritable(BytePath(path))
         case .newerSchema:
             self.init(
                 .failed, "the catalogue \(path) was written by a newer photoinboxd",

@@ -10,9 +10,9 @@ import enum PhotoModel.DateProvenance
 extension StoredOutcome {
     package func describe(in text: inout LabelledText, now: Int64) {
         text.add("operation", "\(id)")
-        text.add("file", "\(shown(outcome.inbox))/\(outcome.path.escaped)")
+        text.add("file", "\(printable(outcome.inbox))/\(outcome.path.escaped)")
         text.add("outcome", outcome.outcome.rawValue, textPaint: outcome.outcome.paint)
-        text.add("why", shown(outcome.reason))
+        text.add("why", printable(outcome.reason))
         text.add("when", shortTime(outcome.at, now: now))
         if let destination = outcome.destination { text.add("to", destination.escaped) }
         if let hash = outcome.sha256, outcome.photoID == nil { text.add("sha256", hexadecimal(hash)) }
@@ -22,7 +22,7 @@ extension StoredOutcome {
 extension StoredRequest {
     /// A request and its result: `14:10 released by ana, to /srv/inbox/card/IMG_0077.JPG`.
     package func describe(in text: inout LabelledText, now: Int64) {
-        var words = "\(shortTime(request.at, now: now)) \(request.what) by \(shown(request.asker))"
+        var words = "\(shortTime(request.at, now: now)) \(request.what) by \(printable(request.asker))"
         if request.isAsIs { words += ", as it is" }
         switch step {
         case .begun: words += ", in progress"
@@ -30,7 +30,7 @@ extension StoredRequest {
         case .done: if let move = request.move { words += ", to \(place(move))" }
         case .expired: words += ", and deleted since"
         }
-        if let note { words += " (\(shown(note)))" }
+        if let note { words += " (\(printable(note)))" }
         text.add("asked", words)
     }
 
@@ -41,20 +41,21 @@ extension StoredPhoto {
     package func describe(in text: inout LabelledText, now: Int64) {
         text.add("number", number)
         text.add("place", photo.library.appending(photo.libraryPath).escaped)
-        text.add("from", "\(shown(photo.inbox))/\(photo.sourcePath.escaped)" + (sourceKept ? ", which is kept" : ""))
+        text.add(
+            "from", "\(printable(photo.inbox))/\(photo.sourcePath.escaped)" + (sourceKept ? ", which is kept" : ""))
         text.add("filed", shortTime(filedAt, now: now))
         if let captured = photo.captured {
-            text.add("taken", "\(shown(captured.words)), from \(shown(captured.source))")
+            text.add("taken", "\(printable(captured.text)), from \(printable(captured.source))")
         } else {
             text.add("taken", "unknown")
         }
-        text.add("proof", shown(photo.proof))
-        var kind = shown(photo.format)
+        text.add("proof", printable(photo.proof))
+        var kind = printable(photo.format)
         if let width = photo.width, let height = photo.height { kind += ", \(width) × \(height)" }
         text.add("kind", "\(kind), \(HumanText.count(photo.size)) bytes")
         // Escaped when the photo was read.
         if let camera = photo.camera { text.add("camera", camera) }
-        if let origin = photo.origin { text.add("source", shown(origin)) }
+        if let origin = photo.origin { text.add("source", printable(origin)) }
         text.add("sha256", hexadecimal(photo.sha256))
         if let supersededAt, undoneBy != nil {
             text.add("but", "it was taken back \(shortTime(supersededAt, now: now))", textPaint: .notice)
@@ -75,18 +76,18 @@ extension StoredPhoto {
 
 extension PhotoDescription {
     package func describe(in text: inout LabelledText) {
-        if let title { text.add("title", shown(title)) }
-        if !keywords.isEmpty { text.add("keywords", shown(keywords.joined(separator: "; "))) }
+        if let title { text.add("title", printable(title)) }
+        if !keywords.isEmpty { text.add("keywords", printable(keywords.joined(separator: "; "))) }
         if let rating { text.add("rating", "\(rating) of 5") }
-        if let taken { text.add("dated", "\(shown(taken)), as imported") }
-        if let place { text.add("location", shown(place)) }
+        if let taken { text.add("dated", "\(printable(taken)), as imported") }
+        if let place { text.add("location", printable(place)) }
     }
 }
 
 extension StoredPhoto {
     /// As a member of another photo's set: `2026/11/2026-11-21/IMG_1.CR3, raw, number 7`.
-    package var setWords: String {
-        [photo.libraryPath.escaped, photo.part.role.map { shown($0) }, "number \(number)"].compactMap(\.self)
+    package var setMemberText: String {
+        [photo.libraryPath.escaped, photo.part.role.map { printable($0) }, "number \(number)"].compactMap(\.self)
             .joined(separator: ", ")
     }
 
@@ -106,14 +107,14 @@ extension OutcomeKind {
 
 extension CaptureDate {
     /// `2026-11-21 14:07:31 +01:00`, as far as known.
-    package var words: String {
-        var text = String(local.map { $0 == "T" ? " " : $0 })
+    package var text: String {
+        var words = String(local.map { $0 == "T" ? " " : $0 })
         if let offset {
             let minutes = abs(Int(offset)) / 60
             let two = { (number: Int) in number < 10 ? "0\(number)" : "\(number)" }
-            text += (offset < 0 ? " -" : " +") + two(minutes / 60) + ":" + two(minutes % 60)
+            words += (offset < 0 ? " -" : " +") + two(minutes / 60) + ":" + two(minutes % 60)
         }
-        return text
+        return words
     }
 
     /// Its source, by the name in the standards.

@@ -6,17 +6,18 @@ package import Reporting
 /// How an inbox is watched, for `status`.
 extension DaemonState.Inbox {
     /// The texts after the verdict.
-    package func coverageWords(now: Int64) -> [String] {
+    package func coverageTexts(now: Int64) -> [String] {
         var parts: [String] = []
         let every = coverage?.intervalSeconds.map { " every \(HumanText.age(Int64(max(1, $0.rounded()))))" } ?? ""
         if verdict == "stalled" {
             let age = stalledSeconds.map { " for \(HumanText.age(Int64(max(0, $0))))" } ?? ""
-            parts.append(shown(reason ?? "no answer") + age)
+            parts.append(printable(reason ?? "no answer") + age)
         } else if verdict == "gone", let reason = coverage?.gone ?? reason {
             let since = coverage?.since.flatMap { FileTime(rfc3339: $0)?.seconds }
-            parts.append(since.map { "\(shown(reason)) for \(HumanText.age(max(0, now - $0)))" } ?? shown(reason))
+            parts.append(
+                since.map { "\(printable(reason)) for \(HumanText.age(max(0, now - $0)))" } ?? printable(reason))
         } else if verdict == "polled" {
-            let place = coverage?.fileSystem.map { "on \(shown($0))" }
+            let place = coverage?.fileSystem.map { "on \(printable($0))" }
             parts += [place, every.isEmpty ? nil : String(every.dropFirst())].compactMap(\.self)
         } else if polledDirectories > 0 {
             let all = coverage.map { " of \(HumanText.count($0.directories))" } ?? ""
@@ -66,7 +67,7 @@ extension DaemonState.Liveness: JSONRepresentable {
 
 extension DaemonState.Pictures: JSONRepresentable {
     /// `12 made, 1 failed, 3 waiting`.
-    package var words: String {
+    package var text: String {
         var parts = ["\(HumanText.count(made)) made"]
         if failed > 0 { parts.append("\(HumanText.count(failed)) failed") }
         if waiting > 0 { parts.append("\(HumanText.count(waiting)) waiting") }
@@ -93,21 +94,21 @@ extension DaemonState.Pictures: JSONRepresentable {
 }
 
 extension DaemonState.Card: JSONRepresentable {
-    package func words(now: Int64) -> String {
+    package func text(now: Int64) -> String {
         var parts: [String]
         if phase == "importing" {
             let ofAll = totalFiles.map { " of \(HumanText.count($0))" } ?? ""
-            parts = ["importing into \(shown(inbox))", "\(HumanText.count(files))\(ofAll) files"]
+            parts = ["importing into \(printable(inbox))", "\(HumanText.count(files))\(ofAll) files"]
             let part = UInt64(max(0, bytes))
             if let whole = totalBytes { parts.append(HumanText.bytes(part, of: UInt64(max(0, whole)))) }
         } else {
             let time = FileTime(rfc3339: since).map { " \(shortTime($0, now: now))" } ?? ""
             // The result of a stopped import begins with the reason.
-            parts = [phase == "stopped" ? shown(result ?? phase) + time : "\(shown(phase))\(time)"]
-            if phase != "stopped", let result { parts.append(shown(result)) }
+            parts = [phase == "stopped" ? printable(result ?? phase) + time : "\(printable(phase))\(time)"]
+            if phase != "stopped", let result { parts.append(printable(result)) }
         }
         if mounted != true { parts.append("not mounted now") }
-        return "\(shown(place)): \(parts.joined(separator: ", "))"
+        return "\(printable(place)): \(parts.joined(separator: ", "))"
     }
 
     package var json: JSONValue {
@@ -142,21 +143,21 @@ extension DaemonState.LinkFile: JSONRepresentable {
 
 extension DaemonState {
     /// One line about all files of links; nil if they are off or there was none.
-    package func linkWords(now: Int64) -> String? {
+    package func linkSummary(now: Int64) -> String? {
         guard let links, let last = links.last else { return nil }
         let fetching = links.filter { $0.phase == "fetching" }
         let waiting = links.filter { $0.phase == "waiting" }
         var parts: [String] = []
         if let first = fetching.first {
             let more = fetching.count > 1 ? " and \(HumanText.count(fetching.count - 1)) more" : ""
-            parts.append("fetching \(shown(first.inbox))/\(shown(first.file))\(more): \(first.counts)")
+            parts.append("fetching \(printable(first.inbox))/\(printable(first.file))\(more): \(first.counts)")
         }
         if let first = waiting.first {
-            parts.append("\(HumanText.count(waiting.count, "file waits", "files wait")): \(shown(first.what))")
+            parts.append("\(HumanText.count(waiting.count, "file waits", "files wait")): \(printable(first.what))")
         }
         guard parts.isEmpty else { return parts.joined(separator: "; ") }
         let when = FileTime(rfc3339: last.since).map { ", \(shortTime($0, now: now))" } ?? ""
-        let outcome = last.phase == "done" ? last.counts : shown(last.phase)
-        return "nothing waiting, last \(shown(last.inbox))/\(shown(last.file)): \(outcome)\(when)"
+        let outcome = last.phase == "done" ? last.counts : printable(last.phase)
+        return "nothing waiting, last \(printable(last.inbox))/\(printable(last.file)): \(outcome)\(when)"
     }
 }

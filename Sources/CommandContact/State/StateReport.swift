@@ -58,17 +58,17 @@ package struct StateReport {
 
     package func text(_ style: TextStyle, detail: Detail, now: Int64) -> String {
         var text = LabelledText()
-        text.add("photoinboxd", shown(verdict(now: now)), textPaint: worst.map(Self.paint) ?? .good)
+        text.add("photoinboxd", printable(verdict(now: now)), textPaint: worst.map(Self.paint) ?? .good)
         if detail != .problemsOnly {
-            for inbox in state.inboxes { text.add(shown(inbox.name), words(inbox, now: now)) }
-            for card in state.cards ?? [] { text.add("card", card.words(now: now)) }
+            for inbox in state.inboxes { text.add(printable(inbox.name), inboxText(inbox, now: now)) }
+            for card in state.cards ?? [] { text.add("card", card.text(now: now)) }
             if !state.library.isEmpty {
                 let free = state.libraryFreeBytes.map { "\(HumanText.bytes(UInt64(max(0, $0)))) free" }
-                text.add("library", [free, shown(state.library)].compactMap(\.self).joined(separator: ", "))
+                text.add("library", [free, printable(state.library)].compactMap(\.self).joined(separator: ", "))
             }
-            if !state.library.isEmpty { text.add("verified", verifiedWords(now: now)) }
-            if let pictures = state.pictures { text.add("thumbnails", pictures.words) }
-            if let links = state.linkWords(now: now) { text.add("links", links) }
+            if !state.library.isEmpty { text.add("verified", verifiedText(now: now)) }
+            if let pictures = state.pictures { text.add("thumbnails", pictures.text) }
+            if let links = state.linkSummary(now: now) { text.add("links", links) }
             if let counts = state.totals {
                 text.add(
                     "since start",
@@ -81,20 +81,20 @@ package struct StateReport {
         return text.rendered(style)
     }
 
-    private func verifiedWords(now: Int64) -> String {
+    private func verifiedText(now: Int64) -> String {
         guard let verified = state.libraryVerified else { return "never" }
-        let time = { (text: String) in FileTime(rfc3339: text).map { shortTime($0, now: now) } ?? shown(text) }
+        let time = { (text: String) in FileTime(rfc3339: text).map { shortTime($0, now: now) } ?? printable(text) }
         guard let whole = verified.whole else { return "in part \(time(verified.last)), never completely" }
         return "completely \(time(whole))" + (verified.last == whole ? "" : ", in part \(time(verified.last))")
     }
 
-    private func words(_ inbox: DaemonState.Inbox, now: Int64) -> String {
-        var parts = [shown(inbox.verdict)]
+    private func inboxText(_ inbox: DaemonState.Inbox, now: Int64) -> String {
+        var parts = [printable(inbox.verdict)]
         if let paused = inbox.paused {
             let since = FileTime(rfc3339: paused.since).map { " since \(shortTime($0, now: now))" } ?? ""
-            parts.append("PAUSED\(since) by \(shown(paused.by))")
+            parts.append("PAUSED\(since) by \(printable(paused.by))")
         }
-        parts += inbox.coverageWords(now: now)
+        parts += inbox.coverageTexts(now: now)
         let own = state.inHand.filter { $0.inbox == inbox.name }
         if inbox.counts.inHand > 0 { parts.append("\(HumanText.count(inbox.counts.inHand)) in hand") }
         if inbox.counts.deferred > 0 { parts.append("\(HumanText.count(inbox.counts.deferred)) deferred") }
@@ -114,20 +114,23 @@ package struct StateReport {
         text.addBlank()
         for problem in problems {
             let paint = ProblemSeverity(rawValue: problem.severity).map(Self.paint)
-            text.add(shown(problem.severity), "\(shown(problem.code))  \(shown(problem.what))", labelPaint: paint)
-            text.add("effect", shown(problem.effect))
-            text.add("action", shown(problem.action))
+            text.add(
+                printable(problem.severity), "\(printable(problem.code))  \(printable(problem.what))", labelPaint: paint
+            )
+            text.add("effect", printable(problem.effect))
+            text.add("action", printable(problem.action))
             if let see = problem.see, problem.severity == ProblemSeverity.stopped.rawValue {
-                text.add("see", shown(see))
+                text.add("see", printable(see))
             }
-            if let cause = problem.hiddenBy { text.add("cause", shown(cause)) }
+            if let cause = problem.hiddenBy { text.add("cause", printable(cause)) }
         }
         guard detail != .all else { return }
         let hidden = state.problems.compactMap(\.hiddenBy)
         for cause in Set(hidden).sorted() {
             let count = hidden.count { $0 == cause }
             text.add(
-                "hidden", "\(HumanText.count(count, "problem", "problems")) caused by \(shown(cause)); show with --all")
+                "hidden",
+                "\(HumanText.count(count, "problem", "problems")) caused by \(printable(cause)); show with --all")
         }
     }
 

@@ -1,7 +1,7 @@
 /// Metrics as text: OpenMetrics 1.0, or the text format of Prometheus (0.0.4), which the textfile collector of
 /// node_exporter reads. The two differ in how a counter's family is named, and in units and the end.
 ///
-/// A value without I/O. Label values are escaped; nothing else comes from outside.
+/// A value without I/O. Label values are escaped; all else is from the table.
 package struct MetricsText: Sendable {
     package enum Dialect: Hashable, Sendable {
         case openMetrics, prometheus

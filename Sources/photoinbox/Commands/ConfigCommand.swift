@@ -52,11 +52,13 @@ struct ConfigCommand: DaemonCommand {
             try printJSON([JSONField("settings", found)])
         } else {
             var table = TextTable([("KEY", .left), ("VALUE", .left), ("ORIGIN", .left)])
-            for setting in found { table.add([shown(setting.key), shown(setting.value), shown("\(setting.origin)")]) }
+            for setting in found {
+                table.add([printable(setting.key), printable(setting.value), printable("\(setting.origin)")])
+            }
             try printOut(table.rendered(Terminal.style(output.color)))
         }
         if found.isEmpty {
-            if let key { printRemark("no key is or begins with \(shown(key))") }
+            if let key { printRemark("no key is or begins with \(printable(key))") }
             throw CommandEnd(status: .noMatch)
         }
     }

@@ -90,7 +90,7 @@ struct ListCommand: DaemonCommand {
             table.add([
                 photo.number, shortTime(photo.filedAt, now: now),
                 photo.photo.captured.map { String($0.local.prefix(10)) } ?? "unknown",
-                HumanText.bytes(photo.photo.size), shown(photo.photo.inbox), photo.photo.libraryPath.escaped,
+                HumanText.bytes(photo.photo.size), printable(photo.photo.inbox), photo.photo.libraryPath.escaped,
             ])
         }
         return table
@@ -104,7 +104,7 @@ struct ListCommand: DaemonCommand {
             let record = outcome.outcome
             table.add([
                 "\(outcome.id)", shortTime(record.at, now: now),
-                shown(record.inbox) + "/" + record.path.escaped, record.outcome.rawValue, shown(record.reason),
+                printable(record.inbox) + "/" + record.path.escaped, record.outcome.rawValue, printable(record.reason),
             ])
         }
         return table

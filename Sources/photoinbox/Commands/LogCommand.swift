@@ -61,7 +61,7 @@ struct LogCommand: DaemonCommand {
         return ["journalctl"] + more + matches.map { BytePath($0) }
     }
 
-    /// The absolute path of a directory as given, and without symbolic links.
+    /// The absolute path of a directory, and that path without symbolic links.
     static func names(of directory: BytePath) -> [BytePath] {
         let here = SettingsContext.ofProcess().workingDirectory
         let named = normalised(directory.isAbsolute ? directory : here.appending(directory))

@@ -41,7 +41,7 @@ struct RequestClient {
     let places: Places
     let output: OutputOptions
 
-    /// The same, after the person at the terminal, if there is one, has confirmed what would be done.
+    /// The same, after a confirmation if there is a terminal.
     func run(_ command: ControlCommand, isDryRun: Bool, unless consent: ConsentOption) throws {
         if !isDryRun, !consent.yes, !output.json, isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 {
             let foreseen = try answer(to: ControlRequest(command, isDryRun: true))
@@ -53,7 +53,7 @@ struct RequestClient {
         try run(command, isDryRun: isDryRun)
     }
 
-    /// Asks the daemon. If none runs, does it here, where that is possible and permitted.
+    /// Sends the request to the daemon. If none runs, carries it out here if that is possible and permitted.
     func run(_ command: ControlCommand, isDryRun: Bool = false) throws {
         let answer = try answer(to: ControlRequest(command, isDryRun: isDryRun))
         if output.json {
@@ -92,18 +92,18 @@ struct RequestClient {
                 .unavailable, down.message,
                 action: "Without it, only its own user can do this. \(down.action ?? "")")
         }
-        return try ControlContact.askAlone(request, configuration: places.named)
+        return try ControlContact.answerWithoutDaemon(request, configuration: places.named)
     }
 
     private func text(_ answer: ControlAnswer, _ isDryRun: Bool) -> String {
-        var text = shown(answer.message) + "\n"
+        var text = printable(answer.message) + "\n"
         if isDryRun {
             for item in answer.items {
                 if let from = item.from { text += "  from  \(from.escaped)\n" }
                 if let to = item.to { text += "    to  \(to.escaped)\n" }
             }
         }
-        if let action = answer.action { text += "\(DaemonAddress.asked.completing(action))\n" }
+        if let action = answer.action { text += "\(DaemonAddress.current.completing(action))\n" }
         return text
     }
 

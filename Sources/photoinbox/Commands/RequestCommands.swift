@@ -281,11 +281,11 @@ struct ReloadCommand: Command {
         let answer = try ControlContact(places: Places(places, despiteMistakes: true, remarks: false)).ask(request)
         let lines = answer.text.map { $0.split(separator: "\n").map(String.init) } ?? []
         if let failure = CommandFailure(answer) {
-            let mistakes = lines.isEmpty ? "" : ":\n" + lines.map { shown($0) }.joined(separator: "\n")
+            let mistakes = lines.isEmpty ? "" : ":\n" + lines.map { printable($0) }.joined(separator: "\n")
             throw CommandFailure(failure.status, failure.message + mistakes, action: failure.action)
         }
         guard output.json else {
-            return try printOut((lines + [answer.message]).map { shown($0) + "\n" }.joined())
+            return try printOut((lines + [answer.message]).map { printable($0) + "\n" }.joined())
         }
         try printJSON([JSONField("message", answer.message), JSONField("warnings", lines)])
     }

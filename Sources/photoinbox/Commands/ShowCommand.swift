@@ -37,7 +37,7 @@ struct ShowCommand: DaemonCommand {
         let catalogue = try places.openCatalogue()
         guard let newest = try operation.operations(places).first else {
             throw CommandFailure(
-                .noMatch, "\(operation.words) does not exist", action: "List what exists: photoinbox list")
+                .noMatch, "\(operation.subjectText) does not exist", action: "List what exists: photoinbox list")
         }
         let photo = try newest.outcome.photoID.flatMap { try catalogue.photo(id: $0) }
         // A number asks for the outcome of one file, everything else for a photo.
@@ -80,16 +80,16 @@ struct ShowCommand: DaemonCommand {
             if operation != nil || !requests.isEmpty { text.addBlank() }
             photo.describe(in: &text, now: now)
             description?.describe(in: &text)
-            if let damage { text.add("damage", damageWords(damage, now: now), textPaint: .bad) }
-            for other in set { text.add("set", other.setWords) }
-            for rendition in renditions { text.add(rendition.name, rendition.words) }
+            if let damage { text.add("damage", damageText(damage, now: now), textPaint: .bad) }
+            for other in set { text.add("set", other.setMemberText) }
+            for rendition in renditions { text.add(rendition.name, rendition.text) }
         }
         let others = history.filter { $0.id != operation?.id }
         if !others.isEmpty { text.addBlank() }
         for other in others {
             text.add(
                 "\(other.id)",
-                "\(shortTime(other.outcome.at, now: now))  \(shown(other.outcome.inbox))/\(other.outcome.path.escaped): "
+                "\(shortTime(other.outcome.at, now: now))  \(printable(other.outcome.inbox))/\(other.outcome.path.escaped): "
                     + other.outcome.outcome.rawValue)
         }
         return text

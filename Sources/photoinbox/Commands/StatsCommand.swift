@@ -61,7 +61,7 @@ struct StatsCommand: DaemonCommand {
         for day in days {
             var one = Total()
             one.add(day)
-            table.add([day.day, shown(day.inbox)] + one.cells)
+            table.add([day.day, printable(day.inbox)] + one.cells)
         }
         if days.count > 1 { table.add(["total", ""] + total.cells) }
         return table

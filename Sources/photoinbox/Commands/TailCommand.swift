@@ -64,7 +64,7 @@ struct TailCommand: DaemonCommand {
         var horizon: FileTime?
         var tries = 0
         while !endsAtOnce {
-            if interruption.isHurried() || interruption.isStopAsked { return }
+            if interruption.mustStopAtOnce() || interruption.isStopRequested { return }
             let found = try catalogue.outcomes(after: last, limit: Self.page)
             try show(found.filter { found in horizon.map { found.outcome.at > $0 } ?? true })
             last = found.last?.id ?? last
@@ -124,9 +124,9 @@ struct TailCommand: DaemonCommand {
     private func line(_ found: StoredOutcome, now: Int64, _ style: TextStyle) -> String {
         let record = found.outcome
         let word = record.outcome.rawValue + String(repeating: " ", count: max(0, 11 - record.outcome.rawValue.count))
-        let file = shown(record.inbox) + "/" + record.path.escaped
+        let file = printable(record.inbox) + "/" + record.path.escaped
         let place = record.outcome == .filed ? record.destination.map { "  → \($0.escaped)" } ?? "" : ""
-        let reason = record.outcome == .filed ? "" : ": \(shown(record.reason))"
+        let reason = record.outcome == .filed ? "" : ": \(printable(record.reason))"
         let time = shortTime(record.at, now: now)
         let margin = displayWidth(time) + 2 + displayWidth(word) + 2
         return "\(style.painted(time, .faint))  \(style.painted(word, record.outcome.paint))  "

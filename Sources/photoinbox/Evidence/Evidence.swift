@@ -47,7 +47,7 @@ struct Evidence {
     var kept: KeptSource?
     /// Requests about the newest outcome, newest first.
     var requests: [StoredRequest] = []
-    /// A filing that had begun when the daemon ended.
+    /// A filing that the daemon had begun when it ended.
     var intent: StoredIntent?
     /// The photo of the newest outcome, or of this path in the library.
     var photo: StoredPhoto?
@@ -67,7 +67,7 @@ struct Evidence {
     var inboxes: [InboxPlace] = []
 }
 
-/// Collects what is known of a file.
+/// Collects the evidence about a file.
 struct EvidenceSearch {
     let places: Places
     private let contact: DaemonContact

@@ -9,9 +9,10 @@ import Settings
 /// Whether a hook has handled a file, by its cursor: every operation up to one, or not.
 struct HookStanding: JSONRepresentable {
     enum Standing: String, Hashable {
-        case told, waiting
+        case delivered = "told"
+        case waiting
         /// The hook was not there yet.
-        case notTold = "not-told"
+        case notDelivered = "not-told"
         /// It is configured, but the daemon has not loaded that yet.
         case notBegun = "not-begun"
     }
@@ -37,18 +38,18 @@ struct HookStanding: JSONRepresentable {
             standing = .notBegun
             return
         }
-        let told = max(cursor.told, live?.told ?? 0)
-        standing = told < outcome.id ? .waiting : outcome.outcome.at < cursor.since ? .notTold : .told
+        let delivered = max(cursor.told, live?.told ?? 0)
+        standing = delivered < outcome.id ? .waiting : outcome.outcome.at < cursor.since ? .notDelivered : .delivered
     }
 
-    func words(now: Int64, isDaemonDown: Bool) -> String {
-        let name = shown(hook)
+    func text(now: Int64, isDaemonDown: Bool) -> String {
+        let name = printable(hook)
         let what = event.map { $0 == .setComplete ? "its set" : "it" }
         switch standing {
-        case .told:
+        case .delivered:
             let handled = what.map { "is done with \($0)" } ?? "is done with it, if it handles such files"
             return "\(name) \(handled); its output: journalctl -t photoinboxd PHOTOINBOX_HOOK=\(name)"
-        case .notTold:
+        case .notDelivered:
             return
                 "\(name) did not run: the hook is newer, of \(shortTime(cursor?.since ?? .init(seconds: now, nanoseconds: 0), now: now))"
         case .notBegun:
@@ -62,7 +63,7 @@ struct HookStanding: JSONRepresentable {
         guard let live else { return isDaemonDown ? "; photoinboxd is not running" : "" }
         if live.failures > 0 {
             let times = live.failures == 1 ? "once" : "\(live.failures) times in a row"
-            return ": it failed \(times)" + (live.lastResult.map { ", \(shown($0))" } ?? "")
+            return ": it failed \(times)" + (live.lastResult.map { ", \(printable($0))" } ?? "")
         }
         return live.phase == "running" ? "; it is running now" : ""
     }
@@ -93,11 +94,11 @@ extension EvidenceSearch {
             let interest = HookInterest(
                 kinds: Set(hook.events.compactMap { HookEventKind(rawValue: $0.rawValue) }), inboxes: hook.inboxes)
             let outcomes = try [outcome] + (interest.kinds.contains(.setComplete) ? completing(evidence, outcome) : [])
-            var told: Set<HookEventKind> = []
+            var delivered: Set<HookEventKind> = []
             for outcome in outcomes {
                 let events = try catalogue.hookEvents(of: outcome.id, interest)
                 for event in events where outcome.id == outcomes[0].id || event.kind == .setComplete {
-                    if told.insert(event.kind).inserted { add(hook.name, event.kind, outcome) }
+                    if delivered.insert(event.kind).inserted { add(hook.name, event.kind, outcome) }
                 }
             }
         }

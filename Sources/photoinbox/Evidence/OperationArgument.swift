@@ -42,7 +42,7 @@ struct OperationArgument: ExpressibleByArgument, Hashable {
     }
 
     /// How errors name it.
-    var words: String {
+    var subjectText: String {
         switch subject {
         case .number(let number): "operation \(number)"
         case .photo(let number): "photo:\(number)"
@@ -77,13 +77,13 @@ struct OperationArgument: ExpressibleByArgument, Hashable {
         return evidence.outcomes
     }
 
-    /// The number of the newest operation with one of these outcomes; a number stands for itself.
+    /// The number of the newest operation with one of these outcomes; a given number is returned as it is.
     func number(_ places: Places, of kinds: Set<OutcomeKind>) throws -> Int64 {
         if case .number(let number) = subject { return number }
         guard let found = try operations(places).first(where: { kinds.contains($0.outcome.outcome) }) else {
             let outcomes = kinds.map(\.rawValue).sorted().joined(separator: " or ")
             throw CommandFailure(
-                .noMatch, "no \(words) was \(outcomes)", action: "List what exists: photoinbox list")
+                .noMatch, "no \(subjectText) was \(outcomes)", action: "List what exists: photoinbox list")
         }
         return found.id
     }

@@ -58,11 +58,11 @@ struct RenditionStanding: Hashable, JSONRepresentable {
 
     /// `…/ab/abcd…-2048.jpg`, `0x0f3c…`, `none yet`, `none: it shows no pair of eyes`,
     /// `none: [pictures] is not enabled`.
-    var words: String {
+    var text: String {
         switch state {
         case .made: path?.escaped ?? likeness.map { "0x" + Self.hexadecimal($0) } ?? "made"
         case .missing: isOff ? "none: [pictures] is not enabled" : "none yet"
-        case .failed: "none: \(shown(reason ?? "unknown"))"
+        case .failed: "none: \(printable(reason ?? "unknown"))"
         }
     }
 
@@ -97,12 +97,12 @@ enum LinkStanding: JSONRepresentable {
         }
     }
 
-    func words(now: Int64) -> String {
+    func text(now: Int64) -> String {
         switch self {
         case .off: return "not fetched: set links = \"yes\" in [fetch], then copy it into the inbox again"
         case .known(let file):
-            let since = FileTime(rfc3339: file.since).map { shortTime($0, now: now) } ?? shown(file.since)
-            return "\(shown(file.what)) (\(since))"
+            let since = FileTime(rfc3339: file.since).map { shortTime($0, now: now) } ?? printable(file.since)
+            return "\(printable(file.what)) (\(since))"
         }
     }
 

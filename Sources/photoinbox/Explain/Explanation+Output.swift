@@ -18,7 +18,7 @@ extension Explanation: JSONRepresentable {
         case .filed, .duplicate, .kept, .inLibrary: .good
         case .quarantined: .bad
         case .deferred: .warning
-        case .inHand, .unfinished, .released, .takenBack: .notice
+        case .inHand, .unfinished, .released, .undone: .notice
         case .ignored, .withdrawn, .discarded, .excluded, .neverSeen, .outside: .faint
         }
     }
@@ -74,9 +74,9 @@ extension KeptSource: JSONRepresentable {
 
 extension Location {
     /// The file's name in messages: INBOX/PATH, else the path.
-    var words: String {
+    var displayName: String {
         switch self {
-        case .inbox(let inbox, let path): "\(shown(inbox.name))/\(path.escaped)"
+        case .inbox(let inbox, let path): "\(printable(inbox.name))/\(path.escaped)"
         case .library(let root, let path): root.appending(path).escaped
         case .setAside(let path), .outside(let path): path.escaped
         }
@@ -85,12 +85,12 @@ extension Location {
 
 extension StoredPhoto {
     /// Its source: INBOX/PATH.
-    var words: String { "\(shown(photo.inbox))/\(photo.sourcePath.escaped)" }
+    var sourceName: String { "\(printable(photo.inbox))/\(photo.sourcePath.escaped)" }
 }
 
 /// Known damage of a photo, as text.
-func damageWords(_ damage: (since: FileTime, reason: String), now: Int64) -> String {
-    "\(shown(damage.reason)), found \(shortTime(damage.since, now: now))"
+func damageText(_ damage: (since: FileTime, reason: String), now: Int64) -> String {
+    "\(printable(damage.reason)), found \(shortTime(damage.since, now: now))"
 }
 
 func damageJSON(_ damage: (since: FileTime, reason: String)) -> JSONValue {

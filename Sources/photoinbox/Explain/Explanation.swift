@@ -23,7 +23,7 @@ struct Explanation {
         case inLibrary = "in-library"
         /// A person released, discarded or undid it.
         case released, discarded
-        case takenBack = "taken-back"
+        case undone = "taken-back"
         case neverSeen = "never-seen"
         case outside
     }
@@ -39,7 +39,7 @@ struct Explanation {
 
     init(_ evidence: Evidence, now: Int64) {
         (self.evidence, self.now) = (evidence, now)
-        subject = evidence.location.words
+        subject = evidence.location.displayName
         let (verdict, words) = Self.judge(evidence, now: now)
         self.verdict = verdict
         // For a file of links, its progress matters, not that it is no photo.
@@ -59,14 +59,14 @@ struct Explanation {
         switch evidence.location {
         case .outside(let path):
             if let inbox = evidence.inboxes.first(where: { $0.path == path }) {
-                return (.outside, "is the inbox \(shown(inbox.name)); name a file in it")
+                return (.outside, "is the inbox \(printable(inbox.name)); name a file in it")
             }
             return (.outside, "is outside every inbox, and not in the library")
         case .library:
             guard let photo = evidence.photo else {
                 return (.neverSeen, "in the library, but not filed by photoinboxd")
             }
-            return (.inLibrary, "filed \(shortTime(photo.filedAt, now: now)) from \(photo.words)")
+            return (.inLibrary, "filed \(shortTime(photo.filedAt, now: now)) from \(photo.sourceName)")
         case .setAside:
             guard let outcome = evidence.outcomes.first else {
                 return (.neverSeen, "in a directory for files that were set aside, but not recorded")
@@ -78,8 +78,8 @@ struct Explanation {
 
     private static func judgeInInbox(_ evidence: Evidence, now: Int64) -> (Verdict, String) {
         if let inHand = evidence.inHand {
-            if evidence.waitsForResume { return (.inHand, "waiting; its inbox is paused") }
-            guard inHand.stage == "deferred" else { return (.inHand, "in hand, \(shown(inHand.stage))") }
+            if evidence.isHeldByPause { return (.inHand, "waiting; its inbox is paused") }
+            guard inHand.stage == "deferred" else { return (.inHand, "in hand, \(printable(inHand.stage))") }
             let next = inHand.until.map { " at \(localTime($0, now: now))" } ?? ""
             return (.deferred, "deferred, try \(inHand.attempts + 1)\(next)")
         }
@@ -87,7 +87,7 @@ struct Explanation {
             return (.inHand, "was being filed when photoinboxd stopped; filing continues when it starts")
         }
         if let exclusion = evidence.exclusion {
-            return (.excluded, "excluded by \(shown(exclusion.pattern)) (\(shown(exclusion.origin)))")
+            return (.excluded, "excluded by \(printable(exclusion.pattern)) (\(printable(exclusion.origin)))")
         }
         guard evidence.kind != nil else {
             if let outcome = evidence.outcomes.first { return judge(outcome, evidence, now: now) }
@@ -96,7 +96,7 @@ struct Explanation {
         if let kept = evidence.kept, kept.identity == evidence.identity {
             guard let done = evidence.lastRequest, done.request.what == .undo else { return judge(kept, evidence) }
             let (verdict, words) = judge(done, now: now)
-            return (verdict, words + ", and kept here: \(shown(kept.why))")
+            return (verdict, words + ", and kept here: \(printable(kept.why))")
         }
         switch evidence.nameDecision {
         case .unfinished(let rule):
@@ -118,7 +118,7 @@ struct Explanation {
             return (.unfinished, "not finished: open for writing by \(writer.name) (pid \(writer.pid))")
         }
         if let ended = evidence.ended, evidence.outcomes.isEmpty { return judge(ended) }
-        return (.neverSeen, newWords(evidence))
+        return (.neverSeen, unrecordedText(evidence))
     }
 
     private static func judge(_ outcome: StoredOutcome, _ evidence: Evidence, now: Int64) -> (Verdict, String) {
@@ -138,9 +138,9 @@ struct Explanation {
     }
 
     private static func judge(_ done: StoredRequest, now: Int64) -> (Verdict, String) {
-        let how = "\(shortTime(done.endedAt ?? done.request.at, now: now)) by \(shown(done.request.asker))"
+        let how = "\(shortTime(done.endedAt ?? done.request.at, now: now)) by \(printable(done.request.asker))"
         switch done.request.what {
-        case .undo: return (.takenBack, "taken back \(how); filed no longer")
+        case .undo: return (.undone, "taken back \(how); filed no longer")
         case .discard: return (.discarded, "discarded \(how)" + (done.step == .expired ? ", and deleted since" : ""))
         default: return (.released, "released \(how)" + (done.request.isAsIs ? ", to be filed as it is" : ""))
         }
@@ -148,25 +148,25 @@ struct Explanation {
 
     private static func judge(_ ended: DaemonState.Ended) -> (Verdict, String) {
         let verdict = Verdict(rawValue: ended.outcome) ?? .neverSeen
-        return (verdict, "\(shown(ended.outcome)): \(shown(ended.reason))")
+        return (verdict, "\(printable(ended.outcome)): \(printable(ended.reason))")
     }
 
     private static func judge(_ kept: KeptSource, _ evidence: Evidence) -> (Verdict, String) {
         guard let outcome = evidence.outcomes.first?.outcome else {
-            return (.kept, "processed, and kept here: \(shown(kept.why))")
+            return (.kept, "processed, and kept here: \(printable(kept.why))")
         }
         switch outcome.outcome {
         case .filed:
             let place = evidence.photo?.photo.libraryPath ?? outcome.destination ?? ""
-            return (.filed, "filed as \(place.escaped), and kept here: \(shown(kept.why))")
+            return (.filed, "filed as \(place.escaped), and kept here: \(printable(kept.why))")
         case .duplicate: return (.duplicate, "duplicate, and kept here")
         case .quarantined: return (.quarantined, "quarantined, but could not be moved")
         case .ignored: return (.ignored, "ignored")
-        case .withdrawn: return (.kept, "kept here: \(shown(kept.why))")
+        case .withdrawn: return (.kept, "kept here: \(printable(kept.why))")
         }
     }
 
-    private static func newWords(_ evidence: Evidence) -> String {
+    private static func unrecordedText(_ evidence: Evidence) -> String {
         let before = evidence.outcomes.isEmpty ? "" : ", unlike an earlier file of this name"
         switch evidence.daemon {
         case .running: return "not seen yet\(before)"
@@ -180,12 +180,12 @@ struct Explanation {
     private mutating func addRows() {
         addArrivalRows()
         if let links = evidence.linkFile, [.ignored, .withdrawn].contains(verdict) {
-            add("links", links.words(now: now))
+            add("links", links.text(now: now))
         }
         switch verdict {
         case .filed, .duplicate, .kept, .inLibrary: addPhotoRows()
         case .quarantined: addQuarantineRows()
-        case .released, .discarded, .takenBack:
+        case .released, .discarded, .undone:
             if let done = evidence.lastRequest, done.step == .done, let move = done.request.move {
                 add("now at", move.destinationRoot.appending(move.destinationPath).escaped)
             }
@@ -193,9 +193,9 @@ struct Explanation {
         }
         addOutcomeRows()
         if verdict == .outside {
-            let width = evidence.inboxes.map { displayWidth(shown($0.name)) }.max() ?? 0
+            let width = evidence.inboxes.map { displayWidth(printable($0.name)) }.max() ?? 0
             for inbox in evidence.inboxes {
-                add("inbox", "\(fitted(shown(inbox.name), to: width))  \(inbox.path.escaped)")
+                add("inbox", "\(fitted(printable(inbox.name), to: width))  \(inbox.path.escaped)")
             }
             if evidence.inboxes.isEmpty { add("inbox", "none is known; give the configuration with --config") }
         }
@@ -203,11 +203,11 @@ struct Explanation {
 
     private mutating func addArrivalRows() {
         guard let inHand = evidence.inHand else { return }
-        add("why", shown(inHand.what))
+        add("why", printable(inHand.what))
         add("seen", Self.localTime(inHand.firstSeen, now: now))
-        if inHand.stage == "settling", let rule = evidence.quietRule { add("rule", shown(rule)) }
-        if evidence.waitsForResume, case .inbox(let inbox, _) = evidence.location {
-            addCommand("now", "resume \(shown(inbox.name))")
+        if inHand.stage == "settling", let rule = evidence.quietRule { add("rule", printable(rule)) }
+        if evidence.isHeldByPause, case .inbox(let inbox, _) = evidence.location {
+            addCommand("now", "resume \(printable(inbox.name))")
         } else if inHand.stage == "deferred" {
             add("next", "it is retried at once when its content changes")
             addCommand("now", "retry \(shellQuoted(subject))")
@@ -218,21 +218,21 @@ struct Explanation {
         guard let photo = evidence.photo else { return }
         add("place", photo.photo.library.appending(photo.photo.libraryPath).escaped)
         if let captured = photo.photo.captured {
-            add("date", "\(shown(captured.words)), from \(shown(captured.source))")
+            add("date", "\(printable(captured.text)), from \(printable(captured.source))")
         } else {
             add("date", "none")
         }
-        if let origin = photo.photo.origin { add("origin", shown(origin)) }
-        add("proof", shown(photo.photo.proof))
-        for other in evidence.set { add("set", other.setWords) }
+        if let origin = photo.photo.origin { add("origin", printable(origin)) }
+        add("proof", printable(photo.photo.proof))
+        for other in evidence.set { add("set", other.setMemberText) }
         for (size, path) in evidence.thumbnails {
             add(size == evidence.previewSize ? "preview" : "thumbnail", path.escaped)
         }
-        if let reason = evidence.noThumbnail { add("no thumbnail", shown(reason)) }
+        if let reason = evidence.noThumbnail { add("no thumbnail", printable(reason)) }
         for rendition in evidence.renditions where !rendition.kind.needs.isEmpty && rendition.state != .missing {
-            add(rendition.name, rendition.words)
+            add(rendition.name, rendition.text)
         }
-        if let damage = evidence.damage, photo.supersededAt == nil { add("damage", damageWords(damage, now: now)) }
+        if let damage = evidence.damage, photo.supersededAt == nil { add("damage", damageText(damage, now: now)) }
         if verdict == .filed { add("when", shortTime(photo.filedAt, now: now)) }
         if photo.wasStruck {
             add("but", "its copy was missing; photoinbox verify --repair struck its record")
@@ -243,7 +243,7 @@ struct Explanation {
 
     private mutating func addQuarantineRows() {
         guard let stored = evidence.outcomes.first else { return }
-        add("why", shown(stored.outcome.reason))
+        add("why", printable(stored.outcome.reason))
         if let destination = stored.outcome.destination { add("now at", destination.escaped) }
         add("best", "copy the original into the inbox again")
         addCommand("or", "release \(stored.id) --as-is")
@@ -255,9 +255,9 @@ struct Explanation {
         let filing = verdict == .inLibrary ? evidence.outcomes.first { $0.outcome.outcome == .filed } : nil
         guard evidence.inHand == nil, let newest = filing ?? evidence.outcomes.first else { return }
         if case .setAside = evidence.location {
-            add("from", "\(shown(newest.outcome.inbox))/\(newest.outcome.path.escaped)")
+            add("from", "\(printable(newest.outcome.inbox))/\(newest.outcome.path.escaped)")
         } else if [.ignored, .withdrawn, .duplicate].contains(verdict) {
-            add("why", shown(newest.outcome.reason))
+            add("why", printable(newest.outcome.reason))
         }
         if verdict == .duplicate, let destination = newest.outcome.destination { add("now at", destination.escaped) }
         if verdict == .duplicate, newest.outcome.destination != nil {
@@ -270,7 +270,7 @@ struct Explanation {
         if verdict == .neverSeen {
             add("before", "\(shortTime(newest.outcome.at, now: now)) \(newest.outcome.outcome.rawValue)")
         }
-        for hook in evidence.hooks { add("hook", hook.words(now: now, isDaemonDown: evidence.daemon == .down)) }
+        for hook in evidence.hooks { add("hook", hook.text(now: now, isDaemonDown: evidence.daemon == .down)) }
         addCommand("more", "show \(newest.id)")
     }
 
@@ -278,18 +278,18 @@ struct Explanation {
 
     /// Adds a row with a command to type.
     private mutating func addCommand(_ label: String, _ command: String) {
-        add(label, DaemonAddress.asked.completing("photoinbox \(command)"))
+        add(label, DaemonAddress.current.completing("photoinbox \(command)"))
     }
 
     /// A time of the daemon's state, in local time.
     private static func localTime(_ text: String, now: Int64) -> String {
-        FileTime(rfc3339: text).map { shortTime($0, now: now) } ?? shown(text)
+        FileTime(rfc3339: text).map { shortTime($0, now: now) } ?? printable(text)
     }
 }
 
 extension Evidence {
     /// Whether its inbox is paused, and its filing has not begun.
-    var waitsForResume: Bool { isPaused && ["queued", "deferred"].contains(inHand?.stage) }
+    var isHeldByPause: Bool { isPaused && ["queued", "deferred"].contains(inHand?.stage) }
 
     /// The last completed request about the newest outcome.
     var lastRequest: StoredRequest? {

@@ -64,7 +64,7 @@ struct FetchCommand: DaemonCommand {
     func run(at places: Places) throws {
         let display = ProgressDisplay(json: output.json, silence: 5)
         // Before other threads exist, so that they inherit the blocked signals.
-        let interruption = Interruption(words: "cancelling; files that have arrived stay", announce: display.remark)
+        let interruption = Interruption(remark: "cancelling; files that have arrived stay", announce: display.remark)
         let links = try FetchLinks(sources.map(\.path))
         var report = FetchText(isJSON: output.json, isDry: isDry, links: links, display: display)
         let contact = DaemonContact(places: places)
@@ -95,12 +95,12 @@ struct FetchCommand: DaemonCommand {
     ) throws -> FetchOutcome {
         var hasCancelled = false
         while true {
-            if interruption.isHurried() {
-                // The other side sees the closed connection, and cancels.
+            if interruption.mustStopAtOnce() {
+                // The other side detects the closed connection, and cancels.
                 report.display.clear()
                 throw CommandEnd(status: .someLeft)
             }
-            if interruption.isStopAsked, !hasCancelled {
+            if interruption.isStopRequested, !hasCancelled {
                 hasCancelled = true
                 try line.send(FetchWord(cancel: nil).frame)
             }

@@ -34,7 +34,7 @@ struct FetchLinks {
         }
     }
 
-    /// Anything with "://" in it is taken for an address, not for a file.
+    /// An argument with "://" is an address, not a file.
     private static func isAddress(_ argument: BytePath) -> Bool {
         String(decoding: argument.bytes.prefix(64), as: UTF8.self).contains("://")
     }

@@ -75,7 +75,7 @@ struct ImportCommand: DaemonCommand {
         var report = ImportReport(isJSON: output.json, isDry: isDry, moves: move, display: display)
         var wasStopped = false
         for plan in plans where !wasStopped {
-            wasStopped = try one(plan, catalogue, places, &report, interruption)
+            wasStopped = try importDirectory(plan, catalogue, places, &report, interruption)
         }
         display.clear()
         try report.finish(inbox: inbox.name, wasStopped: wasStopped)
@@ -86,24 +86,24 @@ struct ImportCommand: DaemonCommand {
     }
 
     /// Imports one directory; returns whether the run was stopped.
-    private func one(
+    private func importDirectory(
         _ plan: ImportPlan, _ catalogue: CatalogueFile?, _ places: Places, _ report: inout ImportReport,
         _ interruption: Interruption
     ) throws -> Bool {
         let memory = try openMemory(plan, places)
         // The closures end with the run, and the report is this thread's alone.
-        var isHurried = false
+        var mustStopAtOnce = false
         let box = ReportBox(report)
         defer { report = box.report }
         box.report.begin()
         let control = ImportControl(
             shouldEnd: {
-                isHurried = isHurried || interruption.isHurried()
-                return interruption.isStopAsked
+                mustStopAtOnce = mustStopAtOnce || interruption.mustStopAtOnce()
+                return interruption.isStopRequested
             },
             shouldAbandon: {
-                isHurried = isHurried || interruption.isHurried()
-                return isHurried
+                mustStopAtOnce = mustStopAtOnce || interruption.mustStopAtOnce()
+                return mustStopAtOnce
             },
             progress: { try box.report.show($0, asked: interruption.consumeProgressRequest()) },
             report: { try box.report.show($0, in: plan.source) })

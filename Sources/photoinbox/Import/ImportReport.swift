@@ -9,7 +9,7 @@ struct ImportReport {
     let isDry: Bool
     let moves: Bool
     let display: ProgressDisplay
-    /// The directories of the inbox that photos were put into.
+    /// The directories of the inbox with the imported photos.
     var directories: [BytePath] = []
 
     private var counts: [ImportFinding.What: Int] = [:]
@@ -55,11 +55,11 @@ struct ImportReport {
             display.clear()
             let whole = source.appending(finding.path).escaped
             let remark = finding.reason + (finding.kept.map { "; kept there: \($0)" } ?? "")
-            try printLine(word(finding.what), "\(whole)  (\(remark))")
+            try printLine(label(finding.what), "\(whole)  (\(remark))")
         }
     }
 
-    private func word(_ what: ImportFinding.What) -> String {
+    private func label(_ what: ImportFinding.What) -> String {
         switch what {
         case .copied: isDry ? "would copy" : "copied"
         case .known: "known"

@@ -16,7 +16,7 @@ struct ImportTarget {
     /// Why the daemon would exclude a path of the inbox.
     let exclusion: @Sendable (BytePath) -> String?
     /// The directories that cannot be imported from, by their configured paths.
-    private let ours: [(what: String, path: BytePath)]
+    private let excluded: [(what: String, path: BytePath)]
 
     init(
         _ inbox: InboxPlace, _ settings: Settings?, _ known: KnownPlaces, state: BytePath
@@ -34,7 +34,7 @@ struct ImportTarget {
             ("the returned directory", known.returned), ("the trash", known.trash),
             ("the daemon's state directory", state),
         ]
-        ours = inboxes + others.compactMap { what, path in path.map { (what, $0) } }
+        excluded = inboxes + others.compactMap { what, path in path.map { (what, $0) } }
     }
 
     private static let library = "the library"
@@ -43,7 +43,7 @@ struct ImportTarget {
     /// own copy.
     func refuse(_ source: BytePath, named path: BytePath) throws {
         let (mounts, place) = (try MountTable.ofProcess(), try KernelPlace(at: source))
-        for (what, directory) in ours {
+        for (what, directory) in excluded {
             guard let own = try? KernelPlace(at: directory) else { continue }
             let how: (relation: PlaceMeeting.Relation, evidence: String)
             if let meeting = mounts.meeting(of: own, place) {
@@ -59,7 +59,7 @@ struct ImportTarget {
             } else {
                 continue
             }
-            let words =
+            let relation =
                 switch how.relation {
                 case .same: "is"
                 case .secondInFirst: "is in"
@@ -67,7 +67,7 @@ struct ImportTarget {
                 case .shared: "has files in common with"
                 }
             throw CommandFailure(
-                .usage, "\(path) \(words) \(what), \(directory)\(how.evidence)",
+                .usage, "\(path) \(relation) \(what), \(directory)\(how.evidence)",
                 action: what == Self.library ? "See: photoinbox adopt --help" : "Give another directory.")
         }
     }

@@ -47,10 +47,10 @@ struct AdoptCommand: DaemonCommand {
         let interruption = Interruption(announce: display.remark)
         let catalogue = try places.openCatalogue(forRepair: !isDry)
         let (library, below) = try Self.place(directory.path, places, catalogue)
-        try MeantLibrary.require(library, of: catalogue)
+        try SelectedLibrary.require(library, of: catalogue)
         let adoption = LibraryAdoption(
             of: try LibraryTree(library), into: isDry ? nil : catalogue, comparingWith: catalogue,
-            work: FileWork(shouldStop: { interruption.isHurried() || interruption.isStopAsked }))
+            work: FileWork(shouldStop: { interruption.mustStopAtOnce() || interruption.isStopRequested }))
         var last = LibraryAdoption.Summary()
         var wasStopped = false
         do {
@@ -95,7 +95,7 @@ struct AdoptCommand: DaemonCommand {
             case .moved(let path, let old): ("moved", path, "from \(old.escaped)")
             case .sameContent(let path, let other): ("same", path, "the same bytes as \(other.escaped)")
             case .differs(let path): ("differs", path, "the record has other bytes; see photoinbox verify")
-            case .unreadable(let path, let reason): ("unreadable", path, shown(reason))
+            case .unreadable(let path, let reason): ("unreadable", path, printable(reason))
             }
         display.clear()
         if output.json {

@@ -23,7 +23,7 @@ final class Bookmark {
         try? save("\(photo)\n")
     }
 
-    /// Stores `photo`, where the run was stopped.
+    /// Stores `photo`, after which the run was stopped.
     func stop(at photo: Int64) { try? save("\(photo)\n") }
 
     private func save(_ text: String) throws(SystemCallError) {

@@ -60,8 +60,8 @@ struct RebuildCommand: DaemonCommand {
         let interruption = Interruption(announce: display.remark)
         do {
             let rebuilding = try CatalogueRebuilding(places.catalogue, state: places.state)
-            let library = try MeantLibrary.spelling(of: named, in: rebuilding.old)
-            try MeantLibrary.require(library, of: rebuilding.old)
+            let library = try SelectedLibrary.spelling(of: named, in: rebuilding.old)
+            try SelectedLibrary.require(library, of: rebuilding.old)
             let recorded = try rebuilding.old?.totals().photos
             if isDry { return try showPlan(library, rebuilding.old, recorded, display, interruption) }
             let catalogue = try rebuilding.begin(for: library)
@@ -90,7 +90,7 @@ struct RebuildCommand: DaemonCommand {
     }
 
     private func work(_ interruption: Interruption) -> FileWork {
-        FileWork(shouldStop: { interruption.isHurried() || interruption.isStopAsked })
+        FileWork(shouldStop: { interruption.mustStopAtOnce() || interruption.isStopRequested })
     }
 
     private func run(
@@ -100,7 +100,9 @@ struct RebuildCommand: DaemonCommand {
             try display.show(
                 photos: summary.seen, bytes: summary.bytes, asked: interruption.consumeProgressRequest())
         } tell: { finding in
-            if case .unreadable(let path, let reason) = finding { display.remark("\(path.escaped): \(shown(reason))") }
+            if case .unreadable(let path, let reason) = finding {
+                display.remark("\(path.escaped): \(printable(reason))")
+            }
         }
     }
 
@@ -152,7 +154,7 @@ struct RebuildCommand: DaemonCommand {
     ) throws {
         if let reason = result.withoutDescriptions {
             printRemark(
-                "titles, keywords, ratings and places were not copied: \(shown(reason))", asJSON: output.json)
+                "titles, keywords, ratings and places were not copied: \(printable(reason))", asJSON: output.json)
         }
         if output.json {
             try printJSON(

@@ -73,7 +73,7 @@ struct VerifyCommand: DaemonCommand {
         let display = ProgressDisplay(json: output.json)
         let interruption = Interruption(announce: display.remark)
         let catalogue = try places.openCatalogue(forRepair: repair && !isDry)
-        let meant = try MeantLibrary(named: library?.path, places, catalogue)
+        let meant = try SelectedLibrary(named: library?.path, places, catalogue)
         try meant.require(of: catalogue)
         let bookmark = Bookmark(in: places)
         var report = VerifyReport(output: output, display: display, isDry: isDry)
@@ -130,7 +130,7 @@ struct VerifyCommand: DaemonCommand {
     /// A former library may be on a disk that is not connected: a remark, no failure.
     private func isReachable(_ library: BytePath, _ catalogue: CatalogueFile, _ report: inout VerifyReport) -> Bool {
         do throws(CommandFailure) {
-            try MeantLibrary.require(library, of: catalogue)
+            try SelectedLibrary.require(library, of: catalogue)
             return true
         } catch {
             report.display.clear()
@@ -148,15 +148,15 @@ struct VerifyCommand: DaemonCommand {
         let display = report.display
         let throttle = rate.map { Throttle(bytesPerSecond: $0.bytes) }
         let verification = try LibraryVerification(
-            of: library, against: catalogue, work: FileWork(shouldStop: interruption.isHurried))
+            of: library, against: catalogue, work: FileWork(shouldStop: interruption.mustStopAtOnce))
         let (progress, isComplete) = try verification.run(after: start) { progress in
             throttle?.wait(after: progress.bytes)
             bookmark.write(progress.last)
-            let isHurried = interruption.isHurried()
+            let mustStopAtOnce = interruption.mustStopAtOnce()
             try display.show(
                 photos: progress.photos, totalPhotos: totals.photos, bytes: progress.bytes, totalBytes: totals.bytes,
                 asked: interruption.consumeProgressRequest())
-            return !isHurried && !interruption.isStopAsked
+            return !mustStopAtOnce && !interruption.isStopRequested
         } tell: { photo, fault in
             try report.show(photo, fault)
         }
@@ -172,7 +172,7 @@ struct VerifyCommand: DaemonCommand {
         let (missing, recorded) = try LibraryVerification(of: library, against: catalogue).missing()
         let adoption = LibraryAdoption(
             of: tree, into: isDry ? nil : catalogue, comparingWith: catalogue, missing: missing,
-            work: FileWork(shouldStop: { interruption.isHurried() || interruption.isStopAsked }))
+            work: FileWork(shouldStop: { interruption.mustStopAtOnce() || interruption.isStopRequested }))
         do {
             let summary = try adoption.run(tell: { finding in try report.show(finding) })
             guard summary.seen > 0 || recorded == 0 else {

@@ -58,7 +58,8 @@ struct VerifyReport {
             case .unreadable(let reason): ("unreadable", reason)
             }
         try line(
-            word, stored.photo.libraryPath, remark: "number \(stored.number)" + (reason.map { ", \(shown($0))" } ?? ""),
+            word, stored.photo.libraryPath,
+            remark: "number \(stored.number)" + (reason.map { ", \(printable($0))" } ?? ""),
             [JSONField("photo", stored.id), JSONField("operation", stored.operation), JSONField("reason", reason)])
     }
 
@@ -72,7 +73,7 @@ struct VerifyReport {
         // Shown as damaged already.
         case .differs: break
         case .unreadable(let path, let reason):
-            try line("unreadable", path, remark: shown(reason), [JSONField("reason", reason)])
+            try line("unreadable", path, remark: printable(reason), [JSONField("reason", reason)])
         }
     }
 
@@ -114,7 +115,7 @@ struct VerifyReport {
             if struck > 0, !isDry {
                 text.add(
                     "undo",
-                    DaemonAddress.asked.completing(
+                    DaemonAddress.current.completing(
                         "put the files back where they were, then: photoinbox adopt \(shellQuoted(library.escaped))")
                 )
             }
@@ -127,7 +128,7 @@ struct VerifyReport {
         } else if missing > 0 {
             text.add(
                 "action",
-                DaemonAddress.asked.completing("restore them from a backup, or: photoinbox verify --repair"))
+                DaemonAddress.current.completing("restore them from a backup, or: photoinbox verify --repair"))
         }
         if damaged > 0 { text.add("action", "restore them from a backup; the catalogue still lists them") }
         try printOut(text.rendered(style))

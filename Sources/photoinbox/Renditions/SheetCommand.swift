@@ -94,7 +94,7 @@ struct SheetCommand: DaemonCommand {
         let work = ThumbnailWork(places.settings, state: places.state, only: [.thumbnail])
         var run = SheetRun(work: work, display: display, interruption: interruption) {
             let catalogue = try places.openCatalogue()
-            try MeantLibrary(places, catalogue).require(of: catalogue)
+            try SelectedLibrary(places, catalogue).require(of: catalogue)
         }
         let client: DecoderClient
         do { client = try work.clients(atMost: 1)[0] } catch { throw CommandFailure(.failed, "\(error)") }

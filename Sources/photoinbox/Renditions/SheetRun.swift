@@ -38,7 +38,7 @@ struct SheetRun {
         var tiles: [SheetSource.Tile] = []
         var bytes: UInt64 = 0
         for photo in photos {
-            if interruption.isHurried() || interruption.isStopAsked { return nil }
+            if interruption.mustStopAtOnce() || interruption.isStopRequested { return nil }
             let picture = try picture(of: photo, by: client)
             if picture.isEmpty { withoutPicture += 1 }
             tiles.append(
@@ -50,8 +50,8 @@ struct SheetRun {
         }
         let sheet = SheetSource(
             title: Self.title(of: photos), columns: layout.columns, side: layout.side, tiles: tiles)
-        let page = try laidOut(sheet, layout, by: client)
-        return interruption.isHurried() || interruption.isStopAsked ? nil : page
+        let page = try makePage(sheet, layout, by: client)
+        return interruption.mustStopAtOnce() || interruption.isStopRequested ? nil : page
     }
 
     /// A photo's thumbnail, made if it is missing; empty if there is none.
@@ -76,7 +76,7 @@ struct SheetRun {
         }
     }
 
-    private func laidOut(_ sheet: SheetSource, _ layout: SheetLayout, by client: DecoderClient) throws -> Page {
+    private func makePage(_ sheet: SheetSource, _ layout: SheetLayout, by client: DecoderClient) throws -> Page {
         let content = sheet.encoded
         guard content.count <= SheetSource.longest else {
             throw CommandFailure(
@@ -95,8 +95,8 @@ struct SheetRun {
                 throw CommandFailure(.failed, "the decoder sent \(error)")
             }
         case .refused(let refusal):
-            throw CommandFailure(.failed, "cannot make the page: \(shown(refusal.reason))")
-        case .fatal(let reason): throw CommandFailure(.failed, "cannot make the page: \(shown(reason))")
+            throw CommandFailure(.failed, "cannot make the page: \(printable(refusal.reason))")
+        case .fatal(let reason): throw CommandFailure(.failed, "cannot make the page: \(printable(reason))")
         case .unavailable(let trouble): throw CommandFailure(trouble)
         }
         throw CommandFailure(.failed, "the decoder sent no page")
@@ -104,7 +104,7 @@ struct SheetRun {
 
     /// When it was taken, to the minute; else when it was filed.
     private static func time(of photo: StoredPhoto) -> String {
-        if let captured = photo.photo.captured { return String(captured.words.prefix(16)) }
+        if let captured = photo.photo.captured { return String(captured.text.prefix(16)) }
         let clock = LocalClock(at: photo.filedAt.seconds)
         return "filed \(clock.date(photo.filedAt.seconds))"
     }

@@ -44,14 +44,14 @@ struct ThumbsCommand: DaemonCommand {
         let display = ProgressDisplay(json: output.json)
         let interruption = Interruption(announce: display.remark)
         let catalogue = try places.openCatalogue()
-        try MeantLibrary(places, catalogue).require(of: catalogue)
+        try SelectedLibrary(places, catalogue).require(of: catalogue)
         let work = ThumbnailWork(places.settings, state: places.state)
         var run = ThumbsRun(
             work: work, isJSON: output.json, display: display, interruption: interruption, places: places)
         let clients: [DecoderClient]
         do { clients = try work.clients() } catch { throw CommandFailure(.failed, "\(error)") }
         defer { waitFor { for client in clients { await client.stop() } } }
-        try run.all(of: catalogue, by: clients, again: rebuild, totals: try catalogue.totals())
+        try run.makeAll(of: catalogue, by: clients, again: rebuild, totals: try catalogue.totals())
         try run.storeRecords()
         display.clear()
         try run.showSummary()
@@ -74,7 +74,7 @@ private struct ThumbsRun {
     var failed = 0
     var wasStopped = false
 
-    mutating func all(
+    mutating func makeAll(
         of catalogue: CatalogueFile, by clients: [DecoderClient], again: Bool, totals: (photos: Int, bytes: UInt64)
     ) throws {
         var filter = PhotoFilter()
@@ -85,14 +85,14 @@ private struct ThumbsRun {
             try storeRecords()
             for start in stride(from: 0, to: page.count, by: clients.count) {
                 let photos = Array(page[start..<min(page.count, start + clients.count)])
-                try some(photos, of: catalogue, by: clients, again: again)
+                try makeBatch(photos, of: catalogue, by: clients, again: again)
                 seen += photos.count
                 bytes += photos.reduce(0) { $0 + $1.photo.size }
-                _ = interruption.isHurried()
+                _ = interruption.mustStopAtOnce()
                 try display.show(
                     photos: seen, totalPhotos: totals.photos, bytes: bytes, totalBytes: totals.bytes,
                     asked: interruption.consumeProgressRequest())
-                if interruption.isStopAsked {
+                if interruption.isStopRequested {
                     wasStopped = true
                     return
                 }
@@ -101,7 +101,7 @@ private struct ThumbsRun {
     }
 
     /// At most as many photos as there are clients, side by side.
-    private mutating func some(
+    private mutating func makeBatch(
         _ photos: [StoredPhoto], of catalogue: CatalogueFile, by clients: [DecoderClient], again: Bool
     ) throws {
         let work = work

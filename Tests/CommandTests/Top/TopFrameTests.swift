@@ -31,7 +31,7 @@ struct TopFrameTests {
         #expect(bar.fitted(to: 4).text == "a   ")
     }
 
-    @Test func aNarrowScreenKeepsWhatMatters() throws {
+    @Test func aNarrowScreenShowsVerdictAndProblems() throws {
         var model = TopModel(interval: 1, view: .outcomes)
         model.received(Samples.sample(try Samples.state(inHand: [("a.jpg", 5, "deferred")])))
         let lines = { (columns: Int, rows: Int) in
@@ -60,7 +60,7 @@ struct TopFrameTests {
         #expect(line.painted(.plain) == "\u{1B}[7mab\u{1B}[0m" && line.painted(Self.colour) == "\u{1B}[7mab\u{1B}[0m")
     }
 
-    @Test func whatATerminalWouldBreakHangsBelowItself() {
+    @Test func longLinesContinueBelow() {
         #expect(hanging("one two three", at: 4, columns: nil) == "one two three")
         #expect(hanging("one two three", at: 4, columns: 80) == "one two three")
         let blanks = String(repeating: " ", count: 8)

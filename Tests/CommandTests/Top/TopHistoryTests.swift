@@ -16,7 +16,7 @@ struct TopHistoryTests {
         #expect(second.processors == 0.25)
     }
 
-    @Test func aRateOfFilingIsThatOfTheLastMinute() throws {
+    @Test func filingRateCoversTheLastMinute() throws {
         var history = TopHistory()
         var last: TopSample?
         for second in 0...120 {
@@ -29,7 +29,7 @@ struct TopHistoryTests {
         #expect(last?.filedPerMinute == 0)
     }
 
-    @Test func anotherDaemonBeginsAnew() throws {
+    @Test func aRestartedDaemonResetsRates() throws {
         var history = TopHistory()
         _ = history.add(try Samples.state(delivered: 100, filed: 9), at: 1, load: [])
         let other = history.add(try Samples.state(pid: 8, delivered: 1, filed: 1), at: 2, load: [])

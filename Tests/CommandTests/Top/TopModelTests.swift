@@ -11,7 +11,7 @@ struct TopModelTests {
         return model
     }
 
-    /// Presses keys one after the other; what the last one asks for.
+    /// Presses keys one after the other; returns the effect of the last one.
     @discardableResult
     private static func press(_ text: String, _ model: inout TopModel) -> TopModel.Effect {
         var effect = TopModel.Effect.none
@@ -34,7 +34,7 @@ struct TopModelTests {
         #expect(Self.press("9", &model) == .none && Self.press("q", &model) == .quit)
     }
 
-    @Test func sortingGoesThroughTheColumns() throws {
+    @Test func sortingSelectsEachColumn() throws {
         var model = try Self.model()
         #expect(model.rows.map(\.id) == ["0", "1", "2"], "nothing happens, so by identity")
         Self.press("s", &model)
@@ -97,7 +97,7 @@ struct TopModelTests {
         #expect(model.filter.count == 64)
     }
 
-    @Test func freezingKeepsWhatIsShown() throws {
+    @Test func freezingKeepsTheSample() throws {
         var model = try Self.model()
         #expect(Self.press("z", &model) == .redraw && model.isFrozen)
         model.received(Samples.sample(try Samples.state(monitors: 1)))
@@ -107,7 +107,7 @@ struct TopModelTests {
         #expect(model.rows.count == 1)
     }
 
-    @Test func theIntervalHasEnds() throws {
+    @Test func theIntervalHasLimits() throws {
         var model = try Self.model()
         #expect(Self.press("+", &model) == .reschedule && model.interval == 2)
         Self.press("+++++++++", &model)
@@ -116,7 +116,7 @@ struct TopModelTests {
         #expect(model.interval == 0.2 && Self.press("-", &model) == .none)
     }
 
-    @Test func aDaemonThatIsAway() throws {
+    @Test func aMissingDaemonIsReported() throws {
         var model = TopModel(interval: 1)
         #expect(Self.lines(&model)[0] == "photoinboxd  connecting …")
         model.failed(ControlContact.down)

@@ -19,7 +19,7 @@ struct TopTableTests {
             cells: [TopCell(name), .count(count), .count(count * 1000), .count(count * 1_000_000)])
     }
 
-    @Test func columnsGoByTheirRankWhereThereIsNoRoom() {
+    @Test func columnsAreOmittedByRank() {
         let rows = [Self.row("card/a rather long name.jpg", 7)]
         let shown = { (width: Int) in TopLayout(Self.columns, rows, by: Self.order, width: width).placed.map(\.column) }
         #expect(shown(200) == [0, 1, 2, 3])
@@ -29,7 +29,7 @@ struct TopTableTests {
         #expect(shown(26) == [0, 1])
         #expect(shown(24) == [0, 1])
         #expect(shown(5) == [0, 1], "what has no rank stays")
-        // What is flexible takes what is left, and no line is wider than it may be.
+        // Flexible columns get the rest, and no line is wider than the screen.
         for width in 20...120 {
             let layout = TopLayout(Self.columns, rows, by: Self.order, width: width)
             #expect(layout.line(rows[0]).width <= width && layout.heading.width <= width)
@@ -56,7 +56,7 @@ struct TopTableTests {
         #expect(TopCell("back\\slash").text == "back\\\\slash")
     }
 
-    @Test func aCommandCanBeCopiedWhateverTheNameIs() throws {
+    @Test func commandsAreQuotedForTheShell() throws {
         let rows = TopRows(Samples.sample(try Samples.state(inHand: [("a; b.jpg", 5, "deferred")]))).rows(.files)
         let ask = rows.first?.details.first { $0.label == "ask" }
         #expect(ask?.text == "photoinbox explain 'card/a; b.jpg'")
@@ -71,7 +71,7 @@ struct TopTableTests {
         #expect(rows.rows(.monitors).count == 3 && rows.rows(.queues).count == 2 && rows.rows(.files).count == 1)
     }
 
-    @Test func agesGoIntoTheirColumns() throws {
+    @Test func agesAreCountedByColumn() throws {
         let state = try Samples.state(
             second: 3, inHand: [("a.jpg", 0, "working"), ("b.jpg", 1, "queued"), ("c.jpg", 3, "queued")])
         let row = try #require(TopRows(Samples.sample(state)).rows(.inboxes).first)
@@ -88,7 +88,7 @@ struct TopTableTests {
         #expect(TopRows.seconds("x" + text.dropFirst()) == nil)
     }
 
-    @Test func theWorstProblemComesFirstAndHalfAnActionIsNotShown() throws {
+    @Test func theWorstProblemIsFirstAndNoActionIsCut() throws {
         let problems = ["notice", "stopped", "warning"].map { severity in
             #"{"code":"PI-310","severity":"\#(severity)","subject":"\#(severity)","since":"2026-11-24T14:08:00.000Z","#
                 + #""what":"1 photo deferred for 14 min: card/IMG_2041.HEIC","effect":"e","#

@@ -11,7 +11,7 @@ import SystemPackage
 
 /// Which library a command works on, and whether its path leads to it: with another directory there, every photo would
 /// look lost.
-struct MeantLibrary {
+struct SelectedLibrary {
     /// Nil if nothing was filed and none is configured.
     let path: BytePath?
     /// Former libraries that photos are recorded in.
