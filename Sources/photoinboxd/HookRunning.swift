@@ -1,5 +1,6 @@
+import DaemonSupport
 import Glibc
-import Inbox
+import Hooks
 import LinuxKernel
 import Logging
 import Settings

@@ -1,8 +1,9 @@
 import ArgumentParser
 import ControlProtocol
+import DaemonHost
+import DaemonSupport
 import FileValues
 import Glibc
-import Inbox
 import LibraryCare
 import LinuxKernel
 import Logging

@@ -3,7 +3,7 @@ import Filing
 import LinuxKernel
 import Testing
 
-@testable import Inbox
+@testable import Ingest
 
 private func moment(_ seconds: Double) -> Moment {
     Moment(monotonic: 0, wall: FileTime(seconds: 1_000_000, nanoseconds: 0)).later(by: seconds)

@@ -3,7 +3,7 @@ import LinuxKernel
 import Settings
 import Testing
 
-@testable import Inbox
+@testable import Cards
 
 @Suite("Which mounts are cards, and when they are imported")
 struct CardBookTests {

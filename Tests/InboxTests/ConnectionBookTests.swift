@@ -2,7 +2,7 @@ import ControlProtocol
 import LinuxKernel
 import Testing
 
-@testable import Inbox
+@testable import DaemonHost
 
 @Suite("The book of control connections")
 struct ConnectionBookTests {

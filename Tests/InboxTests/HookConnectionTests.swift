@@ -7,7 +7,8 @@ import SystemMonitor
 import TestSupport
 import Testing
 
-@testable import Inbox
+@testable import DaemonSupport
+@testable import Hooks
 
 @Suite("The daemon's side of the hooks' unit", .timeLimit(.minutes(60)))
 struct HookConnectionTests {

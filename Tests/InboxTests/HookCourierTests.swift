@@ -7,7 +7,7 @@ import SystemMonitor
 import TestSupport
 import Testing
 
-@testable import Inbox
+@testable import Hooks
 
 /// A FIFO that a hook can say something into, held open so that nobody waits for the other end.
 private final class Mouth: Sendable {

@@ -10,7 +10,8 @@ import SystemMonitor
 import TestSupport
 import Testing
 
-@testable import Inbox
+@testable import DaemonSupport
+@testable import Hooks
 
 /// A catalogue, and hooks that are told what is recorded in it.
 final class HookHouse {

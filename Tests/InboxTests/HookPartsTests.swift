@@ -3,7 +3,7 @@ import FileValues
 import Testing
 
 @testable import Catalogue
-@testable import Inbox
+@testable import Hooks
 
 @Suite("The parts of hooks that touch nothing")
 struct HookPartsTests {

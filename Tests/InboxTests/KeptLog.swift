@@ -1,7 +1,7 @@
 import LinuxKernel
 import Logging
 
-@testable import Inbox
+@testable import DaemonSupport
 
 /// Keeps what was logged, and lets a test wait for it.
 final class KeptLog: LogHandler, Sendable {

@@ -11,7 +11,9 @@ import SystemMonitor
 import TestSupport
 import Testing
 
-@testable import Inbox
+@testable import DaemonSupport
+@testable import Ingest
+@testable import Links
 
 /// A desk with a catalogue, an inbox and a service that does as a test says.
 private final class LinkHouse {

@@ -5,7 +5,9 @@ import SystemMonitor
 import TestSupport
 import Testing
 
-@testable import Inbox
+@testable import DaemonHost
+@testable import DaemonSupport
+@testable import Ingest
 
 @Suite("Pauses are kept over restarts")
 struct PauseKeeperTests {

@@ -6,7 +6,8 @@ import Reporting
 import SystemMonitor
 import Testing
 
-@testable import Inbox
+@testable import DaemonSupport
+@testable import Ingest
 
 @Suite("The problem desk tells each beginning and each end once")
 struct ProblemDeskTests {

@@ -8,7 +8,7 @@ import SystemMonitor
 import TestSupport
 import Testing
 
-@testable import Inbox
+@testable import Ingest
 
 @Suite("A flood of retries")
 struct RetryFloodTests {

@@ -10,7 +10,8 @@ import TestSupport
 import Testing
 
 @testable import Catalogue
-@testable import Inbox
+@testable import DaemonSupport
+@testable import Ingest
 
 /// A file system of four megabytes, gone with this.
 private final class SmallDisk: Sendable {

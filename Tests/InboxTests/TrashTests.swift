@@ -5,7 +5,7 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-@testable import Inbox
+@testable import Ingest
 
 @Suite("The trash is emptied by the time that has passed, not by the clock on the wall")
 struct TrashTests {

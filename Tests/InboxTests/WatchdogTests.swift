@@ -2,7 +2,8 @@ import ControlProtocol
 import LinuxKernel
 import Testing
 
-@testable import Inbox
+@testable import DaemonHost
+@testable import DaemonSupport
 
 @Suite("The ping waits for a watch that hears nothing")
 struct WatchdogTests {

@@ -7,7 +7,7 @@ import SystemMonitor
 import TestSupport
 import Testing
 
-@testable import Inbox
+@testable import DaemonSupport
 
 @Suite("A conversation with a worker", .timeLimit(.minutes(60)))
 struct WorkerSessionTests {

@@ -1,0 +1,128 @@
+import Catalogue
+import DaemonSupport
+import FileValues
+import Ingest
+import LibraryCare
+import LinuxKernel
+import QueueActors
+import Settings
+import SystemMonitor
+import SystemPackage
+
+/// Looks whether the library stands at its path though no photo comes: at the start, when the mount table changes and on
+/// the watchdog's tick, on a queue of its own. Reads only.
+final class LibraryWatch: Sendable {
+    let subsystem = Subsystem(
+        name: Subsystem.library, queue: MonitorQueue(label: "photo-inbox.library"), isVital: false)
+    private let libraryGuard: LibraryGuard
+    private let catalogue: Catalogue
+    private let problems: ProblemDesk
+    private let isWaiting = Locked(false)
+    private let patience = MonitorQueue(label: "photo-inbox.library.patience")
+    private let isCensusWaiting = Locked(false)
+    /// Device and inode of what was looked at last: another directory is counted anew.
+    private let last = Locked<[UInt64]>([])
+    /// A photo without a record, as it was last told.
+    private let unrecorded = Locked<BytePath?>(nil)
+
+    init(_ libraryGuard: LibraryGuard, catalogue: Catalogue, problems: ProblemDesk) {
+        self.libraryGuard = libraryGuard
+        self.catalogue = catalogue
+        self.problems = problems
+    }
+
+    /// Looks once, however often it is asked before that begins; `inFull`, it counts what is recorded elsewhere, too. From
+    /// any thread; nobody waits for it.
+    func lookSoon(at library: LibrarySettings?, inFull: Bool = false) {
+        if inFull { isCensusWaiting.withLock { $0 = true } }
+        guard let library, isWaiting.withLock({ $0.set() }) else { return }
+        subsystem.queue.async { [self] in
+            isWaiting.withLock { $0 = false }
+            subsystem.enter("looking at \(library.path.escaped)")
+            look(at: library.path)
+            subsystem.idle()
+        }
+    }
+
+    /// Reads the free space again, for whoever tells it next; what was read last holds where that takes longer than a tenth
+    /// of a second, since a library may not answer.
+    func readFree(of library: LibrarySettings?) async {
+        guard let path = library?.path else { return }
+        await withCheckedContinuation { done in
+            let waiting = Locked<CheckedContinuation<Void, Never>?>(done)
+            let resume: @Sendable () -> Void = { waiting.withLock { $0.take() }?.resume() }
+            subsystem.queue.async { [problems] in
+                if let root = try? openDirectory(path), let status = try? FileSystemStatus(of: root) {
+                    problems.free(status.available, at: path)
+                }
+                resume()
+            }
+            patience.after(.milliseconds(100), resume)
+        }
+    }
+
+    /// Whether directories of the configuration meet, since mounts have changed; until that is known nothing more is taken
+    /// out of any inbox. From any thread; nobody waits for it. `then` is called when it is known.
+    func lookForNesting(in settings: Settings, then: @escaping @Sendable () async -> Void) {
+        problems.looksForNesting()
+        subsystem.queue.async { [self] in
+            subsystem.enter("comparing the mounts of all directories")
+            problems.nested(settings.nestings())
+            subsystem.idle()
+            TaskQueue.start { await then() }
+        }
+    }
+
+    private func look(at path: BytePath) {
+        do {
+            let root = try openDirectory(path)
+            catalogue.rememberSoon(try libraryGuard.check(root, at: path))
+            try libraryGuard.hold(root, at: path)
+            problems.free(try FileSystemStatus(of: root).available, at: path)
+            problems.librarySeen(nil)
+            for (place, reason) in try libraryGuard.awayMounts(in: root, of: path) {
+                problems.place(place, away: reason)
+            }
+            let status = try FileStatus(of: root)
+            let isOther = last.withLock { last in
+                defer { last = [status.device, status.identity.inode] }
+                return last != [status.device, status.identity.inode]
+            }
+            let isCounting = isCensusWaiting.withLock { isWaiting in
+                defer { isWaiting = false }
+                return isWaiting || isOther
+            }
+            let isAdopted = try unrecorded.withLock { $0 }.map { try libraryGuard.isRecorded($0, in: path) } ?? false
+            guard isCounting || isAdopted else { return }
+            guard let census = try libraryGuard.census(of: path) else { return isCensusWaiting.withLock { $0 = true } }
+            unrecorded.withLock { $0 = census.unrecorded }
+            problems.counted(census, at: path)
+        } catch let refusal as LibraryGuard.Refusal {
+            missed(.replaced("\(refusal)"))
+        } catch let taken as PlaceLock.Taken {
+            missed(.taken("\(taken)"))
+        } catch let error as SystemCallError {
+            switch error.code {
+            case .noSuchFileOrDirectory, .notDirectory: missed(.missing)
+            case .ioError: missed(.inputOutput)
+            default: missed(.other("\(error)"))
+            }
+        } catch {
+            // The catalogue does not answer, which those who need it report, or is closed, since the daemon stops.
+        }
+    }
+
+    private func missed(_ failure: LibraryFailure) {
+        problems.librarySeen(failure)
+        // Some of them are told only when they last, and the next tick is far.
+        subsystem.queue.after(.seconds(3)) { [problems] in problems.review() }
+    }
+}
+
+extension Bool {
+    /// Sets it; whether it was not set before.
+    mutating func set() -> Bool {
+        defer { self = true }
+        return !self
+    }
+}

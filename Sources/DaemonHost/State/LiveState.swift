@@ -1,0 +1,171 @@
+package import Cards
+import Catalogue
+package import ControlProtocol
+package import DaemonSupport
+import DirectoryWatch
+import FileValues
+import Glibc
+package import Hooks
+package import Ingest
+package import Links
+package import LinuxKernel
+import QueueActors
+import Reporting
+import Settings
+import SystemMonitor
+package import Systemd
+
+/// Where everything that can be looked at is found, so that the state dump asks no queue: boxes that any thread may
+/// copy, filled by those who own what is in them.
+package final class LiveState: Sendable {
+    /// What the daemon as a whole is doing.
+    package enum Phase: String, Sendable {
+        case starting, running, reloading, stopping
+    }
+
+    /// What one configuration has set up.
+    struct Parts: Sendable {
+        var settings: Settings
+        var watch: DirectoryWatch?
+        var pipeline: Pipeline?
+        var inboxSubsystems: [Subsystem] = []
+        /// Has the watch look whether each root's path still leads to it, and at what is polled and due; any thread,
+        /// waits for nobody. It rides on the watchdog's tick, so that an idle daemon wakes for that alone.
+        var tick: (@Sendable () -> Void)?
+    }
+
+    package let version: String
+    package let started = Moment.now
+    package let sink: any LogSink
+    package let recent = RecentEnds()
+    package let problems: ProblemDesk
+    package let pauses: PauseKeeper
+    package let hooks = HookBoard()
+    package let links = LinkBoard()
+    package let measures = MeasureBoard()
+    package let cards = CardBoard()
+    let lasting: [Subsystem]
+    /// Describes the small pictures; waits for nobody.
+    private struct PictureSource { let describe: @Sendable () -> DaemonState.Pictures? }
+    private let pictures = Locked<PictureSource?>(nil)
+    private let phase = Locked(Phase.starting)
+    private let parts: Locked<Parts>
+    private let configuration: BytePath?
+
+    init(
+        version: String, settings: Settings, configuration: BytePath?, sink: any LogSink, problems: ProblemDesk,
+        pauses: PauseKeeper, lasting: [Subsystem]
+    ) {
+        self.version = version
+        self.sink = sink
+        self.problems = problems
+        self.pauses = pauses
+        self.lasting = lasting
+        self.configuration = configuration
+        parts = Locked(Parts(settings: settings))
+    }
+
+    func describePictures(by body: @escaping @Sendable () -> DaemonState.Pictures?) {
+        pictures.withLock { $0 = PictureSource(describe: body) }
+    }
+
+    var isRunning: Bool { phase.withLock { $0 } == .running }
+    func enter(_ new: Phase) { phase.withLock { $0 = new } }
+    func replace(_ new: Parts) { parts.withLock { $0 = new } }
+    var current: Parts { parts.withLock { $0 } }
+    var settings: Settings { parts.withLock { $0.settings } }
+
+    /// Every subsystem there is now.
+    var subsystems: [Subsystem] { lasting + current.inboxSubsystems }
+
+    /// The whole state at this moment. Takes locks that nobody holds for longer than it takes to copy a value.
+    /// Not `inFull`, it lists neither files nor monitors.
+    package func capture(inFull: Bool = true) -> DaemonState {
+        let now = Moment.now
+        let parts = current
+        let facts = ProcessFacts.current()
+        let book = parts.pipeline?.book.withLock { $0 } ?? ArrivalBook()
+        let watch = parts.watch?.snapshot()
+        let log = sink.snapshot()
+        let board = problems.rows(now: now, waiting: book.arrivals.count)
+        var counts = DaemonState.Counts()
+        let subsystems = subsystems.map { DaemonState.Subsystem($0.snapshot(), now: now) }
+        let inboxes = parts.settings.inboxes.map { inbox in
+            let root = watch?.roots.first { $0.id == inbox.name }
+            let own = DaemonState.Counts(book.counts(of: inbox.name))
+            counts += own
+            let stalled = subsystems.first { $0.stuckSeconds != nil && $0.name == Subsystem.scan(of: inbox.name) }
+            return DaemonState.Inbox(
+                inbox, counts: own, root: root, stalled: stalled, overflows: watch?.overflows ?? 0, now: now,
+                paused: pauses.pause(of: inbox.name))
+        }
+        let paused = inboxes.filter { $0.paused != nil }.map(\.name)
+        return DaemonState(
+            at: now.text,
+            program: DaemonState.Program(
+                version: version, pid: Int(getpid()), started: started.text, uptimeSeconds: now.seconds(since: started),
+                status: statusLine(counts, inboxes, problems: board, paused: paused),
+                phase: phase.withLock { $0 }.rawValue,
+                configuration: configuration?.escaped, residentBytes: facts.residentBytes,
+                descriptors: facts.descriptors, threads: facts.threads, processorSeconds: facts.processorSeconds),
+            inboxes: inboxes, watchNeed: watch?.need.map { DaemonState.WatchNeed($0) },
+            liveness: watch?.liveness.map { DaemonState.Liveness($0, now: now) },
+            library: parts.settings.library?.path.escaped ?? "",
+            libraryFreeBytes: parts.settings.library.flatMap { problems.freeBytes(of: $0.path) },
+            libraryVerified: problems.verified.map {
+                DaemonState.Verified(last: $0.at.rfc3339, whole: $0.wholeAt?.rfc3339)
+            },
+            pictures: pictures.withLock { $0 }?.describe(),
+            inHand: (inFull ? Array(book.arrivals.values) : [])
+                .sorted { $0.firstSeen.monotonic < $1.firstSeen.monotonic }
+                .map { arrival in
+                    DaemonState.InHand(
+                        arrival, set: book.words(ofSetOf: arrival.key), isPaused: paused.contains(arrival.key.inbox))
+                },
+            cards: parts.settings.cards.isEnabled ? cards.all : nil,
+            outcomes: inFull ? recent.all.map { DaemonState.Ended($0) } : [],
+            problems: board, hooks: hooks.all, links: links.all.map { $0.open + $0.past },
+            subsystems: subsystems,
+            monitors: (inFull ? MonitorRegistry.shared.descriptions() : []).map { DaemonState.Monitor($0, now: now) },
+            log: DaemonState.Log(
+                destination: log.name, queued: log.queued, sent: Int(clamping: log.sent),
+                dropped: Int(clamping: log.dropped)))
+    }
+
+    /// The line that the service manager shows.
+    private func statusLine(
+        _ counts: DaemonState.Counts, _ inboxes: [DaemonState.Inbox], problems: [DaemonState.Problem],
+        paused: [String]
+    ) -> String {
+        let shown = problems.filter { $0.hiddenBy == nil }
+        if let stopped = shown.first(where: { $0.severity == "stopped" }) {
+            return "FILING STOPPED: \(stopped.code) \(stopped.what)"
+        }
+        let warnings = shown.filter { $0.severity == "warning" }.count
+        var text = "filing" + (warnings == 0 ? " normally" : ", \(warnings) warning\(warnings == 1 ? "" : "s")")
+        if !paused.isEmpty { text += ", \(paused.joined(separator: ", ")) paused" }
+        let beingWritten = inboxes.reduce(0) { $0 + ($1.beingWritten ?? 0) }
+        if counts.inHand == 0, counts.deferred == 0, beingWritten == 0 { text += ", nothing waiting" }
+        if beingWritten > 0 { text += ", \(beingWritten) being written" }
+        if counts.inHand > 0 { text += ", \(counts.inHand) in hand" }
+        if counts.deferred > 0 { text += ", \(counts.deferred) deferred" }
+        return text + "; \(counts.filed) filed since the start"
+    }
+}
+
+extension ProblemDesk {
+    /// Which inboxes are paused, and what waits there.
+    func paused(_ state: LiveState) {
+        let book = state.current.pipeline?.book.withLock { $0 }
+        for inbox in state.settings.inboxes {
+            let row = state.pauses.pause(of: inbox.name).map { pause -> [ProblemParameter: ProblemValue] in
+                let counts = book?.counts(of: inbox.name)
+                return [
+                    .inbox: .text(inbox.name), .name: .text(pause.by.words), .next: .moment(pause.since.seconds),
+                    .count: .count((counts?.inHand ?? 0) + (counts?.deferred ?? 0)),
+                ]
+            }
+            set(.inboxPaused, subject: inbox.name, row)
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import DaemonSupport
+import FileValues
+import Glibc
+import LinuxKernel
+import Logging
+import QueueActors
+import Reporting
+import Settings
+import SystemMonitor
+
+/// Writes the metrics into the file of the configuration, whole or not at all, for whoever collects such files.
+///
+/// On a queue of its own: that file may lie on any disk, and nobody waits for it. It rides on the watchdog's tick, so
+/// that an idle daemon wakes for that alone.
+final class MetricsWriter: Sendable {
+    let subsystem: Subsystem
+    private let state: LiveState
+    private let log: InboxLog
+    private let settings = Locked<MetricsSettings?>(nil)
+    /// When the next one is due, in nanoseconds of CLOCK_MONOTONIC.
+    private let due = Locked(Int64.min)
+    /// Whether it is logged where the metrics are.
+    private let isTold = Locked(false)
+    /// Where the end's patience is counted.
+    private let bell: MonitorQueue
+
+    /// For how long the end waits for the file to be taken away.
+    private static let patience = Duration.seconds(2)
+
+    init(subsystem: Subsystem, bell: MonitorQueue, state: LiveState, log: InboxLog) {
+        self.subsystem = subsystem
+        self.bell = bell
+        self.state = state
+        self.log = log
+    }
+
+    /// A configuration came into force: the file is written at once, and one that is named no longer is taken away.
+    func adopt(_ new: MetricsSettings?) {
+        let old = settings.withLock { settings in
+            defer { settings = new }
+            return settings
+        }
+        if new == nil { state.problems.set(.metricsUnwritable, nil) }
+        if let old, old.textfile != new?.textfile { subsystem.queue.async { self.remove(old.textfile) } }
+        guard let new else { return }
+        due.withLock { $0 = Self.moment(after: new) }
+        subsystem.queue.async { [self] in
+            RuntimeFile.removeHalfWritten([new.textfile.name], in: new.textfile.parent)
+            isTold.withLock { $0 = false }
+            write(new.textfile)
+        }
+    }
+
+    /// Writes it if it is due; from any thread.
+    func tick() {
+        guard let settings = settings.withLock({ $0 }) else { return }
+        let isDue = due.withLock { due in
+            guard due <= Moment.now.monotonic else { return false }
+            due = Self.moment(after: settings)
+            return true
+        }
+        // A disk that does not answer must not be owed more and more.
+        guard isDue, subsystem.snapshot().step == nil else { return }
+        subsystem.queue.async { self.write(settings.textfile) }
+    }
+
+    private static func moment(after settings: MetricsSettings) -> Int64 {
+        Moment.now.monotonic + settings.every.duration.components.seconds * 1_000_000_000
+    }
+
+    /// Takes the file away, since nobody keeps it true any longer; waits a moment for that.
+    func stop() async {
+        guard let path = settings.withLock({ $0 })?.textfile else { return }
+        settings.withLock { $0 = nil }
+        let waiting = Locked<CheckedContinuation<Void, Never>?>(nil)
+        let end: @Sendable () -> Void = {
+            let continuation = waiting.withLock { waiting in
+                defer { waiting = nil }
+                return waiting
+            }
+            continuation?.resume()
+        }
+        await withCheckedContinuation { continuation in
+            waiting.withLock { $0 = continuation }
+            subsystem.queue.async {
+                self.remove(path)
+                end()
+            }
+            bell.after(Self.patience) { end() }
+        }
+    }
+
+    // MARK: - On the queue
+
+    private func write(_ path: BytePath) {
+        subsystem.enter("writing \(path.escaped)")
+        defer { subsystem.idle() }
+        do throws(SystemCallError) {
+            // Collectors run as users of their own. Nothing in it is a secret: it names inboxes, and no file.
+            try openDirectory(path.parent).put(Array(state.metrics(.prometheus).utf8), as: path.name, mode: 0o644)
+            if isTold.withLock({ $0.set() }) { log.logger.info("metrics are written to \(path.escaped)") }
+            state.problems.set(.metricsUnwritable, nil)
+        } catch {
+            state.problems.set(.metricsUnwritable, [.path: .path(path), .reason: .text("\(error.code)")])
+        }
+    }
+
+    private func remove(_ path: BytePath) {
+        subsystem.enter("removing \(path.escaped)")
+        defer { subsystem.idle() }
+        try? openDirectory(path.parent).unlink(path.name)
+    }
+}
