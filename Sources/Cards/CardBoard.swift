@@ -1,11 +1,9 @@
-package import ControlProtocol
+import ControlProtocol
 import LinuxKernel
 
 /// What each card is doing, for the state dump: filled by those who import, copied by any thread.
-package final class CardBoard: Sendable {
+final class CardBoard: Sendable {
     private let cards = Locked<[Int: DaemonState.Card]>([:])
-
-    package init() {}
 
     func put(_ number: Int, _ card: DaemonState.Card) { cards.withLock { $0[number] = card } }
     func remove(_ number: Int) { cards.withLock { $0[number] = nil } }
@@ -19,5 +17,5 @@ package final class CardBoard: Sendable {
     }
 
     /// The oldest first.
-    package var all: [DaemonState.Card] { cards.withLock { $0.sorted { $0.key < $1.key }.map(\.value) } }
+    var all: [DaemonState.Card] { cards.withLock { $0.sorted { $0.key < $1.key }.map(\.value) } }
 }

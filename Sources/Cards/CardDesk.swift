@@ -1,4 +1,4 @@
-import ControlProtocol
+package import ControlProtocol
 package import DaemonSupport
 import FileValues
 import Importing
@@ -15,7 +15,7 @@ import Systemd
 ///
 /// What there is to do the ``CardBook`` decides, on the queue. That touches no file: each card is read on a thread of its
 /// own, and one that does not answer holds up neither the others nor the daemon's end.
-package final class CardDesk: Sendable {
+package final class CardDesk: DaemonPart {
     private struct State: Sendable {
         var book = CardBook()
         var stops: [Int: Locked<Bool>] = [:]
@@ -32,16 +32,22 @@ package final class CardDesk: Sendable {
     private let subsystem: Subsystem
     private let log: InboxLog
     private let problems: ProblemDesk
-    private let board: CardBoard
+    private let board = CardBoard()
+    private let isOn = Locked(false)
     private let state: QueueBound<State>
 
-    package init(subsystem: Subsystem, log: InboxLog, problems: ProblemDesk, board: CardBoard) {
-        self.subsystem = subsystem
+    package init(log: InboxLog, problems: ProblemDesk) {
+        subsystem = Subsystem(name: "cards", queue: MonitorQueue(label: "photo-inbox.cards"), isVital: false)
         self.log = log
         self.problems = problems
-        self.board = board
         state = QueueBound(State(), queue: subsystem.queue)
     }
+
+    package var subsystems: [Subsystem] { [subsystem] }
+
+    package func prepare(_ settings: Settings) { isOn.withLock { $0 = settings.cards.isEnabled } }
+
+    package func describe(in state: inout DaemonState) { state.cards = isOn.withLock { $0 } ? board.all : nil }
 
     /// Works as the configuration says, from now on. Any thread.
     package func adopt(_ settings: Settings) {
@@ -69,7 +75,7 @@ package final class CardDesk: Sendable {
     }
 
     /// Ends what is under way, and returns when nothing is read of any card; or when one has not answered for long.
-    package func stop() async {
+    package func end(hurrying: Bool) async -> @Sendable () async -> Void {
         await withCheckedContinuation { done in
             subsystem.queue.async { [self] in
                 let (steps, isIdle) = state.onQueue { state in
@@ -82,6 +88,7 @@ package final class CardDesk: Sendable {
                 subsystem.queue.after(Self.patience) { self.resumeWhoWaits() }
             }
         }
+        return {}
     }
 
     private func resumeWhoWaits() {

@@ -488,14 +488,14 @@ package struct DaemonState: Codable, Sendable {
 
     package init(
         at: String, program: Program, inboxes: [Inbox], watchNeed: WatchNeed?, liveness: Liveness?, library: String,
-        libraryFreeBytes: Int?, libraryVerified: Verified?, pictures: Pictures?, inHand: [InHand], cards: [Card]?,
-        outcomes: [Ended], problems: [Problem], hooks: [Hook]?, links: [LinkFile]?, subsystems: [Subsystem],
+        libraryFreeBytes: Int?, libraryVerified: Verified?, inHand: [InHand], outcomes: [Ended], problems: [Problem],
+        subsystems: [Subsystem],
         monitors: [Monitor], log: Log
     ) {
         (self.at, self.program, self.inboxes, self.watchNeed) = (at, program, inboxes, watchNeed)
         (self.liveness, self.library, self.libraryFreeBytes) = (liveness, library, libraryFreeBytes)
-        (self.libraryVerified, self.pictures, self.inHand, self.cards) = (libraryVerified, pictures, inHand, cards)
-        (self.outcomes, self.problems, self.hooks, self.links) = (outcomes, problems, hooks, links)
+        (self.libraryVerified, self.inHand) = (libraryVerified, inHand)
+        (self.outcomes, self.problems) = (outcomes, problems)
         (self.subsystems, self.monitors, self.log) = (subsystems, monitors, log)
     }
 }

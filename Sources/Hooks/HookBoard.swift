@@ -1,12 +1,10 @@
-package import ControlProtocol
+import ControlProtocol
 import FileValues
 import LinuxKernel
 
 /// What each hook is doing, for the state dump: filled by those who run them, copied by any thread.
-package final class HookBoard: Sendable {
+final class HookBoard: Sendable {
     private let hooks = Locked<[String: DaemonState.Hook]>([:])
-
-    package init() {}
 
     func change(_ name: String, _ body: (inout DaemonState.Hook) -> Void) {
         hooks.withLock { hooks in
@@ -27,5 +25,5 @@ package final class HookBoard: Sendable {
     func remove(_ name: String) { hooks.withLock { $0[name] = nil } }
 
     /// By name.
-    package var all: [DaemonState.Hook] { hooks.withLock { $0.values.sorted { $0.name < $1.name } } }
+    var all: [DaemonState.Hook] { hooks.withLock { $0.values.sorted { $0.name < $1.name } } }
 }

@@ -1,17 +1,22 @@
 package import Catalogue
+package import ControlProtocol
 package import DaemonSupport
 import LinuxKernel
 import Logging
-import QueueActors
+package import QueueActors
 package import Settings
-package import SystemMonitor
+import SystemMonitor
 
 /// Keeps a courier for each hook of the configuration. Nothing waits for hooks: not filing, not the end.
-package final actor HookDesk {
+package final actor HookDesk: DaemonPart {
     private nonisolated let executor: QueueExecutor
+    package nonisolated let subsystems: [Subsystem]
     private nonisolated let surroundings: HookCourier.Surroundings
+    nonisolated let board = HookBoard()
     /// Whether a service manager has started us.
     private let isManaged: Bool
+    /// Of the configuration in force; nil before the first.
+    private var settings: Settings?
     private var couriers: [String: HookCourier] = [:]
     /// Those of hooks that are configured no more, until they are gone.
     private var leaving: [HookCourier] = []
@@ -22,9 +27,10 @@ package final actor HookDesk {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     package init(
-        queue: MonitorQueue, catalogue: Catalogue, log: InboxLog, problems: ProblemDesk, board: HookBoard,
-        isManaged: Bool, grace: Duration = .seconds(5)
+        catalogue: Catalogue, log: InboxLog, problems: ProblemDesk, isManaged: Bool, grace: Duration = .seconds(5)
     ) {
+        let queue = MonitorQueue(label: "photo-inbox.hooks")
+        subsystems = [Subsystem(name: "hooks", queue: queue, isVital: false)]
         executor = TaskQueue.executor(on: queue)
         self.isManaged = isManaged
         surroundings = HookCourier.Surroundings(
@@ -33,8 +39,9 @@ package final actor HookDesk {
     }
 
     /// Takes over what the configuration says; returns when each new hook stands where it is told from.
-    package func adopt(_ settings: Settings) async {
+    package func prepare(_ settings: Settings) async {
         if isStopped { return }
+        self.settings = settings
         let place = HookPlace(settings, isManaged: isManaged)
         for (name, courier) in couriers where settings.hook(named: name) == nil {
             couriers[name] = nil
@@ -63,7 +70,7 @@ package final actor HookDesk {
     }
 
     /// Something has its outcome; from any thread, at no cost where nobody wants to know.
-    package nonisolated func wake() {
+    package nonisolated func outcomesRecorded() {
         let isNews = listeners.withLock { listeners in
             guard listeners.anybody, !listeners.isWoken else { return false }
             listeners.isWoken = true
@@ -72,15 +79,27 @@ package final actor HookDesk {
         if isNews { surroundings.queue.async { self.assumeIsolated { $0.wakeAll() } } }
     }
 
-    /// Runs a hook once; from any thread.
-    package nonisolated func run(_ name: String, asked asker: String) {
-        TaskQueue.start { await self.ask(name, asker) }
+    /// Runs a hook once.
+    package nonisolated func perform(_ action: Action, asker: String) {
+        guard case .hook(let name) = action else { return }
+        TaskQueue.start { await self.run(name, asker) }
     }
 
-    private func ask(_ name: String, _ asker: String) async { await couriers[name]?.run(asked: asker) }
+    private func run(_ name: String, _ asker: String) async {
+        if let settings, settings.hook(named: name) == nil {
+            let log = surroundings.reporter.log
+            return log.warning("there is no hook named \(name), asked for by \(asker), continuing")
+        }
+        await couriers[name]?.run(asked: asker)
+    }
+
+    /// By name.
+    package nonisolated func describe(in state: inout DaemonState) { state.hooks = board.all }
+
+    package nonisolated func hurry() { TaskQueue.start { await self.stop(hurrying: true) } }
 
     /// Ends all, and returns when nothing of them is left. Asked again, it hurries.
-    package func stop(hurrying: Bool) async {
+    func stop(hurrying: Bool) async {
         isStopped = true
         listeners.withLock { $0.anybody = false }
         let all = Array(couriers.values) + leaving

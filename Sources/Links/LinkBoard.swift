@@ -1,23 +1,21 @@
-package import ControlProtocol
+import ControlProtocol
 import FileValues
 import Ingest
 import LinuxKernel
 
 /// What is done about files of links, for the state dump: filled by the desk, copied by any thread.
-package final class LinkBoard: Sendable {
-    package struct Contents: Sendable {
+final class LinkBoard: Sendable {
+    struct Contents: Sendable {
         /// Those that are not over.
-        package var open: [DaemonState.LinkFile] = []
+        var open: [DaemonState.LinkFile] = []
         /// Oldest first.
-        package var past: [DaemonState.LinkFile] = []
+        var past: [DaemonState.LinkFile] = []
     }
 
     /// Nil while files of links are not taken up.
     private let contents = Locked<Contents?>(nil)
 
-    package init() {}
-
-    package var all: Contents? { contents.withLock { $0 } }
+    var all: Contents? { contents.withLock { $0 } }
 
     func show(_ ledger: LinkLedger?) {
         contents.withLock { contents in

@@ -1,8 +1,8 @@
 package import Catalogue
-import ControlProtocol
+package import ControlProtocol
 package import DaemonSupport
 import Fetching
-package import FileValues
+import FileValues
 import Filing
 package import Ingest
 import LinuxKernel
@@ -18,7 +18,7 @@ import SystemMonitor
 /// that is no photo. The desk reads these outcomes in the catalogue, as hooks do, from a place that it keeps: so nothing
 /// waits for it, nothing is lost however far it is behind, and it goes on over restarts where it was. On its own queue;
 /// what may wait for an inbox's disk is done on one for each inbox.
-package final actor LinkDesk {
+package final actor LinkDesk: DaemonPart {
     /// Files that are fetched at a time.
     static let width = 4
     /// Files that are known at a time; those that come after wait in the catalogue.
@@ -29,11 +29,11 @@ package final actor LinkDesk {
     static let stride: Int64 = 1_024
 
     private nonisolated let executor: QueueExecutor
-    let subsystem: Subsystem
+    nonisolated let subsystem: Subsystem
     let catalogue: Catalogue
     let log: Logger
     let problems: ProblemDesk
-    let board: LinkBoard
+    nonisolated let board = LinkBoard()
     let probe = WriterProbe()
     let isManaged: Bool
     let program: BytePath
@@ -60,18 +60,24 @@ package final actor LinkDesk {
     /// Whether there is anybody to be woken, where any thread may look.
     private nonisolated let isListening = Locked(false)
 
+    package nonisolated var subsystems: [Subsystem] { [subsystem] }
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    package init(
-        subsystem: Subsystem, catalogue: Catalogue, log: InboxLog, problems: ProblemDesk, board: LinkBoard,
-        isManaged: Bool, program: BytePath = LinkRun.standardProgram, patience: Double = 5
+    package init(catalogue: Catalogue, log: InboxLog, problems: ProblemDesk, isManaged: Bool) {
+        self.init(
+            catalogue: catalogue, log: log, problems: problems, isManaged: isManaged,
+            program: LinkRun.standardProgram, patience: 5)
+    }
+
+    init(
+        catalogue: Catalogue, log: InboxLog, problems: ProblemDesk, isManaged: Bool, program: BytePath,
+        patience: Double
     ) {
+        subsystem = Subsystem(name: "links", queue: MonitorQueue(label: "photo-inbox.links"), isVital: false)
         executor = TaskQueue.executor(on: subsystem.queue)
-        self.subsystem = subsystem
         self.catalogue = catalogue
         self.log = log.logger
         self.problems = problems
-        self.board = board
         self.isManaged = isManaged
         self.program = program
         self.patience = patience
@@ -79,7 +85,7 @@ package final actor LinkDesk {
 
     /// Takes over what the configuration says; returns when it is known from where on files of links count: begun anew,
     /// from now on. Before any file is concluded.
-    package func adopt(_ settings: Settings) async {
+    package func prepare(_ settings: Settings) async {
         if isStopped { return }
         let wasOn = ledger != nil
         self.settings = settings
@@ -131,7 +137,7 @@ package final actor LinkDesk {
     }
 
     /// Ends all; what has not ended is fetched after the next start.
-    package func stop(hurrying: Bool) async {
+    func stop(hurrying: Bool) async {
         isStopped = true
         isListening.withLock { $0 = false }
         for run in runs.values { run.stop(hurrying: hurrying) }
@@ -139,6 +145,10 @@ package final actor LinkDesk {
         for life in lives.values { await life.value }
         if let ledger, ledger.place != savedPlace { save(ledger) }
     }
+
+    package nonisolated func hurry() { TaskQueue.start { await self.stop(hurrying: true) } }
+
+    package nonisolated func describe(in state: inout DaemonState) { state.links = board.all.map { $0.open + $0.past } }
 
     // MARK: - What there is to do
 

@@ -16,7 +16,7 @@ import SystemPackage
 
 /// Makes the small pictures of what is filed: new arrivals first, then what was filed before, with as many decoders at
 /// once as the configuration allows. Nothing waits for it; its queue is its own, and may hang with the library.
-package actor ThumbnailDesk {
+package actor ThumbnailDesk: DaemonPart {
     /// New arrivals that wait; what is more is found when what was filed before is looked through again.
     private static let mostWaiting = 10_000
     /// From one try without a decoder to the next.
@@ -59,11 +59,13 @@ package actor ThumbnailDesk {
         var trouble: String?
     }
 
+    package nonisolated var subsystems: [Subsystem] { [subsystem] }
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    package init(catalogue: CatalogueFile, subsystem: Subsystem, log: InboxLog, problems: ProblemDesk) {
+    package init(catalogue: CatalogueFile, log: InboxLog, problems: ProblemDesk) {
         self.catalogue = catalogue
-        self.subsystem = subsystem
+        subsystem = Subsystem(
+            name: "thumbnails", queue: MonitorQueue(label: "photo-inbox.thumbnails"), isVital: false)
         self.log = log
         self.problems = problems
         executor = TaskQueue.executor(on: subsystem.queue)
@@ -94,8 +96,11 @@ package actor ThumbnailDesk {
         }
     }
 
+    /// What is filed until the end gets its pictures, too.
+    package nonisolated func end(hurrying: Bool) async -> @Sendable () async -> Void { { await self.stop() } }
+
     /// Ends the decoders, and returns when nothing is under way.
-    package func stop() async {
+    private func stop() async {
         isStopped = true
         await letGo()
     }
@@ -112,10 +117,9 @@ package actor ThumbnailDesk {
         problems.set(.decoderWithoutFaces, nil)
     }
 
-    /// A photo was filed; from any thread.
-    package nonisolated func filed(_ ended: EndedArrival) {
-        guard counts.withLock({ !$0.clients.isEmpty }),
-            let hash = ended.sha256.flatMap({ Self.bytes(ofHexadecimal: $0) })
+    package nonisolated func ended(_ arrival: EndedArrival) {
+        guard arrival.outcome == .filed, counts.withLock({ !$0.clients.isEmpty }),
+            let hash = arrival.sha256.flatMap({ Self.bytes(ofHexadecimal: $0) })
         else { return }
         subsystem.queue.async { self.assumeIsolated { $0.take(hash) } }
     }
@@ -281,14 +285,13 @@ package actor ThumbnailDesk {
         problems.set(.decoderUnavailable, nil)
     }
 
-    /// For the state dump; any thread, waits for nobody.
-    package nonisolated func describe() -> DaemonState.Pictures? {
+    package nonisolated func describe(in state: inout DaemonState) {
         let counts = counts.withLock { $0 }
-        guard !counts.clients.isEmpty else { return nil }
+        guard !counts.clients.isEmpty else { return }
         let snapshots = counts.clients.map { $0.snapshot() }
         let processes = snapshots.compactMap { $0.process.map { Int($0) } }
         let own = subsystem.snapshot()
-        return DaemonState.Pictures(
+        state.pictures = DaemonState.Pictures(
             decoder: processes.first, decoders: processes.count, step: own.step ?? "idle", waiting: own.waiting,
             made: counts.made, failed: counts.failed, decodersStarted: snapshots.reduce(0) { $0 + $1.started },
             decodersLost: snapshots.reduce(0) { $0 + $1.lost },

@@ -3,6 +3,7 @@ import FileValues
 import Foundation
 import Glibc
 import LinuxKernel
+import Settings
 import SystemMonitor
 import TestSupport
 import Testing
@@ -51,8 +52,8 @@ struct HookRunTests {
 
     @Test func aProgramThatIsNotThereIsAProblem() async throws {
         let house = try HookHouse()
-        await house.desk.adopt(try house.settings("[hook.absent]\ncommand = ['/nonexistent/program']"))
-        house.desk.run("absent", asked: "test")
+        await house.desk.prepare(try house.settings("[hook.absent]\ncommand = ['/nonexistent/program']"))
+        house.desk.perform(.hook("absent"), asker: "test")
         let line = await house.log.line(holding: "PI-103")
         #expect(line?.contains("absent") == true && line?.contains("there is no /nonexistent") == true, "\(line ?? "")")
         await house.desk.stop(hurrying: false)
@@ -63,13 +64,13 @@ struct HookRunTests {
         let program = house.scratch.appending("program")
         let ran = house.scratch.appending("ran")
         try writeProgram("#!/bin/sh\n: > \(ran)\n", to: program, mode: 0o777)
-        await house.desk.adopt(try house.settings("[hook.open]\ncommand = ['\(program)']"))
-        house.desk.run("open", asked: "test")
+        await house.desk.prepare(try house.settings("[hook.open]\ncommand = ['\(program)']"))
+        house.desk.perform(.hook("open"), asker: "test")
         #expect(await house.log.line(holding: "PI-103")?.contains("can be written to by others") == true)
         #expect(access(ran, F_OK) != 0)
         // Put right it is run, without a reload: it is looked at each time. It is a script, too.
         chmod(program, 0o755)
-        house.desk.run("open", asked: "test")
+        house.desk.perform(.hook("open"), asker: "test")
         #expect(await house.log.line(holding: "PI-103 is over for open") != nil)
         #expect(access(ran, F_OK) == 0)
         await house.desk.stop(hurrying: false)
@@ -78,13 +79,13 @@ struct HookRunTests {
     @Test func argumentsAreGivenAsTheyAre() async throws {
         let house = try HookHouse()
         let said = try Mouth(house.scratch.appending("said"))
-        await house.desk.adopt(
+        await house.desk.prepare(
             try house.settings(
                 """
                 [hook.literal]
                 command = ['/bin/sh', '-c', '''[ "$1" = '$(id); *' ] && printf y > "$0"''', '\(said.path)', '$(id); *']
                 """))
-        house.desk.run("literal", asked: "test")
+        house.desk.perform(.hook("literal"), asker: "test")
         #expect(try await said.byte() == UInt8(ascii: "y"))
         await house.desk.stop(hurrying: false)
     }
@@ -188,20 +189,20 @@ struct HookRunTests {
         let said = try Mouth(house.scratch.appending("said"))
         // The registry is the process's: another case runs at the same time.
         let name = trap.isEmpty ? "test-deaf" : "test-endless"
-        await house.desk.adopt(
+        await house.desk.prepare(
             try house.settings(
                 """
                 [hook.\(name)]
                 command = ['/bin/sh', '-c', "trap '\(trap)' TERM; printf b > $0; while :; do sleep 0.01; done", '\(said.path)']
                 deadline = "1h"
                 """))
-        house.desk.run(name, asked: "test")
+        house.desk.perform(.hook(name), asker: "test")
         #expect(try await said.byte() == UInt8(ascii: "b"))
         await house.desk.stop(hurrying: false)
         if !trap.isEmpty { #expect(try await said.byte() == UInt8(ascii: "t"), "asked first") }
         let labels = MonitorRegistry.shared.descriptions().map(\.label)
         #expect(!labels.contains { $0.contains(name) }, "\(labels)")
-        house.desk.run(name, asked: "test")
+        house.desk.perform(.hook(name), asker: "test")
         await house.desk.stop(hurrying: false)
         #expect(said.isSilent, "after the end nothing is begun")
     }
@@ -255,9 +256,8 @@ struct HookTellingTests {
         // Another life, over the same catalogue. What happened meanwhile it is told as well.
         try await house.quarantine("b")
         let desk = HookDesk(
-            queue: MonitorQueue(label: "test.hooks"), catalogue: house.writer, log: house.log.inboxLog,
-            problems: house.problems, board: house.board, isManaged: false)
-        await desk.adopt(
+            catalogue: house.writer, log: house.log.inboxLog, problems: house.problems, isManaged: false)
+        await desk.prepare(
             try house.settings("[hook.hook]\ncommand = ['/bin/sh', '-c', 'cat >> \(out)']\non = ['quarantined']"))
         #expect(await house.log.line(holding: "exited with status 0, told of 2 events") != nil)
         #expect(try names(out) == ["a", "b"])
@@ -283,7 +283,7 @@ struct HookTellingTests {
         let house = try HookHouse()
         let out = house.scratch.appending("out")
         try await house.adopt("cat >> \(out)", on: "'quarantined'")
-        await house.desk.adopt(try house.settings(""))
+        await house.desk.prepare(try house.settings(""))
         try await house.quarantine("a")
         try await house.adopt("cat >> \(out)", on: "'quarantined'")
         try await house.quarantine("b")

@@ -18,7 +18,6 @@ final class HookHouse {
     let scratch: ScratchDirectory
     let log = KeptLog()
     let problems: ProblemDesk
-    let board = HookBoard()
     let catalogue: CatalogueFile
     let writer: Catalogue
     let desk: HookDesk
@@ -32,9 +31,8 @@ final class HookHouse {
             subsystem: Subsystem(name: "catalogue", queue: MonitorQueue(label: "test.catalogue"), isVital: false))
         self.writer = writer
         desk = HookDesk(
-            queue: MonitorQueue(label: "test.hooks"), catalogue: writer, log: log.inboxLog, problems: problems,
-            board: board, isManaged: false, grace: grace)
-        writer.whenOutcomesAreRecorded { [desk] in desk.wake() }
+            catalogue: writer, log: log.inboxLog, problems: problems, isManaged: false, grace: grace)
+        writer.whenOutcomesAreRecorded { [desk] in desk.outcomesRecorded() }
     }
 
     /// The settings with these hooks; a script by its name and keys.
@@ -56,11 +54,11 @@ final class HookHouse {
 
     /// Has a shell script as its only hook from now on, called `hook`.
     func adopt(_ script: String, on events: String = "", more: String = "") async throws {
-        await desk.adopt(
+        await desk.prepare(
             try settings("[hook.hook]\ncommand = ['/bin/sh', '-c', '''\(script)''']\non = [\(events)]\n\(more)"))
     }
 
-    func asked() { desk.run("hook", asked: "test") }
+    func asked() { desk.perform(.hook("hook"), asker: "test") }
 
     /// Records a file that was set aside, as the worker does; the operation.
     @discardableResult
@@ -71,5 +69,5 @@ final class HookHouse {
         return try await writer.record(outcome, kept: nil)
     }
 
-    var entry: DaemonState.Hook? { board.all.first { $0.name == "hook" } }
+    var entry: DaemonState.Hook? { desk.board.all.first { $0.name == "hook" } }
 }

@@ -19,7 +19,6 @@ import Testing
 private final class LinkHouse {
     let scratch: ScratchDirectory
     let log = KeptLog()
-    let board = LinkBoard()
     let problems: ProblemDesk
     let writer: Catalogue
     private let catalogue: CatalogueFile
@@ -37,9 +36,8 @@ private final class LinkHouse {
 
     func desk() -> LinkDesk {
         LinkDesk(
-            subsystem: Subsystem(name: "links", queue: MonitorQueue(label: "test.links"), isVital: false),
-            catalogue: writer, log: log.inboxLog, problems: problems, board: board, isManaged: true,
-            patience: 0.01)
+            catalogue: writer, log: log.inboxLog, problems: problems, isManaged: true,
+            program: LinkRun.standardProgram, patience: 0.01)
     }
 
     func settings(_ links: String = "yes") throws -> Settings {
@@ -117,12 +115,12 @@ struct LinkDeskTests {
         let house = try LinkHouse()
         let service = try house.serve([all])
         let desk = house.desk()
-        await desk.adopt(try house.settings())
+        await desk.prepare(try house.settings())
         desk.ended(try await house.drop("a.links", "http://a.org/1\nhttp://a.org/2\nhttp://a.org/1\n"))
         #expect(await house.log.line(holding: "2 arrived, 0 failed; it lies in .fetched/a.links now") != nil)
         #expect(try await service.value == [["http://a.org/1", "http://a.org/2"]])
         #expect(house.names() == [".fetched"] && house.names("state/links") == ["ledger.json"])
-        #expect(house.board.all?.open.isEmpty == true && house.board.all?.past.first?.arrived == 2)
+        #expect(desk.board.all?.open.isEmpty == true && desk.board.all?.past.first?.arrived == 2)
         await desk.stop(hurrying: false)
     }
 
@@ -133,20 +131,20 @@ struct LinkDeskTests {
             [{ _ in [.ended(1, FetchEnd(.arrived, "")), .ended(0, FetchEnd(.failed, "status 404"))] }, all],
             holding: true)
         let first = house.desk()
-        await first.adopt(try house.settings())
+        await first.prepare(try house.settings())
         let dropped = try await house.drop("a.links", "http://a.org/1\nhttp://a.org/2\nhttp://a.org/3\n")
         first.ended(dropped)
         // What ended is written down before anything is said of it.
         #expect(await house.log.line(holding: "2 of 3 have ended") != nil)
         await first.stop(hurrying: true)
         let second = house.desk()
-        await second.adopt(try house.settings())
+        await second.prepare(try house.settings())
         #expect(await house.log.line(holding: "2 arrived, 1 failed; a.links.failed says what to do") != nil)
         #expect(try await service.value.last == ["http://a.org/3"])
         await second.stop(hurrying: false)
         // A third finds nothing to do: nobody listens any more, and it says nothing of having to wait.
         let third = house.desk()
-        await third.adopt(try house.settings())
+        await third.prepare(try house.settings())
         third.ended(dropped)
         await third.stop(hurrying: false)
         #expect(house.names() == [".fetched", "a.links.failed"])
@@ -155,13 +153,13 @@ struct LinkDeskTests {
     @Test func whatWasRecordedRightBeforeACrashIsFound() async throws {
         let house = try LinkHouse()
         let first = house.desk()
-        await first.adopt(try house.settings())
+        await first.prepare(try house.settings())
         // Nobody tells this one: the daemon died.
         await first.stop(hurrying: true)
         try await house.drop("a.url", "[InternetShortcut]\nURL=http://a.org/1\n")
         let service = try house.serve([all])
         let second = house.desk()
-        await second.adopt(try house.settings())
+        await second.prepare(try house.settings())
         #expect(await house.log.line(holding: "1 arrived, 0 failed") != nil)
         #expect(try await service.value == [["http://a.org/1"]])
         await second.stop(hurrying: false)
@@ -171,7 +169,7 @@ struct LinkDeskTests {
         let house = try LinkHouse()
         let service = try house.serve(Array(repeating: { _ in [] }, count: LinkDesk.mostLost))
         let desk = house.desk()
-        await desk.adopt(try house.settings())
+        await desk.prepare(try house.settings())
         desk.ended(try await house.drop("a.links", "http://a.org/1\n"))
         #expect(await house.log.line(holding: "have to wait: photoinbox-fetch ended without an outcome") != nil)
         #expect(await house.log.line(holding: "0 arrived, 1 failed; a.links.failed says what to do") != nil)
@@ -182,7 +180,7 @@ struct LinkDeskTests {
     @Test func thatNobodyFetchesIsAProblemUntilSomebodyDoes() async throws {
         let house = try LinkHouse()
         let desk = house.desk()
-        await desk.adopt(try house.settings())
+        await desk.prepare(try house.settings())
         desk.ended(try await house.drop("a.links", "http://a.org/1\n"))
         #expect(await house.log.line(holding: "PI-212 nothing is downloaded into web: ") != nil)
         #expect(house.problems.rows(now: .now).map(\.code) == ["PI-212"])
@@ -192,7 +190,7 @@ struct LinkDeskTests {
         // One that is let go leaves nothing behind that would wait.
         desk.ended(try await house.drop("b.links", "http://a.org/2\n"))
         #expect(await house.log.line(holding: "PI-212 nothing is downloaded into web: ") != nil)
-        await desk.adopt(try house.settings("no"))
+        await desk.prepare(try house.settings("no"))
         #expect(await house.log.line(holding: "PI-212 is over for web") != nil)
         await desk.stop(hurrying: false)
         #expect(house.problems.rows(now: .now).isEmpty)
@@ -201,7 +199,7 @@ struct LinkDeskTests {
     @Test func aFileThatWasChangedIsAnotherOne() async throws {
         let house = try LinkHouse()
         let desk = house.desk()
-        await desk.adopt(try house.settings())
+        await desk.prepare(try house.settings())
         let old = try await house.drop("a.links", "http://a.org/old\n")
         let service = try house.serve([all])
         let new = try await house.drop("a.links", "http://a.org/new\nhttp://a.org/old\n")
@@ -217,10 +215,10 @@ struct LinkDeskTests {
         let house = try LinkHouse()
         let old = try await house.drop("old.links", "http://a.org/old\n")
         let desk = house.desk()
-        await desk.adopt(try house.settings("no"))
+        await desk.prepare(try house.settings("no"))
         desk.ended(old)
-        #expect(house.board.all == nil)
-        await desk.adopt(try house.settings())
+        #expect(desk.board.all == nil)
+        await desk.prepare(try house.settings())
         let service = try house.serve([all])
         desk.ended(try await house.drop("new.links", "http://a.org/new\n"))
         #expect(await house.log.line(holding: "1 arrived, 0 failed") != nil)
@@ -233,13 +231,13 @@ struct LinkDeskTests {
         let house = try LinkHouse()
         let count = LinkDesk.most + 20
         let desk = house.desk()
-        await desk.adopt(try house.settings())
+        await desk.prepare(try house.settings())
         var last: EndedArrival?
         for number in 0..<count { last = try await house.drop("\(number).links", "http://a.org/\(number)\n") }
         if let last { desk.ended(last) }
         // Nobody listens yet.
         #expect(await house.log.line(holding: "photoinboxd-fetch.socket is not started") != nil)
-        #expect(house.board.all?.open.count == LinkDesk.most)
+        #expect(desk.board.all?.open.count == LinkDesk.most)
         let service = try house.serve(Array(repeating: all, count: count))
         for _ in 0..<count { #expect(await house.log.line(holding: "1 arrived, 0 failed") != nil) }
         #expect(Set(try await service.value).count == count)
@@ -250,7 +248,7 @@ struct LinkDeskTests {
     @Test func aFileWithoutAnAddressIsRefusedWithItsLines() async throws {
         let house = try LinkHouse()
         let desk = house.desk()
-        await desk.adopt(try house.settings())
+        await desk.prepare(try house.settings())
         desk.ended(try await house.drop("a.links", "# mine\nftp://a.org/1\n"))
         let line = await house.log.line(holding: "nothing is fetched: it holds no address that can be fetched; line 2")
         #expect(line?.contains("a.links.failed says what to do") == true, "\(line ?? "")")

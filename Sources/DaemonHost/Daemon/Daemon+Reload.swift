@@ -12,9 +12,9 @@ extension Daemon {
     /// Gives back what came of it; nil if the daemon is ending.
     @discardableResult
     func reload(asked by: String) async -> ReloadOutcome? {
-        guard !isStopping else { return nil }
-        if isReloadWaiting { return await joinReload() }
-        isReloadWaiting = true
+        guard !transitions.isStopping else { return nil }
+        if transitions.isReloadWaiting { return await joinReload() }
+        transitions.isReloadWaiting = true
         let outcome = Locked<ReloadOutcome?>(nil)
         await transit {
             let came = await self.reloadForAll()
@@ -27,8 +27,8 @@ extension Daemon {
     private func joinReload() async -> ReloadOutcome? {
         let isJoined = Locked(true)
         let outcome = await withCheckedContinuation { waiter in
-            if isReloadWaiting {
-                reloadWaiters.append(waiter)
+            if transitions.isReloadWaiting {
+                transitions.reloadWaiters.append(waiter)
             } else {
                 isJoined.withLock { $0 = false }
                 waiter.resume(returning: nil)
@@ -39,9 +39,9 @@ extension Daemon {
 
     private func reloadForAll() async -> ReloadOutcome? {
         // Who asks from now on may have changed the file after it was read.
-        isReloadWaiting = false
-        let waiters = reloadWaiters
-        reloadWaiters = []
+        transitions.isReloadWaiting = false
+        let waiters = transitions.reloadWaiters
+        transitions.reloadWaiters = []
         let outcome = await reloadNow()
         for waiter in waiters { waiter.resume(returning: outcome) }
         return outcome
@@ -50,20 +50,20 @@ extension Daemon {
     /// What would come of it, as far as that can be said without setting anything up.
     func checkConfiguration() -> ReloadOutcome {
         do throws(SettingsError) {
-            let (settings, warnings) = try options.load()
-            return .taken(settings, from: options.effectiveFile, warnings: warnings)
+            let (settings, warnings) = try launch.options.load()
+            return .taken(settings, from: launch.options.effectiveFile, warnings: warnings)
         } catch {
             return .refused(error.issues)
         }
     }
 
     private func reloadNow() async -> ReloadOutcome? {
-        guard !isStopping, let old = generation.withLock({ $0 }) else { return nil }
+        guard !transitions.isStopping, let old = generation.withLock({ $0 }) else { return nil }
         var outcome: ReloadOutcome?
         state.enter(.reloading)
-        try? service.reloading(status: "reloading")
+        try? launch.service.reloading(status: "reloading")
         do throws(SettingsError) {
-            let (settings, warnings) = try options.load()
+            let (settings, warnings) = try launch.options.load()
             for warning in warnings { log.logger.warning("\(warning)") }
             if settings.catalogue != state.settings.catalogue {
                 log.logger.warning("another catalogue is opened at the next start only, continuing with this one")
@@ -71,10 +71,10 @@ extension Daemon {
             let remains = await old.stop(hurrying: false)
             generation.withLock { $0 = nil }
             var refused: Int?
-            outcome = .taken(settings, from: options.effectiveFile, warnings: warnings)
+            outcome = .taken(settings, from: launch.options.effectiveFile, warnings: warnings)
             do {
                 try await run(settings, after: remains)
-                log.configuration(settings, from: options.effectiveFile, logReason: nil)
+                log.configuration(settings, from: launch.options.effectiveFile, logReason: nil)
             } catch {
                 log.refused(setup: error)
                 refused = 1
@@ -85,15 +85,15 @@ extension Daemon {
                     return nil
                 }
             }
-            problems.configuration(refused: refused, path: options.effectiveFile ?? "")
+            state.problems.configuration(refused: refused, path: launch.options.effectiveFile ?? "")
         } catch {
             for issue in error.issues { log.refused(issue) }
             outcome = .refused(error.issues)
-            problems.configuration(refused: error.issues.count, path: options.effectiveFile ?? "")
+            state.problems.configuration(refused: error.issues.count, path: launch.options.effectiveFile ?? "")
         }
-        if isStopping { return outcome }
+        if transitions.isStopping { return outcome }
         state.enter(.running)
-        try? service.ready(status: state.capture().program.status)
+        try? launch.service.ready(status: state.capture().program.status)
         return outcome
     }
 }

@@ -10,43 +10,42 @@ import Systemd
 ///
 /// Runs on its own queue, which touches no file. Inboxes' file queues are asked too, but a disk that hangs is told as a
 /// problem and is no reason to be killed: restarting would not heal it.
-final class Watchdog: Sendable {
-    private let queue: MonitorQueue
+final class Watchdog: DaemonPart {
+    private let queue = MonitorQueue(label: "photo-inbox.watchdog")
     private let timer: TimerMonitor
     private let service: ServiceManager
     private let state: LiveState
-    private let metrics: MetricsWriter
     private let interval: Duration
 
-    init(queue: MonitorQueue, service: ServiceManager, state: LiveState, metrics: MetricsWriter) throws {
-        self.queue = queue
+    init(service: ServiceManager, state: LiveState) throws {
         self.service = service
         self.state = state
-        self.metrics = metrics
         interval = service.watchdogInterval.map { min($0 / 2, Subsystem.reviewInterval) } ?? Subsystem.reviewInterval
         timer = try TimerMonitor(.every(interval), tolerance: interval / 10, label: "watchdog", queue: queue)
     }
 
-    /// Begins; from any thread.
     func start() {
         queue.async { [self] in
-            timer.setEventHandler { [weak self] _ in self?.tick() }
+            timer.setEventHandler { [weak self] _ in self?.check() }
             timer.activate()
             for subsystem in state.subsystems { subsystem.ask() }
         }
     }
 
-    /// Ends; from any thread. Returns when the timer's descriptor is closed.
-    func stop() async {
+    /// It pings until nothing else is left to end, since that may take long.
+    func end(hurrying: Bool) async -> @Sendable () async -> Void { { await self.stop() } }
+
+    /// Returns when the timer's descriptor is closed.
+    private func stop() async {
         await withCheckedContinuation { done in queue.async { self.timer.invalidate { done.resume() } } }
     }
 
-    private func tick() {
+    private func check() {
         let now = Moment.now
         let subsystems = state.subsystems
         let silent = subsystems.filter { ($0.snapshot().silence(now: now) ?? 0) >= Subsystem.patience }
-        let parts = state.current
-        let watch = parts.watch?.snapshot()
+        let setup = state.current
+        let watch = setup.watch?.snapshot()
         let deafness = Self.deafness(
             silence: watch?.liveness?.silence(at: UInt64(clamping: now.monotonic)), interval: interval)
         // A queue that is at work on something long still owes its answer, so the ping waits with it; and with a watch
@@ -56,9 +55,9 @@ final class Watchdog: Sendable {
         state.problems.silent(silent.map { $0.snapshot() }, of: subsystems.map(\.name), now: now)
         for subsystem in subsystems { subsystem.ask() }
         // What others have published is read here, on the one wake-up that an idle daemon has.
-        parts.tick?()
-        metrics.tick()
-        if let book = parts.pipeline?.book.withLock({ $0 }) { state.problems.arrivals(book, now: now) }
+        for part in state.parts { part.tick() }
+        setup.tick?()
+        if let book = setup.pipeline?.book.withLock({ $0 }) { state.problems.arrivals(book, now: now) }
         if let watch { state.problems.watched(watch) }
         state.problems.paused(state)
         state.problems.logSink(state.sink.snapshot())

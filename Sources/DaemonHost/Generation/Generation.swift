@@ -6,6 +6,7 @@ import Filing
 import Ingest
 import LibraryCare
 import LinuxKernel
+import Logging
 import PhotoModel
 import QueueActors
 import Settings
@@ -16,18 +17,15 @@ import SystemMonitor
 final class Generation: Sendable {
     /// What a generation needs of the daemon.
     struct Surroundings: Sendable {
-        let catalogue: Catalogue
+        let catalogue: CatalogueCare
         let libraryGuard: LibraryGuard
         let settled: SettledFiles
         let state: LiveState
         let listener: Pipeline.Listener
         let control: MonitorQueue
-        /// What must be done before anything is filed, if there is such.
-        let prepare: (@Sendable () async -> Void)?
-        /// Looks whether what is filed into stands; from any thread, waits for nobody.
-        let lookAround: @Sendable (LibrarySettings?) -> Void
-        let act: @Sendable (Action, _ askedBy: String) -> Void
-        let complain: @Sendable (String) -> Void
+        let log: InboxLog
+        /// Records the photos of a library in a catalogue that was begun anew.
+        let rebuild: @Sendable (LibrarySettings?) async -> Void
     }
 
     let settings: Settings
@@ -39,6 +37,8 @@ final class Generation: Sendable {
     private let timers: ActionTimers
     private let fifos: [CommandFIFO]
     private let surroundings: Surroundings
+    /// What must be done before anything is filed, if there is such.
+    private let prepare: (@Sendable () async -> Void)?
 
     /// What one leaves to the next.
     struct Remains: Sendable {
@@ -47,15 +47,24 @@ final class Generation: Sendable {
         var memory = WatchMemory()
     }
 
-    init(_ settings: Settings, after remains: Remains, _ surroundings: Surroundings) throws {
+    /// `act` does what timers and command FIFOs ask for.
+    init(
+        _ settings: Settings, after remains: Remains, _ surroundings: Surroundings,
+        act: @escaping @Sendable (Action, _ askedBy: String) -> Void
+    ) throws {
         self.settings = settings
         self.surroundings = surroundings
+        if try surroundings.catalogue.file.isRebuilding() {
+            prepare = { await surroundings.rebuild(settings.library) }
+        } else {
+            prepare = nil
+        }
         let workers = try settings.inboxes.map { inbox in
             guard let library = settings.library else { throw SetupError("an inbox without a library") }
             return InboxWorker(
                 spec: InboxSpec(inbox, sets: settings.sets),
                 places: Places(library),
-                attributes: FiledAttributes(library), catalogue: surroundings.catalogue,
+                attributes: FiledAttributes(library), catalogue: surroundings.catalogue.catalogue,
                 libraryGuard: surroundings.libraryGuard,
                 subsystem: Subsystem(
                     name: "files of \(inbox.name)", queue: MonitorQueue(label: "photo-inbox.files.\(inbox.name)"),
@@ -77,13 +86,13 @@ final class Generation: Sendable {
         watch = try DirectoryWatch(
             label: "inboxes", queue: watchQueue, roots: roots, memory: remains.memory, tick: nil,
             policy: ComparePolicy(settings.watch), livenessDirectory: settings.runtime)
-        timers = try ActionTimers(settings.timers, queue: surroundings.control, act: surroundings.act)
+        timers = try ActionTimers(settings.timers, queue: surroundings.control, act: act)
         fifos = try settings.descriptors.map { descriptor in
             try CommandFIFO(descriptor, queue: surroundings.control) { result, line in
                 switch result {
-                case .success(let action): surroundings.act(action, "command FIFO \(descriptor.name)")
+                case .success(let action): act(action, "command FIFO \(descriptor.name)")
                 case .failure(let mistake):
-                    surroundings.complain(
+                    surroundings.log.logger.warning(
                         "command FIFO \(descriptor.name): \"\(line)\": \(mistake.message), continuing")
                 }
             }
@@ -96,15 +105,15 @@ final class Generation: Sendable {
         }
         let problems = surroundings.state.problems
         surroundings.state.replace(
-            LiveState.Parts(
+            LiveState.Setup(
                 settings: settings, watch: watch, pipeline: pipeline,
                 inboxSubsystems: [subsystem, watchSubsystem] + scans + workers.map { $0.subsystem },
                 tick: {
                     [
                         weak self, watchQueue, watch, pipeline, settled = surroundings.settled, problems,
-                        look = surroundings.lookAround
+                        catalogue = surroundings.catalogue
                     ] in
-                    look(settings.library)
+                    catalogue.restoreSoon()
                     if !problems.mayBeNested { self?.expireTrashWhenDue() }
                     pipeline.tick(failing: problems.failing)
                     watchQueue.async {
@@ -118,7 +127,7 @@ final class Generation: Sendable {
     func start() async {
         surroundings.settled.watchBegins()
         let (watch, pipeline, watchQueue) = (watch, pipeline, watchQueue)
-        await pipeline.start(after: surroundings.prepare) { key, identity in
+        await pipeline.start(after: prepare) { key, identity in
             watchQueue.async { watch.acknowledge(root: key.inbox, path: key.path, identity: identity) }
         }
         let problems = surroundings.state.problems
@@ -192,9 +201,9 @@ final class Generation: Sendable {
                 // Where it is not admitting yet, the next tick asks again.
                 let done = await self.pipeline.perform(inbox.name) { await $0.expireTrash(now: now) }
                 self.trashDue.withLock { $0 = min($0, done?.next ?? now.boottime) }
-                for path in done?.deleted ?? [] { self.surroundings.state.problems.log.expired(path) }
+                for path in done?.deleted ?? [] { self.surroundings.log.expired(path) }
                 for kept in done?.kept ?? [] {
-                    self.surroundings.complain("\(kept.path.escaped) stays in the trash: \(kept.reason)")
+                    self.surroundings.log.logger.warning("\(kept.path.escaped) stays in the trash: \(kept.reason)")
                 }
             }
         }

@@ -13,7 +13,7 @@ import SystemPackage
 
 /// Compares the library with the catalogue, and counts what waits in quarantine: slow looks at the disk, on a queue of
 /// their own, for which nothing waits. Reads only.
-actor LibraryAuditor {
+actor LibraryAuditor: DaemonPart {
     /// What one look at a slice reads at most, in bytes.
     private static let slice: UInt64 = 256 << 20
     private static let page = 500
@@ -23,7 +23,8 @@ actor LibraryAuditor {
     private nonisolated let executor: QueueExecutor
     private let catalogue: CatalogueFile
     private let libraryGuard: LibraryGuard
-    private let subsystem: Subsystem
+    private nonisolated let subsystem = Subsystem(
+        name: "library audit", queue: MonitorQueue(label: "photo-inbox.audit"), isVital: false)
     private let log: InboxLog
     private let problems: ProblemDesk
     private let writer: Catalogue
@@ -38,30 +39,57 @@ actor LibraryAuditor {
     private nonisolated let isRecheckWaiting = Locked(false)
     private nonisolated let stopping = Locked(false)
     private nonisolated let isLookWaiting = Locked(false)
+    /// Of the configuration in force.
+    private nonisolated let library: Locked<LibrarySettings?>
+    private nonisolated let hasBegun = Locked(false)
 
+    nonisolated var subsystems: [Subsystem] { [subsystem] }
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     init(
-        catalogue: Catalogue, libraryGuard: LibraryGuard, subsystem: Subsystem, log: InboxLog, problems: ProblemDesk
+        catalogue: Catalogue, libraryGuard: LibraryGuard, log: InboxLog, problems: ProblemDesk, settings: Settings
     ) {
         self.catalogue = catalogue.file
         self.libraryGuard = libraryGuard
-        self.subsystem = subsystem
+        library = Locked(settings.library)
         self.log = log
         self.problems = problems
         writer = catalogue
         executor = TaskQueue.executor(on: subsystem.queue)
     }
 
-    /// Tells what is under way to end at its next photo, from any thread; ``finished()`` waits for that.
-    nonisolated func stop() { stopping.withLock { $0 = true } }
+    /// What is known of the library is reported before anything of it is looked at again.
+    nonisolated func prepare(_ settings: Settings) async {
+        library.withLock { $0 = settings.library }
+        if hasBegun.withLock({ $0.set() }), let library = settings.library { await show(library.path) }
+    }
+
+    nonisolated func adopt(_ settings: Settings) async { lookSoon() }
+    nonisolated func mounted(_ table: MountTable) { lookSoon() }
+    nonisolated func tick() { recheckSoon() }
+    nonisolated func ended(_ arrival: EndedArrival) { if arrival.outcome == .quarantined { lookSoon() } }
+
+    nonisolated func perform(_ action: Action, asker: String) {
+        switch action {
+        case .reconcile: lookSoon()
+        case .audit: TaskQueue.start { await self.audit() }
+        case .verifySlice: TaskQueue.start { await self.verifySlice() }
+        case .dump, .hook, .reload, .stop: break
+        }
+    }
+
+    /// What is under way ends at its next photo.
+    nonisolated func end(hurrying: Bool) async -> @Sendable () async -> Void {
+        stopping.withLock { $0 = true }
+        return { await self.finished() }
+    }
 
     /// Returns when nothing is under way.
-    func finished() {}
+    private func finished() {}
 
     /// Looks at quarantine and its like, once, however often it is asked before it begins. From any thread; nobody
     /// waits for it.
-    nonisolated func lookSoon(at library: LibrarySettings?) {
+    nonisolated func lookSoon() {
         let isNew = isLookWaiting.withLock { isWaiting in
             defer { isWaiting = true }
             return !isWaiting
@@ -69,13 +97,13 @@ actor LibraryAuditor {
         guard isNew else { return }
         TaskQueue.start {
             self.isLookWaiting.withLock { $0 = false }
-            await self.look(at: library)
+            await self.look()
         }
     }
 
     /// Quarantine, and whether it and its like are on their file systems: what status tells.
-    private func look(at library: LibrarySettings?) {
-        guard let library else { return }
+    private func look() {
+        guard let library = library.withLock({ $0 }) else { return }
         subsystem.enter("looking at \(library.path.escaped)")
         defer { subsystem.idle() }
         for path in library.besides {
@@ -91,9 +119,9 @@ actor LibraryAuditor {
     }
 
     /// Whether each photo of the catalogue is in the library with its size.
-    func audit(_ library: LibrarySettings?) {
-        guard let library else { return }
-        look(at: library)
+    private func audit() {
+        guard let library = library.withLock({ $0 }) else { return }
+        look()
         subsystem.enter("auditing \(library.path.escaped)")
         defer { subsystem.idle() }
         var seen = 0
@@ -124,8 +152,8 @@ actor LibraryAuditor {
     }
 
     /// Reads and hashes the next part of the library, and begins anew at its end.
-    func verifySlice(_ library: LibrarySettings?) {
-        guard let library else { return }
+    private func verifySlice() {
+        guard let library = library.withLock({ $0 }) else { return }
         subsystem.enter("verifying a part of \(library.path.escaped)")
         defer { subsystem.idle() }
         var bytes: UInt64 = 0
@@ -177,15 +205,15 @@ actor LibraryAuditor {
     // MARK: - What is damaged
 
     /// Somebody has found these photos damaged, or whole again: reads them soon. From any thread; nobody waits for it.
-    nonisolated func recheck(_ photos: [Int64], of library: LibrarySettings?, wasReadWhole: Bool) {
+    nonisolated func recheck(_ photos: [Int64], wasReadWhole: Bool) {
         if wasReadWhole { self.wasReadWhole.withLock { $0 = true } }
         reported.withLock { $0.formUnion(photos) }
-        recheckSoon(library)
+        recheckSoon()
     }
 
     /// Looks, once however often it is asked before that begins, whether damaged photos are whole again: reads those
     /// whose files have changed since they were last read. From any thread; nobody waits for it.
-    nonisolated func recheckSoon(_ library: LibrarySettings?) {
+    private nonisolated func recheckSoon() {
         let isNew = isRecheckWaiting.withLock { isWaiting in
             defer { isWaiting = true }
             return !isWaiting
@@ -193,12 +221,12 @@ actor LibraryAuditor {
         guard isNew else { return }
         TaskQueue.start {
             self.isRecheckWaiting.withLock { $0 = false }
-            await self.recheck(library)
+            await self.recheck()
         }
     }
 
-    private func recheck(_ library: LibrarySettings?) {
-        guard let library else { return }
+    private func recheck() {
+        guard let library = library.withLock({ $0 }) else { return }
         // What is not read now stays reported.
         var unread = self.reported.withLock { photos in
             defer { photos = [] }
@@ -252,9 +280,6 @@ actor LibraryAuditor {
             problems.symptom(.damaged(one.path, reason: reason))
         }
     }
-
-    /// Reports what is known of the library before anything of it is looked at again.
-    func begin(_ library: LibrarySettings?) { if let library { show(library.path) } }
 
     /// Reports how many photos are damaged and how far the library was read, as the catalogue has it: others write there,
     /// too.

@@ -11,12 +11,15 @@ import SystemPackage
 
 /// Looks whether the library stands at its path though no photo comes: at the start, when the mount table changes and on
 /// the watchdog's tick, on a queue of its own. Reads only.
-final class LibraryWatch: Sendable {
+final class LibraryWatch: DaemonPart {
     let subsystem = Subsystem(
         name: Subsystem.library, queue: MonitorQueue(label: "photo-inbox.library"), isVital: false)
     private let libraryGuard: LibraryGuard
     private let catalogue: Catalogue
     private let problems: ProblemDesk
+    /// An inbox may have become free to be taken from.
+    private let admissionChanged: @Sendable () async -> Void
+    private let settings: Locked<Settings>
     private let isWaiting = Locked(false)
     private let patience = MonitorQueue(label: "photo-inbox.library.patience")
     private let isCensusWaiting = Locked(false)
@@ -25,17 +28,41 @@ final class LibraryWatch: Sendable {
     /// A photo without a record, as it was last told.
     private let unrecorded = Locked<BytePath?>(nil)
 
-    init(_ libraryGuard: LibraryGuard, catalogue: Catalogue, problems: ProblemDesk) {
+    init(
+        _ libraryGuard: LibraryGuard, catalogue: Catalogue, problems: ProblemDesk, settings: Settings,
+        admissionChanged: @escaping @Sendable () async -> Void
+    ) {
         self.libraryGuard = libraryGuard
         self.catalogue = catalogue
         self.problems = problems
+        self.settings = Locked(settings)
+        self.admissionChanged = admissionChanged
     }
+
+    var subsystems: [Subsystem] { [subsystem] }
+
+    func prepare(_ settings: Settings) { self.settings.withLock { $0 = settings } }
+
+    func adopt(_ settings: Settings) {
+        lookSoon(inFull: true)
+        // Where they met, the new configuration may have parted them.
+        if problems.mayBeNested { lookForNesting() }
+    }
+
+    func mounted(_ table: MountTable) {
+        lookSoon()
+        lookForNesting()
+    }
+
+    func tick() { lookSoon() }
+
+    func perform(_ action: Action, asker: String) { if action == .reconcile { lookSoon(inFull: true) } }
 
     /// Looks once, however often it is asked before that begins; `inFull`, it counts what is recorded elsewhere, too. From
     /// any thread; nobody waits for it.
-    func lookSoon(at library: LibrarySettings?, inFull: Bool = false) {
+    private func lookSoon(inFull: Bool = false) {
         if inFull { isCensusWaiting.withLock { $0 = true } }
-        guard let library, isWaiting.withLock({ $0.set() }) else { return }
+        guard let library = settings.withLock({ $0.library }), isWaiting.withLock({ $0.set() }) else { return }
         subsystem.queue.async { [self] in
             isWaiting.withLock { $0 = false }
             subsystem.enter("looking at \(library.path.escaped)")
@@ -46,8 +73,8 @@ final class LibraryWatch: Sendable {
 
     /// Reads the free space again, for whoever tells it next; what was read last holds where that takes longer than a tenth
     /// of a second, since a library may not answer.
-    func readFree(of library: LibrarySettings?) async {
-        guard let path = library?.path else { return }
+    func readFree() async {
+        guard let path = settings.withLock({ $0.library })?.path else { return }
         await withCheckedContinuation { done in
             let waiting = Locked<CheckedContinuation<Void, Never>?>(done)
             let resume: @Sendable () -> Void = { waiting.withLock { $0.take() }?.resume() }
@@ -62,14 +89,15 @@ final class LibraryWatch: Sendable {
     }
 
     /// Whether directories of the configuration meet, since mounts have changed; until that is known nothing more is taken
-    /// out of any inbox. From any thread; nobody waits for it. `then` is called when it is known.
-    func lookForNesting(in settings: Settings, then: @escaping @Sendable () async -> Void) {
+    /// out of any inbox. From any thread; nobody waits for it.
+    private func lookForNesting() {
+        let settings = settings.withLock { $0 }
         problems.looksForNesting()
         subsystem.queue.async { [self] in
             subsystem.enter("comparing the mounts of all directories")
             problems.nested(settings.nestings())
             subsystem.idle()
-            TaskQueue.start { await then() }
+            TaskQueue.start { await self.admissionChanged() }
         }
     }
 

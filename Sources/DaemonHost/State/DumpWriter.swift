@@ -11,25 +11,25 @@ import SystemPackage
 import Systemd
 
 /// Writes the state to the runtime directory, whole or not at all, from a queue that does nothing else.
-final class DumpWriter: Sendable {
-    private let queue: MonitorQueue
+final class DumpWriter: DaemonPart {
+    private let queue = MonitorQueue(label: "photo-inbox.dump")
     private let state: LiveState
     private let log: InboxLog
 
-    init(queue: MonitorQueue, state: LiveState, log: InboxLog) {
-        self.queue = queue
+    init(state: LiveState, log: InboxLog) {
         self.state = state
         self.log = log
     }
 
     /// Captures the state now, on the calling queue, and writes it on the dump's own.
-    func dump(asked by: String) {
+    func perform(_ action: Action, asker: String) {
+        guard action == .dump else { return }
         let captured = state.capture()
         let directory = state.settings.runtime
         queue.async { [log] in
             do {
                 let path = try Self.write(captured, into: directory)
-                log.dumped(captured, at: path, asked: by)
+                log.dumped(captured, at: path, asked: asker)
             } catch {
                 log.logger.log(
                     .warning, .stateDumped,

@@ -1,13 +1,10 @@
-package import Cards
 import Catalogue
 package import ControlProtocol
 package import DaemonSupport
 import DirectoryWatch
 import FileValues
 import Glibc
-package import Hooks
 package import Ingest
-package import Links
 package import LinuxKernel
 import QueueActors
 import Reporting
@@ -24,7 +21,7 @@ package final class LiveState: Sendable {
     }
 
     /// What one configuration has set up.
-    struct Parts: Sendable {
+    struct Setup: Sendable {
         var settings: Settings
         var watch: DirectoryWatch?
         var pipeline: Pipeline?
@@ -40,16 +37,11 @@ package final class LiveState: Sendable {
     package let recent = RecentEnds()
     package let problems: ProblemDesk
     package let pauses: PauseKeeper
-    package let hooks = HookBoard()
-    package let links = LinkBoard()
     package let measures = MeasureBoard()
-    package let cards = CardBoard()
-    let lasting: [Subsystem]
-    /// Describes the small pictures; waits for nobody.
-    private struct PictureSource { let describe: @Sendable () -> DaemonState.Pictures? }
-    private let pictures = Locked<PictureSource?>(nil)
+    private let lasting: [Subsystem]
+    private let features = Locked<[any DaemonPart]>([])
     private let phase = Locked(Phase.starting)
-    private let parts: Locked<Parts>
+    private let setup: Locked<Setup>
     private let configuration: BytePath?
 
     init(
@@ -62,35 +54,35 @@ package final class LiveState: Sendable {
         self.pauses = pauses
         self.lasting = lasting
         self.configuration = configuration
-        parts = Locked(Parts(settings: settings))
+        setup = Locked(Setup(settings: settings))
     }
 
-    func describePictures(by body: @escaping @Sendable () -> DaemonState.Pictures?) {
-        pictures.withLock { $0 = PictureSource(describe: body) }
-    }
+    /// The daemon's parts, in their order; set once, before anything runs.
+    var parts: [any DaemonPart] { features.withLock { $0 } }
+    func set(_ parts: [any DaemonPart]) { features.withLock { $0 = parts } }
 
     var isRunning: Bool { phase.withLock { $0 } == .running }
     func enter(_ new: Phase) { phase.withLock { $0 = new } }
-    func replace(_ new: Parts) { parts.withLock { $0 = new } }
-    var current: Parts { parts.withLock { $0 } }
-    var settings: Settings { parts.withLock { $0.settings } }
+    func replace(_ new: Setup) { setup.withLock { $0 = new } }
+    var current: Setup { setup.withLock { $0 } }
+    var settings: Settings { setup.withLock { $0.settings } }
 
     /// Every subsystem there is now.
-    var subsystems: [Subsystem] { lasting + current.inboxSubsystems }
+    var subsystems: [Subsystem] { lasting + parts.flatMap(\.subsystems) + current.inboxSubsystems }
 
     /// The whole state at this moment. Takes locks that nobody holds for longer than it takes to copy a value.
     /// Not `inFull`, it lists neither files nor monitors.
     package func capture(inFull: Bool = true) -> DaemonState {
         let now = Moment.now
-        let parts = current
+        let setup = current
         let facts = ProcessFacts.current()
-        let book = parts.pipeline?.book.withLock { $0 } ?? ArrivalBook()
-        let watch = parts.watch?.snapshot()
+        let book = setup.pipeline?.book.withLock { $0 } ?? ArrivalBook()
+        let watch = setup.watch?.snapshot()
         let log = sink.snapshot()
         let board = problems.rows(now: now, waiting: book.arrivals.count)
         var counts = DaemonState.Counts()
         let subsystems = subsystems.map { DaemonState.Subsystem($0.snapshot(), now: now) }
-        let inboxes = parts.settings.inboxes.map { inbox in
+        let inboxes = setup.settings.inboxes.map { inbox in
             let root = watch?.roots.first { $0.id == inbox.name }
             let own = DaemonState.Counts(book.counts(of: inbox.name))
             counts += own
@@ -100,7 +92,7 @@ package final class LiveState: Sendable {
                 paused: pauses.pause(of: inbox.name))
         }
         let paused = inboxes.filter { $0.paused != nil }.map(\.name)
-        return DaemonState(
+        var captured = DaemonState(
             at: now.text,
             program: DaemonState.Program(
                 version: version, pid: Int(getpid()), started: started.text, uptimeSeconds: now.seconds(since: started),
@@ -110,26 +102,26 @@ package final class LiveState: Sendable {
                 descriptors: facts.descriptors, threads: facts.threads, processorSeconds: facts.processorSeconds),
             inboxes: inboxes, watchNeed: watch?.need.map { DaemonState.WatchNeed($0) },
             liveness: watch?.liveness.map { DaemonState.Liveness($0, now: now) },
-            library: parts.settings.library?.path.escaped ?? "",
-            libraryFreeBytes: parts.settings.library.flatMap { problems.freeBytes(of: $0.path) },
+            library: setup.settings.library?.path.escaped ?? "",
+            libraryFreeBytes: setup.settings.library.flatMap { problems.freeBytes(of: $0.path) },
             libraryVerified: problems.verified.map {
                 DaemonState.Verified(last: $0.at.rfc3339, whole: $0.wholeAt?.rfc3339)
             },
-            pictures: pictures.withLock { $0 }?.describe(),
             inHand: (inFull ? Array(book.arrivals.values) : [])
                 .sorted { $0.firstSeen.monotonic < $1.firstSeen.monotonic }
                 .map { arrival in
                     DaemonState.InHand(
                         arrival, set: book.words(ofSetOf: arrival.key), isPaused: paused.contains(arrival.key.inbox))
                 },
-            cards: parts.settings.cards.isEnabled ? cards.all : nil,
             outcomes: inFull ? recent.all.map { DaemonState.Ended($0) } : [],
-            problems: board, hooks: hooks.all, links: links.all.map { $0.open + $0.past },
+            problems: board,
             subsystems: subsystems,
             monitors: (inFull ? MonitorRegistry.shared.descriptions() : []).map { DaemonState.Monitor($0, now: now) },
             log: DaemonState.Log(
                 destination: log.name, queued: log.queued, sent: Int(clamping: log.sent),
                 dropped: Int(clamping: log.dropped)))
+        for part in parts { part.describe(in: &captured) }
+        return captured
     }
 
     /// The line that the service manager shows.

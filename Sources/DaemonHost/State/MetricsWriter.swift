@@ -12,8 +12,9 @@ import SystemMonitor
 ///
 /// On a queue of its own: that file may lie on any disk, and nobody waits for it. It rides on the watchdog's tick, so
 /// that an idle daemon wakes for that alone.
-final class MetricsWriter: Sendable {
-    let subsystem: Subsystem
+final class MetricsWriter: DaemonPart {
+    private let subsystem = Subsystem(
+        name: "metrics", queue: MonitorQueue(label: "photo-inbox.metrics"), isVital: false)
     private let state: LiveState
     private let log: InboxLog
     private let settings = Locked<MetricsSettings?>(nil)
@@ -27,15 +28,17 @@ final class MetricsWriter: Sendable {
     /// For how long the end waits for the file to be taken away.
     private static let patience = Duration.seconds(2)
 
-    init(subsystem: Subsystem, bell: MonitorQueue, state: LiveState, log: InboxLog) {
-        self.subsystem = subsystem
+    init(bell: MonitorQueue, state: LiveState, log: InboxLog) {
         self.bell = bell
         self.state = state
         self.log = log
     }
 
-    /// A configuration came into force: the file is written at once, and one that is named no longer is taken away.
-    func adopt(_ new: MetricsSettings?) {
+    var subsystems: [Subsystem] { [subsystem] }
+
+    /// The file is written at once, and one that is named no longer is taken away.
+    func adopt(_ all: Settings) {
+        let new = all.metrics
         let old = settings.withLock { settings in
             defer { settings = new }
             return settings
@@ -68,8 +71,10 @@ final class MetricsWriter: Sendable {
         Moment.now.monotonic + settings.every.duration.components.seconds * 1_000_000_000
     }
 
+    func end(hurrying: Bool) async -> @Sendable () async -> Void { { await self.stop() } }
+
     /// Takes the file away, since nobody keeps it true any longer; waits a moment for that.
-    func stop() async {
+    private func stop() async {
         guard let path = settings.withLock({ $0 })?.textfile else { return }
         settings.withLock { $0 = nil }
         let waiting = Locked<CheckedContinuation<Void, Never>?>(nil)
