@@ -222,7 +222,7 @@ BUGS = [
          ("photoinbox/Maintain/MeantLibrary.swift", "        guard let catalogue else { return }", "        guard let catalogue, catalogue.path.isEmpty else { return }")],
         (places("plain", "drop library-moved repair rebuild"),)),
     Bug("idle-unseen", "an idle daemon does not look at its library",
-        [("DaemonHost/Library/LibraryWatch.swift", "            look(at: library.path)\n", "            _ = library.path\n")],
+        [("DaemonHost/Library/LibraryWatch.swift", "            check(library.path)\n", "            _ = library.path\n")],
         (places("plain", "drop library-moved"),)),
     Bug("places-made", "a directory whose disk is away is made",
         [(GUARD, "            guard identity.isOnFileSystem(of: known) else {", "            guard identity.inode > 0 else {"),

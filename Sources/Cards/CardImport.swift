@@ -10,14 +10,14 @@ import SystemPackage
 
 /// Looks at one file system that was mounted, and imports it if it is a card: the same import as `photoinbox import`.
 ///
-/// On a thread of its own, since whoever reads a card may wait for it for ever. Nothing of the card is held open when it
+/// On a thread of its own, since reading a card may wait for ever. Nothing of the card is held open when it
 /// has ended, so that it can be unmounted.
 struct CardImport: Sendable {
     let mount: CardMount
     let plan: CardPlan
     /// Asked between blocks.
     let shouldStop: @Sendable () -> Bool
-    /// Its directories that are imported; told once, when it is known to be a card.
+    /// Called once with its directories that are imported, when it is known to be a card.
     let found: @Sendable ([BytePath]) -> Void
     let progress: @Sendable (ImportProgress, CardCounts) -> Void
     let failed: @Sendable (ImportFinding, _ directory: BytePath) -> Void
@@ -25,7 +25,7 @@ struct CardImport: Sendable {
     func run() -> CardFinding {
         let begun = Moment.now
         let directories: [(path: BytePath, root: SharedFile)]
-        do throws(SystemCallError) { directories = try look() } catch {
+        do throws(SystemCallError) { directories = try findDirectories() } catch {
             return .unreadable("\(error.call): \(error.code)")
         }
         if directories.isEmpty { return .noCard }
@@ -50,7 +50,7 @@ struct CardImport: Sendable {
     }
 
     /// The directories that make it a card, open.
-    private func look() throws(SystemCallError) -> [(BytePath, SharedFile)] {
+    private func findDirectories() throws(SystemCallError) -> [(BytePath, SharedFile)] {
         let root = try openDirectory(mount.place)
         // Unmounted meanwhile, or something mounted over it: that has its own turn.
         guard try Mount.identifier(of: root) == mount.identifier else { return [] }

@@ -50,7 +50,7 @@ struct CardOutcome: Hashable, Sendable {
         case complete
         /// Why not.
         case incomplete(String)
-        /// It was told to stop.
+        /// It was stopped.
         case stopped
         /// Somebody else imports from there.
         case busy
@@ -63,11 +63,11 @@ struct CardOutcome: Hashable, Sendable {
     var seconds = 0.0
 }
 
-/// What came of looking at what was mounted.
+/// What was found at a mount.
 enum CardFinding: Hashable, Sendable {
     /// It is no card.
     case noCard
-    /// It could not be looked at.
+    /// It could not be read.
     case unreadable(String)
     case imported(CardOutcome)
 }

@@ -2,7 +2,7 @@ import FileValues
 import LinuxKernel
 import Settings
 
-/// What a configuration says of cards, with what of it their imports need.
+/// What imports of cards need of a configuration.
 struct CardPlan: Hashable, Sendable {
     let settings: CardSettings
     let inbox: InboxSettings
@@ -27,8 +27,8 @@ struct CardPlan: Hashable, Sendable {
         ours = all.inboxes.map(\.path) + kept + [all.state, all.runtime]
     }
 
-    /// Whether what is mounted there may be a card. Nothing is looked at but the line of the mount table: to look at a
-    /// server's export may take for ever, and to look at an automounter mounts.
+    /// Whether what is mounted there may be a card. Only its line of the mount table is read: reading a server's
+    /// export may wait for ever, and opening an automounter mounts.
     func mayBeCard(_ mount: Mount) -> Bool {
         mount.root == "/" && Self.types.contains(mount.type)
             && settings.below.contains { mount.mountPoint.isInside($0) }

@@ -8,14 +8,14 @@ import SystemMonitor
 
 /// A run of a hook, wherever it runs; on the hooks' queue.
 protocol HookRun: Sendable {
-    /// Has it end: asked first, killed after a while; at once where there is no time. Its end is reported as always.
+    /// Ends it: by SIGTERM, and SIGKILL after a while; at once where there is no time. Its end is reported as always.
     func stop(hurrying: Bool)
 }
 
 /// A hook as a child of this process: started without a shell, with a clean environment and nothing of ours but three
 /// streams; ended with all of its process group at its deadline, or when its program ends.
 ///
-/// Its input is a file in memory, so nobody waits for it to read. What it says goes to the log, line by line, and is read
+/// Its input is a file in memory, so nothing waits for it to read. Its output goes to the log, line by line, and is read
 /// to the end however much it is. All of it on one queue.
 final class HookChild: HookRun {
     /// What a run needs.
@@ -24,17 +24,17 @@ final class HookChild: HookRun {
         var input: [UInt8]
         /// Users whose programs are run.
         var owners: Set<UInt32>
-        var reporter: HookReporter
+        var log: HookLog
         /// What is left between SIGTERM and SIGKILL.
         var grace = Duration.seconds(5)
     }
 
     private struct State {
         var output = [HookOutput(), HookOutput()]
-        /// It was asked to end because it took too long.
+        /// It was sent SIGTERM because it ran too long.
         var isOverdue = false
         var isStopped = false
-        var done: (@Sendable (HookEnding) -> Void)?
+        var done: (@Sendable (HookResult) -> Void)?
     }
 
     private let order: Order
@@ -52,7 +52,7 @@ final class HookChild: HookRun {
     /// Starts a run on its queue; `done` is called there once it has ended and nothing of ours is left of it. Throws why it
     /// could not be started; then nothing is left, and `done` is not called.
     static func start(
-        _ order: Order, queue: MonitorQueue, done: @escaping @Sendable (HookEnding) -> Void
+        _ order: Order, queue: MonitorQueue, done: @escaping @Sendable (HookResult) -> Void
     ) throws -> HookChild {
         // Right before it is run: what was so when the configuration was read may not be so any more.
         try checkTrusted(order.hook.program, owners: order.owners, isProgram: true)
@@ -82,7 +82,7 @@ final class HookChild: HookRun {
 
     private init(
         _ order: Order, child: ChildProcessMonitor, deadline: TimerMonitor, streams: [DescriptorMonitor],
-        queue: MonitorQueue, done: @escaping @Sendable (HookEnding) -> Void
+        queue: MonitorQueue, done: @escaping @Sendable (HookResult) -> Void
     ) {
         self.order = order
         self.child = child
@@ -100,7 +100,7 @@ final class HookChild: HookRun {
         }
         deadline.activate()
         child.activate()
-        order.reporter.began(order.hook.name, process: child.processIdentifier)
+        order.log.began(order.hook.name, process: child.processIdentifier)
     }
 
     func stop(hurrying: Bool) {
@@ -113,35 +113,35 @@ final class HookChild: HookRun {
         if isFirst { deadline.reschedule(.every(order.grace)) }
     }
 
-    /// Asked to end at the deadline, killed at the next turn; once more at each that follows.
+    /// SIGTERM at the deadline, SIGKILL at the next turn, and once more at each that follows.
     private func overdue() {
-        let wasAsked = state.onQueue { state in
+        let wasTerminated = state.onQueue { state in
             defer { state.isOverdue = state.isOverdue || !state.isStopped }
             return state.isOverdue || state.isStopped
         }
-        child.sendToGroup(signal: wasAsked ? SIGKILL : SIGTERM)
+        child.sendToGroup(signal: wasTerminated ? SIGKILL : SIGTERM)
     }
 
-    /// Takes what it has said; whether there may be more.
+    /// Reads its output; whether there may be more.
     private func read(_ index: Int) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         let count = streams[index].withDescriptor { raw in Glibc.read(raw, &buffer, buffer.count) } ?? 0
         guard count > 0 else { return false }
-        tell(state.onQueue { $0.output[index].add(buffer[..<count]) }, index)
+        log(state.onQueue { $0.output[index].add(buffer[..<count]) }, index)
         return count == buffer.count
     }
 
-    private func tell(_ lines: [String], _ index: Int) {
+    private func log(_ lines: [String], _ index: Int) {
         for line in lines {
-            order.reporter.said(order.hook.name, line, process: child.processIdentifier, isError: index == 1)
+            order.log.wrote(order.hook.name, line, process: child.processIdentifier, isError: index == 1)
         }
     }
 
     private func ended(_ exit: ProcessExit) {
-        // What it said last is still in the pipes. Somebody who has left its group may hold them open, and talk for ever.
+        // Its last output is still in the pipes. A process that has left its group may hold them open, and write for ever.
         for index in streams.indices {
             for _ in 0..<64 where !read(index) { break }
-            tell(state.onQueue { $0.output[index].end() }, index)
+            log(state.onQueue { $0.output[index].end() }, index)
         }
         let ending = ending(exit)
         let done = state.onQueue { state in
@@ -154,10 +154,10 @@ final class HookChild: HookRun {
         child.invalidate { all.down() }
     }
 
-    private func ending(_ exit: ProcessExit) -> HookEnding {
+    private func ending(_ exit: ProcessExit) -> HookResult {
         let (isOverdue, isStopped) = state.onQueue { ($0.isOverdue, $0.isStopped) }
         let number: Int32
-        var kind: HookEnding.Kind
+        var kind: HookResult.Kind
         switch exit {
         case .exited(let status): (kind, number) = (.exited, status)
         case .killed(let signal, _): (kind, number) = (.killed, signal)
@@ -169,6 +169,6 @@ final class HookChild: HookRun {
         } else if isStopped, !exit.isSuccess {
             kind = .stopped
         }
-        return HookEnding(kind: kind, number: number, reason: reason, seconds: Moment.now.seconds(since: began))
+        return HookResult(kind: kind, number: number, reason: reason, seconds: Moment.now.seconds(since: began))
     }
 }

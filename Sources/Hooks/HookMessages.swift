@@ -1,12 +1,12 @@
 import ControlProtocol
 
-// What the daemon and the hooks' unit say to each other: frames as on the control socket, first an object, then the hook's
+// The messages between the daemon and the hooks' unit: frames as on the control socket, first an object, then the hook's
 // input as it is; one object comes back.
 
-/// What is asked for: a hook by its name, never by what it runs. That stands in the configuration, which is root's.
+/// A hook by its name, never by what it runs: that stands in the configuration, which is root's.
 struct HookRequest: Hashable, Sendable, JSONMessage {
     static let currentVersion = 1
-    /// Bytes of the object; and of the input, which may be longer than ``HookLines/mostBytes`` for one file's sake.
+    /// Bytes of the object; and of the input, which may be longer than ``HookInput/mostBytes`` for one file's sake.
     static let longestHeader = 4 << 10
     static let longestInput = 4 << 20
 
@@ -21,12 +21,12 @@ struct HookRequest: Hashable, Sendable, JSONMessage {
     }
 }
 
-/// What is answered.
+/// How the run ended.
 struct HookAnswer: Hashable, Sendable, JSONMessage {
     static let longest = 64 << 10
 
     var version = HookRequest.currentVersion
-    var ending: HookEnding
+    var ending: HookResult
 
     var isKnown: Bool { version == HookRequest.currentVersion }
 }

@@ -1,6 +1,6 @@
 import FileValues
 
-/// Cuts what a hook says into lines for the log: bounded in length and number, with nothing in them that could disguise
+/// Cuts the output of a hook into lines for the log: bounded in length and number, with nothing in them that could disguise
 /// itself. A value without I/O.
 struct HookOutput: Sendable {
     /// Bytes of a line before it is escaped; a longer one becomes several.
@@ -12,29 +12,29 @@ struct HookOutput: Sendable {
     private var lines = 0
     private(set) var leftOut = 0
 
-    /// Takes what came; the lines that are whole by now.
+    /// Adds output; the lines that are complete now.
     mutating func add(_ bytes: some Sequence<UInt8>) -> [String] {
-        var told: [String] = []
+        var done: [String] = []
         for byte in bytes {
             if byte == UInt8(ascii: "\n") {
-                tell(&told)
+                emit(&done)
             } else {
                 rest.append(byte)
-                if rest.count == Self.longestLine { tell(&told) }
+                if rest.count == Self.longestLine { emit(&done) }
             }
         }
-        return told
+        return done
     }
 
-    /// It says nothing more: what is left of it, and how much was left out.
+    /// The output is at its end: the rest of it, and how much was left out.
     mutating func end() -> [String] {
-        var told: [String] = []
-        if !rest.isEmpty { tell(&told) }
-        if leftOut > 0 { told.append("(\(leftOut) more line\(leftOut == 1 ? "" : "s") left out)") }
-        return told
+        var done: [String] = []
+        if !rest.isEmpty { emit(&done) }
+        if leftOut > 0 { done.append("(\(leftOut) more line\(leftOut == 1 ? "" : "s") left out)") }
+        return done
     }
 
-    private mutating func tell(_ told: inout [String]) {
+    private mutating func emit(_ done: inout [String]) {
         defer { rest.removeAll(keepingCapacity: true) }
         if rest.isEmpty { return }
         guard lines < Self.mostLines else {
@@ -42,6 +42,6 @@ struct HookOutput: Sendable {
             return
         }
         lines += 1
-        told.append(escapeForDisplay(rest))
+        done.append(escapeForDisplay(rest))
     }
 }

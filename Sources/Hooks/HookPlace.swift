@@ -25,7 +25,7 @@ enum HookPlace: Hashable, Sendable {
     /// Begins a run; `done` is called on the queue when it has ended and nothing of ours is left of it, also if this gives
     /// nothing because it could not even begin. On the queue.
     func start(
-        _ order: HookChild.Order, queue: MonitorQueue, done: @escaping @Sendable (HookEnding) -> Void
+        _ order: HookChild.Order, queue: MonitorQueue, done: @escaping @Sendable (HookResult) -> Void
     ) -> (any HookRun)? {
         do {
             switch self {

@@ -1,17 +1,17 @@
 /// How often, how late and with how many files a hook is run again that failed. A value without I/O.
 struct HookRetry: Hashable, Sendable {
-    /// What becomes of files that a hook failed on.
+    /// What happens to files that a hook failed on.
     enum Verdict: Hashable, Sendable {
-        /// It is told of them again, after this many seconds.
+        /// It gets them again, after this many seconds.
         case again(seconds: Double)
-        /// It is not told of them again; of those after them, after this many seconds.
+        /// It does not get them again, and those after them after this many seconds.
         case passOver(seconds: Double)
     }
 
     /// Files of one run at most.
     static let mostFiles = 256
     /// Runs that may fail before files are passed over. By then it is one file at a time: each try takes a quarter of the
-    /// one before, so that a file that a hook cannot take costs the others nothing but time.
+    /// one before, so that a file that a hook cannot process costs the others nothing but time.
     static let mostTries = 5
     /// The longest time from one try to the next.
     static let longestPause = 300.0
@@ -21,7 +21,7 @@ struct HookRetry: Hashable, Sendable {
     /// Runs that failed since the last good one.
     private(set) var failures = 0
 
-    /// How many files the next run is told of at most.
+    /// How many files the next run gets at most.
     var files: Int { max(1, Self.mostFiles >> (2 * tries)) }
 
     mutating func succeeded() { self = HookRetry() }

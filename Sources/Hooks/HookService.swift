@@ -10,9 +10,9 @@ import SystemMonitor
 
 /// The other side of ``HookConnection``: one run of one hook, in a process that the service manager started for it.
 ///
-/// The daemon says which hook and what it is to be told. What that runs this process reads in the configuration itself, and
-/// looks at its owner once more: who takes the daemon over gets nothing run that root has not written down. It ends the
-/// hook when the daemon goes away, or when it is told to end.
+/// The daemon sends the name of the hook and its input. This process reads in the configuration itself what to run, and
+/// checks its owner once more: whoever controls the daemon can run nothing that root has not configured. It ends the hook
+/// when the daemon goes away, or on SIGTERM.
 package final class HookService: Sendable {
     private struct State {
         var frames = FrameReader(limit: HookRequest.longestInput)
@@ -24,18 +24,18 @@ package final class HookService: Sendable {
 
     private let queue = MonitorQueue(label: "photo-inbox.hook")
     private let connection: ConnectionMonitor
-    /// How long the request may take to come.
+    /// How long the request may take to arrive.
     private let patience: TimerMonitor
     private let signals: SignalMonitor
     private let options: DaemonOptions
-    private let reporter: HookReporter
+    private let log: HookLog
     private let state: QueueBound<State>
     private let exit: @Sendable (Int32) -> Void
 
     /// Serves a connection of the daemon, which runs as the user `client`; `exit` is called at the end. SIGTERM must be
     /// blocked. Throws why it is not served.
     package init(
-        owning socket: consuming OwnedDescriptor, client: UInt32, options: DaemonOptions, log: InboxLog,
+        owning socket: consuming OwnedDescriptor, client: UInt32, options: DaemonOptions, log: DaemonLog,
         exit: @escaping @Sendable (Int32) -> Void
     ) throws {
         let peer = try PeerCredentials(of: socket)
@@ -44,7 +44,7 @@ package final class HookService: Sendable {
         }
         self.options = options
         self.exit = exit
-        reporter = HookReporter(log: log.logger)
+        self.log = HookLog(logger: log.logger)
         state = QueueBound(State(), queue: queue)
         patience = try TimerMonitor(.once(after: .seconds(10)), label: "request", queue: queue)
         signals = try SignalMonitor([.term], label: "end", queue: queue)
@@ -54,7 +54,7 @@ package final class HookService: Sendable {
     /// Begins; from any thread.
     package func start() {
         queue.async {
-            self.connection.setEventHandler { self.take($0) }
+            self.connection.setEventHandler { self.handle($0) }
             self.patience.setEventHandler { _ in self.leave() }
             self.signals.setEventHandler { _ in self.giveUp() }
             self.connection.activate()
@@ -63,13 +63,13 @@ package final class HookService: Sendable {
         }
     }
 
-    private func take(_ event: ConnectionEvent) {
+    private func handle(_ event: ConnectionEvent) {
         switch event {
         case .received(let bytes):
             do {
                 if let input = try read(bytes) { run(input) }
             } catch {
-                reporter.log.warning("hooks: \(error); it is not served")
+                log.logger.warning("hooks: \(error); it is not served")
                 leave()
             }
         case .sent: if state.onQueue({ $0.isAnswered }) { leave() }
@@ -97,7 +97,7 @@ package final class HookService: Sendable {
         let name = state.onQueue { $0.hook } ?? ""
         do {
             let (hook, owners) = try options.hook(named: name)
-            let order = HookChild.Order(hook: hook, input: input, owners: owners, reporter: reporter)
+            let order = HookChild.Order(hook: hook, input: input, owners: owners, log: log)
             let run = try HookChild.start(order, queue: queue) { self.answer($0) }
             state.onQueue { $0.run = run }
         } catch {
@@ -105,7 +105,7 @@ package final class HookService: Sendable {
         }
     }
 
-    private func answer(_ ending: HookEnding) {
+    private func answer(_ ending: HookResult) {
         let isAlone = state.onQueue { state in
             state.isAnswered = true
             state.run = nil
@@ -115,7 +115,7 @@ package final class HookService: Sendable {
         if connection.send(HookAnswer(ending: ending).frame) != .waiting { leave() }
     }
 
-    /// Nobody waits for an answer any more, or we are to end.
+    /// The daemon waits for no answer any more, or this process is to end.
     private func giveUp() {
         guard let run = state.onQueue({ $0.run }) else { return leave() }
         state.onQueue { $0.isLeaving = true }

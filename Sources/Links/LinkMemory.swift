@@ -6,7 +6,7 @@ import Settings
 
 /// A file of links that is to be fetched, or is. A value.
 struct LinkItem: Hashable, Sendable, Codable {
-    /// The operation by which it was told: the outcome *ignored* of the pipeline.
+    /// Its operation: the outcome *ignored* of the pipeline.
     let operation: Int64
     let inbox: String
     /// Relative to the inbox, in bytes.

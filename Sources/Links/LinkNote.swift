@@ -40,7 +40,7 @@ struct LinkNote: Hashable, Sendable {
 
 /// What is done in an inbox about a file of links that is over.
 enum LinkEnd {
-    /// Where such files go, in the inbox: nobody looks into hidden directories.
+    /// Where such files go, in the inbox: hidden directories are not watched.
     static let directory: BytePath = ".fetched"
     private static let attempts = 1_000
 

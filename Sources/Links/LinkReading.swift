@@ -36,7 +36,7 @@ struct LinkOrder: Hashable, Sendable {
     }
 }
 
-/// One look at a file of links. It is opened beneath the inbox without following links, and has one name.
+/// One reading of a file of links. It is opened beneath the inbox without following links, and has one name.
 enum LinkReading: Sendable {
     case order(LinkOrder)
     /// None of it can be fetched, for one reason.
@@ -46,7 +46,7 @@ enum LinkReading: Sendable {
     /// Somebody writes to it, or it changed while it was read.
     case busy
 
-    /// The most bytes that are read of one. `photoinbox fetch` takes longer lists.
+    /// The most bytes that are read of one. `photoinbox fetch` accepts longer lists.
     static let longest = 1 << 20
 
     /// Reads `path` of the inbox at `inbox`. Waits for the disk; throws what another try may not meet.
@@ -87,7 +87,7 @@ enum LinkReading: Sendable {
             while UInt64(bytes.count) < source.identity.size {
                 let (length, offset) = (part.count, off_t(bytes.count))
                 let count = try systemCall("pread") { pread(raw, &part, length, offset) }
-                // It got shorter, which a look at it afterwards tells.
+                // It got shorter, which the check after the reading finds.
                 if count == 0 { break }
                 bytes += part[..<count]
             }

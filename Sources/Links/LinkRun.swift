@@ -6,13 +6,13 @@ import LinuxKernel
 import Settings
 import SystemMonitor
 
-/// One batch of addresses with those who fetch: a connection to photoinboxd-fetch.socket, since this process has no
-/// network; where nobody listens there and no service manager confines us, to a child. All of it on one queue.
+/// One batch of addresses to fetch: a connection to photoinboxd-fetch.socket, since this process has no
+/// network; where nothing listens there and no service manager confines us, to a child. All of it on one queue.
 struct LinkRun: Sendable {
     /// What a run needs.
     struct Order: Sendable {
         var request: FetchRequest
-        /// What a child is told, and a service knows by itself.
+        /// Sent to a child; a service knows it by itself.
         var place: FetchPlace
         var socket: BytePath
         var mayHaveChild: Bool
@@ -21,19 +21,19 @@ struct LinkRun: Sendable {
         var program = LinkRun.standardProgram
     }
 
-    /// How a run ended; told once.
+    /// How a run ended; reported once.
     enum Ending: Hashable, Sendable {
         /// Every address has ended.
         case over(FetchOutcome)
         /// Nothing was begun; why.
         case refused(String)
-        /// Nobody knows what became of what had not ended.
+        /// Unknown for the addresses that had not ended.
         case lost(String)
     }
 
     private let session: WorkerSession<Ending>
 
-    /// Connects and asks; never waits but for a child to be executed. `ended` is called with addresses, by their numbers
+    /// Connects and sends the request; waits for nothing but the start of a child. `ended` is called with addresses, by their numbers
     /// in the request, that have ended; `done` when nothing of the run is left. Both on the queue. Throws why it could not
     /// begin; then neither is called.
     init(
@@ -41,17 +41,17 @@ struct LinkRun: Sendable {
         done: @escaping @Sendable (Ending) -> Void
     ) throws {
         var request = order.request
-        let terms = WorkerTerms(
+        let options = WorkerOptions(
             label: "links of \(request.inbox)", socket: order.socket,
             advice: "photoinboxd-fetch.socket is not started, or does not answer",
             program: order.mayHaveChild ? order.program : nil, longestRequest: FetchRequest.longest,
             longestAnswer: FetchReport.longest, deadline: order.deadline)
-        session = try WorkerSession(terms, queue: queue, lost: { .lost(Self.words($0)) }, done: done)
+        session = try WorkerSession(options, queue: queue, lost: { .lost(Self.words($0)) }, done: done)
         if session.isWithChild { request.place = order.place }
-        session.begin(request.frame) { frames throws(WorkerLoss) in try Self.read(frames, ended) }
+        session.begin(request.frame) { frames throws(WorkerFailure) in try Self.read(frames, ended) }
     }
 
-    /// Nobody wants the rest: what is on its way is cancelled, and the outcome comes all the same; `hurrying`, it is not
+    /// Downloads under way are cancelled, and the outcome comes all the same; `hurrying`, it is not
     /// waited for. On the queue.
     func stop(hurrying: Bool) {
         if hurrying || !session.send(FetchWord(cancel: nil).frame) { session.end(.lost("was ended")) }
@@ -59,7 +59,7 @@ struct LinkRun: Sendable {
 
     private static func read(
         _ frames: [[UInt8]], _ ended: ([(Int, FetchEnd)]) -> Void
-    ) throws(WorkerLoss) -> Ending? {
+    ) throws(WorkerFailure) -> Ending? {
         var ends: [(Int, FetchEnd)] = []
         // Each call is written down, and synced.
         defer { if !ends.isEmpty { ended(ends) } }
@@ -69,19 +69,19 @@ struct LinkRun: Sendable {
             case .outcome(let outcome): return .over(outcome)
             case .refused(let reason): return .refused(reason)
             case .progress: break
-            case nil: throw .speaksAnotherVersion
+            case nil: throw .otherVersion
             }
         }
         return nil
     }
 
-    private static func words(_ loss: WorkerLoss) -> String {
+    private static func words(_ loss: WorkerFailure) -> String {
         switch loss {
-        case .takesNothing: "nobody takes what is to be fetched"
-        case .missesDeadline: "there was no outcome in time"
-        case .speaksNonsense(let refusal): "photoinbox-fetch sends \(refusal)"
-        case .speaksAnotherVersion: "photoinbox-fetch speaks another version; use those that came together"
-        case .endedEarly: "photoinbox-fetch ended without an outcome; see its journal"
+        case .refusesRequest: "nobody takes what is to be fetched"
+        case .deadlineExceeded: "there was no outcome in time"
+        case .malformedAnswer(let refusal): "photoinbox-fetch sends \(refusal)"
+        case .otherVersion: "photoinbox-fetch speaks another version; use those that came together"
+        case .endedWithoutAnswer: "photoinbox-fetch ended without an outcome; see its journal"
         }
     }
 

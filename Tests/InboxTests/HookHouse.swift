@@ -17,22 +17,22 @@ import Testing
 final class HookHouse {
     let scratch: ScratchDirectory
     let log = KeptLog()
-    let problems: ProblemDesk
+    let problems: ProblemReporter
     let catalogue: CatalogueFile
     let writer: Catalogue
-    let desk: HookDesk
+    let coordinator: HookCoordinator
 
     init(grace: Duration = .seconds(5)) throws {
         scratch = try ScratchDirectory()
-        problems = ProblemDesk(log: log.inboxLog)
+        problems = ProblemReporter(log: log.inboxLog)
         catalogue = try CatalogueFile.openForWriting(scratch.appending("catalogue.sqlite"), now: .now)
         let writer = Catalogue(
             catalogue,
             subsystem: Subsystem(name: "catalogue", queue: MonitorQueue(label: "test.catalogue"), isVital: false))
         self.writer = writer
-        desk = HookDesk(
+        coordinator = HookCoordinator(
             catalogue: writer, log: log.inboxLog, problems: problems, isManaged: false, grace: grace)
-        writer.whenOutcomesAreRecorded { [desk] in desk.outcomesRecorded() }
+        writer.whenOutcomesAreRecorded { [coordinator] in coordinator.outcomesRecorded() }
     }
 
     /// The settings with these hooks; a script by its name and keys.
@@ -54,11 +54,11 @@ final class HookHouse {
 
     /// Has a shell script as its only hook from now on, called `hook`.
     func adopt(_ script: String, on events: String = "", more: String = "") async throws {
-        await desk.prepare(
+        await coordinator.prepare(
             try settings("[hook.hook]\ncommand = ['/bin/sh', '-c', '''\(script)''']\non = [\(events)]\n\(more)"))
     }
 
-    func asked() { desk.perform(.hook("hook"), asker: "test") }
+    func asked() { coordinator.perform(.hook("hook"), asker: "test") }
 
     /// Records a file that was set aside, as the worker does; the operation.
     @discardableResult
@@ -69,5 +69,5 @@ final class HookHouse {
         return try await writer.record(outcome, kept: nil)
     }
 
-    var entry: DaemonState.Hook? { desk.board.all.first { $0.name == "hook" } }
+    var entry: DaemonState.Hook? { coordinator.status.all.first { $0.name == "hook" } }
 }

@@ -49,7 +49,7 @@ struct PagesTests {
     func catalogueFields() throws {
         var given: Set<String> = []
         for file in [
-            "DaemonSupport/Log/InboxLog", "Hooks/HookReporter", "Links/LinkDesk+Work", "Cards/CardDesk",
+            "DaemonSupport/DaemonLog", "Hooks/HookLog", "Links/LinkCoordinator+Work", "Cards/CardCoordinator",
         ] {
             for match in try Self.text("Sources/\(file).swift").matches(of: /"(\w+)"\]?(?::| =) "?/) {
                 given.insert(match.1.uppercased())
@@ -136,7 +136,7 @@ struct PagesTests {
             fields.insert(String(match.1))
         }
         for file in [
-            "Hooks/HookLines", "CommandSupport/CommandFailure", "photoinbox/Commands/ExplainCommand",
+            "Hooks/HookInput", "CommandSupport/CommandFailure", "photoinbox/Commands/ExplainCommand",
             "photoinbox/Commands/ShowCommand",
             "photoinbox/Daemon/CoverageReport", "photoinbox/Daemon/StateReport",
             "photoinbox/Explain/Explanation+Output", "photoinbox/Output/OutcomeJSON",

@@ -6,13 +6,13 @@ import QueueActors
 import Reporting
 import SystemMonitor
 
-/// Serves the control socket: takes connections, cuts them into requests, sends answers, one request of a connection at
+/// Serves the control socket: accepts connections, cuts them into requests, sends answers, one request of a connection at
 /// a time.
 ///
-/// On a queue of its own, which touches no file and waits for nobody. Everything has a bound: connections, those of one
+/// On a queue of its own, which touches no file and waits for nothing. Everything has a bound: connections, those of one
 /// user, a request's size and the time it may take to come, an answer's size and the time it may take to go, and how many
 /// requests are in work at once. Whoever is over a bound loses the connection that has waited longest without a whole
-/// request, so that those who are slow keep nobody out.
+/// request, so that slow clients keep no others out.
 final class ControlServer: Sendable {
     /// What bounds there are.
     struct Bounds: Sendable {
@@ -37,13 +37,13 @@ final class ControlServer: Sendable {
     private let clock: TimerMonitor
     private let bounds: Bounds
     private let handler: Handler
-    private let book: QueueBound<ConnectionBook>
+    private let table: QueueBound<ConnectionTable>
     private let monitors: QueueBound<[Int: ConnectionMonitor]>
     private let isStopped: QueueBound<Bool>
     /// Counts the connections whose descriptors are not closed yet, for the end.
     private let leaving: QueueBound<(count: Int, done: CheckedContinuation<Void, Never>?)>
 
-    /// How often deadlines are looked at.
+    /// How often deadlines are checked.
     private static let tick = Duration.seconds(1)
 
     /// `socket` listens.
@@ -55,7 +55,7 @@ final class ControlServer: Sendable {
         queue = subsystem.queue
         self.bounds = bounds
         self.handler = handler
-        book = QueueBound(ConnectionBook(bounds), queue: queue)
+        table = QueueBound(ConnectionTable(bounds), queue: queue)
         monitors = QueueBound([:], queue: queue)
         isStopped = QueueBound(false, queue: queue)
         leaving = QueueBound((0, nil), queue: queue)
@@ -81,7 +81,7 @@ final class ControlServer: Sendable {
         await withCheckedContinuation { done in
             queue.async { [self] in
                 isStopped.onQueue { $0 = true }
-                for number in book.onQueue({ $0.all }) { end(number) }
+                for number in table.onQueue({ $0.all }) { end(number) }
                 leaving.onQueue {
                     $0.count += 2
                     $0.done = done
@@ -97,7 +97,7 @@ final class ControlServer: Sendable {
     private func accept(_ incoming: IncomingConnection) {
         guard let socket = incoming.take(), !isStopped.onQueue({ $0 }) else { return }
         let now = ContinuousClock.now
-        let (number, victim) = book.onQueue { $0.opened(by: incoming.peer, at: now) }
+        let (number, victim) = table.onQueue { $0.opened(by: incoming.peer, at: now) }
         if let victim { end(victim) }
         guard let number else { return }
         let monitor: ConnectionMonitor
@@ -105,27 +105,27 @@ final class ControlServer: Sendable {
             monitor = try ConnectionMonitor(
                 owning: socket, limit: ControlAnswer.limit + 1_024, label: "control \(incoming.peer)", queue: queue)
         } catch {
-            book.onQueue { $0.closed(number) }
+            table.onQueue { $0.closed(number) }
             return
         }
         monitor.setEventHandler { [weak self] in self?.happened($0, on: number) }
         monitors.onQueue { $0[number] = monitor }
         monitor.activate()
         // From the first connection on.
-        if book.onQueue({ $0.all.count == 1 }) { clock.reschedule(.every(Self.tick)) }
+        if table.onQueue({ $0.all.count == 1 }) { clock.reschedule(.every(Self.tick)) }
     }
 
     private func happened(_ event: ConnectionEvent, on number: Int) {
         switch event {
-        case .received(let bytes): act(book.onQueue { $0.received(bytes, on: number, at: .now) }, number)
-        case .finished: act(book.onQueue { $0.finished(number) }, number)
-        case .sent: act(book.onQueue { $0.sent(number, at: .now) }, number)
+        case .received(let bytes): act(table.onQueue { $0.received(bytes, on: number, at: .now) }, number)
+        case .finished: act(table.onQueue { $0.finished(number) }, number)
+        case .sent: act(table.onQueue { $0.sent(number, at: .now) }, number)
         case .ended: end(number)
         }
         setReading(number)
     }
 
-    private func act(_ step: ConnectionBook.Step, _ number: Int) {
+    private func act(_ step: ConnectionTable.Step, _ number: Int) {
         switch step {
         case .wait: break
         case .end: end(number)
@@ -142,7 +142,7 @@ final class ControlServer: Sendable {
     }
 
     private func worked(_ bytes: [UInt8], for number: Int) {
-        guard book.onQueue({ $0.worked(number, at: .now) }), let monitor = monitors.onQueue({ $0[number] }) else {
+        guard table.onQueue({ $0.worked(number, at: .now) }), let monitor = monitors.onQueue({ $0[number] }) else {
             return
         }
         pass(bytes, to: monitor, number, andEnd: false)
@@ -150,7 +150,7 @@ final class ControlServer: Sendable {
     }
 
     private func setReading(_ number: Int) {
-        monitors.onQueue { $0[number] }?.setReading(book.onQueue { $0.isReading(number) })
+        monitors.onQueue { $0[number] }?.setReading(table.onQueue { $0.isReading(number) })
     }
 
     private func send(_ answer: ControlAnswer, to number: Int, andEnd isLast: Bool) {
@@ -161,23 +161,23 @@ final class ControlServer: Sendable {
     private func pass(_ bytes: [UInt8], to monitor: ConnectionMonitor, _ number: Int, andEnd isLast: Bool) {
         switch monitor.send(bytes) {
         case .refused: end(number)
-        case .done: act(book.onQueue { $0.answered(number, isLast: isLast, at: .now) }, number)
-        case .waiting: book.onQueue { $0.answering(number, isLast: isLast, at: .now) }
+        case .done: act(table.onQueue { $0.answered(number, isLast: isLast, at: .now) }, number)
+        case .waiting: table.onQueue { $0.answering(number, isLast: isLast, at: .now) }
         }
     }
 
     private func ticked() {
-        for number in book.onQueue({ $0.overdue(at: .now) }) { end(number) }
+        for number in table.onQueue({ $0.overdue(at: .now) }) { end(number) }
     }
 
     /// Closes a connection.
     private func end(_ number: Int) {
-        book.onQueue { $0.closed(number) }
+        table.onQueue { $0.closed(number) }
         guard let monitor = monitors.onQueue({ $0.removeValue(forKey: number) }) else { return }
         leaving.onQueue { $0.count += 1 }
         monitor.invalidate { self.left() }
         // An idle daemon is not woken for nothing.
-        if book.onQueue({ $0.all.isEmpty }), !isStopped.onQueue({ $0 }) { clock.reschedule(.never) }
+        if table.onQueue({ $0.all.isEmpty }), !isStopped.onQueue({ $0 }) { clock.reschedule(.never) }
     }
 
     private func left() {

@@ -18,16 +18,16 @@ final class ControlSocket: DaemonPart {
         let path: BytePath?
     }
 
-    private let desk: ControlDesk
+    private let handler: RequestHandler
     private let service: ServiceManager
     private let state: LiveState
-    private let log: InboxLog
+    private let log: DaemonLog
     private let subsystem = Subsystem(
         name: "clients", queue: MonitorQueue(label: "photo-inbox.clients"), isVital: false)
     private let open = Locked<Open?>(nil)
 
-    init(_ desk: ControlDesk, service: ServiceManager, state: LiveState, log: InboxLog) {
-        self.desk = desk
+    init(_ handler: RequestHandler, service: ServiceManager, state: LiveState, log: DaemonLog) {
+        self.handler = handler
         self.service = service
         self.state = state
         self.log = log
@@ -35,7 +35,7 @@ final class ControlSocket: DaemonPart {
 
     var subsystems: [Subsystem] { [subsystem] }
 
-    func prepare(_ settings: Settings) { desk.adopt(settings) }
+    func prepare(_ settings: Settings) { handler.adopt(settings) }
 
     func start() {
         do {
@@ -49,8 +49,8 @@ final class ControlSocket: DaemonPart {
                 // Who may connect may look, so it is for operators alone unless a socket unit says otherwise.
                 listening = try makeSocket(at: path)
             }
-            let server = try ControlServer(owning: listening, subsystem: subsystem) { [desk] request, peer in
-                await desk.carryOut(request, for: peer)
+            let server = try ControlServer(owning: listening, subsystem: subsystem) { [handler] request, peer in
+                await handler.carryOut(request, for: peer)
             }
             server.start()
             open.withLock { $0 = Open(server: server, path: isOurs ? path : nil) }
@@ -68,7 +68,7 @@ final class ControlSocket: DaemonPart {
 
     private func makeSocket(at path: BytePath) throws(SystemCallError) -> OwnedDescriptor {
         // What is made here has our group already, and the unit's filter forbids chown(2), even to what is so.
-        guard let operators = desk.operatorGroup else { return try listen(at: path, mode: 0o600) }
+        guard let operators = handler.operatorGroup else { return try listen(at: path, mode: 0o600) }
         let group = operators == getegid() ? nil : operators
         do { return try listen(at: path, mode: 0o660, group: group) } catch {
             guard error.code == .notPermitted, group != nil else { throw error }

@@ -9,7 +9,7 @@ import Systemd
 
 // The configuration is read again: a bad one is refused, and the running one kept.
 extension Daemon {
-    /// Gives back what came of it; nil if the daemon is ending.
+    /// Its result; nil if the daemon is ending.
     @discardableResult
     func reload(asked by: String) async -> ReloadOutcome? {
         guard !transitions.isStopping else { return nil }
@@ -47,11 +47,11 @@ extension Daemon {
         return outcome
     }
 
-    /// What would come of it, as far as that can be said without setting anything up.
+    /// What a reload would result in, as far as that is known without setting anything up.
     func checkConfiguration() -> ReloadOutcome {
         do throws(SettingsError) {
             let (settings, warnings) = try launch.options.load()
-            return .taken(settings, from: launch.options.effectiveFile, warnings: warnings)
+            return .applied(settings, from: launch.options.effectiveFile, warnings: warnings)
         } catch {
             return .refused(error.issues)
         }
@@ -68,18 +68,18 @@ extension Daemon {
             if settings.catalogue != state.settings.catalogue {
                 log.logger.warning("another catalogue is opened at the next start only, continuing with this one")
             }
-            let remains = await old.stop(hurrying: false)
+            let handover = await old.stop(hurrying: false)
             generation.withLock { $0 = nil }
             var refused: Int?
-            outcome = .taken(settings, from: launch.options.effectiveFile, warnings: warnings)
+            outcome = .applied(settings, from: launch.options.effectiveFile, warnings: warnings)
             do {
-                try await run(settings, after: remains)
+                try await run(settings, after: handover)
                 log.configuration(settings, from: launch.options.effectiveFile, logReason: nil)
             } catch {
                 log.refused(setup: error)
                 refused = 1
                 outcome = .failed(reason: "\(error)")
-                do { try await run(old.settings, after: remains) } catch {
+                do { try await run(old.settings, after: handover) } catch {
                     log.logger.error("nor can the old one be set up any more: \(error)")
                     await end(status: EX_OSERR)
                     return nil

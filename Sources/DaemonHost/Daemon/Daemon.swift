@@ -30,13 +30,13 @@ package actor Daemon {
         package var settings: Settings
         package var service: ServiceManager
         package var sink: any LogSink
-        package var log: InboxLog
+        package var log: DaemonLog
         /// Why the log goes where it goes.
         package var logReason: String
 
         package init(
             version: String, options: DaemonOptions, settings: Settings, service: ServiceManager, sink: any LogSink,
-            log: InboxLog, logReason: String
+            log: DaemonLog, logReason: String
         ) {
             self.version = version
             self.options = options
@@ -65,13 +65,13 @@ package actor Daemon {
     nonisolated let generation = Locked<Generation?>(nil)
     var transitions = Transitions()
     private nonisolated let executor: QueueExecutor
-    private nonisolated let signals: SignalDesk
-    private nonisolated let control: ControlDesk
-    private nonisolated let surroundings: Generation.Surroundings
+    private nonisolated let signals: SignalActions
+    private nonisolated let control: RequestHandler
+    private nonisolated let dependencies: Generation.Dependencies
     private let exit: @Sendable (Int32) -> Void
 
-    nonisolated var log: InboxLog { launch.log }
-    private nonisolated var catalogue: CatalogueCare { surroundings.catalogue }
+    nonisolated var log: DaemonLog { launch.log }
+    private nonisolated var catalogue: CatalogueCare { dependencies.catalogue }
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     /// Opens the catalogue and sets everything up; nothing runs before ``start()``. `exit` is called at the very end
@@ -83,45 +83,47 @@ package actor Daemon {
         let lock = try StateLock(settings.state)
         linkRuntime(of: settings)
         RuntimeFile.removeHalfWritten([RuntimeFile.state.name, RuntimeFile.pid.name], in: settings.runtime)
-        RuntimeFile.removeHalfWritten([SettledFiles.name], in: settings.state)
-        let problems = ProblemDesk(log: log)
-        let care = try CatalogueCare(settings, under: lock, log: log, problems: problems)
+        RuntimeFile.removeHalfWritten([KeptFiles.name], in: settings.state)
+        let storage = StorageProblems(ProblemReporter(log: log))
+        let problems = storage.reporter
+        let care = try CatalogueCare(settings, under: lock, log: log, problems: storage)
         let catalogue = care.catalogue
         let libraryGuard = LibraryGuard(catalogue.file)
-        let settled = SettledFiles(in: settings.state, catalogue: catalogue.file, version: launch.version, log: log)
+        let keptFiles = KeptFiles(in: settings.state, catalogue: catalogue.file, version: launch.version, log: log)
         let queue = MonitorQueue(label: "photo-inbox.daemon")
         executor = TaskQueue.executor(on: queue)
         let controlQueue = MonitorQueue(label: "photo-inbox.control")
         let signalQueue = MonitorQueue(label: "photo-inbox.signals")
         let state = LiveState(
             version: launch.version, settings: settings, configuration: launch.options.effectiveFile,
-            sink: launch.sink, problems: problems,
-            pauses: try PauseKeeper(in: settings.state, queue: settled.subsystem.queue),
+            sink: launch.sink, storage: storage,
+            pauses: try PauseStore(in: settings.state, queue: keptFiles.subsystem.queue),
             lasting: [
                 Subsystem(name: "daemon", queue: queue, isVital: true),
                 Subsystem(name: "signals", queue: signalQueue, isVital: true),
-                Subsystem(name: "control", queue: controlQueue, isVital: true), catalogue.subsystem, settled.subsystem,
+                Subsystem(name: "control", queue: controlQueue, isVital: true), catalogue.subsystem,
+                keptFiles.subsystem,
             ])
         self.state = state
         let libraryWatch = LibraryWatch(
-            libraryGuard, catalogue: catalogue, problems: problems, settings: settings,
+            libraryGuard, catalogue: catalogue, problems: storage, settings: settings,
             admissionChanged: { [generation] in await generation.withLock { $0 }?.pipeline.admissionChanged() })
         let auditor = LibraryAuditor(
-            catalogue: catalogue, libraryGuard: libraryGuard, log: log, problems: problems, settings: settings)
-        control = ControlDesk(
+            catalogue: catalogue, libraryGuard: libraryGuard, log: log, problems: storage, settings: settings)
+        control = RequestHandler(
             state: state, catalogue: catalogue, generation: generation, log: log,
-            onChange: { auditor.lookSoon() }, refresh: { await libraryWatch.readFree() },
+            onChange: { auditor.checkPlacesSoon() }, refresh: { await libraryWatch.readFree() },
             recheck: { photos, isComplete in auditor.recheck(photos, wasReadWhole: isComplete) })
         // In this order they come into force, start and begin to end; what they began to end is waited for in it, too.
         let parts: [any DaemonPart] = [
             // First, so that no file is taken from directories that a mount has joined.
             libraryWatch, auditor,
             // Its end is short, and that of hooks and links may take seconds.
-            ThumbnailDesk(catalogue: catalogue.file, log: log, problems: problems),
+            ThumbnailService(catalogue: catalogue.file, log: log, problems: problems),
             // Hooks have seconds to end, while cards and links do.
-            HookDesk(catalogue: catalogue, log: log, problems: problems, isManaged: service.isPresent),
-            CardDesk(log: log, problems: problems),
-            LinkDesk(catalogue: catalogue, log: log, problems: problems, isManaged: service.isPresent),
+            HookCoordinator(catalogue: catalogue, log: log, problems: problems, isManaged: service.isPresent),
+            CardCoordinator(log: log, problems: problems),
+            LinkCoordinator(catalogue: catalogue, log: log, problems: problems, isManaged: service.isPresent),
             // Requests are refused before the generation ends that would carry them out.
             ControlSocket(control, service: service, state: state, log: log),
             // It pings until all that may take long has ended, and no tick writes metrics that have been removed.
@@ -139,17 +141,17 @@ package actor Daemon {
             // What the service manager shows must not look well for longer than `photoinbox status` does.
             if let state, state.isRunning { try? service.status(state.capture(inFull: false).program.status) }
         }
-        surroundings = Generation.Surroundings(
-            catalogue: care, libraryGuard: libraryGuard, settled: settled, state: state,
+        dependencies = Generation.Dependencies(
+            catalogue: care, libraryGuard: libraryGuard, keptFiles: keptFiles, state: state,
             listener: Self.listener(state, parts, launch), control: controlQueue, log: log,
             rebuild: { await auditor.rebuild($0) })
-        signals = try SignalDesk(queue: signalQueue, settings: settings)
+        signals = try SignalActions(queue: signalQueue, settings: settings)
     }
 
     private static func listener(
         _ state: LiveState, _ parts: [any DaemonPart], _ launch: Launch
     ) -> Pipeline.Listener {
-        let (log, service, problems) = (launch.log, launch.service, state.problems)
+        let (log, service) = (launch.log, launch.service)
         return Pipeline.Listener(
             ended: { ended in
                 for part in parts { part.ended(ended) }
@@ -161,9 +163,9 @@ package actor Daemon {
                 log.deferred(key, reason: reason, attempt: attempt, seconds: seconds)
             },
             symptom: { symptom in
-                let waiting = state.current.pipeline?.book.withLock { $0.arrivals.count }
-                if let waiting { problems.waiting.withLock { $0 = waiting } }
-                problems.symptom(symptom)
+                let waiting = state.current.pipeline?.arrivals.withLock { $0.arrivals.count }
+                if let waiting { state.problems.counted(waiting: waiting) }
+                state.storage.symptom(symptom)
             },
             activity: { activity in
                 try? service.status(state.capture().program.status)
@@ -192,20 +194,20 @@ package actor Daemon {
             problems.monitorDisabled(monitor, error: error)
         }
         if let setAside = catalogue.file.setAside {
-            state.problems.catalogueSetAside(setAside.path, reason: setAside.reason)
+            log.catalogueSetAside(setAside.path, reason: setAside.reason)
         }
-        await signals.start { [weak self] action, event in self?.asked(action, by: event) }
+        await signals.start { [weak self] action, event in self?.perform(action, by: event) }
         log.configuration(state.settings, from: launch.options.effectiveFile, logReason: launch.logReason)
         do {
             // From here on signals are served, so whoever finds it may send one.
             try RuntimeFile.pid.write(Array("\(getpid())\n".utf8), in: state.settings.runtime)
-            try await run(state.settings, after: Generation.Remains(memory: surroundings.settled.load()))
+            try await run(state.settings, after: Generation.Handover(memory: dependencies.keptFiles.load()))
         } catch {
             log.logger.error("cannot start: \(error)")
             return await end(status: EX_OSERR)
         }
         control.reload(
-            by: ControlDesk.Reloader { [weak self] asker, isDryRun in
+            by: RequestHandler.Reloader { [weak self] asker, isDryRun in
                 guard let self else { return nil }
                 if isDryRun { return await self.checkConfiguration() }
                 self.log.logger.notice("reading the configuration again, asked by \(asker.words)")
@@ -222,7 +224,7 @@ package actor Daemon {
     }
 
     /// Does what was asked, from any thread; what must answer at once does not pass through this queue.
-    private nonisolated func asked(_ action: Action, by asker: String) {
+    private nonisolated func perform(_ action: Action, by asker: String) {
         switch action {
         case .dump, .audit, .verifySlice, .hook: break
         case .reconcile: generation.withLock { $0 }?.reconcile()
@@ -238,12 +240,12 @@ package actor Daemon {
         for part in state.parts { part.perform(action, asker: asker) }
     }
 
-    func run(_ settings: Settings, after remains: Generation.Remains) async throws {
+    func run(_ settings: Settings, after handover: Generation.Handover) async throws {
         try makeDirectories(of: settings)
-        surroundings.libraryGuard.locks.release(
+        dependencies.libraryGuard.locks.release(
             allBut: Set(settings.inboxes.map(\.path) + [settings.library?.path].compactMap { $0 }))
-        let next = try Generation(settings, after: remains, surroundings) { [weak self] action, asker in
-            self?.asked(action, by: asker)
+        let next = try Generation(settings, after: handover, dependencies) { [weak self] action, asker in
+            self?.perform(action, by: asker)
         }
         generation.withLock { $0 = next }
         state.problems.adopt(settings)

@@ -15,8 +15,8 @@ package func makeDirectories(of settings: Settings) throws(SystemCallError) {
     for directory in settings.directoriesToMake { try makeDirectory(directory) }
 }
 
-/// Where the runtime directory is not in the state directory, makes a link "run" there that leads to it, so that whoever
-/// knows the state alone, as `photoinbox --state`, finds the daemon. That it cannot be is no reason not to file.
+/// Where the runtime directory is not in the state directory, makes a link "run" there that leads to it, so that a command that
+/// knows the state directory alone, as `photoinbox --state`, finds the daemon. That it cannot be is no reason not to file.
 func linkRuntime(of settings: Settings) {
     let (target, link) = (settings.runtime, runtimeLink(of: settings))
     guard target != link else { return }

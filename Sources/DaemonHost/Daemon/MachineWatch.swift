@@ -11,14 +11,14 @@ final class MachineWatch: DaemonPart {
     }
 
     private let queue: MonitorQueue
-    private let log: InboxLog
+    private let log: DaemonLog
     private let onMounts: @Sendable (MountTable) -> Void
     private let onClock: @Sendable () -> Void
     private let monitors = Locked(Monitors())
 
     /// `onMounts` and `onClock` are called on `queue`; `onMounts` with the first table, too.
     init(
-        queue: MonitorQueue, log: InboxLog, onMounts: @escaping @Sendable (MountTable) -> Void,
+        queue: MonitorQueue, log: DaemonLog, onMounts: @escaping @Sendable (MountTable) -> Void,
         onClock: @escaping @Sendable () -> Void
     ) {
         self.queue = queue

@@ -8,7 +8,7 @@ import Systemd
 
 /// Asks every queue to answer, and pings the service manager only while those that matter do.
 ///
-/// Runs on its own queue, which touches no file. Inboxes' file queues are asked too, but a disk that hangs is told as a
+/// Runs on its own queue, which touches no file. Inboxes' file queues are asked too, but a disk that hangs is reported as a
 /// problem and is no reason to be killed: restarting would not heal it.
 final class Watchdog: DaemonPart {
     private let queue = MonitorQueue(label: "photo-inbox.watchdog")
@@ -48,23 +48,24 @@ final class Watchdog: DaemonPart {
         let watch = setup.watch?.snapshot()
         let deafness = Self.deafness(
             silence: watch?.liveness?.silence(at: UInt64(clamping: now.monotonic)), interval: interval)
-        // A queue that is at work on something long still owes its answer, so the ping waits with it; and with a watch
-        // that hears nothing photos lie there until somebody restarts it.
+        // A queue that is busy for long does not answer, so the ping waits; and with a watch that gets no events photos
+        // would stay where they are until the daemon is restarted.
         if !silent.contains(where: \.isVital), deafness == nil { try? service.ping() }
-        state.problems.deaf(seconds: deafness)
+        let watching = WatchProblems(reporter: state.problems)
+        watching.deaf(seconds: deafness)
         state.problems.silent(silent.map { $0.snapshot() }, of: subsystems.map(\.name), now: now)
         for subsystem in subsystems { subsystem.ask() }
         // What others have published is read here, on the one wake-up that an idle daemon has.
         for part in state.parts { part.tick() }
         setup.tick?()
-        if let book = setup.pipeline?.book.withLock({ $0 }) { state.problems.arrivals(book, now: now) }
-        if let watch { state.problems.watched(watch) }
+        if let table = setup.pipeline?.arrivals.withLock({ $0 }) { state.problems.arrivals(table, now: now) }
+        if let watch { watching.watched(watch) }
         state.problems.paused(state)
         state.problems.logSink(state.sink.snapshot())
         state.problems.review()
     }
 
-    /// For how many seconds an event has been owed that was asked for on the last tick, or before; nil if none is.
+    /// For how many seconds an event that was caused on the last tick, or before, has not come; nil if none is missing.
     static func deafness(silence: UInt64?, interval: Duration) -> Double? {
         guard let silence else { return nil }
         // Asked for between two ticks, because the mount table changed, it has not had a tick's time yet.

@@ -55,10 +55,10 @@ final class CommandFIFO: Sendable {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = monitor.withDescriptor { Glibc.read($0, &buffer, buffer.count) } ?? 0
         guard count > 0 else { return }
-        for byte in buffer[..<count] { take(byte) }
+        for byte in buffer[..<count] { add(byte) }
     }
 
-    private func take(_ byte: UInt8) {
+    private func add(_ byte: UInt8) {
         let ended: Contents? = contents.onQueue { contents in
             guard byte == 0x0A else {
                 if contents.pending.count < Self.longestLine {

@@ -16,14 +16,14 @@ import SystemMonitor
 /// reload ends one and starts the next; nothing of it is ever changed.
 final class Generation: Sendable {
     /// What a generation needs of the daemon.
-    struct Surroundings: Sendable {
+    struct Dependencies: Sendable {
         let catalogue: CatalogueCare
         let libraryGuard: LibraryGuard
-        let settled: SettledFiles
+        let keptFiles: KeptFiles
         let state: LiveState
         let listener: Pipeline.Listener
         let control: MonitorQueue
-        let log: InboxLog
+        let log: DaemonLog
         /// Records the photos of a library in a catalogue that was begun anew.
         let rebuild: @Sendable (LibrarySettings?) async -> Void
     }
@@ -31,31 +31,31 @@ final class Generation: Sendable {
     let settings: Settings
     private let watch: DirectoryWatch
     private let watchQueue: MonitorQueue
-    /// When to look into the trash, in nanoseconds of CLOCK_BOOTTIME: at once, since nobody has yet.
+    /// When to check the trash, in nanoseconds of CLOCK_BOOTTIME: at once after the start.
     private let trashDue = Locked(Int64.min)
     let pipeline: Pipeline
     private let timers: ActionTimers
     private let fifos: [CommandFIFO]
-    private let surroundings: Surroundings
+    private let dependencies: Dependencies
     /// What must be done before anything is filed, if there is such.
     private let prepare: (@Sendable () async -> Void)?
 
     /// What one leaves to the next.
-    struct Remains: Sendable {
-        var book = ArrivalBook()
+    struct Handover: Sendable {
+        var arrivals = ArrivalTable()
         /// Which files need nothing more as they are.
         var memory = WatchMemory()
     }
 
     /// `act` does what timers and command FIFOs ask for.
     init(
-        _ settings: Settings, after remains: Remains, _ surroundings: Surroundings,
+        _ settings: Settings, after handover: Handover, _ dependencies: Dependencies,
         act: @escaping @Sendable (Action, _ askedBy: String) -> Void
     ) throws {
         self.settings = settings
-        self.surroundings = surroundings
-        if try surroundings.catalogue.file.isRebuilding() {
-            prepare = { await surroundings.rebuild(settings.library) }
+        self.dependencies = dependencies
+        if try dependencies.catalogue.file.isRebuilding() {
+            prepare = { await dependencies.rebuild(settings.library) }
         } else {
             prepare = nil
         }
@@ -64,11 +64,11 @@ final class Generation: Sendable {
             return InboxWorker(
                 spec: InboxSpec(inbox, sets: settings.sets),
                 places: Places(library),
-                attributes: FiledAttributes(library), catalogue: surroundings.catalogue.catalogue,
-                libraryGuard: surroundings.libraryGuard,
+                attributes: FiledAttributes(library), catalogue: dependencies.catalogue.catalogue,
+                libraryGuard: dependencies.libraryGuard,
                 subsystem: Subsystem(
                     name: "files of \(inbox.name)", queue: MonitorQueue(label: "photo-inbox.files.\(inbox.name)"),
-                    isVital: false), measures: surroundings.state.measures)
+                    isVital: false), measures: dependencies.state.measures)
         }
         let subsystem = Subsystem(
             name: "pipeline", queue: MonitorQueue(label: "photo-inbox.pipeline"), isVital: true)
@@ -79,20 +79,20 @@ final class Generation: Sendable {
                 exclude: { path, kind in Self.isExcluded(path, kind, by: inbox) })
         }
         pipeline = try Pipeline(
-            workers: workers, subsystem: subsystem, book: remains.book, listener: surroundings.listener,
-            isPaused: { [state = surroundings.state] name in
-                state.problems.mayBeNested || state.pauses.pause(of: name) != nil
+            workers: workers, subsystem: subsystem, arrivals: handover.arrivals, listener: dependencies.listener,
+            isPaused: { [state = dependencies.state] name in
+                state.storage.mayBeNested || state.pauses.pause(of: name) != nil
             })
         watch = try DirectoryWatch(
-            label: "inboxes", queue: watchQueue, roots: roots, memory: remains.memory, tick: nil,
+            label: "inboxes", queue: watchQueue, roots: roots, memory: handover.memory, tick: nil,
             policy: ComparePolicy(settings.watch), livenessDirectory: settings.runtime)
-        timers = try ActionTimers(settings.timers, queue: surroundings.control, act: act)
+        timers = try ActionTimers(settings.timers, queue: dependencies.control, act: act)
         fifos = try settings.descriptors.map { descriptor in
-            try CommandFIFO(descriptor, queue: surroundings.control) { result, line in
+            try CommandFIFO(descriptor, queue: dependencies.control) { result, line in
                 switch result {
                 case .success(let action): act(action, "command FIFO \(descriptor.name)")
                 case .failure(let mistake):
-                    surroundings.log.logger.warning(
+                    dependencies.log.logger.warning(
                         "command FIFO \(descriptor.name): \"\(line)\": \(mistake.message), continuing")
                 }
             }
@@ -103,45 +103,45 @@ final class Generation: Sendable {
                 watch?.step(ofRoot: root.id).map { ($0.name, $0.since) }
             }
         }
-        let problems = surroundings.state.problems
-        surroundings.state.replace(
+        let storage = dependencies.state.storage
+        dependencies.state.replace(
             LiveState.Setup(
                 settings: settings, watch: watch, pipeline: pipeline,
                 inboxSubsystems: [subsystem, watchSubsystem] + scans + workers.map { $0.subsystem },
                 tick: {
                     [
-                        weak self, watchQueue, watch, pipeline, settled = surroundings.settled, problems,
-                        catalogue = surroundings.catalogue
+                        weak self, watchQueue, watch, pipeline, keptFiles = dependencies.keptFiles, storage,
+                        catalogue = dependencies.catalogue
                     ] in
                     catalogue.restoreSoon()
-                    if !problems.mayBeNested { self?.expireTrashWhenDue() }
-                    pipeline.tick(failing: problems.failing)
+                    if !storage.mayBeNested { self?.expireTrashWhenDue() }
+                    pipeline.tick(failing: storage.failing)
                     watchQueue.async {
                         watch.tick()
-                        settled.saveNowAndThen(watch)
+                        keptFiles.saveIfDue(watch)
                     }
                 }))
     }
 
     /// Starts everything; returns when every monitor is registered and the first reconciliation has begun.
     func start() async {
-        surroundings.settled.watchBegins()
+        dependencies.keptFiles.watchBegan()
         let (watch, pipeline, watchQueue) = (watch, pipeline, watchQueue)
         await pipeline.start(after: prepare) { key, identity in
             watchQueue.async { watch.acknowledge(root: key.inbox, path: key.path, identity: identity) }
         }
-        let problems = surroundings.state.problems
+        let problems = WatchProblems(reporter: dependencies.state.problems)
         await withCheckedContinuation { done in
             watchQueue.async {
                 watch.setHandler { notices in
-                    pipeline.take(notices)
+                    pipeline.receive(notices)
                     problems.noticed(notices)
                 }
                 watch.activate(onWatching: { done.resume() })
             }
         }
         await withCheckedContinuation { done in
-            surroundings.control.async {
+            dependencies.control.async {
                 self.timers.activate()
                 for fifo in self.fifos { fifo.activate() }
                 done.resume()
@@ -150,12 +150,12 @@ final class Generation: Sendable {
     }
 
     /// Ends everything, first what brings work, then the work; returns what is left when every monitor is invalidated and
-    /// what is settled is written down.
-    func stop(hurrying: Bool) async -> Remains {
+    /// what is kept is written down.
+    func stop(hurrying: Bool) async -> Handover {
         await withCheckedContinuation { done in
-            surroundings.control.async {
+            dependencies.control.async {
                 let all = self.fifos.count + self.timers.count
-                let count = Countdown(all, queue: self.surroundings.control) { done.resume() }
+                let count = Countdown(all, queue: self.dependencies.control) { done.resume() }
                 for fifo in self.fifos { fifo.invalidate { count.down() } }
                 self.timers.invalidate { count.down() }
             }
@@ -163,16 +163,16 @@ final class Generation: Sendable {
         await withCheckedContinuation { done in
             watchQueue.async { self.watch.invalidate { done.resume() } }
         }
-        let book = await pipeline.stop(hurrying: hurrying)
-        // Only now is the last that was in hand settled.
+        let arrivals = await pipeline.stop(hurrying: hurrying)
+        // Only now has the last that was in hand its outcome.
         let (memory, changes) = await withCheckedContinuation { done in
             watchQueue.async { done.resume(returning: (self.watch.memory(), self.watch.memoryChanges)) }
         }
-        await surroundings.settled.save(memory, changes: changes)
-        return Remains(book: book, memory: memory)
+        await dependencies.keptFiles.save(memory, changes: changes)
+        return Handover(arrivals: arrivals, memory: memory)
     }
 
-    /// Compares every inbox with what is known, and looks at everything that waits for a time.
+    /// Compares every inbox with what is known, and tries everything that waits for a time.
     func reconcile() {
         watchQueue.async { self.watch.reconcile(root: nil) { _ in } }
         TaskQueue.start { await self.pipeline.retryAll() }
@@ -185,10 +185,10 @@ final class Generation: Sendable {
         }
     }
 
-    /// Something was put into the trash: its time begins when it is first looked at.
+    /// Something was put into the trash: its time begins when it is first seen there.
     func trashGrew() { trashDue.withLock { $0 = .min } }
 
-    /// Deletes what has lain in the trash for long enough; from any thread, waits for nobody.
+    /// Deletes what has lain in the trash for long enough; from any thread, waits for nothing.
     private func expireTrashWhenDue() {
         let now = ClockReading.now
         let isDue = trashDue.withLock { due in
@@ -201,9 +201,9 @@ final class Generation: Sendable {
                 // Where it is not admitting yet, the next tick asks again.
                 let done = await self.pipeline.perform(inbox.name) { await $0.expireTrash(now: now) }
                 self.trashDue.withLock { $0 = min($0, done?.next ?? now.boottime) }
-                for path in done?.deleted ?? [] { self.surroundings.log.expired(path) }
+                for path in done?.deleted ?? [] { self.dependencies.log.expired(path) }
                 for kept in done?.kept ?? [] {
-                    self.surroundings.log.logger.warning("\(kept.path.escaped) stays in the trash: \(kept.reason)")
+                    self.dependencies.log.logger.warning("\(kept.path.escaped) stays in the trash: \(kept.reason)")
                 }
             }
         }

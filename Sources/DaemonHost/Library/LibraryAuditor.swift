@@ -11,13 +11,13 @@ import Settings
 import SystemMonitor
 import SystemPackage
 
-/// Compares the library with the catalogue, and counts what waits in quarantine: slow looks at the disk, on a queue of
+/// Compares the library with the catalogue, and counts what waits in quarantine: slow reads of the disk, on a queue of
 /// their own, for which nothing waits. Reads only.
 actor LibraryAuditor: DaemonPart {
-    /// What one look at a slice reads at most, in bytes.
+    /// The most bytes of a slice.
     private static let slice: UInt64 = 256 << 20
     private static let page = 500
-    /// How many damaged photos are looked at on one tick.
+    /// How many damaged photos are checked on one tick.
     private static let rechecked = 100
 
     private nonisolated let executor: QueueExecutor
@@ -25,20 +25,20 @@ actor LibraryAuditor: DaemonPart {
     private let libraryGuard: LibraryGuard
     private nonisolated let subsystem = Subsystem(
         name: "library audit", queue: MonitorQueue(label: "photo-inbox.audit"), isVital: false)
-    private let log: InboxLog
-    private let problems: ProblemDesk
+    private let log: DaemonLog
+    private let problems: StorageProblems
     private let writer: Catalogue
     /// Damaged photos as their files were when they were last read, by identifier; nil for those that were missing.
     private var lastRead: [Int64: FileIdentity?] = [:]
-    /// Damaged photos above this identifier are looked at next.
+    /// Damaged photos above this identifier are checked next.
     private var recheckCursor: Int64 = 0
-    /// Photos that somebody has found damaged, or whole again: they are read before anything else.
+    /// Photos that a command has found damaged, or whole again: they are read before anything else.
     private nonisolated let reported = Locked<Set<Int64>>([])
-    /// All photos were read again by somebody else, and that is not recorded yet.
+    /// All photos were read again by a command, and that is not recorded yet.
     private nonisolated let wasReadWhole = Locked(false)
     private nonisolated let isRecheckWaiting = Locked(false)
     private nonisolated let stopping = Locked(false)
-    private nonisolated let isLookWaiting = Locked(false)
+    private nonisolated let isCheckWaiting = Locked(false)
     /// Of the configuration in force.
     private nonisolated let library: Locked<LibrarySettings?>
     private nonisolated let hasBegun = Locked(false)
@@ -47,7 +47,7 @@ actor LibraryAuditor: DaemonPart {
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     init(
-        catalogue: Catalogue, libraryGuard: LibraryGuard, log: InboxLog, problems: ProblemDesk, settings: Settings
+        catalogue: Catalogue, libraryGuard: LibraryGuard, log: DaemonLog, problems: StorageProblems, settings: Settings
     ) {
         self.catalogue = catalogue.file
         self.libraryGuard = libraryGuard
@@ -58,20 +58,20 @@ actor LibraryAuditor: DaemonPart {
         executor = TaskQueue.executor(on: subsystem.queue)
     }
 
-    /// What is known of the library is reported before anything of it is looked at again.
+    /// What is known of the library is reported before anything of it is read again.
     nonisolated func prepare(_ settings: Settings) async {
         library.withLock { $0 = settings.library }
         if hasBegun.withLock({ $0.set() }), let library = settings.library { await show(library.path) }
     }
 
-    nonisolated func adopt(_ settings: Settings) async { lookSoon() }
-    nonisolated func mounted(_ table: MountTable) { lookSoon() }
+    nonisolated func adopt(_ settings: Settings) async { checkPlacesSoon() }
+    nonisolated func mounted(_ table: MountTable) { checkPlacesSoon() }
     nonisolated func tick() { recheckSoon() }
-    nonisolated func ended(_ arrival: EndedArrival) { if arrival.outcome == .quarantined { lookSoon() } }
+    nonisolated func ended(_ arrival: EndedArrival) { if arrival.outcome == .quarantined { checkPlacesSoon() } }
 
     nonisolated func perform(_ action: Action, asker: String) {
         switch action {
-        case .reconcile: lookSoon()
+        case .reconcile: checkPlacesSoon()
         case .audit: TaskQueue.start { await self.audit() }
         case .verifySlice: TaskQueue.start { await self.verifySlice() }
         case .dump, .hook, .reload, .stop: break
@@ -87,22 +87,22 @@ actor LibraryAuditor: DaemonPart {
     /// Returns when nothing is under way.
     private func finished() {}
 
-    /// Looks at quarantine and its like, once, however often it is asked before it begins. From any thread; nobody
-    /// waits for it.
-    nonisolated func lookSoon() {
-        let isNew = isLookWaiting.withLock { isWaiting in
+    /// Checks quarantine and its like, once, however often it is called before it begins. From any thread; it waits for
+    /// nothing.
+    nonisolated func checkPlacesSoon() {
+        let isNew = isCheckWaiting.withLock { isWaiting in
             defer { isWaiting = true }
             return !isWaiting
         }
         guard isNew else { return }
         TaskQueue.start {
-            self.isLookWaiting.withLock { $0 = false }
-            await self.look()
+            self.isCheckWaiting.withLock { $0 = false }
+            await self.checkPlaces()
         }
     }
 
-    /// Quarantine, and whether it and its like are on their file systems: what status tells.
-    private func look() {
+    /// Counts quarantine, and reports whether it and its like are on their file systems.
+    private func checkPlaces() {
         guard let library = library.withLock({ $0 }) else { return }
         subsystem.enter("looking at \(library.path.escaped)")
         defer { subsystem.idle() }
@@ -121,7 +121,7 @@ actor LibraryAuditor: DaemonPart {
     /// Whether each photo of the catalogue is in the library with its size.
     private func audit() {
         guard let library = library.withLock({ $0 }) else { return }
-        look()
+        checkPlaces()
         subsystem.enter("auditing \(library.path.escaped)")
         defer { subsystem.idle() }
         var seen = 0
@@ -204,7 +204,7 @@ actor LibraryAuditor: DaemonPart {
 
     // MARK: - What is damaged
 
-    /// Somebody has found these photos damaged, or whole again: reads them soon. From any thread; nobody waits for it.
+    /// A command has found these photos damaged, or whole again: reads them soon. From any thread; it waits for nothing.
     nonisolated func recheck(_ photos: [Int64], wasReadWhole: Bool) {
         if wasReadWhole { self.wasReadWhole.withLock { $0 = true } }
         reported.withLock { $0.formUnion(photos) }
@@ -212,7 +212,7 @@ actor LibraryAuditor: DaemonPart {
     }
 
     /// Looks, once however often it is asked before that begins, whether damaged photos are whole again: reads those
-    /// whose files have changed since they were last read. From any thread; nobody waits for it.
+    /// whose files have changed since they were last read. From any thread; it waits for nothing.
     private nonisolated func recheckSoon() {
         let isNew = isRecheckWaiting.withLock { isWaiting in
             defer { isWaiting = true }

@@ -9,27 +9,27 @@ import Settings
 import SystemMonitor
 import SystemPackage
 
-/// Looks whether the library stands at its path though no photo comes: at the start, when the mount table changes and on
+/// Checks whether the library is at its path though no photo comes: at the start, when the mount table changes and on
 /// the watchdog's tick, on a queue of its own. Reads only.
 final class LibraryWatch: DaemonPart {
     let subsystem = Subsystem(
         name: Subsystem.library, queue: MonitorQueue(label: "photo-inbox.library"), isVital: false)
     private let libraryGuard: LibraryGuard
     private let catalogue: Catalogue
-    private let problems: ProblemDesk
-    /// An inbox may have become free to be taken from.
+    private let problems: StorageProblems
+    /// An inbox may be filed from again.
     private let admissionChanged: @Sendable () async -> Void
     private let settings: Locked<Settings>
     private let isWaiting = Locked(false)
     private let patience = MonitorQueue(label: "photo-inbox.library.patience")
     private let isCensusWaiting = Locked(false)
-    /// Device and inode of what was looked at last: another directory is counted anew.
+    /// Device and inode of what was checked last: another directory is counted anew.
     private let last = Locked<[UInt64]>([])
-    /// A photo without a record, as it was last told.
+    /// A photo without a record, as it was last reported.
     private let unrecorded = Locked<BytePath?>(nil)
 
     init(
-        _ libraryGuard: LibraryGuard, catalogue: Catalogue, problems: ProblemDesk, settings: Settings,
+        _ libraryGuard: LibraryGuard, catalogue: Catalogue, problems: StorageProblems, settings: Settings,
         admissionChanged: @escaping @Sendable () async -> Void
     ) {
         self.libraryGuard = libraryGuard
@@ -44,34 +44,34 @@ final class LibraryWatch: DaemonPart {
     func prepare(_ settings: Settings) { self.settings.withLock { $0 = settings } }
 
     func adopt(_ settings: Settings) {
-        lookSoon(inFull: true)
+        checkSoon(inFull: true)
         // Where they met, the new configuration may have parted them.
-        if problems.mayBeNested { lookForNesting() }
+        if problems.mayBeNested { checkForNesting() }
     }
 
     func mounted(_ table: MountTable) {
-        lookSoon()
-        lookForNesting()
+        checkSoon()
+        checkForNesting()
     }
 
-    func tick() { lookSoon() }
+    func tick() { checkSoon() }
 
-    func perform(_ action: Action, asker: String) { if action == .reconcile { lookSoon(inFull: true) } }
+    func perform(_ action: Action, asker: String) { if action == .reconcile { checkSoon(inFull: true) } }
 
-    /// Looks once, however often it is asked before that begins; `inFull`, it counts what is recorded elsewhere, too. From
-    /// any thread; nobody waits for it.
-    private func lookSoon(inFull: Bool = false) {
+    /// Checks once, however often it is called before that begins; `inFull`, it counts what is recorded elsewhere, too. From
+    /// any thread; it waits for nothing.
+    private func checkSoon(inFull: Bool = false) {
         if inFull { isCensusWaiting.withLock { $0 = true } }
         guard let library = settings.withLock({ $0.library }), isWaiting.withLock({ $0.set() }) else { return }
         subsystem.queue.async { [self] in
             isWaiting.withLock { $0 = false }
             subsystem.enter("looking at \(library.path.escaped)")
-            look(at: library.path)
+            check(library.path)
             subsystem.idle()
         }
     }
 
-    /// Reads the free space again, for whoever tells it next; what was read last holds where that takes longer than a tenth
+    /// Reads the free space again, for an answer; what was read last holds where that takes longer than a tenth
     /// of a second, since a library may not answer.
     func readFree() async {
         guard let path = settings.withLock({ $0.library })?.path else { return }
@@ -88,11 +88,11 @@ final class LibraryWatch: DaemonPart {
         }
     }
 
-    /// Whether directories of the configuration meet, since mounts have changed; until that is known nothing more is taken
-    /// out of any inbox. From any thread; nobody waits for it.
-    private func lookForNesting() {
+    /// Whether directories of the configuration meet, since mounts have changed; until that is known nothing is filed
+    /// from any inbox. From any thread; it waits for nothing.
+    private func checkForNesting() {
         let settings = settings.withLock { $0 }
-        problems.looksForNesting()
+        problems.checksForNesting()
         subsystem.queue.async { [self] in
             subsystem.enter("comparing the mounts of all directories")
             problems.nested(settings.nestings())
@@ -101,7 +101,7 @@ final class LibraryWatch: DaemonPart {
         }
     }
 
-    private func look(at path: BytePath) {
+    private func check(_ path: BytePath) {
         do {
             let root = try openDirectory(path)
             catalogue.rememberSoon(try libraryGuard.check(root, at: path))
@@ -142,8 +142,8 @@ final class LibraryWatch: DaemonPart {
 
     private func missed(_ failure: LibraryFailure) {
         problems.librarySeen(failure)
-        // Some of them are told only when they last, and the next tick is far.
-        subsystem.queue.after(.seconds(3)) { [problems] in problems.review() }
+        // Some problems are shown only when they last, and the next tick is far.
+        subsystem.queue.after(.seconds(3)) { [problems] in problems.reporter.review() }
     }
 }
 

@@ -14,14 +14,14 @@ import SystemMonitor
 final class CatalogueCare: Sendable {
     let catalogue: Catalogue
     private let lock: StateLock
-    private let log: InboxLog
-    private let problems: ProblemDesk
+    private let log: DaemonLog
+    private let problems: StorageProblems
     private let checks = MonitorQueue(label: "photo-inbox.check")
     private let isRestoring = Locked(false)
 
     var file: CatalogueFile { catalogue.file }
 
-    init(_ settings: Settings, under lock: StateLock, log: InboxLog, problems: ProblemDesk) throws {
+    init(_ settings: Settings, under lock: StateLock, log: DaemonLog, problems: StorageProblems) throws {
         let file = try CatalogueFile.openForWriting(
             String(decoding: settings.catalogue.bytes, as: UTF8.self), now: Moment.now.wall,
             isLost: lock.hadCatalogue)
@@ -54,7 +54,7 @@ final class CatalogueCare: Sendable {
         }
     }
 
-    /// Has the catalogue written anew if its file was removed or replaced; from any thread, waits for nobody.
+    /// Has the catalogue written anew if its file was removed or replaced; from any thread, waits for nothing.
     func restoreSoon() {
         guard isRestoring.withLock({ $0.set() }) else { return }
         TaskQueue.start {

@@ -15,7 +15,7 @@ extension Moment {
 }
 
 extension DaemonState.Counts {
-    init(_ counts: ArrivalBook.Counts) {
+    init(_ counts: ArrivalTable.Counts) {
         self.init(
             seen: counts.seen, filed: counts.ended[.filed] ?? 0, duplicate: counts.ended[.duplicate] ?? 0,
             quarantined: counts.ended[.quarantined] ?? 0, ignored: counts.ended[.ignored] ?? 0,

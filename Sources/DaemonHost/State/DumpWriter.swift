@@ -14,9 +14,9 @@ import Systemd
 final class DumpWriter: DaemonPart {
     private let queue = MonitorQueue(label: "photo-inbox.dump")
     private let state: LiveState
-    private let log: InboxLog
+    private let log: DaemonLog
 
-    init(state: LiveState, log: InboxLog) {
+    init(state: LiveState, log: DaemonLog) {
         self.state = state
         self.log = log
     }

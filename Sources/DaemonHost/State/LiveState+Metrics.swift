@@ -17,7 +17,7 @@ extension LiveState {
         let watch = current.watch?.snapshot()
         let roots = Dictionary((watch?.roots ?? []).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         let measures = measures.all
-        let waiting = current.pipeline?.book.withLock { $0 }.waiting() ?? [:]
+        let waiting = current.pipeline?.arrivals.withLock { $0 }.waiting() ?? [:]
         let names = state.inboxes.map(\.name)
         /// One sample for each inbox.
         func each(_ value: (DaemonState.Inbox) -> Double) -> [(labels: [String], value: Double)] {
@@ -70,8 +70,8 @@ extension LiveState {
             ProblemCode.allCases.map {
                 ([$0.rawValue, $0.row.severity.rawValue], Double(shown[$0.rawValue]?.count ?? 0))
             })
-        text.add(.damaged, Double(problems.damagedCount))
-        text.add(.lastVerification, problems.verified?.at.unixSeconds ?? 0)
+        text.add(.damaged, Double(storage.damagedCount))
+        text.add(.lastVerification, storage.verified?.at.unixSeconds ?? 0)
         text.add(.freeBytes, state.libraryFreeBytes.map { [([], Double($0))] } ?? [])
 
         let queues = subsystems.map { $0.snapshot() }

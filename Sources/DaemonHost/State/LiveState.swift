@@ -12,8 +12,7 @@ import Settings
 import SystemMonitor
 package import Systemd
 
-/// Where everything that can be looked at is found, so that the state dump asks no queue: boxes that any thread may
-/// copy, filled by those who own what is in them.
+/// The daemon's state as any thread may read it, so that the state dump waits for no queue.
 package final class LiveState: Sendable {
     /// What the daemon as a whole is doing.
     package enum Phase: String, Sendable {
@@ -26,18 +25,19 @@ package final class LiveState: Sendable {
         var watch: DirectoryWatch?
         var pipeline: Pipeline?
         var inboxSubsystems: [Subsystem] = []
-        /// Has the watch look whether each root's path still leads to it, and at what is polled and due; any thread,
-        /// waits for nobody. It rides on the watchdog's tick, so that an idle daemon wakes for that alone.
+        /// Has the watch check whether each root's path still leads to it, and poll what is due; any thread, waits for
+        /// nothing. It uses the watchdog's tick, so that an idle daemon wakes for that alone.
         var tick: (@Sendable () -> Void)?
     }
 
     package let version: String
     package let started = Moment.now
     package let sink: any LogSink
-    package let recent = RecentEnds()
-    package let problems: ProblemDesk
-    package let pauses: PauseKeeper
-    package let measures = MeasureBoard()
+    package let recent = RecentOutcomes()
+    package let problems: ProblemReporter
+    package let storage: StorageProblems
+    package let pauses: PauseStore
+    package let measures = FilingMeasures()
     private let lasting: [Subsystem]
     private let features = Locked<[any DaemonPart]>([])
     private let phase = Locked(Phase.starting)
@@ -45,12 +45,13 @@ package final class LiveState: Sendable {
     private let configuration: BytePath?
 
     init(
-        version: String, settings: Settings, configuration: BytePath?, sink: any LogSink, problems: ProblemDesk,
-        pauses: PauseKeeper, lasting: [Subsystem]
+        version: String, settings: Settings, configuration: BytePath?, sink: any LogSink, storage: StorageProblems,
+        pauses: PauseStore, lasting: [Subsystem]
     ) {
         self.version = version
         self.sink = sink
-        self.problems = problems
+        self.storage = storage
+        problems = storage.reporter
         self.pauses = pauses
         self.lasting = lasting
         self.configuration = configuration
@@ -70,21 +71,21 @@ package final class LiveState: Sendable {
     /// Every subsystem there is now.
     var subsystems: [Subsystem] { lasting + parts.flatMap(\.subsystems) + current.inboxSubsystems }
 
-    /// The whole state at this moment. Takes locks that nobody holds for longer than it takes to copy a value.
+    /// The whole state at this moment. It takes only locks that are held no longer than a value is copied.
     /// Not `inFull`, it lists neither files nor monitors.
     package func capture(inFull: Bool = true) -> DaemonState {
         let now = Moment.now
         let setup = current
         let facts = ProcessFacts.current()
-        let book = setup.pipeline?.book.withLock { $0 } ?? ArrivalBook()
+        let table = setup.pipeline?.arrivals.withLock { $0 } ?? ArrivalTable()
         let watch = setup.watch?.snapshot()
         let log = sink.snapshot()
-        let board = problems.rows(now: now, waiting: book.arrivals.count)
+        let raised = problems.rows(now: now, waiting: table.arrivals.count)
         var counts = DaemonState.Counts()
         let subsystems = subsystems.map { DaemonState.Subsystem($0.snapshot(), now: now) }
         let inboxes = setup.settings.inboxes.map { inbox in
             let root = watch?.roots.first { $0.id == inbox.name }
-            let own = DaemonState.Counts(book.counts(of: inbox.name))
+            let own = DaemonState.Counts(table.counts(of: inbox.name))
             counts += own
             let stalled = subsystems.first { $0.stuckSeconds != nil && $0.name == Subsystem.scan(of: inbox.name) }
             return DaemonState.Inbox(
@@ -96,25 +97,25 @@ package final class LiveState: Sendable {
             at: now.text,
             program: DaemonState.Program(
                 version: version, pid: Int(getpid()), started: started.text, uptimeSeconds: now.seconds(since: started),
-                status: statusLine(counts, inboxes, problems: board, paused: paused),
+                status: statusLine(counts, inboxes, problems: raised, paused: paused),
                 phase: phase.withLock { $0 }.rawValue,
                 configuration: configuration?.escaped, residentBytes: facts.residentBytes,
                 descriptors: facts.descriptors, threads: facts.threads, processorSeconds: facts.processorSeconds),
             inboxes: inboxes, watchNeed: watch?.need.map { DaemonState.WatchNeed($0) },
             liveness: watch?.liveness.map { DaemonState.Liveness($0, now: now) },
             library: setup.settings.library?.path.escaped ?? "",
-            libraryFreeBytes: setup.settings.library.flatMap { problems.freeBytes(of: $0.path) },
-            libraryVerified: problems.verified.map {
+            libraryFreeBytes: setup.settings.library.flatMap { storage.freeBytes(of: $0.path) },
+            libraryVerified: storage.verified.map {
                 DaemonState.Verified(last: $0.at.rfc3339, whole: $0.wholeAt?.rfc3339)
             },
-            inHand: (inFull ? Array(book.arrivals.values) : [])
+            inHand: (inFull ? Array(table.arrivals.values) : [])
                 .sorted { $0.firstSeen.monotonic < $1.firstSeen.monotonic }
                 .map { arrival in
                     DaemonState.InHand(
-                        arrival, set: book.words(ofSetOf: arrival.key), isPaused: paused.contains(arrival.key.inbox))
+                        arrival, set: table.words(ofSetOf: arrival.key), isPaused: paused.contains(arrival.key.inbox))
                 },
             outcomes: inFull ? recent.all.map { DaemonState.Ended($0) } : [],
-            problems: board,
+            problems: raised,
             subsystems: subsystems,
             monitors: (inFull ? MonitorRegistry.shared.descriptions() : []).map { DaemonState.Monitor($0, now: now) },
             log: DaemonState.Log(
@@ -145,13 +146,13 @@ package final class LiveState: Sendable {
     }
 }
 
-extension ProblemDesk {
+extension ProblemReporter {
     /// Which inboxes are paused, and what waits there.
     func paused(_ state: LiveState) {
-        let book = state.current.pipeline?.book.withLock { $0 }
+        let table = state.current.pipeline?.arrivals.withLock { $0 }
         for inbox in state.settings.inboxes {
             let row = state.pauses.pause(of: inbox.name).map { pause -> [ProblemParameter: ProblemValue] in
-                let counts = book?.counts(of: inbox.name)
+                let counts = table?.counts(of: inbox.name)
                 return [
                     .inbox: .text(inbox.name), .name: .text(pause.by.words), .next: .moment(pause.since.seconds),
                     .count: .count((counts?.inHand ?? 0) + (counts?.deferred ?? 0)),

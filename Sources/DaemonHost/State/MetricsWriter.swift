@@ -8,27 +8,27 @@ import Reporting
 import Settings
 import SystemMonitor
 
-/// Writes the metrics into the file of the configuration, whole or not at all, for whoever collects such files.
+/// Writes the metrics into the file of the configuration, whole or not at all, for a collector.
 ///
-/// On a queue of its own: that file may lie on any disk, and nobody waits for it. It rides on the watchdog's tick, so
+/// On a queue of its own: that file may lie on any disk, and nothing waits for it. It uses the watchdog's tick, so
 /// that an idle daemon wakes for that alone.
 final class MetricsWriter: DaemonPart {
     private let subsystem = Subsystem(
         name: "metrics", queue: MonitorQueue(label: "photo-inbox.metrics"), isVital: false)
     private let state: LiveState
-    private let log: InboxLog
+    private let log: DaemonLog
     private let settings = Locked<MetricsSettings?>(nil)
     /// When the next one is due, in nanoseconds of CLOCK_MONOTONIC.
     private let due = Locked(Int64.min)
     /// Whether it is logged where the metrics are.
-    private let isTold = Locked(false)
+    private let isLogged = Locked(false)
     /// Where the end's patience is counted.
     private let bell: MonitorQueue
 
-    /// For how long the end waits for the file to be taken away.
+    /// For how long the end waits for the file to be removed.
     private static let patience = Duration.seconds(2)
 
-    init(bell: MonitorQueue, state: LiveState, log: InboxLog) {
+    init(bell: MonitorQueue, state: LiveState, log: DaemonLog) {
         self.bell = bell
         self.state = state
         self.log = log
@@ -36,7 +36,7 @@ final class MetricsWriter: DaemonPart {
 
     var subsystems: [Subsystem] { [subsystem] }
 
-    /// The file is written at once, and one that is named no longer is taken away.
+    /// The file is written at once, and one that is named no longer is removed.
     func adopt(_ all: Settings) {
         let new = all.metrics
         let old = settings.withLock { settings in
@@ -49,7 +49,7 @@ final class MetricsWriter: DaemonPart {
         due.withLock { $0 = Self.moment(after: new) }
         subsystem.queue.async { [self] in
             RuntimeFile.removeHalfWritten([new.textfile.name], in: new.textfile.parent)
-            isTold.withLock { $0 = false }
+            isLogged.withLock { $0 = false }
             write(new.textfile)
         }
     }
@@ -62,7 +62,7 @@ final class MetricsWriter: DaemonPart {
             due = Self.moment(after: settings)
             return true
         }
-        // A disk that does not answer must not be owed more and more.
+        // Writes must not pile up for a disk that does not answer.
         guard isDue, subsystem.snapshot().step == nil else { return }
         subsystem.queue.async { self.write(settings.textfile) }
     }
@@ -73,7 +73,7 @@ final class MetricsWriter: DaemonPart {
 
     func end(hurrying: Bool) async -> @Sendable () async -> Void { { await self.stop() } }
 
-    /// Takes the file away, since nobody keeps it true any longer; waits a moment for that.
+    /// Removes the file, which would be out of date; waits a moment for that.
     private func stop() async {
         guard let path = settings.withLock({ $0 })?.textfile else { return }
         settings.withLock { $0 = nil }
@@ -103,7 +103,7 @@ final class MetricsWriter: DaemonPart {
         do throws(SystemCallError) {
             // Collectors run as users of their own. Nothing in it is a secret: it names inboxes, and no file.
             try openDirectory(path.parent).put(Array(state.metrics(.prometheus).utf8), as: path.name, mode: 0o644)
-            if isTold.withLock({ $0.set() }) { log.logger.info("metrics are written to \(path.escaped)") }
+            if isLogged.withLock({ $0.set() }) { log.logger.info("metrics are written to \(path.escaped)") }
             state.problems.set(.metricsUnwritable, nil)
         } catch {
             state.problems.set(.metricsUnwritable, [.path: .path(path), .reason: .text("\(error.code)")])

@@ -1,7 +1,7 @@
 import Glibc
 import LinuxKernel
 
-/// What the kernel tells of this process; see proc(5). Cheap, and on a file system that has no disk.
+/// The kernel's facts about this process; see proc(5). Cheap, and on a file system that has no disk.
 struct ProcessFacts: Sendable {
     let residentBytes: Int
     let threads: Int

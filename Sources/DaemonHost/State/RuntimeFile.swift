@@ -6,7 +6,7 @@ import LinuxKernel
 struct RuntimeFile: Sendable {
     /// The state dump.
     static let state = RuntimeFile(name: "state.json")
-    /// The daemon's process identifier, for whoever asks it something by a signal.
+    /// The daemon's process identifier, for those who send it a signal.
     static let pid = RuntimeFile(name: "photoinboxd.pid")
 
     let name: BytePath
@@ -19,8 +19,7 @@ struct RuntimeFile: Sendable {
         return directory.appending(name)
     }
 
-    /// Takes away what a crash has left half-written of files called `name` in `directory`; for whoever alone may write
-    /// them.
+    /// Removes what a crash has left half-written of files called `name` in `directory`; for their only writer.
     static func removeHalfWritten(_ names: [BytePath], in directory: BytePath) {
         guard let parent = try? openDirectory(directory), let entries = try? parent.entries() else { return }
         let beginnings = names.map { $0.bytes + [UInt8(ascii: ".")] }

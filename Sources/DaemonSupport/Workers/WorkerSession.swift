@@ -5,21 +5,21 @@ package import LinuxKernel
 package import SystemMonitor
 import SystemPackage
 
-/// How a program is reached that works for this one.
-package struct WorkerTerms: Sendable {
+/// How to reach a program that works for this one.
+package struct WorkerOptions: Sendable {
     package var label: String
-    /// Of a unit, whose service manager starts a process for each connection.
+    /// The socket of its unit, whose service manager starts a process for each connection.
     package var socket: BytePath
-    /// What is said with the error where nobody answers there.
+    /// Ends the message of the error where nothing answers there.
     package var advice: String
-    /// Is started as a child where nobody listens; nil where that is no way.
+    /// Started as a child where nothing listens; nil where that is not allowed.
     package var program: BytePath?
-    /// Bytes of what is said to it at most, and of a frame of its own.
+    /// The most bytes of the request, and of a frame of the answer.
     package var longestRequest: Int
     package var longestAnswer: Int
-    /// For how long its answer is waited for.
+    /// How long to wait for its answer.
     package var deadline: Duration
-    /// What a child has left to end by itself when nobody listens to it any more.
+    /// The time that a child has to end by itself once the session is over.
     package var grace: Duration
 
     package init(
@@ -38,17 +38,17 @@ package struct WorkerTerms: Sendable {
 }
 
 /// Why there is no answer.
-package enum WorkerLoss: Error, Hashable, Sendable {
-    case takesNothing
-    case missesDeadline
-    case speaksNonsense(FrameRefusal)
-    case speaksAnotherVersion
-    case endedEarly
+package enum WorkerFailure: Error, Hashable, Sendable {
+    case refusesRequest
+    case deadlineExceeded
+    case malformedAnswer(FrameRefusal)
+    case otherVersion
+    case endedWithoutAnswer
 }
 
-/// A conversation with a worker: asked once, it answers in frames until one of them ends it; hanging up ends it, too.
+/// A session with a worker: one request, answered by frames until one of them ends it; closing the connection ends it, too.
 ///
-/// Nobody waits but for a child to be executed. All of it on one queue.
+/// It waits for nothing but the start of a child. All of it on one queue.
 package final class WorkerSession<Ending: Sendable>: Sendable {
     private struct State {
         var frames: FrameReader
@@ -62,7 +62,7 @@ package final class WorkerSession<Ending: Sendable>: Sendable {
     private let patience: TimerMonitor
     private let grace: Duration
     private let state: QueueBound<State>
-    private let lost: @Sendable (WorkerLoss) -> Ending
+    private let lost: @Sendable (WorkerFailure) -> Ending
     private let done: @Sendable (Ending) -> Void
 
     /// Whether the other side inherits what this process may do, and knows nothing by itself.
@@ -71,65 +71,65 @@ package final class WorkerSession<Ending: Sendable>: Sendable {
     /// Connects to a worker. `lost` makes an ending of it if there is no answer; `done` is called once, with what the
     /// session has ended with, when nothing of it is left. Throws why there is no worker; then neither is called.
     package init(
-        _ terms: WorkerTerms, queue: MonitorQueue, lost: @escaping @Sendable (WorkerLoss) -> Ending,
+        _ options: WorkerOptions, queue: MonitorQueue, lost: @escaping @Sendable (WorkerFailure) -> Ending,
         done: @escaping @Sendable (Ending) -> Void
     ) throws {
         let near: OwnedDescriptor
         do throws(SystemCallError) {
-            near = try connect(to: terms.socket, patience: nil)
+            near = try connect(to: options.socket, patience: nil)
             child = nil
         } catch {
             let none: [Errno] = [.noSuchFileOrDirectory, .connectionRefused]
-            guard let program = terms.program, none.contains(error.code) else {
-                throw SetupError("\(error); \(terms.advice)")
+            guard let program = options.program, none.contains(error.code) else {
+                throw SetupError("\(error); \(options.advice)")
             }
             let ends = try connectedPair(patience: .seconds(1))
             near = OwnedDescriptor(taking: ends.0)
             let far = OwnedDescriptor(taking: ends.1)
             let process = try ChildProcess.spawn(program, ["--child"], input: .descriptor(far.raw))
-            child = try ChildProcessMonitor.owning(process, label: terms.label, queue: queue)
+            child = try ChildProcessMonitor.owning(process, label: options.label, queue: queue)
         }
         if child == nil {
             // Whoever made the socket: the service manager, or a stranger in its place.
             let peer = try PeerCredentials(of: near)
             guard peer.user == 0 || peer.user == geteuid() else {
-                throw SetupError("\(terms.socket.escaped) belongs to \(peer), who is not trusted")
+                throw SetupError("\(options.socket.escaped) belongs to \(peer), who is not trusted")
             }
         }
         // Whatever fails from here on closes the connection, which ends the child.
         connection = try ConnectionMonitor(
-            owning: near, limit: terms.longestRequest, label: terms.label, queue: queue)
-        patience = try TimerMonitor(.once(after: terms.deadline), label: terms.label, queue: queue)
-        grace = terms.grace
+            owning: near, limit: options.longestRequest, label: options.label, queue: queue)
+        patience = try TimerMonitor(.once(after: options.deadline), label: options.label, queue: queue)
+        grace = options.grace
         state = QueueBound(
-            State(frames: FrameReader(limit: terms.longestAnswer), left: child == nil ? 1 : 2), queue: queue)
+            State(frames: FrameReader(limit: options.longestAnswer), left: child == nil ? 1 : 2), queue: queue)
         self.lost = lost
         self.done = done
     }
 
-    /// Asks. `read` is given the frames that came together; what it returns ends the session.
+    /// Sends the request. `read` is given the frames that came together; what it returns ends the session.
     package func begin(
-        _ request: [UInt8], read: @escaping @Sendable ([[UInt8]]) throws(WorkerLoss) -> Ending?
+        _ request: [UInt8], read: @escaping @Sendable ([[UInt8]]) throws(WorkerFailure) -> Ending?
     ) {
         connection.setEventHandler { event in
             switch event {
-            case .received(let bytes): self.take(bytes, read)
+            case .received(let bytes): self.receive(bytes, read)
             case .sent: break
-            case .finished, .ended: self.end(self.lost(.endedEarly))
+            case .finished, .ended: self.end(self.lost(.endedWithoutAnswer))
             }
         }
         patience.setEventHandler { _ in self.overdue() }
-        child?.setEventHandler { _ in self.leave() }
+        child?.setEventHandler { _ in self.finish() }
         connection.activate()
         patience.activate()
         child?.activate()
-        if !send(request) { end(lost(.takesNothing)) }
+        if !send(request) { end(lost(.refusesRequest)) }
     }
 
-    /// Says something more; whether it is taken.
+    /// Sends something more; whether it is accepted.
     package func send(_ bytes: [UInt8]) -> Bool { connection.send(bytes) != .refused }
 
-    /// Hangs up, and ends with this unless something has ended it before.
+    /// Closes the connection, and ends with this unless it has ended before.
     package func end(_ ending: Ending) {
         let isFirst = state.onQueue { state in
             guard state.ending == nil else { return false }
@@ -138,10 +138,10 @@ package final class WorkerSession<Ending: Sendable>: Sendable {
         }
         guard isFirst else { return }
         patience.reschedule(child == nil ? .never : .once(after: grace))
-        connection.invalidate { self.leave() }
+        connection.invalidate { self.finish() }
     }
 
-    private func take(_ bytes: [UInt8], _ read: ([[UInt8]]) throws(WorkerLoss) -> Ending?) {
+    private func receive(_ bytes: [UInt8], _ read: ([[UInt8]]) throws(WorkerFailure) -> Ending?) {
         var frames: [[UInt8]] = []
         var refusal: FrameRefusal?
         let isOver = state.onQueue { state in
@@ -151,21 +151,21 @@ package final class WorkerSession<Ending: Sendable>: Sendable {
             } catch { refusal = error }
             return state.ending != nil
         }
-        // What comes after the end is nobody's.
+        // What comes after the end is dropped.
         if isOver { return }
-        do throws(WorkerLoss) {
+        do throws(WorkerFailure) {
             if let ending = try read(frames) { return end(ending) }
-            if let refusal { throw .speaksNonsense(refusal) }
+            if let refusal { throw .malformedAnswer(refusal) }
         } catch { end(lost(error)) }
     }
 
     private func overdue() {
-        if state.onQueue({ $0.ending == nil }) { return end(lost(.missesDeadline)) }
+        if state.onQueue({ $0.ending == nil }) { return end(lost(.deadlineExceeded)) }
         _ = try? child?.send(signal: SIGKILL)
     }
 
-    /// Lets go of the rest once the connection is closed and there is no child any more.
-    private func leave() {
+    /// Ends once the connection is closed and there is no child any more.
+    private func finish() {
         let ending = state.onQueue { state in
             state.left -= 1
             return state.left == 0 ? state.ending : nil

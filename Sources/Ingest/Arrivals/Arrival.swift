@@ -64,16 +64,16 @@ package struct Arrival: Sendable {
     package internal(set) var since: Moment
     /// How many times it was deferred.
     package internal(set) var attempts: Int
-    /// The identity at the last look, and since when it has been so: quiet and patience are counted from the last
+    /// The identity at the last examination, and since when it has been so: quiet and patience are counted from the last
     /// change.
     package internal(set) var quiet: QuietCheck?
-    /// The identity with which the watch last told it; nil for what is no regular file.
+    /// The identity with which the watch last reported it; nil for what is no regular file.
     package internal(set) var noticed: FileIdentity?
     /// What refused it at the last try, if the library or the catalogue did.
     package internal(set) var refusedBy: Storage = []
-    /// A notice came while it was in work: it is looked at once more before it is let go.
+    /// A notice came while it was in work: it is examined once more.
     package internal(set) var noticedAgain = false
-    /// It was deferred, and nothing was told of it since: others go before it.
+    /// It was deferred, and not reported since: others go before it.
     package internal(set) var isRetry = false
     /// Under what others of its set are found.
     package let setKeys: [SetKey]

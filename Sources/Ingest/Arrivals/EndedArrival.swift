@@ -1,8 +1,7 @@
 package import FileValues
 package import LinuxKernel
 
-/// How one arrival ended, with all that is worth telling: for the journal, the last outcomes of the state dump, and
-/// whoever follows them. The catalogue has its own row of it.
+/// How one arrival ended: for the log, the last outcomes of the state dump, and the daemon's parts. The catalogue has its own row of it.
 package struct EndedArrival: Sendable {
     package let key: ArrivalKey
     package let outcome: Outcome

@@ -3,7 +3,7 @@ package import LinuxKernel
 package import PhotoModel
 
 /// Why a proven arrival does not go alone, and for what it waits.
-package struct SetHopes: Hashable, Sendable {
+package struct SetExpectations: Hashable, Sendable {
     /// Files that lie beside it and seem to belong to it, relative to the inbox.
     package var inSight: Set<BytePath> = []
     /// What is missing although nothing of it is in sight.
@@ -24,11 +24,11 @@ package struct SetHopes: Hashable, Sendable {
 /// A proven arrival that goes to its set.
 package struct SetCandidate: Hashable, Sendable {
     package var traits: SetTraits
-    package var hopes: SetHopes
+    package var hopes: SetExpectations
     /// Seconds to wait for others after this one's proof.
     package var wait: Double
 
-    package init(traits: SetTraits, hopes: SetHopes, wait: Double) {
+    package init(traits: SetTraits, hopes: SetExpectations, wait: Double) {
         self.traits = traits
         self.hopes = hopes
         self.wait = wait
@@ -46,7 +46,7 @@ package struct SetAssembly: Sendable {
 
     private struct Member {
         let traits: SetTraits
-        let hopes: SetHopes
+        let hopes: SetExpectations
         let until: Moment
     }
 
@@ -66,7 +66,7 @@ package struct SetAssembly: Sendable {
     private var lastNumber = 0
     /// Sets of which something changed since they were last asked whether they are ready.
     private var touched: Set<Int> = []
-    /// Sets that somebody wants to wait no longer.
+    /// Sets that were asked to wait no longer.
     private var hurried: Set<Int> = []
 
     package init() {}
@@ -123,7 +123,7 @@ package struct SetAssembly: Sendable {
         for key in keys { touched.formUnion(index[.name(inbox, key)] ?? []) }
     }
 
-    /// Asks all whose time may have come again; if `all`, nobody waits any longer.
+    /// Checks all whose time may have come again; if `all`, none waits any longer.
     package mutating func wake(now: Moment, all: Bool) {
         touched.formUnion(sets.filter { all || deadline(of: $0.value).monotonic <= now.monotonic }.keys)
         if all { hurried.formUnion(sets.keys) }

@@ -1,6 +1,6 @@
 package import SystemMonitor
 
-/// Tells when activity begins and when it has ended for a while: the talk's BusyController, as a monitor.
+/// Reports when activity begins and when it has ended for a while.
 ///
 /// The pipeline begins and ends activities; the handler hears of the first at once, and of idleness only after a second
 /// without any, so that a status line does not flicker between two photos. Everything on its queue.
@@ -10,9 +10,9 @@ package final class BusyMonitor: Monitor {
 
     private struct State {
         var activities = 0
-        /// As last told; idle is told once after activation, when nothing has begun in the first second.
-        var told: Activity?
-        /// Counts changes, so that a delay that was overtaken says nothing.
+        /// As last reported; idle is reported once after activation, when nothing has begun in the first second.
+        var reported: Activity?
+        /// Counts changes, so that a delay that was overtaken reports nothing.
         var generation = 0
     }
 
@@ -22,7 +22,7 @@ package final class BusyMonitor: Monitor {
     private let delay: Duration
     private let after: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
 
-    /// Sets one up; from any thread. Idleness is told `delay` after the last activity has ended. `after` runs what it is
+    /// Sets one up; from any thread. Idleness is reported `delay` after the last activity has ended. `after` runs what it is
     /// given on the queue, as ``MonitorQueue/after(_:_:)`` does.
     package init(
         label: String, queue: MonitorQueue, delay: Duration = .seconds(1),
@@ -35,10 +35,10 @@ package final class BusyMonitor: Monitor {
         core = MonitorCore(kind: "BusyMonitor", label: label, queue: queue, file: file, line: line)
     }
 
-    /// Call once after activation, so that idleness is told even if nothing ever begins.
+    /// Call once after activation, so that idleness is reported even if nothing ever begins.
     package func expectIdle(file: StaticString = #fileID, line: UInt = #line) {
         core.checkUsable(file: file, line: line)
-        tellIdleLater()
+        reportIdleLater()
     }
 
     /// An activity begins.
@@ -47,8 +47,8 @@ package final class BusyMonitor: Monitor {
         let isNews = state.onQueue { state in
             state.activities += 1
             state.generation += 1
-            guard state.told != .busy else { return false }
-            state.told = .busy
+            guard state.reported != .busy else { return false }
+            state.reported = .busy
             return true
         }
         if isNews { core.deliver(.busy) }
@@ -62,21 +62,21 @@ package final class BusyMonitor: Monitor {
             state.activities -= 1
             return state.activities
         }
-        if left == 0 { tellIdleLater() }
+        if left == 0 { reportIdleLater() }
     }
 
-    private func tellIdleLater() {
+    private func reportIdleLater() {
         let generation = state.onQueue { state in
             state.generation += 1
             return state.generation
         }
-        after(delay) { [weak self] in self?.tellIdle(generation) }
+        after(delay) { [weak self] in self?.reportIdle(generation) }
     }
 
-    private func tellIdle(_ generation: Int) {
+    private func reportIdle(_ generation: Int) {
         let isNews = state.onQueue { state in
-            guard state.generation == generation, state.activities == 0, state.told != .idle else { return false }
-            state.told = .idle
+            guard state.generation == generation, state.activities == 0, state.reported != .idle else { return false }
+            state.reported = .idle
             return true
         }
         // After invalidation the core drops and counts it.

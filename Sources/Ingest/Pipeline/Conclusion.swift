@@ -3,27 +3,27 @@ package import FileValues
 import Filing
 import PhotoModel
 
-/// What came of the work on an arrival.
+/// The result of the work on an arrival.
 package struct Conclusion: Sendable {
-    /// Where it goes in the book.
-    let verdict: ArrivalBook.Verdict
-    /// What is told and recorded; nil while there is no outcome, and for what was told in an earlier life.
+    /// Its outcome, or what it waits for.
+    let verdict: ArrivalTable.Verdict
+    /// For the log and the state; nil while there is no outcome, and for one that was logged in an earlier life.
     var record: EndedArrival?
-    /// The file stays in its inbox in this state, and nothing more is to be done with it: it need not be told again
-    /// after a restart.
-    var settled: SettledState?
-    /// Since when the file has been as it is, where it was looked at.
+    /// The file stays in its inbox in this state, and nothing more is to be done with it: it need not be
+    /// reported again after a restart.
+    var kept: KeptState?
+    /// Since when the file has been as it is, where it was examined.
     var quiet: QuietCheck?
-    /// Sidecars that lie beside it and were let go before, since their photo was not there: they are taken on again.
+    /// Sidecars beside it that were ignored before, since their photo was not there: they are examined again.
     var summoned: [BytePath] = []
-    /// What was filed together, told by one of it.
+    /// What was filed together; given by one of it.
     var pairing: Pairing?
     /// Signs of problems, or of their end.
     var symptoms: [Symptom] = []
     /// What refused it, and will be asked again with it.
     var refusedBy: Storage = []
 
-    init(_ verdict: ArrivalBook.Verdict, _ record: EndedArrival? = nil) {
+    init(_ verdict: ArrivalTable.Verdict, _ record: EndedArrival? = nil) {
         self.verdict = verdict
         self.record = record
     }
@@ -36,8 +36,8 @@ struct Pairing: Hashable, Sendable {
 }
 
 /// In which state a file that stays in its inbox had its outcome.
-enum SettledState: Hashable, Sendable {
-    /// As the watch told it: its name or its kind decided.
+enum KeptState: Hashable, Sendable {
+    /// As the watch reported it: its name or its kind decided.
     case asNoticed
     /// As it was when it was opened.
     case opened(FileIdentity)
@@ -59,7 +59,7 @@ package enum Symptom: Hashable, Sendable {
     /// Another daemon works in the inbox.
     case inboxTaken(inbox: String, reason: String)
 
-    /// Of what it says that it refuses.
+    /// The storage that refuses.
     var refusal: Storage {
         switch self {
         case .library(let failure): failure != nil ? .library : []
@@ -68,7 +68,7 @@ package enum Symptom: Hashable, Sendable {
         }
     }
 
-    /// Of what it says that it is well again.
+    /// The storage that works again.
     var recovery: Storage {
         switch self {
         case .library(nil): .library
@@ -79,7 +79,7 @@ package enum Symptom: Hashable, Sendable {
 }
 
 extension [Symptom] {
-    /// Of what they say that it refuses.
+    /// The storage that refuses.
     var refusal: Storage { reduce(into: []) { $0.formUnion($1.refusal) } }
 }
 
@@ -88,11 +88,11 @@ package enum LibraryFailure: Hashable, Sendable {
     case readOnly, inputOutput, missing
     /// So many bytes were needed for a photo, and so many were free right after, as far as both are known.
     case full(needed: UInt64? = nil, free: UInt64? = nil)
-    /// Another directory lies at its path; says how that was seen.
+    /// Another directory is at its path; how that was seen.
     case replaced(String)
-    /// Another daemon works there; says which.
+    /// Another daemon works there; which.
     case taken(String)
-    /// Its file system cannot give a file a name without risk to another; says which call failed.
+    /// Its file system cannot give a file a name without risk to another; which call failed.
     case unsuitable(String)
     case other(String)
 }

@@ -7,7 +7,7 @@ package import Reporting
 /// A request that moves a file of an inbox that has its outcome.
 package struct FileRequest: Sendable {
     package enum What: Hashable, Sendable {
-        /// Back to the inbox; as it is, whatever it looks like.
+        /// Back to the inbox; as it is, without proof.
         case release(asIs: Bool)
         /// Into the trash.
         case discard
@@ -16,26 +16,26 @@ package struct FileRequest: Sendable {
     }
 
     let what: What
-    let asker: Asker
+    let requester: Requester
     let isDryRun: Bool
 
-    package init(what: What, asker: Asker, isDryRun: Bool) {
+    package init(what: What, requester: Requester, isDryRun: Bool) {
         self.what = what
-        self.asker = asker
+        self.requester = requester
         self.isDryRun = isDryRun
     }
 }
 
-/// What became of a request.
-package struct CarriedOut: Sendable {
+/// The result of a request.
+package struct RequestResult: Sendable {
     package var answer: ControlAnswer
-    /// A file that lies in its inbox and is to be looked at.
+    /// A file in its inbox that is to be examined.
     package var lookAt: ArrivalKey?
 }
 
 extension ControlAnswer {
     /// One answer for what belongs together; the last part may be a refusal.
-    package init(_ parts: [CarriedOut]) {
+    package init(_ parts: [RequestResult]) {
         let answers = parts.map(\.answer)
         self = answers.first ?? ControlAnswer("nothing to do")
         message = answers.map(\.message).joined(separator: "; ")

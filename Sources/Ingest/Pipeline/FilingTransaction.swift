@@ -4,13 +4,13 @@ import Filing
 import LinuxKernel
 import PhotoModel
 
-/// What came of arrivals, by their keys.
+/// Results of arrivals, by their keys.
 typealias Outcomes = [ArrivalKey: Conclusion]
 
 /// What is filed as one on its way into the library; a photo that is alone is a set of one.
 ///
-/// ``run()`` has the order that the promise depends on (ARCHITECTURE.md). Before the commit a failure takes back everything;
-/// after it all is filed, whatever becomes of the sources. What cannot be undone or finished now is left to recovery: its
+/// ``run()`` has the order that the promise depends on (ARCHITECTURE.md). Before the commit a failure undoes everything;
+/// after it all is filed, whatever happens to the sources. What cannot be undone or finished now is left to recovery: its
 /// intents stay until that has done it. On the inbox's queue.
 struct FilingTransaction {
     /// Members that would get the name of another: they are not of this transaction.
@@ -27,7 +27,7 @@ struct FilingTransaction {
         let intents = try await begin()
         // Copies are written, synced and read again; each gets its name; directories are synced.
         let placed = try placeCopies(intents)
-        // The commit. From here on they are filed, whatever becomes of their sources.
+        // The commit. From here on they are filed, whatever happens to their sources.
         let recorded = try await record(placed, intents)
         // Each source is examined again, and removed; directories are synced.
         let sources = removeSources(placed)
@@ -134,7 +134,7 @@ struct FilingTransaction {
                         supersedes: members[index].hashed.replacing.map { [$0.id] } ?? [])
                 })
         } catch let error as CatalogueError where !error.leavesNothing {
-            // It may be recorded for all that. Only reading the catalogue again can tell, so the copies stay until then.
+            // It may be recorded all the same. Only reading the catalogue again can show that, so the copies stay until then.
             inbox.requireRecovery(after: error)
             throw error
         } catch {
@@ -181,7 +181,7 @@ struct FilingTransaction {
 
     // MARK: - Sources
 
-    /// What became of the source of a filed photo.
+    /// What happened to the source of a filed photo.
     private enum SourceEnd {
         case removed
         /// It stays, in this state.
@@ -233,7 +233,7 @@ struct FilingTransaction {
             }
         } catch {
             // Recovery tells whether something else lies there now, which is an arrival of its own, or whether the same
-            // photo does, opened by somebody for a moment.
+            // photo does, opened by another program for a moment.
             return .pending(error)
         }
     }
@@ -285,7 +285,7 @@ struct FilingTransaction {
             ended.proof = member.proof
             ended.operation = recorded.operations[index]
             var conclusion = Conclusion(.ended(.filed), ended)
-            conclusion.settled = sources[index].identity.map { .opened($0) }
+            conclusion.kept = sources[index].identity.map { .opened($0) }
             conclusion.quiet = member.quiet
             if inbox.spec.removesSources, let reason = sources[index].reason {
                 conclusion.symptoms.append(

@@ -11,7 +11,7 @@ extension ReadyMember {
     /// A sidecar always waits: it is in no hurry, and is nothing by itself.
     func gathering(_ spec: InboxSpec, _ assignment: Assignment) -> Conclusion? {
         guard spec.sets.isEnabled else { return nil }
-        var hopes = SetHopes(company: assignment.hasCompany)
+        var hopes = SetExpectations(company: assignment.hasCompany)
         var summoned: [BytePath] = []
         if role.isSidecar {
             hopes.roles = .photos
@@ -32,10 +32,10 @@ extension ReadyMember {
 
     /// The same of a member of a set of which one has to be examined again.
     func gatheringAgain(_ sets: SetPolicy) -> Conclusion {
-        gathering(SetHopes(roles: role.isSidecar ? .photos : [], company: true), sets)
+        gathering(SetExpectations(roles: role.isSidecar ? .photos : [], company: true), sets)
     }
 
-    private func gathering(_ hopes: SetHopes, _ sets: SetPolicy) -> Conclusion {
+    private func gathering(_ hopes: SetExpectations, _ sets: SetPolicy) -> Conclusion {
         var conclusion = Conclusion(.gather(SetCandidate(traits: traits, hopes: hopes, wait: sets.wait)))
         conclusion.quiet = quiet
         return conclusion

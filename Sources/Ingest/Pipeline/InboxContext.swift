@@ -11,7 +11,7 @@ final class InboxContext {
     let catalogue: Catalogue
     let subsystem: Subsystem
     let probe = WriterProbe()
-    /// Told to the pipeline, which has recovery tried again.
+    /// Read by the pipeline, which has recovery tried again.
     let recovery: Locked<PendingRecovery>
     /// By their tokens, filings and moves that this life works on, which recovery must leave alone; with their plan, if
     /// they are moves.
@@ -72,14 +72,14 @@ final class InboxContext {
     /// Ignored by its name or its kind alone, for which it need not be opened nor recorded.
     func ignored(_ arrival: Arrival, _ reason: String) -> Conclusion {
         var conclusion = ended(arrival, .ignored, reason)
-        conclusion.settled = .asNoticed
+        conclusion.kept = .asNoticed
         return conclusion
     }
 
     /// Ignored as it is now, by its content.
     func ignored(_ arrival: Arrival, _ source: SourceFile, _ reason: String) -> Conclusion {
         var conclusion = ended(arrival, .ignored, reason)
-        conclusion.settled = .opened(source.identity)
+        conclusion.kept = .opened(source.identity)
         return conclusion
     }
 
@@ -134,8 +134,8 @@ final class InboxContext {
         case .gone: ended(arrival, .withdrawn, "gone before it was filed")
         case .leased: deferred("\(refusal)")
         case .symbolicLink: ignored(arrival, "it is a symbolic link, which is never followed")
-        // Some programs give a file its final name as a second one, and take the first away a moment later, of which no
-        // event tells here.
+        // Some programs give a file its final name as a second one, and take the first away a moment later, which no
+        // event reports here.
         case .hardLinks where Moment.now.seconds(since: arrival.firstSeen) < spec.patience / .seconds(1):
             deferred("\(refusal)")
         case .hardLinks, .fifo, .socket, .device, .directory: ignored(arrival, "\(refusal)")
@@ -152,7 +152,7 @@ final class InboxContext {
 
     // MARK: - Symptoms
 
-    /// What a failure says of the library, the catalogue and the inbox, if anything.
+    /// What a failure shows of the library, the catalogue and the inbox, if anything.
     func symptoms(of error: any Error) -> [Symptom] {
         switch error {
         case let failure as CatalogueError: return [.catalogue(failure: failure)]
@@ -168,7 +168,7 @@ final class InboxContext {
         }
     }
 
-    /// What `error` says of the library; nil where it is about the source, which lies at `path` of the inbox.
+    /// What `error` shows of the library; nil where it is about the source, which lies at `path` of the inbox.
     private func libraryFailure(_ error: FilingError, _ path: BytePath? = nil) -> LibraryFailure? {
         // The library accepts what others put there just now.
         if error.side == .source || error.cause == .noFreeName { return nil }

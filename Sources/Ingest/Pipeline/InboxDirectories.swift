@@ -153,7 +153,7 @@ final class InboxDirectories {
     }
 }
 
-/// An inbox's directory, held open by whoever works in it, and locked against other daemons.
+/// An inbox's directory, held open while it is worked in, and locked against other daemons.
 final class InboxRoot: Sendable {
     let descriptor: OwnedDescriptor
     private let lock: PlaceLock

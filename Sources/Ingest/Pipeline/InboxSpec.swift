@@ -30,8 +30,8 @@ package struct InboxSpec: Sendable {
         path = settings.path
         removesSources = settings.mode == .move
         // Times and sizes on network mounts may lag behind the writer.
-        // A file that a scan found while it was open is told no second time when its writer closes it without another
-        // write, so it is asked for again soon.
+        // A file that a scan found while it was open is not reported a second time when its writer closes it without another
+        // write, so it is examined again soon.
         quiet = QuietWindows(
             local: settings.quiet.duration, remote: max(settings.quiet.duration, .seconds(30)),
             writerRetry: .seconds(5),

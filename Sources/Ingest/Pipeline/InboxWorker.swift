@@ -21,9 +21,9 @@ package actor InboxWorker {
     nonisolated let places: Places
     nonisolated let catalogue: Catalogue
     package nonisolated let subsystem: Subsystem
-    /// Something is half done that nobody works on: a step of an earlier life, or of this one, failed.
+    /// Something is half done and not being worked on: a step of an earlier life, or of this one, failed.
     nonisolated let recovery = Locked(PendingRecovery())
-    private nonisolated let measures: MeasureBoard?
+    private nonisolated let measures: FilingMeasures?
     private nonisolated let executor: QueueExecutor
     private nonisolated let stopping = Locked(false)
     /// Sources of filings that recovery closed since their copies are lost: no event reports them again.
@@ -39,7 +39,7 @@ package actor InboxWorker {
 
     package init(
         spec: InboxSpec, places: Places, attributes: FiledAttributes, catalogue: Catalogue,
-        libraryGuard: LibraryGuard, subsystem: Subsystem, measures: MeasureBoard? = nil
+        libraryGuard: LibraryGuard, subsystem: Subsystem, measures: FilingMeasures? = nil
     ) {
         self.spec = spec
         self.places = places
@@ -71,12 +71,12 @@ package actor InboxWorker {
 
     // MARK: - Arrivals
 
-    /// Takes one arrival, or a set, as far as it goes now; what came of each, in their order. Never throws: what failed is
-    /// the conclusion.
+    /// Processes one arrival, or a set, as far as it goes now; the result of each, in their order. Never throws: a failure is
+    /// a conclusion.
     func process(_ assignment: Assignment, reached: @escaping StepReport) async -> [Conclusion] {
         let first = assignment.arrivals.first.map { "\($0.key)" } ?? ""
         let subject = assignment.arrivals.count > 1 ? "\(first) and its set" : first
-        let clock = StageClock(measures)
+        let clock = StepTimer(measures)
         let work = FileWork { [subsystem] step in
             clock.enter(step)
             subsystem.enter("\(step.words): \(subject)")
@@ -100,7 +100,7 @@ package actor InboxWorker {
             if wasInboxAway, !inbox.isInboxAway {
                 outcomes[first]?.symptoms.append(.inboxUnreadable(inbox: spec.name, reason: nil))
             }
-            // Older than what came of the work, which may have shown that it is over.
+            // Older than the results of the work, which may have shown that it is over.
             outcomes[first]?.symptoms.insert(contentsOf: late, at: 0)
         }
         return assignment.arrivals.map {
@@ -122,7 +122,7 @@ package actor InboxWorker {
                     looksForSet = looksForSet || hasSet
                 case .concluded(let conclusion):
                     outcomes[arrival.key] = conclusion
-                    if case .settle = conclusion.verdict { isSettling = true }
+                    if case .waitForQuiet = conclusion.verdict { isSettling = true }
                 }
             } catch let error as FilingError {
                 // It went or changed since it was proven; the others do without it, or with what it is then.
@@ -151,8 +151,8 @@ package actor InboxWorker {
     /// Finishes or undoes what was interrupted, see ``RecoveryRunner/run()``.
     package func recover() async -> [Symptom] { await recoveryRunner.run() }
 
-    /// Carries out what somebody asked for, see ``RequestRunner/carryOut(_:_:)``.
-    package func carryOut(_ request: FileRequest, _ facts: [OperationFacts]) async -> [CarriedOut] {
+    /// Carries out a request, see ``RequestRunner/carryOut(_:_:)``.
+    package func carryOut(_ request: FileRequest, _ facts: [OperationFacts]) async -> [RequestResult] {
         await requests.carryOut(request, facts)
     }
 

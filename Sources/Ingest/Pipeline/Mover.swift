@@ -3,7 +3,7 @@ import FileValues
 import Filing
 import LinuxKernel
 
-/// Moves files out of their inbox without filing them: duplicates, and what a person has to look at. A move is recorded
+/// Moves files out of their inbox without filing them: duplicates, and what a person has to decide on. A move is recorded
 /// before it is made, so that a crash at any moment leaves one file with one row. On the inbox's queue.
 final class Mover {
     private let inbox: InboxContext
@@ -39,11 +39,11 @@ final class Mover {
                 ended, photo: stored.id, sha256: hash.bytes, kept: source.identity)
         }
         var conclusion = Conclusion(.ended(.duplicate), ended)
-        conclusion.settled = kept.map { .opened($0) }
+        conclusion.kept = kept.map { .opened($0) }
         return conclusion
     }
 
-    /// A person has to look at it: it goes out of the way, with a note beside it that says why.
+    /// A person has to decide on it: it is set aside, with a note beside it that says why.
     nonisolated(nonsending) func quarantine(
         _ arrival: Arrival, _ source: SourceFile, reason: String, _ work: FileWork
     ) async throws -> Conclusion {
@@ -53,7 +53,7 @@ final class Mover {
         let hash = try source.hash(work)
         let kept = try await move(source, hash, to: inbox.places.quarantine, &ended, duplicateOf: nil, work)
         var conclusion = Conclusion(.ended(.quarantined), ended)
-        conclusion.settled = kept.map { .opened($0) }
+        conclusion.kept = kept.map { .opened($0) }
         return conclusion
     }
 
@@ -96,7 +96,7 @@ final class Mover {
                 }
             } catch {
                 inbox.requireRecovery(after: error)
-                // Somebody took the name meanwhile: the row is dropped by recovery, and another name found.
+                // The name is in use meanwhile: the row is dropped by recovery, and another name found.
                 if case .noFreeName = error.cause { continue }
                 throw error
             }
@@ -151,7 +151,7 @@ final class Mover {
 
     // MARK: - After a failure
 
-    /// Finds out how far a move came that nobody works on any more, and finishes or undoes it.
+    /// Finds out how far an interrupted move came, and finishes or undoes it.
     nonisolated(nonsending) func recover(_ move: StoredMove) async throws {
         guard let hash = ContentHash(move.move.sha256) else { return }
         let root = try inbox.directories.root(move.move.root)

@@ -1,6 +1,6 @@
 package import Catalogue
 
-/// What the catalogue knows of an outcome that somebody asks something about.
+/// What the catalogue knows of an outcome that a request is about.
 package struct OperationFacts: Sendable {
     package let outcome: StoredOutcome
     var photo: StoredPhoto?

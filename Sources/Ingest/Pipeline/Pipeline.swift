@@ -7,12 +7,11 @@ package import QueueActors
 import Settings
 import SystemMonitor
 
-/// Which arrival is where and what comes next. Knows no files: what touches them is the inboxes' workers'.
+/// Which arrival is in which stage and what comes next. It touches no file: that is the work of the inboxes' workers.
 ///
-/// Runs on its own queue. The book of arrivals stands in a box that any thread may copy, so that the state dump asks
-/// nobody.
+/// Runs on its own queue. Any thread may copy the table of arrivals, so that the state dump waits for no queue.
 package actor Pipeline {
-    /// What the pipeline tells; called on its queue.
+    /// What the pipeline reports; called on its queue.
     package struct Listener: Sendable {
         package var ended: @Sendable (EndedArrival) -> Void
         package var deferred: @Sendable (ArrivalKey, _ reason: String, _ attempt: Int, _ seconds: Double) -> Void
@@ -38,15 +37,15 @@ package actor Pipeline {
     /// How long inboxes whose disk does not answer may hold up the others at the start.
     private static let patience = Duration.seconds(5)
 
-    package nonisolated let book: Locked<ArrivalBook>
+    package nonisolated let arrivals: Locked<ArrivalTable>
     package nonisolated let subsystem: Subsystem
-    /// Busy while anything is in work; tells of idleness a second after the last.
+    /// Busy while anything is in work; idle a second after the last.
     package nonisolated let busy: BusyMonitor
     private nonisolated let executor: QueueExecutor
     private nonisolated let wakeTimer: TimerMonitor
     nonisolated let workers: [String: InboxWorker]
     nonisolated let listener: Listener
-    /// Whether nothing more of an inbox is taken into work.
+    /// Whether nothing more of an inbox is begun.
     let isPaused: @Sendable (String) -> Bool
     private var running: [String: Int] = [:]
     /// What lately came together, by inbox.
@@ -55,45 +54,45 @@ package actor Pipeline {
     private var requests = 0
     private var isTryingStorage = false
     private(set) var isAdmitting = false
-    /// Inboxes of which nothing is taken yet: what an earlier life left there is still under way.
+    /// Inboxes of which nothing is begun yet: what an earlier life left there is being recovered.
     private(set) var recovering: Set<String> = []
-    /// Whether nobody waits for recovery any more: it is done, or patience is over.
+    /// Whether the start waits for recovery no longer: it is done, or patience is over.
     private var isRecovered = false
     private var whenRecovered: CheckedContinuation<Void, Never>?
     private var isStopped = false
     /// What the timer is set to.
     private var wakeSet: Moment?
     private var whenDrained: [CheckedContinuation<Void, Never>] = []
-    private var whenSettled: (@Sendable (ArrivalKey, FileIdentity?) -> Void)?
+    private var whenKept: (@Sendable (ArrivalKey, FileIdentity?) -> Void)?
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Sets the pipeline up, with the book of an earlier one after a reload. Its monitors are activated by ``start()``.
+    /// Sets the pipeline up, with the arrivals of an earlier one after a reload. Its monitors are activated by ``start()``.
     package init(
-        workers: [InboxWorker], subsystem: Subsystem, book: ArrivalBook, listener: Listener,
+        workers: [InboxWorker], subsystem: Subsystem, arrivals: ArrivalTable, listener: Listener,
         isPaused: @escaping @Sendable (String) -> Bool = { _ in false }
     ) throws {
         self.workers = Dictionary(uniqueKeysWithValues: workers.map { ($0.spec.name, $0) })
         self.subsystem = subsystem
         self.listener = listener
         self.isPaused = isPaused
-        self.book = Locked(book)
+        self.arrivals = Locked(arrivals)
         executor = TaskQueue.executor(on: subsystem.queue)
         wakeTimer = try TimerMonitor(.never, label: "deferred arrivals", queue: subsystem.queue)
         busy = BusyMonitor(label: "pipeline", queue: subsystem.queue)
     }
 
-    /// Finishes or undoes what an earlier life left under way, then opens the gate. `settled` is called, on the queue,
+    /// Finishes or undoes what an earlier life left under way, then admits arrivals. `kept` is called, on the queue,
     /// with files that stay in their inbox and need nothing more, in the state in which they had their outcome; nil for
     /// what is no regular file.
     ///
-    /// With `prepare` the gate opens when that has returned, which this does not wait for: it may take hours. Nor does it
-    /// wait for an inbox whose disk does not answer for five seconds: that one's gate opens when it does.
+    /// With `prepare`, arrivals are admitted when that has returned, which this does not wait for: it may take hours. Nor does
+    /// it wait for an inbox whose disk does not answer for five seconds: that one's are admitted when it does.
     package func start(
         after prepare: (@Sendable () async -> Void)? = nil,
-        settled: @escaping @Sendable (ArrivalKey, FileIdentity?) -> Void
+        kept: @escaping @Sendable (ArrivalKey, FileIdentity?) -> Void
     ) async {
-        whenSettled = settled
+        whenKept = kept
         wakeTimer.setEventHandler { [weak self] _ in self?.assumeIsolated { $0.wake() } }
         wakeTimer.activate()
         busy.setEventHandler { [listener] in listener.activity($0) }
@@ -136,14 +135,14 @@ package actor Pipeline {
         pump()
     }
 
-    /// Takes what the watch saw. From any thread; order is kept.
-    package nonisolated func take(_ notices: [WatchNotice]) {
+    /// Notices of the watch. From any thread; they are processed in their order.
+    package nonisolated func receive(_ notices: [WatchNotice]) {
         subsystem.queue.async { [weak self] in self?.assumeIsolated { $0.note(notices) } }
     }
 
-    /// Looks at everything that waits for a time now: somebody says that the cause may be gone.
+    /// Tries everything that waits for a time now: its cause may be gone.
     package func retryAll() {
-        book.withLock { _ = $0.wake(now: .now, all: true) }
+        arrivals.withLock { _ = $0.wake(now: .now, all: true) }
         pump()
     }
 
@@ -180,14 +179,14 @@ package actor Pipeline {
 
     /// Tries now what waits for a time, as far as it is meant. Gives back how many that are.
     package func retry(where isMeant: @Sendable (ArrivalKey) -> Bool) -> Int {
-        let count = book.withLock { $0.retry(now: .now, where: isMeant) }
+        let count = arrivals.withLock { $0.retry(now: .now, where: isMeant) }
         pump()
         return count
     }
 
     /// Examines a file as if the watch had just reported it.
     package func examine(_ key: ArrivalKey, as identity: FileIdentity?) {
-        book.withLock { _ = $0.noticed(key, as: identity, now: .now) }
+        arrivals.withLock { _ = $0.noticed(key, as: identity, now: .now) }
         pump()
     }
 
@@ -195,17 +194,17 @@ package actor Pipeline {
     package func admissionChanged() { pump() }
 
     /// Takes nothing more into work and returns when what is in work has ended; if `hurrying`, long steps end early.
-    /// Then the monitors are invalidated, and the book is given back.
-    package func stop(hurrying: Bool) async -> ArrivalBook {
+    /// Then the monitors are invalidated, and the arrivals are returned.
+    package func stop(hurrying: Bool) async -> ArrivalTable {
         isAdmitting = false
         isStopped = true
         if hurrying { hurry() }
         await withCheckedContinuation { if isBusy { whenDrained.append($0) } else { $0.resume() } }
         await withCheckedContinuation { done in wakeTimer.invalidate { done.resume() } }
         await withCheckedContinuation { done in busy.invalidate { done.resume() } }
-        return book.withLock { book in
-            book.leaveWaiting()
-            return book
+        return arrivals.withLock { table in
+            table.leaveWaiting()
+            return table
         }
     }
 
@@ -217,18 +216,18 @@ package actor Pipeline {
     private func note(_ notices: [WatchNotice]) {
         let now = Moment.now
         var withdrawn: [EndedArrival] = []
-        book.withLock { book in
+        arrivals.withLock { table in
             for notice in notices where workers[notice.root] != nil {
                 let key = ArrivalKey(inbox: notice.root, path: notice.path)
                 switch notice.kind {
                 case .finished, .attributesChanged, .notRegular:
-                    book.noticed(key, as: notice.identity, now: now)
+                    table.noticed(key, as: notice.identity, now: now)
                 case .renamed(let old):
                     let before = ArrivalKey(inbox: notice.root, path: old)
-                    withdrawn += withdraw(before, "renamed to \(notice.path.escaped)", in: &book, now)
-                    book.noticed(key, as: notice.identity, now: now)
+                    withdrawn += withdraw(before, "renamed to \(notice.path.escaped)", in: &table, now)
+                    table.noticed(key, as: notice.identity, now: now)
                 case .vanished:
-                    withdrawn += withdraw(key, "gone before it was filed", in: &book, now)
+                    withdrawn += withdraw(key, "gone before it was filed", in: &table, now)
                 case .created, .changed, .directoryAppeared, .directoryVanished, .unreadable, .rootGone, .rootBack,
                     .treeGone, .treeBack, .overflow, .healed:
                     break
@@ -240,13 +239,13 @@ package actor Pipeline {
     }
 
     private func withdraw(
-        _ key: ArrivalKey, _ reason: String, in book: inout ArrivalBook, _ now: Moment
+        _ key: ArrivalKey, _ reason: String, in table: inout ArrivalTable, _ now: Moment
     ) -> [EndedArrival] {
-        guard let arrival = book.arrivals[key], book.vanished(key) else { return [] }
+        guard let arrival = table.arrivals[key], table.vanished(key) else { return [] }
         return [EndedArrival(key: key, outcome: .withdrawn, reason: reason, ended: now, firstSeen: arrival.firstSeen)]
     }
 
-    /// Takes arrivals into work, as many as are admitted.
+    /// Begins as many arrivals as are admitted.
     private func pump() {
         guard isAdmitting else { return }
         for (name, worker) in workers where !isPaused(name) && !recovering.contains(name) {
@@ -258,18 +257,18 @@ package actor Pipeline {
             }
         }
         setWakeTimer()
-        subsystem.waiting(book.withLock { $0.queuedCount })
+        subsystem.waiting(arrivals.withLock { $0.queuedCount })
     }
 
     /// A set that is ready goes before what waits for its turn.
     private func nextAssignment(for worker: InboxWorker) -> Assignment? {
         let (name, sets) = (worker.spec.name, worker.spec.sets)
         let now = Moment.now
-        return book.withLock { book in
-            if let set = book.takeReadySet(inbox: name, step: "opening", now: now) { return Assignment(set: set) }
-            guard let next = book.takeNext(inbox: name, step: "opening", now: now) else { return nil }
+        return arrivals.withLock { table in
+            if let set = table.beginReadySet(inbox: name, step: "opening", now: now) { return Assignment(set: set) }
+            guard let next = table.beginNext(inbox: name, step: "opening", now: now) else { return nil }
             guard sets.isEnabled else { return Assignment(next, hasCompany: false, expected: []) }
-            return Assignment(next, hasCompany: book.hasCompany(next), expected: expected(with: next, sets))
+            return Assignment(next, hasCompany: table.hasCompany(next), expected: expected(with: next, sets))
         }
     }
 
@@ -287,8 +286,8 @@ package actor Pipeline {
     private func examineAgain(_ worker: InboxWorker) {
         let paths = worker.takeToExamine()
         guard !paths.isEmpty else { return }
-        book.withLock { book in
-            for path in paths { book.noticed(ArrivalKey(inbox: worker.spec.name, path: path), as: nil, now: .now) }
+        arrivals.withLock { table in
+            for path in paths { table.noticed(ArrivalKey(inbox: worker.spec.name, path: path), as: nil, now: .now) }
         }
         pump()
     }
@@ -296,11 +295,11 @@ package actor Pipeline {
     private func work(on assignment: Assignment, with worker: InboxWorker) async {
         let inbox = worker.spec.name
         let keys = assignment.arrivals.map(\.key)
-        let conclusions = await worker.process(assignment) { [book] step in
-            book.withLock { book in for key in keys { book.reached(key, step: step, now: .now) } }
+        let conclusions = await worker.process(assignment) { [arrivals] step in
+            arrivals.withLock { table in for key in keys { table.reached(key, step: step, now: .now) } }
         }
         defer { examineAgain(worker) }
-        for (arrival, conclusion) in zip(assignment.arrivals, conclusions) { settle(arrival, conclusion) }
+        for (arrival, conclusion) in zip(assignment.arrivals, conclusions) { conclude(arrival, conclusion) }
         running[inbox, default: 0] -= 1
         busy.end()
         pump()
@@ -315,24 +314,24 @@ package actor Pipeline {
         whenDrained = []
     }
 
-    /// `arrival` is as it was taken into work.
-    private func settle(_ arrival: Arrival, _ conclusion: Conclusion) {
+    /// `arrival` is as it was when its work began.
+    private func conclude(_ arrival: Arrival, _ conclusion: Conclusion) {
         let key = arrival.key
         let now = Moment.now
-        let after = book.withLock { book in
-            if let quiet = conclusion.quiet { book.observed(key, quiet) }
-            book.refused(key, by: conclusion.refusedBy)
-            book.settled(key, conclusion.verdict, now: now)
+        let after = arrivals.withLock { table in
+            if let quiet = conclusion.quiet { table.observed(key, quiet) }
+            table.refused(key, by: conclusion.refusedBy)
+            table.concluded(key, conclusion.verdict, now: now)
             for path in conclusion.summoned {
-                book.summoned(ArrivalKey(inbox: key.inbox, path: path), now: now)
+                table.summoned(ArrivalKey(inbox: key.inbox, path: path), now: now)
             }
-            return book.arrivals[key]?.stage
+            return table.arrivals[key]?.stage
         }
-        // What was told again meanwhile is in line again, and will be settled then.
-        if let settled = conclusion.settled, after == nil {
-            switch settled {
-            case .asNoticed: whenSettled?(key, arrival.noticed)
-            case .opened(let identity): whenSettled?(key, identity)
+        // What was reported again meanwhile is in line again, and will be concluded then.
+        if let kept = conclusion.kept, after == nil {
+            switch kept {
+            case .asNoticed: whenKept?(key, arrival.noticed)
+            case .opened(let identity): whenKept?(key, identity)
             }
         }
         if let pairing = conclusion.pairing {
@@ -351,7 +350,7 @@ package actor Pipeline {
     /// owner, so that nothing else would show that it is well again.
     ///
     /// What is tried again within a minute shows it itself, and is waited for: one photo may find room where a larger one,
-    /// or a trial, does not. So no photo that is filed says that storage is well.
+    /// or a trial, does not. So no photo that is filed shows that storage works.
     func tryStorage(_ failing: Storage) async {
         let storage = failing.subtracting(refusing)
         guard isAdmitting, !isTryingStorage, !storage.isEmpty, let worker = workers.values.first(where: answers) else {
@@ -373,7 +372,7 @@ package actor Pipeline {
         workers.values.filter(answers).reduce(into: []) { storage, worker in
             storage.formUnion(worker.recovery.withLock(\.refusedBy))
             let name = worker.spec.name
-            if !isPaused(name) { storage.formUnion(book.withLock { $0.refusing(inbox: name) }) }
+            if !isPaused(name) { storage.formUnion(arrivals.withLock { $0.refusing(inbox: name) }) }
         }
     }
 
@@ -387,12 +386,12 @@ package actor Pipeline {
 
     private func wake() {
         wakeSet = nil
-        book.withLock { _ = $0.wake(now: .now) }
+        arrivals.withLock { _ = $0.wake(now: .now) }
         pump()
     }
 
     private func setWakeTimer() {
-        guard let next = book.withLock({ $0.nextWake }), next != wakeSet else { return }
+        guard let next = arrivals.withLock({ $0.nextWake }), next != wakeSet else { return }
         wakeSet = next
         // Deferred arrivals of one moment share a wake-up.
         wakeTimer.reschedule(.once(after: .nanoseconds(max(0, next.monotonic - Moment.now.monotonic))))

@@ -49,9 +49,9 @@ final class Prover {
             (try $0.isKept(identity, inbox: name), try $0.hasFiledSet(inbox: name, keys: keys))
         }
         if isKept {
-            // It was told in an earlier life, or a moment ago: now it is only counted.
+            // It was logged in an earlier life, or a moment ago: now it is only counted.
             var conclusion = Conclusion(.ended(.ignored))
-            conclusion.settled = .opened(source.identity)
+            conclusion.kept = .opened(source.identity)
             return .concluded(conclusion)
         }
         if try await isPending(path) {
@@ -67,7 +67,7 @@ final class Prover {
                 hash: found.hash)
             return .ready(member, hasSet: hasSet)
         case .wait(let reason, let wait):
-            conclusion = Conclusion(.settle(reason: reason, seconds: wait / .seconds(1)))
+            conclusion = Conclusion(.waitForQuiet(reason: reason, seconds: wait / .seconds(1)))
         case .lacking(let reason): conclusion = Conclusion(.defer(reason: reason))
         case .incomplete(let reason) where sidecar != nil, .damaged(let reason) where sidecar != nil,
             .notAPhoto(let reason) where sidecar != nil:
@@ -129,7 +129,7 @@ final class Prover {
             now: Moment.now.wall, trust: inbox.places.dates, zone: { LocalClock(at: $0).offset })
     }
 
-    /// What shows that a file may be filed that cannot be shown to be whole: somebody said so. Nil for all others.
+    /// Why a file may be filed that cannot be proven complete: a person released it as it is. Nil for all others.
     private nonisolated(nonsending) func releaseAsIs(
         of source: SourceFile, _ proof: Proof, _ work: FileWork
     ) async throws -> String? {

@@ -257,7 +257,7 @@ extension [StoredIntent] {
 }
 
 extension PendingFiling {
-    /// What the row tells; nil if it is not ours.
+    /// The filing of the row; nil if it is not ours.
     fileprivate init?(_ intent: StoredIntent) {
         guard let hash = ContentHash(intent.photo.sha256) else { return nil }
         self.init(

@@ -32,8 +32,8 @@ struct RequestRunner {
     /// throws: what failed is the answer.
     nonisolated(nonsending) func carryOut(
         _ request: FileRequest, _ all: [OperationFacts]
-    ) async -> [CarriedOut] {
-        var done: [CarriedOut] = []
+    ) async -> [RequestResult] {
+        var done: [RequestResult] = []
         for facts in all where done.allSatisfy({ $0.answer.status == 0 }) {
             done.append(await carryOut(request, facts))
         }
@@ -42,30 +42,30 @@ struct RequestRunner {
 
     private nonisolated(nonsending) func carryOut(
         _ request: FileRequest, _ facts: OperationFacts
-    ) async -> CarriedOut {
+    ) async -> RequestResult {
         inbox.subsystem.enter("\(request.what.verb) of operation \(facts.outcome.id)")
         defer { inbox.subsystem.idle() }
         do {
             return try await move(request, facts)
         } catch let refusal as RequestRefusal {
-            return CarriedOut(answer: ControlAnswer(refusal))
+            return RequestResult(answer: ControlAnswer(refusal))
         } catch let error as FilingError {
             inbox.directories.close()
-            return CarriedOut(answer: ControlAnswer(RequestRefusal(error, facts.outcome)))
+            return RequestResult(answer: ControlAnswer(RequestRefusal(error, facts.outcome)))
         } catch let error as CatalogueError {
-            return CarriedOut(
+            return RequestResult(
                 answer: ControlAnswer(
                     status: (error.isTransient ? ExitStatus.busy : .failed).rawValue, "the catalogue refused: \(error)",
                     action: error.isTransient ? "Try again." : nil))
         } catch {
             inbox.directories.close()
-            return CarriedOut(answer: ControlAnswer(status: ExitStatus.failed.rawValue, "\(error)"))
+            return RequestResult(answer: ControlAnswer(status: ExitStatus.failed.rawValue, "\(error)"))
         }
     }
 
     private nonisolated(nonsending) func move(
         _ request: FileRequest, _ facts: OperationFacts
-    ) async throws -> CarriedOut {
+    ) async throws -> RequestResult {
         try refuseSecond(request, facts)
         let outcome = facts.outcome.outcome
         if case .release = request.what, outcome.destination == nil {
@@ -80,7 +80,7 @@ struct RequestRunner {
         if request.isDryRun {
             item.to = way.destinationRoot.appending(way.directory).appending(way.name)
             let text = "would be \(request.what.participle): \(outcome.inbox)/\(outcome.path.escaped)"
-            return CarriedOut(answer: ControlAnswer(text, items: [item]))
+            return RequestResult(answer: ControlAnswer(text, items: [item]))
         }
         var move = RequestedMove(
             token: FileNames.makeToken(), sourceRoot: way.sourceRoot, sourcePath: way.path,
@@ -114,7 +114,7 @@ struct RequestRunner {
         item.request = id
         removeNote(way)
         try await end(id, move, photo)
-        return CarriedOut(answer: ControlAnswer(words(request, facts, item), items: [item]))
+        return RequestResult(answer: ControlAnswer(words(request, facts, item), items: [item]))
     }
 
     private nonisolated(nonsending) func end(
@@ -134,7 +134,7 @@ struct RequestRunner {
     /// It could not be moved to quarantine and so lies in the inbox still, where it is left alone.
     private nonisolated(nonsending) func releaseInPlace(
         _ request: FileRequest, _ facts: OperationFacts
-    ) async throws -> CarriedOut {
+    ) async throws -> RequestResult {
         let path = facts.outcome.outcome.path
         let source = try inbox.directories.source(path)
         var item = ControlAnswer.Item("released", inbox: spec.name, file: path)
@@ -142,7 +142,8 @@ struct RequestRunner {
         item.from = spec.path.appending(path)
         item.to = item.from
         if request.isDryRun {
-            return CarriedOut(answer: ControlAnswer("would be released: \(spec.name)/\(path.escaped)", items: [item]))
+            return RequestResult(
+                answer: ControlAnswer("would be released: \(spec.name)/\(path.escaped)", items: [item]))
         }
         // No move, but the same record: what is released as it is is known by its content.
         let move = RequestedMove(
@@ -154,7 +155,7 @@ struct RequestRunner {
             try $0.forgetIgnored(inbox: name, path: path)
             return id
         }
-        return CarriedOut(
+        return RequestResult(
             answer: ControlAnswer(words(request, facts, item), items: [item]),
             lookAt: ArrivalKey(inbox: spec.name, path: path))
     }
@@ -163,7 +164,8 @@ struct RequestRunner {
     /// it finishes it after a crash, and empties the trash.
     private func record(_ request: FileRequest, _ facts: OperationFacts, _ move: RequestedMove) -> RequestRecord {
         RequestRecord(
-            at: Moment.now.wall, what: request.what.kind, user: request.asker.user, userName: request.asker.name,
+            at: Moment.now.wall, what: request.what.kind, user: request.requester.user,
+            userName: request.requester.name,
             inbox: spec.name, path: facts.outcome.outcome.path, outcomeID: facts.outcome.id,
             photoID: facts.outcome.outcome.photoID, isAsIs: request.what == .release(asIs: true), move: move)
     }

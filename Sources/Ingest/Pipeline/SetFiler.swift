@@ -171,7 +171,7 @@ final class SetFiler {
 
     /// It waits until the rest of its set has its outcome, and is then examined by itself.
     private func later(_ member: ReadyMember, _ reason: String) -> Conclusion {
-        var conclusion = Conclusion(.settle(reason: reason, seconds: 0.5))
+        var conclusion = Conclusion(.waitForQuiet(reason: reason, seconds: 0.5))
         conclusion.quiet = member.quiet
         return conclusion
     }

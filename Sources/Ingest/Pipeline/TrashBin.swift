@@ -14,7 +14,7 @@ package struct TrashBin {
         package var deleted: [BytePath] = []
         /// Discarded duplicates that stay, since the photos that they duplicate were not found.
         package var kept: [(path: BytePath, reason: String)] = []
-        /// When to look again, in nanoseconds of CLOCK_BOOTTIME.
+        /// When to try again, in nanoseconds of CLOCK_BOOTTIME.
         package var next = Int64.max
     }
 
