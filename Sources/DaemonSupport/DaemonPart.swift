@@ -5,7 +5,7 @@ package import QueueActors
 package import Settings
 
 /// A feature or a duty of the daemon that can be left out. The daemon holds its parts in one list and calls them in its
-/// order; see `Daemon.parts(…)`.
+/// order; see `Daemon.init`.
 ///
 /// Functions are called on any thread. Those that are not asynchronous wait for nobody.
 package protocol DaemonPart: AnyObject, Sendable {

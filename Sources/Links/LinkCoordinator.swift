@@ -6,11 +6,13 @@ import FileValues
 import Filing
 package import Ingest
 import LinuxKernel
+import LogMessages
 import Logging
 package import QueueActors
 import Reporting
 package import Settings
 import SystemMonitor
+import Systemd
 
 /// Has what files of links in the inboxes name downloaded, some files at a time.
 ///
@@ -28,35 +30,27 @@ package final actor LinkCoordinator: DaemonPart {
     /// How many outcomes pass between two scans, where no file of links is among them.
     static let stride: Int64 = 1_024
 
+    /// Whether outcomes are being read, and are to be read once more after that.
+    private enum Scanning { case none, running, runningAgain }
+
     private nonisolated let executor: QueueExecutor
-    nonisolated let subsystem: Subsystem
-    let catalogue: Catalogue
-    let log: Logger
-    let problems: ProblemReporter
-    nonisolated let status = LinkStatus()
-    let probe = WriterProbe()
-    let isManaged: Bool
-    let program: BytePath
-    /// Seconds before what failed is tried again; twice as many each time.
-    let patience: Double
+    private nonisolated let subsystem = Subsystem(
+        name: "links", queue: MonitorQueue(label: "photo-inbox.links"), isVital: false)
+    private nonisolated let dependencies: LinkJob.Dependencies
+    private let problems: ProblemReporter
     private var settings: Settings?
-    private(set) var store: LinkStore?
+    private var store: LinkStore?
     private var ledger: LinkLedger?
     /// The place as it was written last.
     private var savedPlace: Int64 = 0
     /// Those in work, by their operations.
-    private var lives: [Int64: Task<Void, Never>] = [:]
-    var runs: [Int64: LinkRun] = [:]
-    /// Of those in work.
-    var progress: [Int64: LinkProgress] = [:]
+    private var jobs: [Int64: (job: LinkJob, task: Task<Void, Never>)] = [:]
     /// Those in work that no service fetches, by inbox.
     private var unserved: [String: Set<Int64>] = [:]
     /// One for the files of each inbox.
     private var disks: [String: MonitorQueue] = [:]
-    private var sleepers: [Int64: Sleeper] = [:]
-    private(set) var isStopped = false
-    private var isScanning = false
-    private var isAskedAgain = false
+    private var isStopped = false
+    private var scanning = Scanning.none
     /// Whether links are enabled; any thread may read it.
     private nonisolated let isListening = Locked(false)
 
@@ -73,15 +67,16 @@ package final actor LinkCoordinator: DaemonPart {
         catalogue: Catalogue, log: DaemonLog, problems: ProblemReporter, isManaged: Bool, program: BytePath,
         patience: Double
     ) {
-        subsystem = Subsystem(name: "links", queue: MonitorQueue(label: "photo-inbox.links"), isVital: false)
         executor = TaskQueue.executor(on: subsystem.queue)
-        self.catalogue = catalogue
-        self.log = log.logger
         self.problems = problems
-        self.isManaged = isManaged
-        self.program = program
-        self.patience = patience
+        dependencies = LinkJob.Dependencies(
+            queue: subsystem.queue, catalogue: catalogue, log: log.logger, status: LinkStatus(), isManaged: isManaged,
+            program: program, patience: patience)
     }
+
+    nonisolated var status: LinkStatus { dependencies.status }
+    private nonisolated var catalogue: Catalogue { dependencies.catalogue }
+    private nonisolated var log: Logger { dependencies.log }
 
     /// Returns when it is known from which outcome on files of links count; when links are enabled anew, from now on.
     package func prepare(_ settings: Settings) async {
@@ -94,15 +89,14 @@ package final actor LinkCoordinator: DaemonPart {
             ledger = nil
             isListening.withLock { $0 = false }
             status.show(nil)
-            for run in runs.values { run.stop(hurrying: false) }
-            wakeSleepers()
+            for (job, _) in jobs.values { await job.configurationChanged(isCancelled: true) }
             store.removeAll(but: nil)
             return
         }
         if !wasOn { await begin(store) }
         status.show(ledger)
         isListening.withLock { $0 = ledger != nil }
-        wakeSleepers()
+        for (job, _) in jobs.values { await job.configurationChanged(isCancelled: false) }
         await scan()
     }
 
@@ -139,9 +133,9 @@ package final actor LinkCoordinator: DaemonPart {
     func stop(hurrying: Bool) async {
         isStopped = true
         isListening.withLock { $0 = false }
-        for run in runs.values { run.stop(hurrying: hurrying) }
-        wakeSleepers()
-        for life in lives.values { await life.value }
+        let all = Array(jobs.values)
+        for (job, _) in all { await job.stop(hurrying: hurrying) }
+        for (_, task) in all { await task.value }
         if let ledger, ledger.place != savedPlace { save(ledger) }
     }
 
@@ -157,12 +151,11 @@ package final actor LinkCoordinator: DaemonPart {
 
     /// Looks for files of links after the place, as many as are known at a time, and begins what may begin.
     private func scan() async {
-        isAskedAgain = true
-        if isScanning { return }
-        isScanning = true
-        defer { isScanning = false }
-        while isAskedAgain, !isStopped, var ledger {
-            isAskedAgain = false
+        if scanning != .none { return scanning = .runningAgain }
+        scanning = .runningAgain
+        defer { scanning = .none }
+        while scanning == .runningAgain, !isStopped, var ledger {
+            scanning = .running
             do {
                 var isNew = false
                 while ledger.open.count < Self.most {
@@ -194,19 +187,20 @@ package final actor LinkCoordinator: DaemonPart {
 
     private func startNext() {
         guard !isStopped, let ledger else { return }
-        subsystem.waiting(max(0, ledger.open.count - lives.count))
-        for item in ledger.open where lives.count < Self.width && lives[item.operation] == nil {
-            lives[item.operation] = TaskQueue.start { await self.live(item) }
+        subsystem.waiting(max(0, ledger.open.count - jobs.count))
+        for item in ledger.open where jobs.count < Self.width && jobs[item.operation] == nil {
+            let job = LinkJob(item, dependencies, for: self)
+            jobs[item.operation] = (job, TaskQueue.start { await self.run(job) })
         }
     }
 
-    private func live(_ item: LinkItem) async {
-        let result = await process(item)
-        lives[item.operation] = nil
-        progress[item.operation] = nil
+    private func run(_ job: LinkJob) async {
+        let result = await job.process()
+        let item = job.item
+        jobs[item.operation] = nil
         if let others = unserved[item.inbox]?.subtracting([item.operation]) {
             unserved[item.inbox] = others
-            if others.isEmpty { somebodyFetches(for: item) }
+            if others.isEmpty { served(item) }
         }
         if let result, var ledger {
             ledger.end(result)
@@ -221,14 +215,14 @@ package final actor LinkCoordinator: DaemonPart {
     }
 
     /// No service fetches for an inbox: a problem until one does, or nothing waits for it.
-    func nobodyFetches(for item: LinkItem, _ reason: String) {
+    func unserved(_ item: LinkItem, _ reason: String) {
         if isStopped { return }
         unserved[item.inbox, default: []].insert(item.operation)
         problems.set(
             .downloadsWait, subject: item.inbox, [.inbox: .text(item.inbox), .reason: .text(reason)])
     }
 
-    func somebodyFetches(for item: LinkItem) {
+    func served(_ item: LinkItem) {
         if unserved.removeValue(forKey: item.inbox) != nil {
             problems.set(.downloadsWait, subject: item.inbox, nil)
         }
@@ -250,24 +244,31 @@ package final actor LinkCoordinator: DaemonPart {
         return (settings, settings.inboxes.first { $0.name == item.inbox }, store)
     }
 
-    /// Does what may wait for an inbox's disk on a queue that no other inbox needs.
-    func onDisk<R: Sendable>(_ inbox: InboxSettings, _ body: @escaping @Sendable () throws -> R) async throws -> R {
-        let queue = disks[inbox.name] ?? MonitorQueue(label: "photo-inbox.links.\(inbox.name)")
-        disks[inbox.name] = queue
-        return try await withCheckedThrowingContinuation { done in
-            queue.async { done.resume(with: Result(catching: body)) }
+    /// The queue for the files of an inbox.
+    func diskQueue(of inbox: String) -> MonitorQueue {
+        let queue = disks[inbox] ?? MonitorQueue(label: "photo-inbox.links.\(inbox)")
+        disks[inbox] = queue
+        return queue
+    }
+
+    // MARK: - The log
+
+    private func logEnd(_ result: LinkResult) {
+        let key = result.item.key
+        let fields: Logger.Metadata = [
+            "inbox": "\(key.inbox)", "file": "\(key.path.escaped)", "operation": "\(result.item.operation)",
+            "result": "\(result.what.rawValue)", "addresses": "\(result.addresses)", "arrived": "\(result.arrived)",
+            "failed": "\(result.failed)", "reason": "\(result.words)",
+        ]
+        switch result.what {
+        case .done:
+            log.log(
+                result.failed == 0 ? .info : .notice, .linksFetched,
+                "links \(key): \(result.arrived) arrived, \(result.failed) failed; \(result.words)", metadata: fields)
+        case .refused:
+            log.log(.notice, .linksRefused, "links \(key): nothing is fetched: \(result.words)", metadata: fields)
+        case .dropped:
+            log.notice("links \(key): let go: \(result.words), continuing", metadata: fields)
         }
     }
-
-    /// Returns when the time is over, or everybody is woken.
-    func pause(_ item: LinkItem, seconds: Double, _ words: String) async {
-        if isStopped { return }
-        status.change(item.operation) { ($0.phase, $0.what) = ("waiting", words) }
-        let sleeper = Sleeper("links, pause", queue: subsystem.queue)
-        sleepers[item.operation] = sleeper
-        await sleeper.rest(seconds: seconds)
-        sleepers[item.operation] = nil
-    }
-
-    private func wakeSleepers() { for sleeper in sleepers.values { sleeper.wake() } }
 }
