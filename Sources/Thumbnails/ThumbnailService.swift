@@ -17,17 +17,15 @@ import SystemPackage
 /// Makes the small pictures of what is filed: new arrivals first, then what was filed before, with as many decoders at
 /// once as the configuration allows. Nothing waits for it; its queue is its own, and may hang with the library.
 package actor ThumbnailService: DaemonPart {
-    /// New arrivals that wait; what is more is found when earlier photos are gone through again.
-    private static let mostWaiting = 10_000
+    /// Records that wait for the catalogue; of more, the oldest are given up.
+    private static let mostRecords = 10_000
     /// From one try without a decoder to the next.
     private static let pause = Duration.seconds(300)
-    private static let page = 64
     private static let recordsAtOnce = 64
 
     private nonisolated let executor: QueueExecutor
     private let catalogue: CatalogueFile
     private nonisolated let subsystem: Subsystem
-    private let log: DaemonLog
     private let problems: ProblemReporter
 
     private var work: ThumbnailWork?
@@ -36,15 +34,7 @@ package actor ThumbnailService: DaemonPart {
     /// What each client does, by its place in `clients`; the one before all others is asked first, so that a second
     /// decoder is started only when the first one is busy.
     private var running: [Int: Task<Void, Never>] = [:]
-    private var arrivals: [[UInt8]] = []
-    /// Photos below this number are next when no arrival waits; nil once all were.
-    private var earlier: Int64?
-    private var page: [StoredPhoto] = []
-    /// The number of the newest photo whose pictures were begun.
-    private var newest: Int64 = 0
-    /// All up to this one were tried before, by `mark`: with these settings, as this catalogue counts.
-    private var done: Int64 = 0
-    private var mark = ""
+    private var queue = PhotoQueue()
     /// What is still to be recorded in the catalogue; many at once, since each time costs a sync.
     private var records: [RenditionRecord] = []
     private var isPausing = false
@@ -62,11 +52,10 @@ package actor ThumbnailService: DaemonPart {
     package nonisolated var subsystems: [Subsystem] { [subsystem] }
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    package init(catalogue: CatalogueFile, log: DaemonLog, problems: ProblemReporter) {
+    package init(catalogue: CatalogueFile, problems: ProblemReporter) {
         self.catalogue = catalogue
         subsystem = Subsystem(
             name: "thumbnails", queue: MonitorQueue(label: "photo-inbox.thumbnails"), isVital: false)
-        self.log = log
         self.problems = problems
         executor = TaskQueue.executor(on: subsystem.queue)
     }
@@ -85,9 +74,8 @@ package actor ThumbnailService: DaemonPart {
             let clients = try next.clients()
             self.clients = clients
             counts.withLock { $0 = Counts(clients: clients) }
-            mark = "\(next.key) \(Self.identity(ofCatalogue: catalogue.path))"
-            done = next.store.doneUpTo(mark)
-            (newest, earlier, page) = (done, .max, [])
+            let mark = "\(next.key) \(Self.identity(ofCatalogue: catalogue.path))"
+            queue.begin(after: next.store.doneUpTo(mark), mark)
             problems.set(.decoderWithoutFaces, next.programWithoutFaces.map { [.path: .path($0)] })
             resume()
         } catch {
@@ -124,18 +112,13 @@ package actor ThumbnailService: DaemonPart {
     }
 
     private func enqueue(_ hash: [UInt8]) {
-        if arrivals.count < Self.mostWaiting {
-            arrivals.append(hash)
-        } else {
-            // All below it are gone through once more.
-            (earlier, page) = (.max, [])
-        }
+        queue.add(hash)
         resume()
     }
 
     private func resume() {
         for (place, client) in clients.enumerated() where running[place] == nil {
-            guard !isPausing, let work, let stored = next() else { break }
+            guard !isPausing, let work, let stored = queue.next(in: catalogue) else { break }
             running[place] = TaskQueue.start { await self.run(place, client, work, from: stored) }
         }
         finishIfIdle()
@@ -145,9 +128,9 @@ package actor ThumbnailService: DaemonPart {
     private func run(_ place: Int, _ client: DecoderClient, _ work: ThumbnailWork, from first: StoredPhoto) async {
         var stored: StoredPhoto? = first
         while let photo = stored {
-            subsystem.waiting(arrivals.count)
+            subsystem.waiting(queue.waiting)
             guard await make(photo, client, work), !isPausing, !clients.isEmpty else { break }
-            stored = next()
+            stored = queue.next(in: catalogue)
         }
         running[place] = nil
         finishIfIdle()
@@ -174,18 +157,18 @@ package actor ThumbnailService: DaemonPart {
         case .nothingToDo: break
         case .made:
             counts.withLock { $0.made += 1 }
-            log.logger.debug("thumbnails of \(path) made")
+            problems.log.logger.debug("thumbnails of \(path) made")
         case .failed(let reason):
             counts.withLock { $0.failed += 1 }
-            log.logger.notice("no thumbnail of \(path): \(reason), continuing")
-        case .photoUnreadable(let reason): log.logger.info("no thumbnail of \(path): \(reason), continuing")
+            problems.log.logger.notice("no thumbnail of \(path): \(reason), continuing")
+        case .photoUnreadable(let reason): problems.log.logger.info("no thumbnail of \(path): \(reason), continuing")
         case .unavailable(.stopped): return false
         case .unavailable(let trouble):
-            arrivals.insert(stored.photo.sha256, at: 0)
+            queue.putBack(stored)
             self.trouble(trouble)
             return false
         }
-        newest = max(newest, stored.id)
+        queue.tried(stored)
         if !isPausing, counts.withLock({ $0.trouble }) != nil { recovered() }
         let gaps = client.snapshot().gaps
         problems.set(.decoderUnconfined, gaps.isEmpty ? nil : [.reason: .text(gaps)])
@@ -205,7 +188,7 @@ package actor ThumbnailService: DaemonPart {
         }
         for kind in made.new where !kind.needs.isEmpty {
             guard let reason = made.plan.reason(against: kind) else { continue }
-            log.logger.info("no \(kind.rawValue) of \(path): \(reason), continuing")
+            problems.log.logger.info("no \(kind.rawValue) of \(path): \(reason), continuing")
         }
     }
 
@@ -217,39 +200,17 @@ package actor ThumbnailService: DaemonPart {
             try catalogue.record(records)
             records = []
         } catch {
-            log.logger.notice("what photos look like cannot be recorded now: \(error), continuing")
-            if records.count > Self.mostWaiting {
-                records.removeFirst(records.count - Self.mostWaiting)
+            problems.log.logger.notice("what photos look like cannot be recorded now: \(error), continuing")
+            if records.count > Self.mostRecords {
+                records.removeFirst(records.count - Self.mostRecords)
             }
         }
     }
 
-    private func next() -> StoredPhoto? {
-        while !arrivals.isEmpty {
-            if let photo = try? catalogue.photo(withHash: arrivals.removeFirst()) { return photo }
-        }
-        guard let earlier else { return nil }
-        if page.isEmpty {
-            var filter = PhotoFilter()
-            filter.before = earlier
-            // A catalogue that cannot be read now: the next arrival, or the next start, goes on here.
-            guard let found = try? catalogue.photos(matching: filter, limit: Self.page) else { return nil }
-            page = found
-        }
-        guard let photo = page.first, photo.id > done else {
-            self.earlier = nil
-            return nil
-        }
-        page.removeFirst()
-        self.earlier = photo.id
-        return photo
-    }
-
     /// Everything up to the newest was tried: the next start need not go through it.
     private func markDone() {
-        guard let work, earlier == nil, arrivals.isEmpty, newest > done else { return }
-        done = newest
-        try? work.store.keep(doneUpTo: done, mark)
+        guard let work, let done = queue.allTried() else { return }
+        try? work.store.keep(doneUpTo: done, queue.mark)
     }
 
     /// A catalogue that is made anew counts anew, and knows of no rendition: it lies in another file. The number of a

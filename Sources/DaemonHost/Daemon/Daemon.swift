@@ -21,7 +21,7 @@ import Thumbnails
 /// The daemon as a whole: starts, reloads and stops generations, and does what signals, timers and command FIFOs ask.
 ///
 /// Its own queue orders these; what must answer at any moment (signals, the dump, the watchdog) has queues of its own
-/// and waits for nobody.
+/// and waits for nothing.
 package actor Daemon {
     /// What `main` has prepared before there were threads.
     package struct Launch: Sendable {
@@ -116,10 +116,10 @@ package actor Daemon {
             recheck: { photos, isComplete in auditor.recheck(photos, wasReadWhole: isComplete) })
         // In this order they come into force, start and begin to end; what they began to end is waited for in it, too.
         let parts: [any DaemonPart] = [
-            // First, so that no file is taken from directories that a mount has joined.
+            // First, so that nothing is filed from directories that a mount has joined.
             libraryWatch, auditor,
             // Its end is short, and that of hooks and links may take seconds.
-            ThumbnailService(catalogue: catalogue.file, log: log, problems: problems),
+            ThumbnailService(catalogue: catalogue.file, problems: problems),
             // Hooks have seconds to end, while cards and links do.
             HookCoordinator(catalogue: catalogue, log: log, problems: problems, isManaged: service.isPresent),
             CardCoordinator(log: log, problems: problems),
@@ -138,7 +138,7 @@ package actor Daemon {
         state.set(parts)
         catalogue.whenOutcomesAreRecorded { for part in parts { part.outcomesRecorded() } }
         problems.whenShown { [weak state] in
-            // What the service manager shows must not look well for longer than `photoinbox status` does.
+            // The service manager must not show a good state for longer than `photoinbox status` does.
             if let state, state.isRunning { try? service.status(state.capture(inFull: false).program.status) }
         }
         dependencies = Generation.Dependencies(
@@ -185,7 +185,7 @@ package actor Daemon {
         await own.value
     }
 
-    /// Starts everything, and tells the service manager when every monitor is registered and the first reconciliation
+    /// Starts everything, and notifies the service manager when every monitor is registered and the first reconciliation
     /// has begun.
     package func start() async { await transit { await self.startNow() } }
 
@@ -199,7 +199,7 @@ package actor Daemon {
         await signals.start { [weak self] action, event in self?.perform(action, by: event) }
         log.configuration(state.settings, from: launch.options.effectiveFile, logReason: launch.logReason)
         do {
-            // From here on signals are served, so whoever finds it may send one.
+            // From here on signals are handled, so that any process that reads it may send one.
             try RuntimeFile.pid.write(Array("\(getpid())\n".utf8), in: state.settings.runtime)
             try await run(state.settings, after: Generation.Handover(memory: dependencies.keptFiles.load()))
         } catch {
@@ -214,7 +214,7 @@ package actor Daemon {
                 return await self.reload(asked: asker.words)
             })
         for part in state.parts { part.start() }
-        // Told to stop meanwhile: that follows, and has told the service manager.
+        // Stopping was asked for meanwhile: that follows, and has notified the service manager.
         if transitions.isStopping { return }
         state.enter(.running)
         log.ready(state.settings)
@@ -230,7 +230,7 @@ package actor Daemon {
         case .reconcile: generation.withLock { $0 }?.reconcile()
         case .reload: TaskQueue.start { await self.reload(asked: asker) }
         case .stop:
-            // Already stopping: whoever asks again is in a hurry.
+            // Already stopping: a second request means a hurry.
             if signals.isSecondStop() {
                 generation.withLock { $0 }?.hurry()
                 for part in state.parts { part.hurry() }
