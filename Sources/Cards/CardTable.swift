@@ -126,8 +126,8 @@ struct CardTable {
     /// What is mounted again has its own line, and only the last few of those that are gone are kept.
     private mutating func forgetOld() -> [Step] {
         let gone = cards.filter { !$0.value.isMounted && $0.value.phase != .stopping }
-        let taken = Set(cards.values.filter(\.isMounted).map(\.mount.place))
-        let again = gone.filter { taken.contains($0.value.mount.place) }
+        let mounted = Set(cards.values.filter(\.isMounted).map(\.mount.place))
+        let again = gone.filter { mounted.contains($0.value.mount.place) }
         let old = gone.keys.sorted().dropLast(Self.mostGone)
         return Set(again.keys).union(old).sorted().compactMap { number in
             cards.removeValue(forKey: number).map { .forget(number, $0.mount) }

@@ -10,7 +10,7 @@ package import Settings
 package import SystemMonitor
 import Systemd
 
-/// What the daemon says in the journal, in one place: each kind of event with its MESSAGE_ID, level and fields.
+/// The entries of the daemon's log, in one place: each kind of event with its MESSAGE_ID, level and fields.
 ///
 /// Levels: error when filing stops or something is damaged, warning when a person is needed, notice for changes of
 /// state, info for outcomes, debug for the rest. A tolerated failure ends with "continuing".
@@ -65,7 +65,7 @@ package struct DaemonLog: Sendable {
 }
 
 extension DaemonLog {
-    /// The daemon takes photos.
+    /// The daemon is ready to file photos.
     package func ready(_ settings: Settings) {
         let inboxes = settings.inboxes.map { "\($0.name) (\($0.path.escaped))" }.joined(separator: ", ")
         let text =
@@ -81,7 +81,7 @@ extension DaemonLog {
         )
     }
 
-    /// Everything was let go.
+    /// Everything has ended.
     package func stopped(monitorsLeft count: Int) {
         logger.log(.notice, .stopped, "stopped, \(count) monitors left", metadata: ["monitors": "\(count)"])
     }
@@ -184,7 +184,7 @@ extension DaemonLog {
         logger.log(.notice, id, "\(words), asked by \(requester.words)", metadata: fields)
     }
 
-    /// A file was moved because somebody asked for that.
+    /// A file was moved on request.
     package func moved(_ what: RequestKind, _ answer: ControlAnswer, by requester: Requester) {
         let id: MessageID =
             switch what {

@@ -14,7 +14,7 @@ package struct DaemonOptions: Sendable {
     package var values: [(flag: String, key: String, value: String)] = []
     /// `KEY=VALUE`, from `--set`.
     package var assignments: [String] = []
-    /// The process's surroundings, taken once: the environment is not read again.
+    /// Environment and directories of the process, read once.
     package let context: SettingsContext
 
     package init(context: SettingsContext) { self.context = context }

@@ -7,7 +7,7 @@ package import Settings
 /// A feature or a duty of the daemon that can be left out. The daemon holds its parts in one list and calls them in its
 /// order; see `Daemon.init`.
 ///
-/// Functions are called on any thread. Those that are not asynchronous wait for nobody.
+/// Functions are called on any thread. Those that are not asynchronous wait for nothing.
 package protocol DaemonPart: AnyObject, Sendable {
     /// Its queues, which the watchdog asks to answer.
     var subsystems: [Subsystem] { get }

@@ -6,7 +6,7 @@ package import Reporting
 package import Settings
 
 /// The daemon's problems: raised and cleared from every queue, shown in the state dump, and logged once when one begins
-/// and once when it is over. Any thread; it waits for nobody.
+/// and once when it is over. Any thread; it waits for nothing.
 package final class ProblemReporter: Sendable {
     private struct State: Sendable {
         var board = ProblemBoard()

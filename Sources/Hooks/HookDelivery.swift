@@ -24,7 +24,7 @@ actor HookDelivery {
         let grace: Duration
     }
 
-    /// What the configuration says.
+    /// What the configuration has for this hook.
     struct Configuration: Sendable {
         var hook: HookSettings
         var place: HookPlace
@@ -232,7 +232,7 @@ actor HookDelivery {
 }
 
 extension HookInterest {
-    /// What the configuration says.
+    /// As the configuration has it.
     init(_ hook: HookSettings) {
         self.init(kinds: Set(hook.events.compactMap { HookEventKind(rawValue: $0.rawValue) }), inboxes: hook.inboxes)
     }

@@ -38,7 +38,7 @@ struct LinkResult: Hashable, Sendable, Codable {
     var at: Int64
 }
 
-/// What must outlive a restart of files of links: up to which operation they were looked for, which are not over, and how
+/// What must outlive a restart of files of links: up to which operation they were searched for, which are not over, and how
 /// the last ones ended.
 struct LinkLedger: Hashable, Sendable, JSONMessage {
     static let currentFormat = 1

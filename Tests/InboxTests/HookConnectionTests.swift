@@ -25,7 +25,7 @@ struct HookConnectionTests {
     private var order: HookChild.Order {
         HookChild.Order(
             hook: HookSettings(name: "note", command: ["/bin/true"], deadline: .seconds(3_600)),
-            input: Array("{}\n".utf8), owners: [0], log: HookLog(logger: KeptLog().inboxLog.logger))
+            input: Array("{}\n".utf8), owners: [0], log: HookLog(logger: KeptLog().daemonLog.logger))
     }
 
     /// Begins a run in which the unit reads what is asked for and answers with `answer`, then hangs up.

@@ -256,7 +256,7 @@ struct HookTellingTests {
         // Another life, over the same catalogue. What happened meanwhile it is told as well.
         try await house.quarantine("b")
         let coordinator = HookCoordinator(
-            catalogue: house.writer, log: house.log.inboxLog, problems: house.problems, isManaged: false)
+            catalogue: house.writer, log: house.log.daemonLog, problems: house.problems, isManaged: false)
         await coordinator.prepare(
             try house.settings("[hook.hook]\ncommand = ['/bin/sh', '-c', 'cat >> \(out)']\non = ['quarantined']"))
         #expect(await house.log.line(holding: "exited with status 0, told of 2 events") != nil)

@@ -24,14 +24,14 @@ final class HookHouse {
 
     init(grace: Duration = .seconds(5)) throws {
         scratch = try ScratchDirectory()
-        problems = ProblemReporter(log: log.inboxLog)
+        problems = ProblemReporter(log: log.daemonLog)
         catalogue = try CatalogueFile.openForWriting(scratch.appending("catalogue.sqlite"), now: .now)
         let writer = Catalogue(
             catalogue,
             subsystem: Subsystem(name: "catalogue", queue: MonitorQueue(label: "test.catalogue"), isVital: false))
         self.writer = writer
         coordinator = HookCoordinator(
-            catalogue: writer, log: log.inboxLog, problems: problems, isManaged: false, grace: grace)
+            catalogue: writer, log: log.daemonLog, problems: problems, isManaged: false, grace: grace)
         writer.whenOutcomesAreRecorded { [coordinator] in coordinator.outcomesRecorded() }
     }
 

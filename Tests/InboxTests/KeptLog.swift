@@ -11,7 +11,7 @@ final class KeptLog: LogHandler, Sendable {
 
     init() { (stream, tell) = AsyncStream.makeStream() }
 
-    var inboxLog: DaemonLog { DaemonLog(Logger(label: "test") { _ in self }) }
+    var daemonLog: DaemonLog { DaemonLog(Logger(label: "test") { _ in self }) }
 
     var lines: [String] { kept.withLock { $0 } }
 

@@ -25,7 +25,7 @@ private final class LinkHouse {
 
     init() throws {
         // In memory: what is written down is synced, and dozens of files of links would keep a disk busy for others.
-        problems = ProblemReporter(log: log.inboxLog)
+        problems = ProblemReporter(log: log.daemonLog)
         scratch = try ScratchDirectory(below: ScratchDirectory.quiet)
         for name in ["inbox", "library", "state", "run"] { mkdir(scratch.appending(name), 0o755) }
         catalogue = try CatalogueFile.openForWriting(scratch.appending("catalogue.sqlite"), now: .now)
@@ -36,7 +36,7 @@ private final class LinkHouse {
 
     func coordinator() -> LinkCoordinator {
         LinkCoordinator(
-            catalogue: writer, log: log.inboxLog, problems: problems, isManaged: true,
+            catalogue: writer, log: log.daemonLog, problems: problems, isManaged: true,
             program: LinkRun.standardProgram, patience: 0.01)
     }
 

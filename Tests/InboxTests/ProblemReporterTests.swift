@@ -13,7 +13,7 @@ import Testing
 @Suite("Each beginning and each end of a problem is logged once")
 struct ProblemReporterTests {
     private let log = KeptLog()
-    private var reporter: ProblemReporter { ProblemReporter(log: log.inboxLog) }
+    private var reporter: ProblemReporter { ProblemReporter(log: log.daemonLog) }
     private var storage: StorageProblems { StorageProblems(reporter) }
 
     private func failed(_ name: String, times: Int, _ reason: String) -> [ProblemParameter: ProblemValue] {

@@ -39,7 +39,7 @@ private struct TroubledHouse {
     init(_ root: String, small name: String) throws {
         small = try SmallDisk("\(root)/\(name)")
         house = try WorkerHouse(root)
-        let problems = StorageProblems(ProblemReporter(log: log.inboxLog))
+        let problems = StorageProblems(ProblemReporter(log: log.daemonLog))
         self.problems = problems
         pipeline = try Pipeline(
             workers: [house.worker],

@@ -23,7 +23,7 @@ struct WatchdogTests {
     @Test("It is one row of the problem table, told once, and over when an event comes")
     func row() {
         let log = KeptLog()
-        let reporter = ProblemReporter(log: log.inboxLog)
+        let reporter = ProblemReporter(log: log.daemonLog)
         let problems = WatchProblems(reporter: reporter)
         for seconds in [2.6, 7.6, 12.6] { problems.deaf(seconds: seconds) }
         #expect(reporter.rows(now: .now).map(\.code) == ["PI-107"])

@@ -72,7 +72,7 @@ struct ConnectionTable {
         let wasInside = connections[number]?.reader.isInside ?? false
         connections[number]?.reader.add(bytes)
         let step = next(number, at: now)
-        // The time for a request counts from its first byte; whoever sends one byte after the other gains nothing.
+        // The time for a request counts from its first byte; sending one byte after the other gains nothing.
         if case .wait = step, !wasInside, case .reading(let until) = connections[number]?.stage {
             connections[number]?.stage = .reading(until: min(until, now + bounds.request))
         }

@@ -46,7 +46,7 @@ final class ControlSocket: DaemonPart {
             if let handed {
                 listening = handed
             } else {
-                // Who may connect may look, so it is for operators alone unless a socket unit says otherwise.
+                // Whoever may connect may read, so it is for operators alone unless a socket unit sets another mode.
                 listening = try makeSocket(at: path)
             }
             let server = try ControlServer(owning: listening, subsystem: subsystem) { [handler] request, peer in

@@ -12,7 +12,7 @@ import Reporting
 import Settings
 import SystemMonitor
 
-/// Carries out what comes by the control socket, for those who may ask for it.
+/// Carries out the requests of the control socket, for those who may make them.
 ///
 /// Any thread. What touches files or the catalogue is done on their queues.
 final class RequestHandler: Sendable {
@@ -354,7 +354,7 @@ final class RequestHandler: Sendable {
 }
 
 extension ControlAnswer {
-    /// What is said of a configuration that was read again.
+    /// The result of a reload.
     fileprivate init(_ outcome: ReloadOutcome, _ isDryRun: Bool) {
         switch outcome {
         case .applied(let settings, let file, let warnings):

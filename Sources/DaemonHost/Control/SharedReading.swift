@@ -1,11 +1,11 @@
 import LinuxKernel
 
-/// One reading for all who ask for it at about the same time, made every 50 ms at most: whoever asks all the time costs
-/// little more than whoever asks once. An answer is never older than its question.
+/// One reading for all requests at about the same time, made every 50 ms at most: a client that asks all the time costs
+/// little more than one that asks once. An answer is never older than its request.
 actor SharedReading<Value: Sendable> {
     private static var spacing: Double { 0.05 }
     private let read: @Sendable () -> Value
-    /// The reading that has not begun yet, so that whoever asks now may share it.
+    /// The reading that has not begun yet, which requests that come now share.
     private var upcoming: Task<Value, Never>?
     private var last: Moment?
 

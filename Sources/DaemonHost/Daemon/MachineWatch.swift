@@ -41,7 +41,7 @@ final class MachineWatch: DaemonPart {
                 if let table = mounts?.mounts() { onMounts(table) }
             }
             clock?.setEventHandler { change in
-                // Set to what it was, as time services do: timers are armed anew, and nobody has to know.
+                // Set to what it was, as time services do: timers are armed anew, which is worth no notice.
                 let isFar = change.jump >= .milliseconds(1) || change.jump <= .milliseconds(-1)
                 log.logger.log(level: isFar ? .notice : .debug, "the clock was set, by \(change.jump)")
                 onClock()

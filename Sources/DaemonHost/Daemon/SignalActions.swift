@@ -58,6 +58,6 @@ extension Signal {
     }
 
     /// What `main` blocks before there is any thread: every signal that may be tied to an action, SIGCONT's notice, the
-    /// lease probe's SIGIO, and the SIGPIPE of whoever reads our log.
+    /// lease probe's SIGIO, and the SIGPIPE of the log's reader.
     package static let daemonSignals: [Signal] = SignalName.allCases.map { Signal($0) } + [.cont, .io, .pipe]
 }

@@ -88,7 +88,7 @@ extension ProblemReporter {
 
 // Subsystems whose silence is reported as an inbox's or the library's own.
 extension Subsystem {
-    /// How often each is asked, and signs of the watch are read, where no service manager says so.
+    /// How often each is asked to answer, and the watch is checked, unless the service manager sets an interval.
     static let reviewInterval = Duration.seconds(5)
 
     /// The one that checks whether the library stands.

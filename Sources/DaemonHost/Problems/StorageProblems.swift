@@ -9,7 +9,7 @@ import Reporting
 import Settings
 
 /// Problems of what photos are filed from and into: the library and the places beside it, the catalogue, the inboxes'
-/// directories. Any thread; nothing is looked at here, everybody reports what they saw.
+/// directories. Any thread. It checks nothing itself: those who saw something report it here.
 package final class StorageProblems: Sendable {
     private struct State: Sendable {
         /// Filed sources that stay, by inbox.
@@ -27,7 +27,7 @@ package final class StorageProblems: Sendable {
         var isNested = false
         var nestingChecks = 0
 
-        /// What PI-402 says of the library's room.
+        /// The library's room, for PI-402.
         func room(at path: BytePath) -> String {
             let needed = needed.map { "\(HumanText.bytes($0)) needed for a photo" }
             let free = freeBytes[path].map { "\(HumanText.bytes($0)) free" }
@@ -50,7 +50,7 @@ package final class StorageProblems: Sendable {
     /// How far the library was read again; nil if it never was.
     var verified: VerificationState? { state.withLock { $0.verified } }
 
-    /// Whether nothing may be taken out of any inbox: directories meet that must not, or mounts have changed and that is
+    /// Whether nothing may be filed from any inbox: directories meet that must not, or mounts have changed and that is
     /// not known yet.
     var mayBeNested: Bool { state.withLock { $0.isNested || $0.nestingChecks > 0 } }
 
@@ -98,7 +98,7 @@ package final class StorageProblems: Sendable {
         case .full(let needed, let free):
             let room = state.withLock { state in
                 if let free { state.freeBytes[path] = free }
-                // A trial needs next to nothing, and says nothing of what a photo needs.
+                // A trial needs next to nothing, which is not what the photo needed.
                 if let needed { state.needed = needed }
                 return state.room(at: path)
             }
@@ -165,7 +165,7 @@ package final class StorageProblems: Sendable {
         reporter.set(.photosQuarantined, count == 0 ? nil : [.count: .count(count), .path: .path(last ?? "")])
     }
 
-    /// A check begins whether directories meet; nothing more is taken out of any inbox until ``nested(_:)``.
+    /// A check begins whether directories meet; nothing more is filed from any inbox until ``nested(_:)``.
     func checksForNesting() { state.withLock { $0.nestingChecks += 1 } }
 
     /// Directories that meet by mounts, a sentence each; while there are any, nothing is filed.
@@ -188,7 +188,7 @@ package final class StorageProblems: Sendable {
             switch error.code {
             case .replaced: rows[.catalogueReplaced] = common.merging([.reason: .text(error.message)]) { $1 }
             case .diskFull: rows[.catalogueFull] = common
-            // Transient, or of one photo alone: it says nothing of the rest.
+            // Transient, or of one photo alone: it shows nothing of the rest.
             case .busy, .alreadyRecorded, .beingFiled, .pathTaken, .noSuchIntent: return
             default: rows[.catalogueDamaged] = common.merging([.reason: .text("\(error)")]) { $1 }
             }

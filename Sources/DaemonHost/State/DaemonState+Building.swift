@@ -35,7 +35,7 @@ extension DaemonState.Counts {
 }
 
 extension DaemonState.InHand {
-    /// `set` says what its set waits for, if it does; `isPaused`, that nothing is taken out of its inbox.
+    /// `set` is what its set waits for, if it does; `isPaused`, that its inbox is paused.
     init(_ arrival: Arrival, set: @autoclosure () -> String, isPaused: Bool) {
         let what: String =
             switch arrival.stage {

@@ -80,7 +80,7 @@ package actor PauseStore {
     /// Whether and why an inbox is paused; from any thread.
     package nonisolated func pause(of inbox: String) -> InboxPause? { contents.withLock { $0.inboxes[inbox] } }
 
-    /// Who a user is. Here, since looking a name up may wait.
+    /// Who a user is. On this queue, since a lookup of the name may wait.
     package func requester(_ user: UInt32) -> Requester { Requester(lookingUp: user) }
 
     /// Pauses or, with nil, resumes; returns when that is durable.

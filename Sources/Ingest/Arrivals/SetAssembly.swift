@@ -99,7 +99,7 @@ package struct SetAssembly: Sendable {
         return (number, until)
     }
 
-    /// It is not to be waited with any more: it changed, it is gone, or it is taken into work.
+    /// No set waits with it any more: it changed, it is gone, or its work begins.
     package mutating func remove(_ key: ArrivalKey) {
         guard let number = setOf.removeValue(forKey: key), let member = sets[number]?.members.removeValue(forKey: key)
         else { return }

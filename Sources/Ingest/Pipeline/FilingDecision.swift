@@ -38,7 +38,7 @@ struct FilingDecision: Equatable {
     /// Sidecars without a photo: they stay where they are.
     private(set) var left: [Int] = []
 
-    /// Seconds after its filing within which a set is joined by a photo that says nothing of its time: cameras begin
+    /// Seconds after its filing within which a set is joined by a photo without a time: cameras begin
     /// their numbers anew.
     private static let newness: Int64 = 3_600
 

@@ -232,7 +232,7 @@ struct FilingTransaction {
                 return .kept("it cannot be removed: \(error)", try source.identityWhenKept())
             }
         } catch {
-            // Recovery tells whether something else lies there now, which is an arrival of its own, or whether the same
+            // Recovery finds out whether something else lies there now, which is an arrival of its own, or whether the same
             // photo does, opened by another program for a moment.
             return .pending(error)
         }
@@ -246,7 +246,7 @@ struct FilingTransaction {
         for (index, intent) in intents.enumerated() {
             switch sources[index] {
             case .removed: complete.append(intent)
-            // Its intent says so until recovery has done it.
+            // Its intent stays until recovery has done it.
             case .pending(let error): inbox.requireRecovery(after: error)
             case .kept(let reason, let identity):
                 let hashed = members[index].hashed

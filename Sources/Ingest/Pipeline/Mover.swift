@@ -109,7 +109,7 @@ final class Mover {
         }
     }
 
-    /// What recovery has still to finish or undo, whose names may be taken.
+    /// What recovery has still to finish or undo, whose names may be in use.
     private nonisolated(nonsending) func pendingMoves() async throws -> [StoredMove] {
         guard inbox.recovery.withLock({ $0.isPending }) else { return [] }
         return try await inbox.catalogue.perform("reading moves") { [name = inbox.spec.name] in

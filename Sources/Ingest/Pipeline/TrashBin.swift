@@ -46,8 +46,8 @@ package struct TrashBin {
                 }
             } catch {
                 expiry.next = min(expiry.next, hour)
-                if let error = error as? FilingError, case .noOtherCopy(let doubt) = error.cause {
-                    expiry.kept.append((path, "\(doubt)"))
+                if let error = error as? FilingError, case .noOtherCopy(let reason) = error.cause {
+                    expiry.kept.append((path, "\(reason)"))
                 }
             }
         }
