@@ -116,14 +116,56 @@ let package = Package(
         // The library as a whole: whether it is there, read again, taken over, its catalogue made anew.
         module(
             "LibraryCare", ["Catalogue", "FileValues", "Filing", "LinuxKernel", "PhotoModel", "Settings", system]),
-        // The daemon, and the kinds of entry in its log, which the manual explains.
+        // From a notice of the watch to the outcome of an arrival.
+        module(
+            "Ingest",
+            [
+                "Catalogue", "ControlProtocol", "DirectoryWatch", "FileValues", "Filing", "LibraryCare", "LinuxKernel",
+                "PhotoModel", "QueueActors", "Reporting", "Settings", "SystemMonitor", system,
+            ]),
+        // The kinds of entry in the daemon's log, which the manual explains, and what every part of the daemon stands on.
         module("LogMessages", ["Systemd"]),
         module(
-            "Inbox",
+            "DaemonSupport",
             [
-                "Catalogue", "ControlProtocol", "Decoding", "DirectoryWatch", "Fetching", "FileValues", "Filing",
-                "Importing", "LibraryCare", "LinuxKernel", "LogMessages", "PhotoModel", "QueueActors", "Renditions",
-                "Reporting", "Settings", "SystemMonitor", "Systemd", logging, system,
+                "Catalogue", "ControlProtocol", "DirectoryWatch", "FileValues", "Filing", "Ingest", "LibraryCare",
+                "LinuxKernel", "LogMessages", "QueueActors", "Reporting", "Settings", "SystemMonitor", "Systemd",
+                logging, system,
+            ]),
+        // Features of the daemon: none knows another, and each can be taken out.
+        module(
+            "Hooks",
+            [
+                "Catalogue", "ControlProtocol", "DaemonSupport", "FileValues", "Filing", "LinuxKernel", "LogMessages",
+                "QueueActors", "Reporting", "Settings", "SystemMonitor", "Systemd", logging,
+            ]),
+        module(
+            "Links",
+            [
+                "Catalogue", "ControlProtocol", "DaemonSupport", "Fetching", "FileValues", "Filing", "Ingest",
+                "LinuxKernel", "LogMessages", "QueueActors", "Reporting", "Settings", "SystemMonitor", "Systemd",
+                logging, system,
+            ]),
+        module(
+            "Cards",
+            [
+                "Catalogue", "ControlProtocol", "DaemonSupport", "FileValues", "Filing", "Importing", "LibraryCare",
+                "LinuxKernel", "LogMessages", "QueueActors", "Reporting", "Settings", "SystemMonitor", "Systemd",
+                logging, system,
+            ]),
+        module(
+            "Thumbnails",
+            [
+                "Catalogue", "ControlProtocol", "DaemonSupport", "Decoding", "FileValues", "Ingest", "LinuxKernel",
+                "PhotoModel", "QueueActors", "Renditions", "Reporting", "Settings", "SystemMonitor", logging, system,
+            ]),
+        // The daemon, which puts all of it together.
+        module(
+            "DaemonHost",
+            [
+                "Cards", "Catalogue", "ControlProtocol", "DaemonSupport", "DirectoryWatch", "FileValues", "Filing",
+                "Hooks", "Ingest", "LibraryCare", "Links", "LinuxKernel", "LogMessages", "PhotoModel", "QueueActors",
+                "Reporting", "Settings", "SystemMonitor", "Systemd", "Thumbnails", logging, system,
             ]),
         // Commands: what they share, and those that are modules of their own.
         module(
@@ -158,8 +200,8 @@ let package = Package(
         .executableTarget(
             name: "photoinboxd",
             dependencies: [
-                "ControlProtocol", "FileValues", "Inbox", "LibraryCare", "LinuxKernel", "QueueActors", "Renditions",
-                "Reporting", "Settings", "SystemMonitor", "Systemd", arguments, logging,
+                "ControlProtocol", "DaemonHost", "DaemonSupport", "FileValues", "Hooks", "LibraryCare", "LinuxKernel",
+                "QueueActors", "Renditions", "Reporting", "Settings", "SystemMonitor", "Systemd", arguments, logging,
             ],
             swiftSettings: swiftSettings),
         .executableTarget(
@@ -232,12 +274,13 @@ let package = Package(
         tests(
             "InboxTests",
             [
-                "Catalogue", "ControlProtocol", "Fetching", "Filing", "Inbox", "LibraryCare", "LogMessages",
-                "PhotoModel", "QueueActors", "Reporting", "Settings", "SystemMonitor", "Systemd", logging,
+                "Cards", "Catalogue", "ControlProtocol", "DaemonHost", "DaemonSupport", "Fetching", "Filing", "Hooks",
+                "Ingest", "LibraryCare", "Links", "LogMessages", "PhotoModel", "QueueActors", "Reporting", "Settings",
+                "SystemMonitor", "Systemd", logging,
             ]),
         // Not dependent on photoinbox-fetch, which would put libcurl into the tests' own process.
         tests(
-            "EndToEndTests", ["Catalogue", "ControlProtocol", "Inbox", "photoinbox", "photoinboxd"],
+            "EndToEndTests", ["Catalogue", "ControlProtocol", "Reporting", "photoinbox", "photoinboxd"],
             exclude: ["Scripts"]),
         tests(
             "CommandTests",

@@ -66,8 +66,8 @@ def places(kinds, acts):
 
 REMOVAL = "Filing/Removal/Removal.swift"
 GUARD = "LibraryCare/LibraryGuard.swift"
-FILING = "Inbox/Pipeline/FilingTransaction.swift"
-MOVES = "Inbox/Pipeline/Mover.swift"
+FILING = "Ingest/Pipeline/FilingTransaction.swift"
+MOVES = "Ingest/Pipeline/Mover.swift"
 RECOVERY = "Filing/Recovery.swift"
 
 BUGS = [
@@ -96,7 +96,7 @@ BUGS = [
         [("Filing/StagedFile.swift", "guard read == HashedContent(hash: plan.hash, size: source.identity.size) else {",
           "guard read.size <= source.identity.size else {")], (errno("LIE", "lone", "across", faults=12),)),
     Bug("no-reread", "a duplicate is set aside without a look at the library's copy",
-        [("Inbox/Pipeline/SetFiler.swift", "        guard stored.photo.library == inbox.places.library else { return nil }\n",
+        [("Ingest/Pipeline/SetFiler.swift", "        guard stored.photo.library == inbox.places.library else { return nil }\n",
           "        if stored.id != 0 { return try FileStatus(of: library.descriptor) }\n"
           "        guard stored.photo.library == inbox.places.library else { return nil }\n"),
          (MOVES, "duplicateOf: stored.id, seeing: [.recorded(copy)],\n                work)", "duplicateOf: stored.id, work)"),
@@ -149,18 +149,18 @@ BUGS = [
           "case .noSuchFileOrDirectory, .notDirectory, .ioError, .tooManyOpenFiles, .noMemory: self.init(.gone, path)")],
         (errno("EIO EMFILE ENOMEM", "lone", "collision", faults=150),)),
     Bug("never-again", "what was deferred is not tried again",
-        [("Inbox/Pipeline/Pipeline.swift", "        wakeTimer.reschedule(", "        if next.monotonic < 0 { return }\n"
+        [("Ingest/Pipeline/Pipeline.swift", "        wakeTimer.reschedule(", "        if next.monotonic < 0 { return }\n"
           "        if wakeSet != nil { return }\n        wakeTimer.reschedule(")],
         (errno("ENOSPC EACCES", "lone", faults=60),)),
     Bug("owed-forgotten", "what recovery could not finish is not tried again",
-        [("Inbox/Pipeline/PendingRecovery.swift", "isLeft && !isTrying && now.monotonic >= next",
+        [("Ingest/Pipeline/PendingRecovery.swift", "isLeft && !isTrying && now.monotonic >= next",
           "isLeft && !isTrying && now.monotonic < next")],
         (errno("EIO ENOSPC", "lone", "collision", faults=150),)),
     Bug("damaged-by-error", "a catalogue that cannot be read just now is set aside as damaged",
         [("Catalogue/CatalogueError.swift", "case .SQLITE_IOERR: .inputOutput", "case .SQLITE_IOERR: .corrupt")],
         (errno("EIO", "history", faults=250),)),
     Bug("half-written-stays", "what a crash left half-written in the state directory stays there",
-        [("Inbox/Daemon/RuntimeFile.swift", "try? parent.unlink(entry.name) }", "_ = entry }")], (kill("lone"),)),
+        [("DaemonHost/State/RuntimeFile.swift", "try? parent.unlink(entry.name) }", "_ = entry }")], (kill("lone"),)),
     Bug("look-given-up", "a name that could not be looked at is never looked at again",
         [("WatchCore/TreeCore+Looks.swift", "roots[Int(table[directory].root)].failed.insert(directory)",
           "break")], (errno("ESTALE", "lone", "burst", faults=300) + " --once",)),
@@ -207,7 +207,7 @@ BUGS = [
         [("PhotoModel/Formats/Trailers.swift", "if let lack = try lackOfMultiPicture(walk) { return .lacking(reason: lack) }",
           "_ = try lackOfMultiPicture(walk)")], (CUTS,)),
     Bug("last-in-trash", "a discarded duplicate is deleted without a look at its photo",
-        [("Inbox/Pipeline/TrashBin.swift", "if discarded == .quarantined {", "if discarded != .filed {")], (places("plain", "drop library-emptied discard"),)),
+        [("Ingest/Pipeline/TrashBin.swift", "if discarded == .quarantined {", "if discarded != .filed {")], (places("plain", "drop library-emptied discard"),)),
     Bug("catalogue-removed", "a catalogue that is not at its path is written to",
         [("Catalogue/CatalogueFile+OpenFile.swift", "        guard let known = openFile.withLock({ $0 }) else { return nil }\n        let found",
           "        guard let known = openFile.withLock({ $0 }), known.log == known.log, path.isEmpty else { return nil }\n        let found")],
@@ -222,7 +222,7 @@ BUGS = [
          ("photoinbox/Maintain/SelectedLibrary.swift", "        guard let catalogue else { return }", "        guard let catalogue, catalogue.path.isEmpty else { return }")],
         (places("plain", "drop library-moved repair rebuild"),)),
     Bug("idle-unseen", "an idle daemon does not look at its library",
-        [("Inbox/Daemon/LibraryWatch.swift", "            look(at: library.path)\n", "            _ = library.path\n")],
+        [("DaemonHost/Library/LibraryWatch.swift", "            check(library.path)\n", "            _ = library.path\n")],
         (places("plain", "drop library-moved"),)),
     Bug("places-made", "a directory whose disk is away is made",
         [(GUARD, "            guard identity.isOnFileSystem(of: known) else {", "            guard identity.inode > 0 else {"),

@@ -1,5 +1,6 @@
+import DaemonSupport
 import Glibc
-import Inbox
+import Hooks
 import LinuxKernel
 import Logging
 import Settings
@@ -31,7 +32,7 @@ enum HookRunning {
         }
         let sink = LogDestination.choose(.automatic, colour: .never).makeSink(
             encoding: JournalEncoding(identifier: "photoinboxd", prefix: "PHOTOINBOX_"))
-        let log = InboxLog(Logger(label: "photoinboxd") { JournalLogHandler(label: $0, sink: sink) })
+        let log = DaemonLog(Logger(label: "photoinboxd") { JournalLogHandler(label: $0, sink: sink) })
         LifecycleViolation.setSink { message in
             sink.sendNow(LogEntry(.critical, message, id: .lifecycleViolation))
         }

@@ -1,8 +1,9 @@
 import ArgumentParser
 import ControlProtocol
+import DaemonHost
+import DaemonSupport
 import FileValues
 import Glibc
-import Inbox
 import LibraryCare
 import LinuxKernel
 import Logging
@@ -213,7 +214,7 @@ struct PhotoInboxDaemon: ParsableCommand {
             Self.end(EX_OK)
         }
         if answer {
-            do { try OfflineDesk.serve(daemonOptions()) } catch {
+            do { try OfflineRequests.serve(daemonOptions()) } catch {
                 Self.printError("photoinboxd: \(error)")
                 Self.end(EX_OSERR)
             }
@@ -340,7 +341,7 @@ struct PhotoInboxDaemon: ParsableCommand {
             daemon = try Daemon(
                 Daemon.Launch(
                     version: productVersion, options: options, settings: settings, service: service, sink: sink,
-                    log: InboxLog(logger, of: options.address(settings)), logReason: destination.reason),
+                    log: DaemonLog(logger, of: options.address(settings)), logReason: destination.reason),
                 exit: { Self.end($0) })
         } catch {
             _ = sink.flush(within: .seconds(1))

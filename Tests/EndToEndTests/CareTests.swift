@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import Inbox
 import TestSupport
 import Testing
 

@@ -2,7 +2,6 @@ import Catalogue
 import ControlProtocol
 import Foundation
 import Glibc
-import Inbox
 import LinuxKernel
 import TestSupport
 import Testing

@@ -2,7 +2,6 @@ import ControlProtocol
 import FileValues
 import Foundation
 import Glibc
-import Inbox
 import TestSupport
 import Testing
 

@@ -1,7 +1,6 @@
 import ControlProtocol
 import Foundation
 import Glibc
-import Inbox
 import LinuxKernel
 import SystemPackage
 import TestSupport

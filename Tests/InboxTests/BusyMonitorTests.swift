@@ -2,7 +2,7 @@ import Glibc
 import LinuxKernel
 import Testing
 
-@testable import Inbox
+@testable import Ingest
 @testable import SystemMonitor
 
 /// A busy monitor on a queue of its own, and what it told.

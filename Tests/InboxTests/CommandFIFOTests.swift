@@ -5,7 +5,7 @@ import SystemMonitor
 import TestSupport
 import Testing
 
-@testable import Inbox
+@testable import DaemonHost
 @testable import Settings
 
 @Suite("Lines of a command FIFO", .timeLimit(.minutes(60)))

@@ -2,7 +2,7 @@ import FileValues
 import Testing
 
 @testable import Catalogue
-@testable import Inbox
+@testable import Ingest
 @testable import PhotoModel
 
 @Suite("FilingDecision: with whom proven files are filed, and beside what")

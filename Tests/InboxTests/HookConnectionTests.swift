@@ -7,7 +7,8 @@ import SystemMonitor
 import TestSupport
 import Testing
 
-@testable import Inbox
+@testable import DaemonSupport
+@testable import Hooks
 
 @Suite("The daemon's side of the hooks' unit", .timeLimit(.minutes(60)))
 struct HookConnectionTests {
@@ -24,11 +25,11 @@ struct HookConnectionTests {
     private var order: HookChild.Order {
         HookChild.Order(
             hook: HookSettings(name: "note", command: ["/bin/true"], deadline: .seconds(3_600)),
-            input: Array("{}\n".utf8), owners: [0], reporter: HookReporter(log: KeptLog().inboxLog.logger))
+            input: Array("{}\n".utf8), owners: [0], log: HookLog(logger: KeptLog().daemonLog.logger))
     }
 
     /// Begins a run in which the unit reads what is asked for and answers with `answer`, then hangs up.
-    private func ending(answering answer: [UInt8]?) async throws -> HookEnding {
+    private func ending(answering answer: [UInt8]?) async throws -> HookResult {
         let (listener, count) = (listener, HookRequest.frames("note", input: Array("{}\n".utf8)).count)
         async let unit: [UInt8] = aside {
             let connection = try descriptorCall("accept") { accept(listener.raw, nil, nil) }
@@ -48,7 +49,7 @@ struct HookConnectionTests {
     }
 
     @Test func theUnitsAnswerIsTheEnding() async throws {
-        let answer = HookEnding(kind: .killed, number: 11, reason: "killed by signal 11", seconds: 2)
+        let answer = HookResult(kind: .killed, number: 11, reason: "killed by signal 11", seconds: 2)
         #expect(try await ending(answering: HookAnswer(ending: answer).frame) == answer)
     }
 

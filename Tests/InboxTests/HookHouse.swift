@@ -10,30 +10,29 @@ import SystemMonitor
 import TestSupport
 import Testing
 
-@testable import Inbox
+@testable import DaemonSupport
+@testable import Hooks
 
 /// A catalogue, and hooks that are told what is recorded in it.
 final class HookHouse {
     let scratch: ScratchDirectory
     let log = KeptLog()
-    let problems: ProblemDesk
-    let board = HookBoard()
+    let problems: ProblemReporter
     let catalogue: CatalogueFile
     let writer: Catalogue
-    let desk: HookDesk
+    let coordinator: HookCoordinator
 
     init(grace: Duration = .seconds(5)) throws {
         scratch = try ScratchDirectory()
-        problems = ProblemDesk(log: log.inboxLog)
+        problems = ProblemReporter(log: log.daemonLog)
         catalogue = try CatalogueFile.openForWriting(scratch.appending("catalogue.sqlite"), now: .now)
         let writer = Catalogue(
             catalogue,
             subsystem: Subsystem(name: "catalogue", queue: MonitorQueue(label: "test.catalogue"), isVital: false))
         self.writer = writer
-        desk = HookDesk(
-            queue: MonitorQueue(label: "test.hooks"), catalogue: writer, log: log.inboxLog, problems: problems,
-            board: board, isManaged: false, grace: grace)
-        writer.whenOutcomesAreRecorded { [desk] in desk.wake() }
+        coordinator = HookCoordinator(
+            catalogue: writer, log: log.daemonLog, problems: problems, isManaged: false, grace: grace)
+        writer.whenOutcomesAreRecorded { [coordinator] in coordinator.outcomesRecorded() }
     }
 
     /// The settings with these hooks; a script by its name and keys.
@@ -55,11 +54,11 @@ final class HookHouse {
 
     /// Has a shell script as its only hook from now on, called `hook`.
     func adopt(_ script: String, on events: String = "", more: String = "") async throws {
-        await desk.adopt(
+        await coordinator.prepare(
             try settings("[hook.hook]\ncommand = ['/bin/sh', '-c', '''\(script)''']\non = [\(events)]\n\(more)"))
     }
 
-    func asked() { desk.run("hook", asked: "test") }
+    func asked() { coordinator.perform(.hook("hook"), asker: "test") }
 
     /// Records a file that was set aside, as the worker does; the operation.
     @discardableResult
@@ -70,5 +69,5 @@ final class HookHouse {
         return try await writer.record(outcome, kept: nil)
     }
 
-    var entry: DaemonState.Hook? { board.all.first { $0.name == "hook" } }
+    var entry: DaemonState.Hook? { coordinator.status.all.first { $0.name == "hook" } }
 }

@@ -3,7 +3,7 @@ import FileValues
 import Testing
 
 @testable import Catalogue
-@testable import Inbox
+@testable import Hooks
 
 @Suite("The parts of hooks that touch nothing")
 struct HookPartsTests {
@@ -62,7 +62,7 @@ struct HookPartsTests {
 
     @Test func anEventIsOneLineWhateverItsName() {
         let hostile = BytePath([0x44, 0x2F, 0x0A, 0xFF, 0x22])
-        let (lines, count, through) = HookLines.fit([event(7, hostile)])
+        let (lines, count, through) = HookInput.fit([event(7, hostile)])
         #expect(count == 1 && through == nil)
         #expect(lines.filter { $0 == 0x0A }.count == 1 && lines.last == 0x0A)
         #expect(
@@ -77,15 +77,15 @@ struct HookPartsTests {
     @Test func aRunIsToldOnlySoMuchButAllOfAFile() {
         let long = BytePath(Array(repeating: 0x61, count: 4_000))
         let events = (1...100).flatMap { [event($0, long), event($0, long)] }
-        let (lines, count, through) = HookLines.fit(events)
-        #expect(count % 2 == 0 && count > 2 && lines.count <= HookLines.mostBytes + 5_000)
+        let (lines, count, through) = HookInput.fit(events)
+        #expect(count % 2 == 0 && count > 2 && lines.count <= HookInput.mostBytes + 5_000)
         #expect(through == events[count - 1].outcome.id)
-        let huge = BytePath(Array(repeating: 0x61, count: HookLines.mostBytes))
-        #expect(HookLines.fit([event(1, huge), event(2, long)]).count == 1, "one is told, however much it is")
+        let huge = BytePath(Array(repeating: 0x61, count: HookInput.mostBytes))
+        #expect(HookInput.fit([event(1, huge), event(2, long)]).count == 1, "one is told, however much it is")
     }
 
     @Test func messagesComeBackAsTheyWere() throws {
-        let ending = HookEnding(kind: .overdue, number: 9, reason: "did not end", seconds: 1.5)
+        let ending = HookResult(kind: .overdue, number: 9, reason: "did not end", seconds: 1.5)
         var frames = FrameReader(limit: HookAnswer.longest)
         frames.add(HookAnswer(ending: ending).frame)
         #expect(HookAnswer(json: try frames.next() ?? [])?.ending == ending)

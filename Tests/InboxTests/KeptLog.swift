@@ -1,7 +1,7 @@
 import LinuxKernel
 import Logging
 
-@testable import Inbox
+@testable import DaemonSupport
 
 /// Keeps what was logged, and lets a test wait for it.
 final class KeptLog: LogHandler, Sendable {
@@ -11,7 +11,7 @@ final class KeptLog: LogHandler, Sendable {
 
     init() { (stream, tell) = AsyncStream.makeStream() }
 
-    var inboxLog: InboxLog { InboxLog(Logger(label: "test") { _ in self }) }
+    var daemonLog: DaemonLog { DaemonLog(Logger(label: "test") { _ in self }) }
 
     var lines: [String] { kept.withLock { $0 } }
 

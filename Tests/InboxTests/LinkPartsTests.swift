@@ -9,7 +9,7 @@ import Settings
 import TestSupport
 import Testing
 
-@testable import Inbox
+@testable import Links
 
 @Suite("What is kept and written of files of links")
 struct LinkPartsTests {

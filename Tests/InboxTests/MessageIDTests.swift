@@ -2,8 +2,6 @@ import LogMessages
 import Systemd
 import Testing
 
-@testable import Inbox
-
 @Suite("Kinds of journal entries")
 struct MessageIDTests {
     @Test func identifiersAreDistinctAndReadable() {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import Inbox
+@testable import Ingest
 
 @Suite("More than a thousand photos of one name a day")
 struct OneNameTests {

@@ -7,7 +7,7 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-@testable import Inbox
+@testable import Ingest
 
 @Suite("Places: whose they are, and where")
 struct PlaceTests {

@@ -3,8 +3,6 @@ import QueueActors
 import SystemMonitor
 import Testing
 
-@testable import Inbox
-
 /// Counts what its queue runs between two looks: every function here first puts a block on the queue that it runs on.
 private actor Counting {
     private let queue: MonitorQueue

@@ -8,7 +8,7 @@ import SystemMonitor
 import TestSupport
 import Testing
 
-@testable import Inbox
+@testable import Ingest
 
 @Suite("A flood of retries")
 struct RetryFloodTests {
@@ -23,7 +23,7 @@ struct RetryFloodTests {
         let pipeline = try Pipeline(
             workers: [house.worker],
             subsystem: Subsystem(name: "pipeline", queue: MonitorQueue(label: "test.pipeline"), isVital: true),
-            book: ArrivalBook(),
+            arrivals: ArrivalTable(),
             listener: Pipeline.Listener(
                 ended: { tell.yield(($0.key.path.description, retried.withLock { $0 })) },
                 deferred: { _, _, attempt, _ in if attempt > 1 { retried.withLock { $0 += 1 } } }, symptom: { _ in },
@@ -34,12 +34,14 @@ struct RetryFloodTests {
             try Data([0xFF, 0xD8, 0xFF]).write(to: URL(filePath: "\(scratch.path)/inbox/\(key.path)"))
             await pipeline.examine(key, as: nil)
         }
-        func attempts() -> [Int] { pipeline.book.withLock { book in keys.map { book.arrivals[$0]?.attempts ?? -1 } } }
+        func attempts() -> [Int] {
+            pipeline.arrivals.withLock { table in keys.map { table.arrivals[$0]?.attempts ?? -1 } }
+        }
         let tried = try await poll(attempts, until: { !$0.contains(0) })
         #expect(tried.allSatisfy { $0 > 0 })
 
         isPaused.withLock { $0 = true }
-        repeat { await pipeline.retryAll() } while pipeline.book.withLock({ $0.queuedCount }) < count
+        repeat { await pipeline.retryAll() } while pipeline.arrivals.withLock({ $0.queuedCount }) < count
         try house.drop(["good.jpg": "exif.jpg"])
         await pipeline.examine(ArrivalKey(inbox: "card", path: "good.jpg"), as: nil)
         retried.withLock { $0 = 0 }

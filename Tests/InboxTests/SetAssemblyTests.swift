@@ -3,7 +3,7 @@ import LinuxKernel
 import PhotoModel
 import Testing
 
-@testable import Inbox
+@testable import Ingest
 
 private func moment(_ seconds: Double) -> Moment {
     Moment(monotonic: 0, wall: FileTime(seconds: 1_000_000, nanoseconds: 0)).later(by: seconds)
@@ -14,7 +14,7 @@ private func key(_ name: String, inbox: String = "card") -> ArrivalKey {
 }
 
 private func candidate(
-    _ name: String, hopes: SetHopes = SetHopes(), content: String? = nil, wait: Double = 2
+    _ name: String, hopes: SetExpectations = SetExpectations(), content: String? = nil, wait: Double = 2
 ) -> SetCandidate {
     let parsed = SetName(BytePath(name))
     return SetCandidate(
@@ -31,17 +31,17 @@ struct SetAssemblyTests {
 
     @Test func whatWasInSightEndsTheWait() {
         var assembly = SetAssembly()
-        _ = assembly.add(key("a.JPG"), candidate("a.JPG", hopes: SetHopes(inSight: ["a.NEF"])), now: moment(0))
+        _ = assembly.add(key("a.JPG"), candidate("a.JPG", hopes: SetExpectations(inSight: ["a.NEF"])), now: moment(0))
         #expect(ready(&assembly, at: 0.1) == nil)
         #expect(assembly.words(for: key("a.JPG")) == "waits for a.NEF, which lies beside it")
-        _ = assembly.add(key("a.NEF"), candidate("a.NEF", hopes: SetHopes(inSight: ["a.JPG"])), now: moment(1))
+        _ = assembly.add(key("a.NEF"), candidate("a.NEF", hopes: SetExpectations(inSight: ["a.JPG"])), now: moment(1))
         #expect(ready(&assembly, at: 1) == ["a.JPG", "a.NEF"])
         #expect(assembly.count == 0)
     }
 
     @Test func theWaitCountsFromTheLastProof() {
         var assembly = SetAssembly()
-        let hopes = SetHopes(roles: .film)
+        let hopes = SetExpectations(roles: .film)
         _ = assembly.add(key("a.JPG"), candidate("a.JPG", hopes: hopes), now: moment(0))
         _ = assembly.add(key("a.NEF"), candidate("a.NEF", hopes: hopes), now: moment(1.5))
         #expect(ready(&assembly, at: 2.5) == nil)
@@ -51,7 +51,7 @@ struct SetAssemblyTests {
 
     @Test func whatIsInWorkHoldsItsSetUpButNotForEver() {
         var assembly = SetAssembly()
-        _ = assembly.add(key("a.JPG"), candidate("a.JPG", hopes: SetHopes(company: true)), now: moment(0))
+        _ = assembly.add(key("a.JPG"), candidate("a.JPG", hopes: SetExpectations(company: true)), now: moment(0))
         #expect(ready(&assembly, at: 10, inWork: true) == nil)
         #expect(assembly.nextMoment(after: moment(10)) == moment(SetAssembly.longestWait))
         #expect(ready(&assembly, at: SetAssembly.longestWait, inWork: true) == ["a.JPG"])
@@ -59,7 +59,7 @@ struct SetAssemblyTests {
 
     @Test func companyAloneDoesNotMakeItWaitLongerThanTheyAreInWork() {
         var assembly = SetAssembly()
-        _ = assembly.add(key("a.JPG"), candidate("a.JPG", hopes: SetHopes(company: true)), now: moment(0))
+        _ = assembly.add(key("a.JPG"), candidate("a.JPG", hopes: SetExpectations(company: true)), now: moment(0))
         #expect(ready(&assembly, at: 0.1, inWork: true) == nil)
         assembly.touch(inbox: "card", SetName("a.NEF").keys)
         #expect(assembly.nextReady(inbox: "card", now: moment(0.2)) { _ in false } == [key("a.JPG")])
@@ -67,7 +67,7 @@ struct SetAssemblyTests {
 
     @Test func aSidecarWaitsForAnyPhoto() {
         var assembly = SetAssembly()
-        _ = assembly.add(key("a.xmp"), candidate("a.xmp", hopes: SetHopes(roles: .photos)), now: moment(0))
+        _ = assembly.add(key("a.xmp"), candidate("a.xmp", hopes: SetExpectations(roles: .photos)), now: moment(0))
         #expect(assembly.words(for: key("a.xmp")) == "waits for its photo")
         #expect(ready(&assembly, at: 1) == nil)
         _ = assembly.add(key("a.CR3"), candidate("a.CR3"), now: moment(1))
@@ -76,7 +76,7 @@ struct SetAssemblyTests {
 
     @Test func contentIdentifiersTieAndPart() {
         var assembly = SetAssembly()
-        let hopes = SetHopes(roles: .film)
+        let hopes = SetExpectations(roles: .film)
         let first = assembly.add(key("a.HEIC"), candidate("a.HEIC", hopes: hopes, content: "X"), now: moment(0))
         let other = assembly.add(key("b.MOV"), candidate("b.MOV", content: "Y"), now: moment(0))
         #expect(first.set != other.set)
@@ -91,7 +91,7 @@ struct SetAssemblyTests {
 
     @Test func whatTiesTwoSetsTogetherMakesThemOne() {
         var assembly = SetAssembly()
-        let wait = SetHopes(roles: .raw)
+        let wait = SetExpectations(roles: .raw)
         let first = assembly.add(key("a.HEIC"), candidate("a.HEIC", hopes: wait), now: moment(0))
         let second = assembly.add(key("b.HEIC"), candidate("b.HEIC", hopes: wait, content: "X"), now: moment(1))
         let both = assembly.add(key("a.MOV"), candidate("a.MOV", content: "X"), now: moment(1))
@@ -101,7 +101,7 @@ struct SetAssemblyTests {
 
     @Test func whoLeavesIsNotWaitedWith() {
         var assembly = SetAssembly()
-        _ = assembly.add(key("a.JPG"), candidate("a.JPG", hopes: SetHopes(roles: .raw)), now: moment(0))
+        _ = assembly.add(key("a.JPG"), candidate("a.JPG", hopes: SetExpectations(roles: .raw)), now: moment(0))
         assembly.remove(key("a.JPG"))
         #expect(assembly.count == 0)
         #expect(ready(&assembly, at: 5) == nil)
@@ -140,71 +140,71 @@ struct PairHistoryTests {
     }
 }
 
-@Suite("Sets in the book: none is lost, none is taken twice")
+@Suite("Sets in the table: none is lost, none is taken twice")
 struct GatheringTests {
     @Test func aSetIsTakenTogether() throws {
-        var book = ArrivalBook()
+        var table = ArrivalTable()
         for name in ["a.JPG", "a.NEF"] {
-            book.noticed(key(name), now: moment(0))
+            table.noticed(key(name), now: moment(0))
         }
-        let first = book.takeNext(inbox: "card", step: "x", now: moment(0))
+        let first = table.beginNext(inbox: "card", step: "x", now: moment(0))
         let jpeg = try #require(first)
-        #expect(book.hasCompany(jpeg))
-        book.settled(jpeg.key, .gather(candidate("a.JPG", hopes: SetHopes(company: true))), now: moment(0))
-        #expect(book.counts(of: "card").inHand == 2 && book.counts(of: "card").balances)
-        let held = book.takeReadySet(inbox: "card", step: "x", now: moment(0.1))
+        #expect(table.hasCompany(jpeg))
+        table.concluded(jpeg.key, .gather(candidate("a.JPG", hopes: SetExpectations(company: true))), now: moment(0))
+        #expect(table.counts(of: "card").inHand == 2 && table.counts(of: "card").balances)
+        let held = table.beginReadySet(inbox: "card", step: "x", now: moment(0.1))
         #expect(held == nil, "the other has not been looked at")
-        let second = book.takeNext(inbox: "card", step: "x", now: moment(0.2))
+        let second = table.beginNext(inbox: "card", step: "x", now: moment(0.2))
         let raw = try #require(second)
-        book.settled(raw.key, .gather(candidate("a.NEF", hopes: SetHopes(company: true))), now: moment(0.3))
-        let ready = book.takeReadySet(inbox: "card", step: "x", now: moment(0.3))
+        table.concluded(raw.key, .gather(candidate("a.NEF", hopes: SetExpectations(company: true))), now: moment(0.3))
+        let ready = table.beginReadySet(inbox: "card", step: "x", now: moment(0.3))
         let set = try #require(ready)
         #expect(set.map(\.key) == [key("a.JPG"), key("a.NEF")])
-        for arrival in set { book.settled(arrival.key, .ended(.filed), now: moment(1)) }
-        #expect(book.counts(of: "card").ended == [.filed: 2] && book.counts(of: "card").balances)
+        for arrival in set { table.concluded(arrival.key, .ended(.filed), now: moment(1)) }
+        #expect(table.counts(of: "card").ended == [.filed: 2] && table.counts(of: "card").balances)
     }
 
     @Test func aMemberThatChangesIsLookedAtAgainFirst() {
-        var book = ArrivalBook()
-        book.noticed(key("a.JPG"), now: moment(0))
-        _ = book.takeNext(inbox: "card", step: "x", now: moment(0))
-        book.settled(key("a.JPG"), .gather(candidate("a.JPG", hopes: SetHopes(roles: .raw))), now: moment(0))
-        #expect(book.nextWake == moment(2))
-        let again = book.noticed(key("a.JPG"), now: moment(1))
+        var table = ArrivalTable()
+        table.noticed(key("a.JPG"), now: moment(0))
+        _ = table.beginNext(inbox: "card", step: "x", now: moment(0))
+        table.concluded(key("a.JPG"), .gather(candidate("a.JPG", hopes: SetExpectations(roles: .raw))), now: moment(0))
+        #expect(table.nextWake == moment(2))
+        let again = table.noticed(key("a.JPG"), now: moment(1))
         #expect(again)
-        book.wake(now: moment(5))
-        let none = book.takeReadySet(inbox: "card", step: "x", now: moment(5))
+        table.wake(now: moment(5))
+        let none = table.beginReadySet(inbox: "card", step: "x", now: moment(5))
         #expect(none == nil)
-        let next = book.takeNext(inbox: "card", step: "x", now: moment(5))
+        let next = table.beginNext(inbox: "card", step: "x", now: moment(5))
         #expect(next != nil)
     }
 
     @Test func whatGathersIsWithdrawnWhenItGoesAndForgottenAtTheEnd() {
-        var book = ArrivalBook()
+        var table = ArrivalTable()
         for name in ["a.JPG", "b.JPG"] {
-            book.noticed(key(name), now: moment(0))
-            _ = book.takeNext(inbox: "card", step: "x", now: moment(0))
-            book.settled(key(name), .gather(candidate(name, hopes: SetHopes(roles: .raw))), now: moment(0))
+            table.noticed(key(name), now: moment(0))
+            _ = table.beginNext(inbox: "card", step: "x", now: moment(0))
+            table.concluded(key(name), .gather(candidate(name, hopes: SetExpectations(roles: .raw))), now: moment(0))
         }
-        let gone = book.vanished(key("a.JPG"))
-        #expect(gone && book.counts(of: "card").ended == [.withdrawn: 1])
-        book.leaveWaiting()
-        #expect(book.arrivals.isEmpty && book.counts(of: "card").balances)
-        book.wake(now: moment(100))
-        let none = book.takeReadySet(inbox: "card", step: "x", now: moment(100))
+        let gone = table.vanished(key("a.JPG"))
+        #expect(gone && table.counts(of: "card").ended == [.withdrawn: 1])
+        table.leaveWaiting()
+        #expect(table.arrivals.isEmpty && table.counts(of: "card").balances)
+        table.wake(now: moment(100))
+        let none = table.beginReadySet(inbox: "card", step: "x", now: moment(100))
         #expect(none == nil)
     }
 
     private static let names = ["a.JPG", "a.NEF", "a.xmp", "b.HEIC", "b.MOV", "c.MOV", "c.jpg", "d.png", "d.jpg.json"]
 
-    private static func verdict(_ key: ArrivalKey, _ generator: inout SplitMix) -> ArrivalBook.Verdict {
+    private static func verdict(_ key: ArrivalKey, _ generator: inout SplitMix) -> ArrivalTable.Verdict {
         switch Int.random(in: 0...9, using: &generator) {
         case 0: return .ended(.duplicate)
         case 1: return .defer(reason: "r")
-        case 2: return .settle(reason: "q", seconds: 5)
+        case 2: return .waitForQuiet(reason: "q", seconds: 5)
         case 3: return .ended(.filed)
         default:
-            var hopes = SetHopes(roles: SetRoles(rawValue: UInt8.random(in: 0...15, using: &generator)))
+            var hopes = SetExpectations(roles: SetRoles(rawValue: UInt8.random(in: 0...15, using: &generator)))
             hopes.company = Bool.random(using: &generator)
             if Bool.random(using: &generator) {
                 hopes.inSight = [BytePath(names.randomElement(using: &generator)!)]
@@ -217,62 +217,62 @@ struct GatheringTests {
     @Test("Any sequence of events: the counts balance, and all come to an end", arguments: 0..<64)
     func model(seed: UInt64) {
         var generator = SplitMix(state: seed)
-        var book = ArrivalBook()
+        var table = ArrivalTable()
         var working: Set<ArrivalKey> = []
         var now = moment(0)
         func take(_ arrivals: [Arrival]) {
             for arrival in arrivals {
                 #expect(working.insert(arrival.key).inserted, "\(arrival.key) was in work already")
-                #expect(book.arrivals[arrival.key]?.stage == .working(step: "x"))
+                #expect(table.arrivals[arrival.key]?.stage == .working(step: "x"))
             }
         }
         func check() {
-            for inbox in ["a", "b"] { #expect(book.counts(of: inbox).balances) }
-            for key in working { #expect(book.arrivals[key] != nil, "\(key) was lost in work") }
+            for inbox in ["a", "b"] { #expect(table.counts(of: inbox).balances) }
+            for key in working { #expect(table.arrivals[key] != nil, "\(key) was lost in work") }
         }
         for _ in 0..<600 {
             now = now.later(by: Double.random(in: 0...3, using: &generator))
             let any = key(
                 Self.names.randomElement(using: &generator)!, inbox: ["a", "b"].randomElement(using: &generator)!)
             switch Int.random(in: 0...8, using: &generator) {
-            case 0, 1, 2: book.noticed(any, now: now)
-            case 3: _ = book.vanished(any)
+            case 0, 1, 2: table.noticed(any, now: now)
+            case 3: _ = table.vanished(any)
             case 4:
-                if let next = book.takeNext(inbox: any.inbox, step: "x", now: now) { take([next]) }
+                if let next = table.beginNext(inbox: any.inbox, step: "x", now: now) { take([next]) }
             case 5:
-                if let set = book.takeReadySet(inbox: any.inbox, step: "x", now: now) {
+                if let set = table.beginReadySet(inbox: any.inbox, step: "x", now: now) {
                     #expect(!set.isEmpty)
                     take(set)
                 }
-            case 6: book.wake(now: now, all: Int.random(in: 0...9, using: &generator) == 0)
+            case 6: table.wake(now: now, all: Int.random(in: 0...9, using: &generator) == 0)
             default:
                 let sorted = working.sorted { ($0.inbox, $0.path) < ($1.inbox, $1.path) }
                 guard let done = sorted.randomElement(using: &generator) else { continue }
                 working.remove(done)
-                book.settled(done, Self.verdict(done, &generator), now: now)
+                table.concluded(done, Self.verdict(done, &generator), now: now)
             }
             check()
         }
         // Then nothing new comes, and whatever is looked at is gathered once and filed.
-        for key in working { book.settled(key, .ended(.filed), now: now) }
+        for key in working { table.concluded(key, .ended(.filed), now: now) }
         working = []
         var gathered: Set<ArrivalKey> = []
-        for _ in 0..<200 where !book.arrivals.isEmpty {
+        for _ in 0..<200 where !table.arrivals.isEmpty {
             for inbox in ["a", "b"] {
-                while let set = book.takeReadySet(inbox: inbox, step: "x", now: now) {
-                    for arrival in set { book.settled(arrival.key, .ended(.filed), now: now) }
+                while let set = table.beginReadySet(inbox: inbox, step: "x", now: now) {
+                    for arrival in set { table.concluded(arrival.key, .ended(.filed), now: now) }
                 }
-                guard let next = book.takeNext(inbox: inbox, step: "x", now: now) else { continue }
+                guard let next = table.beginNext(inbox: inbox, step: "x", now: now) else { continue }
                 let isNew = gathered.insert(next.key).inserted
-                let hopes = SetHopes(roles: .film, company: true)
-                book.settled(
+                let hopes = SetExpectations(roles: .film, company: true)
+                table.concluded(
                     next.key, isNew ? .gather(candidate(next.key.path.escaped, hopes: hopes)) : .ended(.filed), now: now
                 )
             }
-            if let next = book.nextWake, book.queuedCount == 0 { now = next.later(by: 0.001) }
-            book.wake(now: now)
+            if let next = table.nextWake, table.queuedCount == 0 { now = next.later(by: 0.001) }
+            table.wake(now: now)
             check()
         }
-        #expect(book.arrivals.isEmpty, "\(book.arrivals.values.map { "\($0.key) \($0.stage)" })")
+        #expect(table.arrivals.isEmpty, "\(table.arrivals.values.map { "\($0.key) \($0.stage)" })")
     }
 }

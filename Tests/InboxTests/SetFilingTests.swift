@@ -7,7 +7,7 @@ import PhotoModel
 import TestSupport
 import Testing
 
-@testable import Inbox
+@testable import Ingest
 
 private let day = "2024/01/2024-01-31"
 

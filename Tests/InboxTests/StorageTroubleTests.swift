@@ -10,7 +10,9 @@ import TestSupport
 import Testing
 
 @testable import Catalogue
-@testable import Inbox
+@testable import DaemonHost
+@testable import DaemonSupport
+@testable import Ingest
 
 /// A file system of four megabytes, gone with this.
 private final class SmallDisk: Sendable {
@@ -29,7 +31,7 @@ private final class SmallDisk: Sendable {
 private struct TroubledHouse {
     let house: WorkerHouse
     let log = KeptLog()
-    let desk: ProblemDesk
+    let problems: StorageProblems
     let pipeline: Pipeline
     private let small: SmallDisk
 
@@ -37,14 +39,14 @@ private struct TroubledHouse {
     init(_ root: String, small name: String) throws {
         small = try SmallDisk("\(root)/\(name)")
         house = try WorkerHouse(root)
-        let desk = ProblemDesk(log: log.inboxLog)
-        self.desk = desk
+        let problems = StorageProblems(ProblemReporter(log: log.daemonLog))
+        self.problems = problems
         pipeline = try Pipeline(
             workers: [house.worker],
             subsystem: Subsystem(name: "pipeline", queue: MonitorQueue(label: "test.pipeline"), isVital: true),
-            book: ArrivalBook(),
+            arrivals: ArrivalTable(),
             listener: Pipeline.Listener(
-                ended: { _ in }, deferred: { _, _, _, _ in }, symptom: { desk.symptom($0) }, activity: { _ in }))
+                ended: { _ in }, deferred: { _, _, _, _ in }, symptom: { problems.symptom($0) }, activity: { _ in }))
     }
 
     /// Takes all room that is left, but for so many bytes.
@@ -64,7 +66,7 @@ private struct TroubledHouse {
     /// Ticks as the watchdog does until this is logged.
     func tick(until line: String) async throws {
         _ = try await poll({
-            pipeline.tick(failing: desk.failing); return log.lines
+            pipeline.tick(failing: problems.failing); return log.lines
         }) { lines in
             lines.contains { $0.contains(line) }
         }
@@ -107,7 +109,7 @@ struct StorageTroubleTests {
         troubled.free()
         try await troubled.tick(until: "PI-501 is over")
         #expect(try troubled.house.catalogue.pendingIntents().isEmpty)
-        #expect(troubled.desk.failing.isEmpty && troubled.desk.rows(now: .now).isEmpty)
+        #expect(troubled.problems.failing.isEmpty && troubled.problems.reporter.rows(now: .now).isEmpty)
         await troubled.end()
         withExtendedLifetime(scratch) {}
     }
@@ -134,14 +136,16 @@ struct StorageTroubleTests {
         let key = ArrivalKey(inbox: "card", path: "a.jpg")
         await troubled.pipeline.examine(key, as: nil)
         _ = await troubled.log.line(holding: "PI-402")
-        await troubled.pipeline.tryStorage(troubled.desk.failing)
-        #expect(troubled.desk.rows(now: .now).map(\.code) == ["PI-402"])
+        await troubled.pipeline.tryStorage(troubled.problems.failing)
+        #expect(troubled.problems.reporter.rows(now: .now).map(\.code) == ["PI-402"])
         unlink(path)
         await troubled.pipeline.examine(key, as: nil)
-        try await poll({ troubled.pipeline.book.withLock { $0.arrivals[key] } }, until: { $0 == nil })
-        #expect(troubled.desk.rows(now: .now).map(\.code) == ["PI-402"], "so far nobody has seen that it is over")
-        await troubled.pipeline.tryStorage(troubled.desk.failing)
-        #expect(troubled.desk.rows(now: .now).isEmpty)
+        try await poll({ troubled.pipeline.arrivals.withLock { $0.arrivals[key] } }, until: { $0 == nil })
+        #expect(
+            troubled.problems.reporter.rows(now: .now).map(\.code) == ["PI-402"],
+            "so far nobody has seen that it is over")
+        await troubled.pipeline.tryStorage(troubled.problems.failing)
+        #expect(troubled.problems.reporter.rows(now: .now).isEmpty)
         #expect(troubled.log.lines.filter { $0 == "PI-402 is over" }.count == 1)
         await troubled.end()
         withExtendedLifetime(scratch) {}
@@ -163,9 +167,9 @@ struct StorageTroubleTests {
         try troubled.house.drop(["small.jpg": "plain.jpg"])
         let small = ArrivalKey(inbox: "card", path: "small.jpg")
         await troubled.pipeline.examine(small, as: nil)
-        try await poll({ troubled.pipeline.book.withLock { $0.arrivals[small] } }, until: { $0 == nil })
+        try await poll({ troubled.pipeline.arrivals.withLock { $0.arrivals[small] } }, until: { $0 == nil })
         #expect(troubled.house.files("library").keys.contains { $0.hasSuffix("small.jpg") })
-        #expect(troubled.desk.rows(now: .now).map(\.code) == ["PI-402"])
+        #expect(troubled.problems.reporter.rows(now: .now).map(\.code) == ["PI-402"])
         troubled.free()
         await troubled.pipeline.retryAll()
         try await troubled.tick(until: "PI-402 is over")
@@ -211,15 +215,15 @@ struct StorageTroubleTests {
         let troubled = try TroubledHouse(scratch.path, small: "library")
         await troubled.pipeline.start { _, _ in }
         try troubled.fill()
-        troubled.desk.symptom(.library(failure: .full()))
-        await troubled.pipeline.tryStorage(troubled.desk.failing)
-        #expect(troubled.desk.rows(now: .now).map(\.code) == ["PI-402"])
-        troubled.desk.symptom(.library(failure: nil))
-        troubled.desk.symptom(.catalogue(failure: CatalogueError(.corrupt, "reading", "malformed")))
-        #expect(troubled.desk.failing.isEmpty)
+        troubled.problems.symptom(.library(failure: .full()))
+        await troubled.pipeline.tryStorage(troubled.problems.failing)
+        #expect(troubled.problems.reporter.rows(now: .now).map(\.code) == ["PI-402"])
+        troubled.problems.symptom(.library(failure: nil))
+        troubled.problems.symptom(.catalogue(failure: CatalogueError(.corrupt, "reading", "malformed")))
+        #expect(troubled.problems.failing.isEmpty)
         // Nor does one who could not get at it say anything of it.
-        troubled.desk.symptom(.catalogue(failure: .beingReturned))
-        #expect(troubled.desk.rows(now: .now).map(\.code) == ["PI-502"])
+        troubled.problems.symptom(.catalogue(failure: .beingReturned))
+        #expect(troubled.problems.reporter.rows(now: .now).map(\.code) == ["PI-502"])
         await troubled.end()
         withExtendedLifetime(scratch) {}
     }

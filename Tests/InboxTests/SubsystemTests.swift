@@ -4,8 +4,6 @@ import QueueActors
 import SystemMonitor
 import Testing
 
-@testable import Inbox
-
 @Suite("A subsystem tells what it does, even while its queue is stuck", .timeLimit(.minutes(60)))
 struct SubsystemTests {
     private let queue = MonitorQueue(label: "test.subsystem")

@@ -5,7 +5,7 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-@testable import Inbox
+@testable import Ingest
 
 @Suite("The trash is emptied by the time that has passed, not by the clock on the wall")
 struct TrashTests {
@@ -25,7 +25,7 @@ struct TrashTests {
         let outcomes = try house.catalogue.outcomes(forPath: "b.jpg", inbox: "card")
         let duplicate = try #require(outcomes.first { $0.outcome.outcome == .duplicate })
         let facts = OperationFacts(outcome: duplicate, photo: nil, requests: [])
-        let request = FileRequest(what: .discard, asker: Asker(user: 0, name: "ana"), isDryRun: false)
+        let request = FileRequest(what: .discard, requester: Requester(user: 0, name: "ana"), isDryRun: false)
         #expect(await house.worker.carryOut(request, [facts]).map(\.answer.status) == [0])
 
         let began = await house.worker.expireTrash(now: reading("a", day: 1, wall: 0))

@@ -2,7 +2,8 @@ import ControlProtocol
 import LinuxKernel
 import Testing
 
-@testable import Inbox
+@testable import DaemonHost
+@testable import DaemonSupport
 
 @Suite("The ping waits for a watch that hears nothing")
 struct WatchdogTests {
@@ -22,11 +23,12 @@ struct WatchdogTests {
     @Test("It is one row of the problem table, told once, and over when an event comes")
     func row() {
         let log = KeptLog()
-        let desk = ProblemDesk(log: log.inboxLog)
-        for seconds in [2.6, 7.6, 12.6] { desk.deaf(seconds: seconds) }
-        #expect(desk.rows(now: .now).map(\.code) == ["PI-107"])
+        let reporter = ProblemReporter(log: log.daemonLog)
+        let problems = WatchProblems(reporter: reporter)
+        for seconds in [2.6, 7.6, 12.6] { problems.deaf(seconds: seconds) }
+        #expect(reporter.rows(now: .now).map(\.code) == ["PI-107"])
         #expect(log.lines.filter { $0.hasPrefix("PI-107 ") }.count == 1)
-        desk.deaf(seconds: nil)
-        #expect(desk.rows(now: .now).isEmpty)
+        problems.deaf(seconds: nil)
+        #expect(reporter.rows(now: .now).isEmpty)
     }
 }

@@ -10,7 +10,7 @@ import Settings
 import SystemMonitor
 import TestSupport
 
-@testable import Inbox
+@testable import Ingest
 
 /// An inbox, a library and a catalogue below one directory, with the worker that files from one into the other.
 struct WorkerHouse {

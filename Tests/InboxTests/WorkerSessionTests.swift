@@ -7,7 +7,7 @@ import SystemMonitor
 import TestSupport
 import Testing
 
-@testable import Inbox
+@testable import DaemonSupport
 
 @Suite("A conversation with a worker", .timeLimit(.minutes(60)))
 struct WorkerSessionTests {
@@ -18,7 +18,7 @@ struct WorkerSessionTests {
         let scratch = try ScratchDirectory()
         let program = scratch.appending("child")
         try writeProgram("#!/bin/sh\n\(script)\n", to: program)
-        let terms = WorkerTerms(
+        let terms = WorkerOptions(
             label: "test", socket: BytePath(scratch.appending("nowhere")), advice: "is it started?",
             program: BytePath(program), longestRequest: 1_000, longestAnswer: 1_000, deadline: .seconds(3_600),
             grace: .milliseconds(10))
@@ -29,7 +29,7 @@ struct WorkerSessionTests {
                     let session = try WorkerSession(
                         terms, queue: queue, lost: { "\($0)" }, done: { done.resume(returning: $0) })
                     #expect(session.isWithChild)
-                    session.begin(framed([0x61])) { frames throws(WorkerLoss) in
+                    session.begin(framed([0x61])) { frames throws(WorkerFailure) in
                         frames.first.map { String(decoding: $0, as: UTF8.self) }
                     }
                 } catch { done.resume(throwing: error) }
@@ -45,7 +45,7 @@ struct WorkerSessionTests {
     }
 
     @Test func whatCannotBeReadEndsItAndSoDoesAnEarlyEnd() async throws {
-        #expect(try await ending(#"printf '\0\0\377\377' >&0; exec /bin/sleep 3600"#).hasPrefix("speaksNonsense"))
-        #expect(try await ending("exit 0") == "endedEarly")
+        #expect(try await ending(#"printf '\0\0\377\377' >&0; exec /bin/sleep 3600"#).hasPrefix("malformedAnswer"))
+        #expect(try await ending("exit 0") == "endedWithoutAnswer")
     }
 }

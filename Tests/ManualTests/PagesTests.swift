@@ -49,7 +49,7 @@ struct PagesTests {
     func catalogueFields() throws {
         var given: Set<String> = []
         for file in [
-            "Inbox/Log/InboxLog", "Inbox/Hooks/HookReporter", "Inbox/Links/LinkDesk+Work", "Inbox/Cards/CardDesk",
+            "DaemonSupport/DaemonLog", "Hooks/HookLog", "Links/LinkCoordinator", "Cards/CardCoordinator",
         ] {
             for match in try Self.text("Sources/\(file).swift").matches(of: /"(\w+)"\]?(?::| =) "?/) {
                 given.insert(match.1.uppercased())
@@ -136,7 +136,7 @@ struct PagesTests {
             fields.insert(String(match.1))
         }
         for file in [
-            "Inbox/Hooks/HookLines", "CommandSupport/CommandFailure", "photoinbox/Explain/ExplainCommand",
+            "Hooks/HookInput", "CommandSupport/CommandFailure", "photoinbox/Explain/ExplainCommand",
             "photoinbox/Commands/ShowCommand",
             "CommandContact/State/PartReports", "CommandContact/State/StateReport",
             "photoinbox/Explain/Explanation+Output", "CommandContact/Records/OutcomeJSON",

@@ -1,0 +1,358 @@
+import Catalogue
+import DaemonSupport
+import FileValues
+import Filing
+import Ingest
+import LibraryCare
+import LinuxKernel
+import Logging
+import QueueActors
+import Settings
+import SystemMonitor
+import SystemPackage
+
+/// Compares the library with the catalogue, and counts what waits in quarantine: slow reads of the disk, on a queue of
+/// their own, for which nothing waits. Reads only.
+actor LibraryAuditor: DaemonPart {
+    /// The most bytes of a slice.
+    private static let slice: UInt64 = 256 << 20
+    private static let page = 500
+    /// How many damaged photos are checked on one tick.
+    private static let rechecked = 100
+
+    private nonisolated let executor: QueueExecutor
+    private let catalogue: CatalogueFile
+    private let libraryGuard: LibraryGuard
+    private nonisolated let subsystem = Subsystem(
+        name: "library audit", queue: MonitorQueue(label: "photo-inbox.audit"), isVital: false)
+    private let log: DaemonLog
+    private let problems: StorageProblems
+    private let writer: Catalogue
+    /// Damaged photos as their files were when they were last read, by identifier; nil for those that were missing.
+    private var lastRead: [Int64: FileIdentity?] = [:]
+    /// Damaged photos above this identifier are checked next.
+    private var recheckCursor: Int64 = 0
+    /// Photos that a command has found damaged, or whole again: they are read before anything else.
+    private nonisolated let reported = Locked<Set<Int64>>([])
+    /// All photos were read again by a command, and that is not recorded yet.
+    private nonisolated let wasReadWhole = Locked(false)
+    private nonisolated let isRecheckWaiting = Locked(false)
+    private nonisolated let stopping = Locked(false)
+    private nonisolated let isCheckWaiting = Locked(false)
+    /// Of the configuration in force.
+    private nonisolated let library: Locked<LibrarySettings?>
+    private nonisolated let hasBegun = Locked(false)
+
+    nonisolated var subsystems: [Subsystem] { [subsystem] }
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    init(
+        catalogue: Catalogue, libraryGuard: LibraryGuard, log: DaemonLog, problems: StorageProblems, settings: Settings
+    ) {
+        self.catalogue = catalogue.file
+        self.libraryGuard = libraryGuard
+        library = Locked(settings.library)
+        self.log = log
+        self.problems = problems
+        writer = catalogue
+        executor = TaskQueue.executor(on: subsystem.queue)
+    }
+
+    /// What is known of the library is reported before anything of it is read again.
+    nonisolated func prepare(_ settings: Settings) async {
+        library.withLock { $0 = settings.library }
+        if hasBegun.withLock({ $0.set() }), let library = settings.library { await show(library.path) }
+    }
+
+    nonisolated func adopt(_ settings: Settings) async { checkPlacesSoon() }
+    nonisolated func mounted(_ table: MountTable) { checkPlacesSoon() }
+    nonisolated func tick() { recheckSoon() }
+    nonisolated func ended(_ arrival: EndedArrival) { if arrival.outcome == .quarantined { checkPlacesSoon() } }
+
+    nonisolated func perform(_ action: Action, asker: String) {
+        switch action {
+        case .reconcile: checkPlacesSoon()
+        case .audit: TaskQueue.start { await self.audit() }
+        case .verifySlice: TaskQueue.start { await self.verifySlice() }
+        case .dump, .hook, .reload, .stop: break
+        }
+    }
+
+    /// What is under way ends at its next photo.
+    nonisolated func end(hurrying: Bool) async -> @Sendable () async -> Void {
+        stopping.withLock { $0 = true }
+        return { await self.finished() }
+    }
+
+    /// Returns when nothing is under way.
+    private func finished() {}
+
+    /// Checks quarantine and its like, once, however often it is called before it begins. From any thread; it waits for
+    /// nothing.
+    nonisolated func checkPlacesSoon() {
+        let isNew = isCheckWaiting.withLock { isWaiting in
+            defer { isWaiting = true }
+            return !isWaiting
+        }
+        guard isNew else { return }
+        TaskQueue.start {
+            self.isCheckWaiting.withLock { $0 = false }
+            await self.checkPlaces()
+        }
+    }
+
+    /// Counts quarantine, and reports whether it and its like are on their file systems.
+    private func checkPlaces() {
+        guard let library = library.withLock({ $0 }) else { return }
+        subsystem.enter("looking at \(library.path.escaped)")
+        defer { subsystem.idle() }
+        for path in library.besides {
+            do {
+                writer.rememberSoon(try libraryGuard.checkPlace(path, toBeMadeBeside: nil))
+                problems.place(path, away: nil)
+            } catch let away as LibraryGuard.PlaceAway {
+                problems.place(path, away: away.reason)
+            } catch { continue }
+        }
+        let (count, last) = Self.quarantined(below: library.quarantine)
+        problems.quarantine(holds: count, last: last)
+    }
+
+    /// Whether each photo of the catalogue is in the library with its size.
+    private func audit() {
+        guard let library = library.withLock({ $0 }) else { return }
+        checkPlaces()
+        subsystem.enter("auditing \(library.path.escaped)")
+        defer { subsystem.idle() }
+        var seen = 0
+        var damaged = 0
+        var before: Int64?
+        do {
+            let root = try openDirectory(library.path)
+            try libraryGuard.check(root, at: library.path)
+            while let photos = try nextPage(before), !photos.isEmpty {
+                var found: [Int64: (path: BytePath, reason: String?)] = [:]
+                for stored in photos where stored.photo.library == library.path {
+                    if stopping.withLock({ $0 }) { return }
+                    seen += 1
+                    let path = stored.photo.libraryPath
+                    let status = try? FileStatus(of: path, beneath: root)
+                    if status?.identity.size == stored.photo.size, status?.kind == .regular { continue }
+                    found[stored.id] = (path, status == nil ? "it is missing" : "it has another size")
+                }
+                damaged += found.count
+                try record(found)
+                before = photos.last?.id
+            }
+        } catch {
+            log.logger.warning("the audit stopped: \(error), continuing")
+        }
+        show(library.path)
+        log.audited(seen, damaged)
+    }
+
+    /// Reads and hashes the next part of the library, and begins anew at its end.
+    private func verifySlice() {
+        guard let library = library.withLock({ $0 }) else { return }
+        subsystem.enter("verifying a part of \(library.path.escaped)")
+        defer { subsystem.idle() }
+        var bytes: UInt64 = 0
+        var seen = 0
+        var found: [Int64: (path: BytePath, reason: String?)] = [:]
+        do {
+            let reading = try LibraryReading(library.path, libraryGuard)
+            let last = try catalogue.verification(of: library.path)
+            var state = VerificationState(cursor: last?.cursor, at: Moment.now.wall, wholeAt: last?.wholeAt)
+            // Also where the library goes away in the middle.
+            defer { note(found, state, of: library.path) }
+            while bytes < Self.slice, let photos = try nextPage(state.cursor) {
+                if photos.isEmpty {
+                    state.cursor = nil
+                    state.wholeAt = Moment.now.wall
+                    break
+                }
+                for stored in photos where bytes < Self.slice {
+                    if stopping.withLock({ $0 }) { return }
+                    if reading.concerns(stored) {
+                        found[stored.id] = (
+                            stored.photo.libraryPath, try reading.damage(of: stored)?.description
+                        )
+                        seen += 1
+                        bytes += stored.photo.size
+                    }
+                    state.cursor = stored.id
+                }
+            }
+            state.at = Moment.now.wall
+        } catch {
+            log.logger.warning("verifying stopped: \(error), continuing")
+        }
+        log.verified(seen, bytes: bytes, damaged: found.values.count { $0.reason != nil })
+    }
+
+    private func note(
+        _ found: [Int64: (path: BytePath, reason: String?)], _ state: VerificationState, of library: BytePath
+    ) {
+        do {
+            try record(found)
+            try catalogue.setVerification(state, of: library)
+        } catch {
+            log.logger.warning("what was verified is not recorded: \(error), continuing")
+        }
+        show(library)
+    }
+
+    // MARK: - What is damaged
+
+    /// A command has found these photos damaged, or whole again: reads them soon. From any thread; it waits for nothing.
+    nonisolated func recheck(_ photos: [Int64], wasReadWhole: Bool) {
+        if wasReadWhole { self.wasReadWhole.withLock { $0 = true } }
+        reported.withLock { $0.formUnion(photos) }
+        recheckSoon()
+    }
+
+    /// Looks, once however often it is asked before that begins, whether damaged photos are whole again: reads those
+    /// whose files have changed since they were last read. From any thread; it waits for nothing.
+    private nonisolated func recheckSoon() {
+        let isNew = isRecheckWaiting.withLock { isWaiting in
+            defer { isWaiting = true }
+            return !isWaiting
+        }
+        guard isNew else { return }
+        TaskQueue.start {
+            self.isRecheckWaiting.withLock { $0 = false }
+            await self.recheck()
+        }
+    }
+
+    private func recheck() {
+        guard let library = library.withLock({ $0 }) else { return }
+        // What is not read now stays reported.
+        var unread = self.reported.withLock { photos in
+            defer { photos = [] }
+            return photos
+        }
+        defer { reported.withLock { $0.formUnion(unread) } }
+        do {
+            let isNoted = wasReadWhole.withLock { wasRead in
+                defer { wasRead = false }
+                return wasRead
+            }
+            if isNoted { try catalogue.noteVerified(library.path, at: Moment.now.wall) }
+            var photos = try unread.sorted().compactMap { (id) throws(CatalogueError) in try catalogue.photo(id: id) }
+            for photo in photos { lastRead[photo.id] = nil }
+            let known = try catalogue.damagedPhotos(in: library.path, after: recheckCursor, limit: Self.rechecked)
+            recheckCursor = known.count < Self.rechecked ? 0 : known.last?.stored.id ?? 0
+            photos += known.map(\.stored)
+            defer { show(library.path) }
+            if photos.isEmpty { return lastRead.removeAll() }
+            subsystem.enter("reading damaged photos of \(library.path.escaped) again")
+            defer { subsystem.idle() }
+            let reading = try LibraryReading(library.path, libraryGuard)
+            unread.formIntersection(photos.map(\.id))
+            var bytes: UInt64 = 0
+            // The rest has its turn on the next tick.
+            for stored in photos where bytes < Self.slice {
+                if stopping.withLock({ $0 }) { return }
+                let now = reading.identity(of: stored)
+                if !reading.concerns(stored) || lastRead[stored.id] == .some(now) {
+                    unread.remove(stored.id)
+                    continue
+                }
+                bytes += now == nil ? 0 : stored.photo.size
+                let damage = try reading.damage(of: stored)
+                // What the disk does not give out is tried on each tick.
+                if case .notFiled = damage { lastRead[stored.id] = .some(now) } else { lastRead[stored.id] = nil }
+                try record([stored.id: (stored.photo.libraryPath, damage?.description)])
+                unread.remove(stored.id)
+            }
+        } catch {
+            // The library or the catalogue is away, which others report.
+            log.logger.debug("damaged photos are not read again: \(error)")
+        }
+    }
+
+    /// Writes down which photos are damaged, and which are whole (nil); logs those that were not known to be damaged.
+    private func record(_ found: [Int64: (path: BytePath, reason: String?)]) throws(CatalogueError) {
+        let new = try catalogue.record(damage: found.mapValues(\.reason), at: Moment.now.wall)
+        for id in new.sorted() {
+            guard let one = found[id], let reason = one.reason else { continue }
+            problems.symptom(.damaged(one.path, reason: reason))
+        }
+    }
+
+    /// Reports how many photos are damaged and how far the library was read, as the catalogue has it: others write there,
+    /// too.
+    private func show(_ library: BytePath) {
+        do {
+            problems.verified(try catalogue.verification(of: library))
+            let first = try catalogue.damagedPhotos(in: library, limit: 1).first
+            problems.damaged(
+                first == nil ? 0 : try catalogue.damagedCount(in: library), first?.stored.photo.libraryPath,
+                first?.reason)
+        } catch {
+            // The catalogue is away or being closed, which others report.
+        }
+    }
+
+    /// Takes the library's photos into a catalogue that was begun anew, since the one before it was lost: without them
+    /// every photo that comes again would be filed again. Returns when that is done, or all is to stop.
+    func rebuild(_ library: LibrarySettings?) async {
+        guard let library else { return }
+        problems.rebuilding(catalogue: catalogue.path)
+        while !stopping.withLock({ $0 }) {
+            do {
+                try rebuildNow(library.path)
+                return problems.rebuilding(catalogue: nil)
+            } catch {
+                log.logger.warning("making the catalogue anew: \(error); trying again, continuing")
+            }
+            // The library may be away, or the catalogue's disk full.
+            await withCheckedContinuation { next in subsystem.queue.after(.seconds(5)) { next.resume() } }
+        }
+    }
+
+    private func rebuildNow(_ library: BytePath) throws {
+        subsystem.enter("making the catalogue anew from \(library.escaped)")
+        defer { subsystem.idle() }
+        let tree = try LibraryTree(library)
+        try libraryGuard.check(tree.root, at: library)
+        let work = FileWork(shouldStop: { [stopping] in stopping.withLock { $0 } })
+        let summary = try LibraryAdoption(of: tree, into: catalogue, work: work).run { _ in
+        } tell: { [log] finding in
+            if case .unreadable(let path, let reason) = finding {
+                log.logger.warning("\(path.escaped) is not in the new catalogue: \(reason), continuing")
+            }
+        }
+        // Another directory may have come in its place meanwhile, whose photos are not recorded.
+        let (read, now) = (try FileStatus(of: tree.root), try FileStatus(at: library, followingLinks: true))
+        guard read.device == now.device, read.identity.inode == now.identity.inode else {
+            throw SystemCallError("stat", .noSuchFileOrDirectory, path: library)
+        }
+        try catalogue.endRebuilding()
+        log.logger.notice("the catalogue is made anew: \(summary.adopted) photos recorded, \(summary.known) before")
+    }
+
+    private func nextPage(_ before: Int64?) throws(CatalogueError) -> [StoredPhoto]? {
+        var filter = PhotoFilter()
+        filter.before = before
+        return try catalogue.photos(matching: filter, limit: Self.page)
+    }
+
+    /// How many files lie in the quarantine's directories, their notes not counted, and one of them.
+    private static func quarantined(below path: BytePath) -> (Int, BytePath?) {
+        guard let root = try? openDirectory(path), let inboxes = try? root.entries() else { return (0, nil) }
+        var count = 0
+        var last: BytePath?
+        for inbox in inboxes.map(\.name) {
+            guard let directory = try? root.openDirectoryBeneath(inbox), let files = try? directory.entries() else {
+                continue
+            }
+            for name in files.map(\.name) where !name.bytes.suffix(4).elementsEqual(".txt".utf8) {
+                count += 1
+                last = inbox.appending(name)
+            }
+        }
+        return (count, last)
+    }
+}

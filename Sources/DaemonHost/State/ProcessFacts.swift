@@ -1,0 +1,43 @@
+import Glibc
+import LinuxKernel
+
+/// The kernel's facts about this process; see proc(5). Cheap, and on a file system that has no disk.
+struct ProcessFacts: Sendable {
+    let residentBytes: Int
+    let threads: Int
+    let descriptors: Int
+    /// Of all threads since the start.
+    let processorSeconds: Double
+
+    static func current() -> ProcessFacts {
+        let fields = words(of: "/proc/self/statm")
+        let resident = fields.count > 1 ? (Int(fields[1]) ?? 0) * Int(getpagesize()) : 0
+        return ProcessFacts(
+            residentBytes: resident, threads: entries(of: "/proc/self/task"), descriptors: entries(of: "/proc/self/fd"),
+            processorSeconds: processorTime())
+    }
+
+    private static func processorTime() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
+    private static func words(of path: String) -> [Substring] {
+        guard let file = fopen(path, "re") else { return [] }
+        defer { fclose(file) }
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = fread(&buffer, 1, buffer.count, file)
+        return String(decoding: buffer[..<count], as: UTF8.self).split(separator: " ")
+    }
+
+    private static func entries(of path: String) -> Int {
+        guard let directory = opendir(path) else { return 0 }
+        defer { closedir(directory) }
+        var count = 0
+        while let entry = readdir(directory) {
+            if entry.pointee.d_name.0 != CChar(bitPattern: UInt8(ascii: ".")) { count += 1 }
+        }
+        return count
+    }
+}

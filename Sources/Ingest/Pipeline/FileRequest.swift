@@ -1,0 +1,95 @@
+package import Catalogue
+package import ControlProtocol
+import Filing
+import LinuxKernel
+package import Reporting
+
+/// A request that moves a file of an inbox that has its outcome.
+package struct FileRequest: Sendable {
+    package enum What: Hashable, Sendable {
+        /// Back to the inbox; as it is, without proof.
+        case release(asIs: Bool)
+        /// Into the trash.
+        case discard
+        /// Out of the library; all of its set with it, unless it is meant alone.
+        case undo(alone: Bool)
+    }
+
+    let what: What
+    let requester: Requester
+    let isDryRun: Bool
+
+    package init(what: What, requester: Requester, isDryRun: Bool) {
+        self.what = what
+        self.requester = requester
+        self.isDryRun = isDryRun
+    }
+}
+
+/// The result of a request.
+package struct RequestResult: Sendable {
+    package var answer: ControlAnswer
+    /// A file in its inbox that is to be examined.
+    package var lookAt: ArrivalKey?
+}
+
+extension ControlAnswer {
+    /// One answer for what belongs together; the last part may be a refusal.
+    package init(_ parts: [RequestResult]) {
+        let answers = parts.map(\.answer)
+        self = answers.first ?? ControlAnswer("nothing to do")
+        message = answers.map(\.message).joined(separator: "; ")
+        items = answers.flatMap(\.items)
+        if let last = answers.last, answers.count > 1, last.status != 0 {
+            status = ExitStatus.someLeft.rawValue
+            action = last.action ?? "Repeat it with --alone for what is left, by its own number: photoinbox explain"
+        }
+    }
+}
+
+/// Why a request is not carried out, and what to do.
+package struct RequestRefusal: Error {
+    let status: ExitStatus
+    let message: String
+    var action: String?
+
+    package init(_ status: ExitStatus, _ message: String, action: String? = nil) {
+        self.status = status
+        self.message = message
+        self.action = action
+    }
+}
+
+extension FileRequest.What {
+    package var kind: RequestKind {
+        switch self {
+        case .release: .release
+        case .discard: .discard
+        case .undo: .undo
+        }
+    }
+
+    var verb: String { kind.rawValue }
+    var participle: String { kind.participle }
+}
+
+extension RequestKind {
+    /// What has been done.
+    var participle: String {
+        switch self {
+        case .pause: "paused"
+        case .resume: "resumed"
+        case .rescan: "rescanned"
+        case .retry: "retried"
+        case .release: "released"
+        case .discard: "discarded"
+        case .undo: "taken back"
+        }
+    }
+}
+
+extension ControlAnswer {
+    package init(_ refusal: RequestRefusal) {
+        self.init(status: refusal.status.rawValue, refusal.message, action: refusal.action)
+    }
+}

@@ -1,0 +1,299 @@
+import Catalogue
+import ControlProtocol
+import FileValues
+import Filing
+import Glibc
+import LibraryCare
+import LinuxKernel
+import QueueActors
+import Reporting
+import Settings
+
+/// Where a file is, and where it goes.
+private struct Way {
+    let sourceRoot: BytePath
+    let path: BytePath
+    let destinationRoot: BytePath
+    let directory: BytePath
+    let name: BytePath
+}
+
+/// Carries out what people ask for: a file that was set aside goes back or away, a filed photo is returned.
+///
+/// The request is recorded, then the file is renamed, or copied, verified, synced and only then removed; then what the
+/// request came to is recorded. At every instant one whole copy is there, and ``recover(_:)`` finds it. On the inbox's queue.
+struct RequestRunner {
+    let inbox: InboxContext
+
+    private var spec: InboxSpec { inbox.spec }
+    private var places: Places { inbox.places }
+
+    /// Carries it out for all that belong together, one after the other, as far as the first that is refused. Never
+    /// throws: what failed is the answer.
+    nonisolated(nonsending) func carryOut(
+        _ request: FileRequest, _ all: [OperationFacts]
+    ) async -> [RequestResult] {
+        var done: [RequestResult] = []
+        for facts in all where done.allSatisfy({ $0.answer.status == 0 }) {
+            done.append(await carryOut(request, facts))
+        }
+        return done
+    }
+
+    private nonisolated(nonsending) func carryOut(
+        _ request: FileRequest, _ facts: OperationFacts
+    ) async -> RequestResult {
+        inbox.subsystem.enter("\(request.what.verb) of operation \(facts.outcome.id)")
+        defer { inbox.subsystem.idle() }
+        do {
+            return try await move(request, facts)
+        } catch let refusal as RequestRefusal {
+            return RequestResult(answer: ControlAnswer(refusal))
+        } catch let error as FilingError {
+            inbox.directories.close()
+            return RequestResult(answer: ControlAnswer(RequestRefusal(error, facts.outcome)))
+        } catch let error as CatalogueError {
+            return RequestResult(
+                answer: ControlAnswer(
+                    status: (error.isTransient ? ExitStatus.busy : .failed).rawValue, "the catalogue refused: \(error)",
+                    action: error.isTransient ? "Try again." : nil))
+        } catch {
+            inbox.directories.close()
+            return RequestResult(answer: ControlAnswer(status: ExitStatus.failed.rawValue, "\(error)"))
+        }
+    }
+
+    private nonisolated(nonsending) func move(
+        _ request: FileRequest, _ facts: OperationFacts
+    ) async throws -> RequestResult {
+        try refuseSecond(request, facts)
+        let outcome = facts.outcome.outcome
+        if case .release = request.what, outcome.destination == nil {
+            return try await releaseInPlace(request, facts)
+        }
+        let way = try self.way(of: request, facts)
+        let source = try SourceFile(way.path, beneath: try inbox.directories.origin(way.sourceRoot))
+        let from = way.sourceRoot.appending(way.path)
+        var item = ControlAnswer.Item(request.what.participle, inbox: outcome.inbox, file: outcome.path)
+        item.operation = facts.outcome.id
+        item.from = from
+        if request.isDryRun {
+            item.to = way.destinationRoot.appending(way.directory).appending(way.name)
+            let text = "would be \(request.what.participle): \(outcome.inbox)/\(outcome.path.escaped)"
+            return RequestResult(answer: ControlAnswer(text, items: [item]))
+        }
+        var move = RequestedMove(
+            token: FileNames.makeToken(), sourceRoot: way.sourceRoot, sourcePath: way.path,
+            destinationRoot: way.destinationRoot, destinationPath: way.directory.appending(way.name),
+            sha256: try source.hash(FileWork()).bytes, identity: source.identity)
+        inbox.underWay.updateValue(nil, forKey: move.token)
+        defer { inbox.underWay[move.token] = nil }
+        let photo = request.what.kind == .undo ? facts.photo : nil
+        let id: Int64
+        do throws(CatalogueError) {
+            id = try await inbox.catalogue.beginRequest(record(request, facts, move), returning: photo)
+        } catch { throw inbox.recordingFailed(error) }
+        do {
+            let destination = try inbox.directories.destination(way.destinationRoot)
+            switch try source.move(
+                to: destination, subdirectory: way.directory, as: way.name, token: move.token, probe: inbox.probe)
+            {
+            case .moved(let path): move.destinationPath = path
+            case .kept(let error): throw error
+            }
+            move.identity = try FileStatus(of: move.destinationPath, beneath: destination.descriptor).identity
+        } catch {
+            let reason = "\(error)"
+            do {
+                try await inbox.catalogue.endRequest(
+                    id, at: Moment.now.wall, move: nil, note: reason, returning: photo)
+            } catch { inbox.requireRecovery(after: error) }
+            throw error
+        }
+        item.to = way.destinationRoot.appending(move.destinationPath)
+        item.request = id
+        removeNote(way)
+        try await end(id, move, photo)
+        return RequestResult(answer: ControlAnswer(words(request, facts, item), items: [item]))
+    }
+
+    private nonisolated(nonsending) func end(
+        _ id: Int64, _ move: RequestedMove, _ photo: StoredPhoto?
+    ) async throws {
+        do {
+            try await inbox.catalogue.endRequest(id, at: Moment.now.wall, move: move, returning: photo)
+        } catch {
+            inbox.requireRecovery(after: error)
+            throw RequestRefusal(
+                .failed,
+                "the file lies in \(move.destinationRoot.appending(move.destinationPath)), but the catalogue refused: \(error)",
+                action: "It is recorded as soon as the catalogue can be written to.")
+        }
+    }
+
+    /// It could not be moved to quarantine and so lies in the inbox still, where it is left alone.
+    private nonisolated(nonsending) func releaseInPlace(
+        _ request: FileRequest, _ facts: OperationFacts
+    ) async throws -> RequestResult {
+        let path = facts.outcome.outcome.path
+        let source = try inbox.directories.source(path)
+        var item = ControlAnswer.Item("released", inbox: spec.name, file: path)
+        item.operation = facts.outcome.id
+        item.from = spec.path.appending(path)
+        item.to = item.from
+        if request.isDryRun {
+            return RequestResult(
+                answer: ControlAnswer("would be released: \(spec.name)/\(path.escaped)", items: [item]))
+        }
+        // No move, but the same record: what is released as it is is known by its content.
+        let move = RequestedMove(
+            token: FileNames.makeToken(), sourceRoot: spec.path, sourcePath: path, destinationRoot: spec.path,
+            destinationPath: path, sha256: try source.hash(FileWork()).bytes, identity: source.identity)
+        let record = record(request, facts, move)
+        item.request = try await inbox.catalogue.perform("recording a request") { [name = spec.name] in
+            let id = try $0.recordRequest(record, step: .done)
+            try $0.forgetIgnored(inbox: name, path: path)
+            return id
+        }
+        return RequestResult(
+            answer: ControlAnswer(words(request, facts, item), items: [item]),
+            lookAt: ArrivalKey(inbox: spec.name, path: path))
+    }
+
+    /// Kept under this worker's inbox, which is another than the outcome's where that is configured no longer: whoever does
+    /// it finishes it after a crash, and empties the trash.
+    private func record(_ request: FileRequest, _ facts: OperationFacts, _ move: RequestedMove) -> RequestRecord {
+        RequestRecord(
+            at: Moment.now.wall, what: request.what.kind, user: request.requester.user,
+            userName: request.requester.name,
+            inbox: spec.name, path: facts.outcome.outcome.path, outcomeID: facts.outcome.id,
+            photoID: facts.outcome.outcome.photoID, isAsIs: request.what == .release(asIs: true), move: move)
+    }
+
+    // MARK: - After a crash
+
+    /// Finishes or closes a request that was under way. Doing it twice changes nothing.
+    nonisolated(nonsending) func recover(_ stored: StoredRequest) async throws {
+        guard var move = stored.request.move, let hash = ContentHash(move.sha256) else {
+            return try await end(stored, note: "not understood after a crash")
+        }
+        let source = try inbox.directories.origin(move.sourceRoot)
+        let destination = try inbox.directories.destination(move.destinationRoot)
+        let recovery = Recovery(probe: inbox.probe)
+        func examine(isRecorded: Bool) throws(FilingError) -> Recovered {
+            try recovery.recover(
+                PendingFiling(
+                    token: move.token, source: move.sourcePath, identity: move.identity, hash: hash,
+                    destination: move.destinationPath, isRecorded: isRecorded),
+                inbox: source, library: destination)
+        }
+        guard case .placed(let path) = try examine(isRecorded: false) else {
+            return try await end(stored, note: "interrupted before the file was moved")
+        }
+        move.destinationPath = path
+        // A copy is there, whole and durable: now the original goes, if it is still there and still the same.
+        switch try examine(isRecorded: true) {
+        case .finished, .sourceReplaced, .sourceKept: break
+        case .undone, .placed, .copyDamaged:
+            return try await end(stored, note: "interrupted before the file was moved")
+        }
+        move.identity = try FileStatus(of: path, beneath: destination.descriptor).identity
+        try await end(stored, move, note: "finished after a crash")
+    }
+
+    private nonisolated(nonsending) func end(
+        _ stored: StoredRequest, _ move: RequestedMove? = nil, note: String
+    ) async throws {
+        try await inbox.catalogue.endRequest(stored.id, at: Moment.now.wall, move: move, note: note)
+    }
+
+    // MARK: - Where from, where to
+
+    private func refuseSecond(_ request: FileRequest, _ facts: OperationFacts) throws(RequestRefusal) {
+        let id = facts.outcome.id
+        for earlier in facts.requests where [.release, .discard, .undo].contains(earlier.request.what) {
+            let what = earlier.request.what.participle
+            switch earlier.step {
+            case .undone: continue
+            case .begun: throw RequestRefusal(.busy, "operation \(id) is being \(what) just now", action: "Try again.")
+            case .done, .expired:
+                throw RequestRefusal(.noMatch, "operation \(id) was \(what) already, by \(earlier.request.asker)")
+            }
+        }
+    }
+
+    private func way(of request: FileRequest, _ facts: OperationFacts) throws(RequestRefusal) -> Way {
+        let outcome = facts.outcome.outcome
+        let (id, kind) = (facts.outcome.id, outcome.outcome)
+        switch request.what {
+        case .undo:
+            guard kind == .filed, let photo = facts.photo else {
+                let other = kind == .quarantined ? "photoinbox release \(id)" : nil
+                throw RequestRefusal(.failed, "operation \(id) filed nothing: its outcome is \(kind)", action: other)
+            }
+            guard photo.photo.library == places.library else {
+                throw RequestRefusal(
+                    .failed, "\(photo.photo.libraryPath) is in another library, \(photo.photo.library)")
+            }
+            if photo.supersededAt != nil {
+                throw RequestRefusal(.noMatch, "\(photo.photo.libraryPath) is filed no longer; another took its place")
+            }
+            return Way(
+                sourceRoot: places.library, path: photo.photo.libraryPath, destinationRoot: places.returned,
+                directory: BytePath(outcome.inbox), name: photo.photo.originalName)
+        case .release, .discard:
+            let isDiscard = request.what == .discard
+            guard kind == .quarantined || kind == .duplicate && isDiscard else {
+                let other = kind == .filed ? "photoinbox undo \(id)" : nil
+                throw RequestRefusal(
+                    .failed, "operation \(id) set nothing aside: its outcome is \(kind)", action: other)
+            }
+            let root = kind == .quarantined ? places.quarantine : places.duplicates
+            guard let destination = outcome.destination else {
+                throw RequestRefusal(
+                    .failed, "\(outcome.inbox)/\(outcome.path.escaped) was not moved out of its inbox",
+                    action: "Remove it there.")
+            }
+            guard let path = destination.relative(to: root), path.isSafeBeneath else {
+                throw RequestRefusal(.failed, "it was set aside in another place, \(destination), than \(root) is now")
+            }
+            if isDiscard {
+                return Way(
+                    sourceRoot: root, path: path, destinationRoot: places.trash, directory: BytePath(outcome.inbox),
+                    name: path.name)
+            }
+            return Way(
+                sourceRoot: root, path: path, destinationRoot: spec.path, directory: outcome.path.parent,
+                name: outcome.path.name)
+        }
+    }
+
+    private func removeNote(_ way: Way) {
+        guard way.sourceRoot == places.quarantine, let root = try? openDirectory(way.sourceRoot) else { return }
+        removeReason(besides: way.path, in: root)
+    }
+
+    private func words(_ request: FileRequest, _ facts: OperationFacts, _ item: ControlAnswer.Item) -> String {
+        let file = "\(facts.outcome.outcome.inbox)/\(facts.outcome.outcome.path.escaped)"
+        let place = item.to?.escaped ?? ""
+        switch request.what {
+        case .release(asIs: false): return "released \(file): it is in \(place) and is looked at again"
+        case .release(asIs: true): return "released \(file): it is in \(place) and is filed as it is"
+        case .discard:
+            return "discarded \(file): it is in \(place) and is deleted in \(places.trashTime)"
+        case .undo: return "taken back \(file): it is in \(place) and is filed no longer"
+        }
+    }
+}
+
+extension RequestRefusal {
+    fileprivate init(_ error: FilingError, _ outcome: StoredOutcome) {
+        let name = "\(outcome.outcome.inbox)/\(outcome.outcome.path.escaped)"
+        if case .refused(.gone) = error.cause {
+            self.init(.noMatch, "\(name) is not where it was put; somebody moved or removed it")
+            return
+        }
+        let status: ExitStatus = error.kind == .busy || error.kind == .sourceChanged ? .busy : .failed
+        self.init(status, "\(name) stays where it is: \(error)", action: status == .busy ? "Try again." : nil)
+    }
+}
