@@ -19,8 +19,6 @@ struct ArrowTests {
     /// Folders of one module that name each other's types, until they are taken apart. None may be added.
     static let knownCircles: Set<Set<String>> = [
         ["PhotoModel/Formats", "PhotoModel/Reading"], ["PhotoModel/Naming", "PhotoModel/Sets"],
-        ["SystemMonitor/Async", "SystemMonitor/Core", "SystemMonitor/Measure", "SystemMonitor/Queue"],
-        ["WatchCore/Tables", "WatchCore/Work"],
         [
             "photoinbox/Commands", "photoinbox/Daemon", "photoinbox/Explain", "photoinbox/Maintain",
             "photoinbox/Renditions", "photoinbox/Top",

@@ -1,13 +1,5 @@
 import LinuxKernel
 
-/// Who takes a monitor's events in place of a handler, and has to be told of its end.
-protocol EventConsumer: Sendable {
-    /// No event comes any more; returns how many were not taken, and never will be.
-    func end() -> Int
-    /// The source failed.
-    func fail(_ error: any Error)
-}
-
 /// The events that wait between a monitor's queue and the task that iterates over them.
 final class EventBuffer<Event: Sendable>: EventConsumer {
     private typealias Continuation = CheckedContinuation<Event?, any Error>

@@ -292,7 +292,7 @@ extension MonitorEngine {
 
 // MARK: - Turns
 
-extension MonitorEngine {
+extension MonitorEngine: TurnTaker {
     /// It is this monitor's turn on the queue.
     func takeTurn() {
         enum Step {

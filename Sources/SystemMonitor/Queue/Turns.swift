@@ -1,3 +1,8 @@
+/// Acts on a queue when its turn comes.
+protocol TurnTaker: AnyObject, Sendable {
+    func takeTurn()
+}
+
 /// Whose turn is next among the monitors of one queue. Only the queue touches it.
 ///
 /// libdispatch calls the handlers of ready sources in the order in which they became ready. Where the active monitors
@@ -6,7 +11,7 @@
 /// has noted itself. Where they do not differ, nothing of this happens.
 struct Turns {
     private struct Waiting {
-        let engine: MonitorEngine
+        let taker: any TurnTaker
         let priority: Int
         let order: UInt64
     }
@@ -31,25 +36,25 @@ struct Turns {
         isMixed = population.count > 1
     }
 
-    /// Notes `engine`; returns whether a block is to be put on the queue.
-    mutating func note(_ engine: MonitorEngine, priority: Int) -> Bool {
-        if !waiting.contains(where: { $0.engine === engine }) {
+    /// Notes `taker`; returns whether a block is to be put on the queue.
+    mutating func note(_ taker: any TurnTaker, priority: Int) -> Bool {
+        if !waiting.contains(where: { $0.taker === taker }) {
             lastOrder += 1
-            waiting.append(Waiting(engine: engine, priority: priority, order: lastOrder))
+            waiting.append(Waiting(taker: taker, priority: priority, order: lastOrder))
         }
         defer { isPumpQueued = true }
         return !isPumpQueued
     }
 
     /// Takes the most urgent one out: the smallest priority, the earliest among equals.
-    mutating func next() -> MonitorEngine? {
+    mutating func next() -> (any TurnTaker)? {
         isPumpQueued = false
         guard
             let index = waiting.indices.min(by: {
                 (waiting[$0].priority, waiting[$0].order) < (waiting[$1].priority, waiting[$1].order)
             })
         else { return nil }
-        return waiting.remove(at: index).engine
+        return waiting.remove(at: index).taker
     }
 
     /// Whether another block is to be put on the queue after a turn.
@@ -61,8 +66,8 @@ struct Turns {
 }
 
 extension MonitorQueue {
-    func note(_ engine: MonitorEngine, priority: Int) {
-        if turns.confined({ $0.note(engine, priority: priority) }) { async { self.takeTurn() } }
+    func note(_ taker: any TurnTaker, priority: Int) {
+        if turns.confined({ $0.note(taker, priority: priority) }) { async { self.takeTurn() } }
     }
 
     private func takeTurn() {
