@@ -91,7 +91,7 @@ public final class DirectoryWatch: Sendable {
         let (engine, monitor) = (self.engine, self.monitor)
         if let monitor {
             monitor.setEventHandler(file: file, line: line) { events in
-                engine.take(events)
+                engine.apply(events)
                 guard engine.shouldGather else { return }
                 monitor.suspend()
                 monitor.queue.after(.nanoseconds(Pacer.batch)) { if !engine.hasEnded { monitor.resume() } }
@@ -102,7 +102,7 @@ public final class DirectoryWatch: Sendable {
         } else {
             queue.async { engine.start(onWatching: onWatching, onReconciled: onReconciled) }
         }
-        mounts?.setEventHandler(file: file, line: line) { changes in engine.take(changes) }
+        mounts?.setEventHandler(file: file, line: line) { changes in engine.apply(changes) }
         mounts?.activate(file: file, line: line)
         timer?.setEventHandler(file: file, line: line) { _ in engine.tick(isPaced: true) }
         timer?.activate(file: file, line: line)

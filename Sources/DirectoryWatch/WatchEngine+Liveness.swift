@@ -13,12 +13,12 @@ extension WatchEngine {
     }
 
     /// Touches the cookie, unless its last event is owed still.
-    func askForLife() {
+    func touchCookie() {
         guard let cookie, !state.onQueue({ $0.hasEnded || $0.life.proof.asked != nil }) else { return }
         cookie.touch { [weak self] watch, raise in
             guard let self else { return }
             self.queue.async {
-                self.expectLife(from: watch)
+                self.expectCookie(from: watch)
                 // Not before: a turn that is under way meanwhile would take the event for nobody's.
                 raise()
             }
@@ -28,17 +28,17 @@ extension WatchEngine {
         }
     }
 
-    private func expectLife(from watch: Int32) {
+    private func expectCookie(from watch: Int32) {
         let isNew = state.onQueue { state in
             defer { state.life.watch = watch }
             state.life.failure = nil
             state.life.proof.ask(at: monotonicNanoseconds())
             return state.life.watch != watch
         }
-        if isNew { listen(to: watch) { [weak self] in self?.takeLife($0) } }
+        if isNew { listen(to: watch) { [weak self] in self?.applyCookieEvent($0) } }
     }
 
-    private func takeLife(_ record: EventRecord) {
+    private func applyCookieEvent(_ record: EventRecord) {
         let isLost = state.onQueue { state in
             // The last record of a watch that was given up for another one proves nothing of that one.
             if state.life.watch != record.watch { return false }
@@ -58,8 +58,8 @@ extension WatchEngine.State {
 
     /// In an overflow the cookie's event may have been lost, and it proves as much.
     mutating func noteOverflows() {
-        if core.counters.overflows == life.overflows { return }
-        life.overflows = core.counters.overflows
+        if core.overflows == life.overflows { return }
+        life.overflows = core.overflows
         life.proof.answer(at: monotonicNanoseconds())
     }
 }

@@ -13,10 +13,7 @@ extension WatchEngine {
             let rest = memories.map { $0.without(exclude) }
             guard let self, rest != memories else { return }
             self.queue.async {
-                self.withCore { core in
-                    core.roots[place].memories = rest
-                    core.memoryChanges += 1
-                }
+                self.withCore { $0.replaceMemories(of: place, by: rest) }
             }
         }
     }
@@ -38,5 +35,5 @@ extension WatchEngine {
         return memory
     }
 
-    var memoryChanges: UInt64 { withCore { $0.memoryChanges } }
+    var memoryChanges: UInt64 { withCore { $0.state.tree.memoryChanges } }
 }

@@ -23,14 +23,14 @@ final class WatchEngine: Sendable {
         var isAging = false
         var pacer = Pacer()
         var shouldGather = false
-        /// Who takes the records of watches that are not of trees.
+        /// Who receives the records of watches that are not of trees.
         var outsiders: [Int32: @Sendable (EventRecord) -> Void] = [:]
-        /// What the roots' workers found, until the events before it have been taken.
+        /// What the roots' workers found, until the events before it have been applied.
         var results = HeldResults<(root: Int, epoch: UInt32, result: WorkResult)>()
         /// Whether the handler is being called: what it asks for comes after it, so that it is never called inside itself.
         var isDelivering = false
-        /// Whether what was seen in a turn is being taken: what is to be looked at after that waits for its turn.
-        var isTakingSeen = false
+        /// Whether what was seen in a turn is being applied: what is to be looked up after that waits for its turn.
+        var isApplyingSeen = false
         var hasEnded = false
     }
 
@@ -69,10 +69,8 @@ final class WatchEngine: Sendable {
         workers = roots.map {
             RootWorker($0, backend: backend, instance: instance, openDirectories: share)
         }
-        var core = TreeCore(roots: roots.map(\.id), reportsChanges: reportsChanges, policy: policy)
-        for (place, root) in roots.enumerated() {
-            core.roots[place].memories = memory.roots[root.id] ?? []
-        }
+        let core = TreeCore(
+            roots: roots.map(\.id), memories: memory.roots, reportsChanges: reportsChanges, policy: policy)
         step = Locked(WatchStep(name: "idle", since: monotonicNanoseconds()))
         let state = State(
             core: core, reports: Array(repeating: nil, count: roots.count),
@@ -146,17 +144,17 @@ final class WatchEngine: Sendable {
         cookie?.end()
     }
 
-    func take(_ events: DirectoryEvents) {
+    func apply(_ events: DirectoryEvents) {
         turn("events") { state in
             var records = 0
             events.forEach {
-                state.core.take(watch: $0.watch, mask: $0.mask, cookie: $0.cookie, name: $0.name)
+                state.core.apply(watch: $0.watch, mask: $0.mask, cookie: $0.cookie, name: $0.name)
                 records += 1
             }
-            for (root, epoch, result) in state.results.took(events.bytes.count) {
-                state.core.take(result, root: root, epoch: epoch)
+            for (root, epoch, result) in state.results.advance(by: events.bytes.count) {
+                state.core.apply(result, root: root, epoch: epoch)
             }
-            state.shouldGather = state.pacer.shouldGather(records: records, now: state.core.now)
+            state.shouldGather = state.pacer.shouldGather(records: records, now: state.core.state.now)
         }
     }
 
@@ -172,11 +170,8 @@ final class WatchEngine: Sendable {
         if hasEnded { return }
         state.onQueue { $0.limits = nil }
         let hasQueuedRecords = backend.queuedBytes > 0
-        turnCore("tick") {
-            $0.hasQueuedRecords = hasQueuedRecords
-            $0.tick(isPaced: isPaced)
-        }
-        askForLife()
+        turnCore("tick") { $0.tick(isPaced: isPaced, hasQueuedRecords: hasQueuedRecords) }
+        touchCookie()
     }
 
     /// Gives the records of a watch that somebody else made on the same instance to `handler`, on the queue, until its
@@ -184,23 +179,23 @@ final class WatchEngine: Sendable {
     func listen(to watch: Int32, _ handler: @escaping @Sendable (EventRecord) -> Void) {
         state.onQueue { state in
             state.outsiders[watch] = handler
-            state.core.outsiders.insert(watch)
+            state.core.setForeign(watch, true)
         }
     }
 
     func stopListening(to watch: Int32) {
         let dropped = state.onQueue { state in
-            state.core.outsiders.remove(watch)
+            state.core.setForeign(watch, false)
             return state.outsiders.removeValue(forKey: watch)
         }
         withExtendedLifetime(dropped) {}
     }
 
     /// The mount table changed: any path may lead elsewhere.
-    func take(_ changes: MountChanges) {
+    func apply(_ changes: MountChanges) {
         var points = Set((changes.added + changes.removed).map(\.mountPoint))
         for pair in changes.changed { points.formUnion([pair.before.mountPoint, pair.after.mountPoint]) }
-        turnCore("mounts") { $0.takeMounts(points) }
+        turnCore("mounts") { $0.applyMounts(points) }
     }
 
     func forget(_ root: String, _ path: BytePath) {
@@ -248,14 +243,14 @@ final class WatchEngine: Sendable {
         step.withLock { $0 = WatchStep(name: name, since: began) }
         let begun: Begun? = state.onQueue { state in
             if state.hasEnded { return nil }
-            state.core.now = began
+            state.core.beginTurn(at: began)
             body(&state)
             return state.begin()
         }
         if let begun {
             var seen: [(root: Int, epoch: UInt32, result: WorkResult)] = []
             for (root, epoch, request) in begun.output.work {
-                if let result = lookNow(root, epoch, request) {
+                if let result = lookUpNow(root, epoch, request) {
                     seen.append((root, epoch, result))
                 } else {
                     submit(root, epoch, request)
@@ -263,18 +258,18 @@ final class WatchEngine: Sendable {
             }
             finish(begun)
             if !seen.isEmpty {
-                state.onQueue { $0.isTakingSeen = true }
+                state.onQueue { $0.isApplyingSeen = true }
                 for (root, epoch, result) in seen { receive(root, epoch, result) }
-                state.onQueue { $0.isTakingSeen = false }
+                state.onQueue { $0.isApplyingSeen = false }
             }
         }
         step.withLock { $0 = WatchStep(name: "idle", since: monotonicNanoseconds()) }
     }
 
-    /// Tells what came of a turn, and what it ended.
+    /// Reports what a turn found, and what it ended.
     private func finish(_ begun: Begun) {
         begun.handler?(begun.output.notices)
-        for record in begun.output.outside {
+        for record in begun.output.foreign {
             let listener = state.onQueue { $0.outsiders[record.watch] }
             if record.mask.contains(.ignored) { stopListening(to: record.watch) }
             listener?(record)
@@ -297,19 +292,19 @@ final class WatchEngine: Sendable {
         }
     }
 
-    /// What a look saw, where the root's queue is this one and no findings of a survey are on their way, which would be
+    /// What a lookup saw, where the root's queue is this one and no findings of a survey are on their way, which would be
     /// overtaken.
-    private func lookNow(_ root: Int, _ epoch: UInt32, _ request: WorkRequest) -> WorkResult? {
-        guard roots[root].queue === queue, case .look(let look) = request,
-            state.onQueue({ !$0.isTakingSeen && $0.core.roots[root].surveys == 0 })
+    private func lookUpNow(_ root: Int, _ epoch: UInt32, _ request: WorkRequest) -> WorkResult? {
+        guard roots[root].queue === queue, case .lookUp(let lookup) = request,
+            state.onQueue({ !$0.isApplyingSeen && $0.core.state.roots[root].surveys == 0 })
         else { return nil }
-        return workers[root].lookNow(look, epoch: epoch)
+        return workers[root].lookUpNow(lookup, epoch: epoch)
     }
 
     private func receive(_ root: Int, _ epoch: UInt32, _ result: WorkResult) {
         let queued = backend.queuedBytes
         let due = state.onQueue { $0.results.add((root, epoch, result), queued: queued) }
-        if due != nil { turnCore("results") { $0.take(result, root: root, epoch: epoch) } }
+        if due != nil { turnCore("results") { $0.apply(result, root: root, epoch: epoch) } }
     }
 
     /// How long the second half of a rename is waited for, at least; at most twice that.

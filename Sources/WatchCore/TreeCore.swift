@@ -1,274 +1,192 @@
 package import FileValues
 
-/// The decisions of the watcher: takes events and results of file work, gives notices and requests for file work.
+/// The decisions of the watcher: applies events and results of file work, returns notices and requests for file work.
 ///
-/// A value without Dispatch, clock or I/O. Three ideas make it simple:
-/// - *Level, not edge.* An event says no more than "look at this name"; what is seen there, compared with what is
-///   known, makes the notice. Lost, late, doubled and stale events thus cost a look and never the truth.
-/// - *One history per root.* The file work of a root is carried out one request after the other, so observations
-///   arrive in the order in which they were made, and the last one of a name is the newest. Whatever happens to a name
-///   after it was looked at raises an event, and so another look.
-/// - *Events first.* An observation is taken once all events that were queued before it have been (``HeldResults``). One of
-///   a name of which more was heard meanwhile is void: the name is looked at again. So each event is known to be older or
-///   newer than what was told, and a version of a file is told once.
+/// A value without Dispatch, clock or I/O. Three rules make it simple:
+/// - *Events are hints.* An event only has its name looked up; the difference between the result and what is known makes
+///   the notice. Lost, late, doubled and stale events thus cost a lookup, and no notice is wrong for them.
+/// - *One history per root.* The file work of a root is carried out one request after the other, so observations arrive in
+///   the order in which they were made, and the last one of a name is the newest. A change after that raises an event, and
+///   so another lookup.
+/// - *Events first.* An observation is applied once all events that were queued before it have been. One of a name with
+///   more events meanwhile is void: the name is looked up again. So each event is known to be older or newer than the last
+///   report, and a version of a file is reported once.
+///
+/// The state is a ``TreeState``, whose parts change by their own methods alone; the operations on it are in the types that
+/// end in *Handling*.
 package struct TreeCore {
-    /// What it wants done; the caller takes it after each turn.
-    package struct Output {
-        package var notices: [WatchNotice] = []
-        package var work: [(root: Int, epoch: UInt32, request: WorkRequest)] = []
-        package var reconciled: [(root: Int, outcome: Reconciliation)] = []
-        /// Records of watches that are not of trees.
-        package var outside: [EventRecord] = []
+    package private(set) var state: TreeState
+    private let policy: ComparePolicy
+    /// Records applied.
+    package private(set) var events = 0
+    package private(set) var overflows = 0
 
-        package init() {}
-
-        package var isEmpty: Bool { notices.isEmpty && work.isEmpty && reconciled.isEmpty && outside.isEmpty }
-    }
-
-    /// One survey under way: which root, and the directories that its findings name by their place.
-    package struct Survey {
-        package let root: Int
-        package let isRecursive: Bool
-        package var nodes: [NodeID]
-
-        package mutating func set(_ node: NodeID, at place: Int32) {
-            while nodes.count <= Int(place) { nodes.append(.none) }
-            nodes[Int(place)] = node
-        }
-    }
-
-    /// The first half of a rename, waiting for the second.
-    package struct HeldMove {
-        package let root: Int
-        package let source: MoveSource
-        package var earlier: [MoveSource]
-        package let mask: InotifyMask
-        package var age = 0
-    }
-
-    /// A directory that is not where it was, kept for a moment in case it appears elsewhere.
-    package struct Displaced {
-        package let node: NodeID
-        package let path: BytePath
-        package var age = 0
-    }
-
-    package struct InodeKey: Hashable {
-        package let root: Int
-        package let inode: UInt64
-    }
-
-    package struct Counters: Sendable {
-        package var events = 0
-        package var overflows = 0
-        /// Events of watches that nobody knows any more.
-        package var strayEvents = 0
-    }
-
-    package var table = DirectoryTable()
-    package var files = FileTable()
-    package var watches = WatchTable()
-    /// The watches on the ways to the roots, some of which may be a tree's as well.
-    package var ancestors = AncestorTable()
-    package var roots: [RootState] = []
-    package var surveys: [UInt32: Survey] = [:]
-    package var held: [UInt32: HeldMove] = [:]
-    package var limbo: [InodeKey: Displaced] = [:]
-    package var fresh = FreshNames()
-    /// Files that may have been linked while they were being written: asked for twice, in a moment, and then on ticks.
-    package var linked: [DirtyNames.Key: Int] = [:]
-    /// Directories that were moved, and are not listed yet where they are now: under which paths they, and what is in
-    /// them, were told. A directory below may have been renamed before.
-    package var toldPaths: [NodeID: BytePath] = [:]
-    /// Paths of directories that are listed elsewhere now; they are told as gone after what was in them.
-    package var departed: [(root: Int, path: BytePath)] = []
-    /// Directories whose listing came while they, or one above, were about to be found elsewhere: listed again then.
-    package var unsure: Set<NodeID> = []
-    /// Directories that are roots of mounts inside a root, and on which file systems they are.
-    package var mounts: [NodeID: FileSystem] = [:]
-    /// Trees that are out of reach.
-    package var shelf: [ShelvedTree] = []
-    /// Watches on the same instance that somebody else made, for other things than trees.
-    package var outsiders: Set<Int32> = []
-    package let policy: ComparePolicy
-    /// Whether the kernel's queue held records at the beginning of the turn that have not been taken.
-    package var hasQueuedRecords = false
-    package var output = Output()
-    package var counters = Counters()
-    /// Counts whatever makes another memory, so that one that has not changed need not be written again.
-    package var memoryChanges: UInt64 = 0
-    /// CLOCK_MONOTONIC in nanoseconds as the caller had it at the beginning of the turn; for reports alone.
-    package var now: UInt64 = 0
-    package private(set) var lastSurvey: UInt32 = 0
-
-    /// Whether changes of files that are being written are told.
-    package let reportsChanges: Bool
     package init(
-        roots identifiers: [String], reportsChanges: Bool = false, policy: ComparePolicy = ComparePolicy()
+        roots identifiers: [String], memories: [String: [RootMemory]] = [:], reportsChanges: Bool = false,
+        policy: ComparePolicy = ComparePolicy()
     ) {
-        self.reportsChanges = reportsChanges
+        state = TreeState(roots: identifiers, reportsChanges: reportsChanges)
+        for (root, id) in identifiers.enumerated() { state.roots[root].memories = memories[id] ?? [] }
         self.policy = policy
-        for (place, identifier) in identifiers.enumerated() {
-            let top = table.insert(root: UInt16(place), parent: nil, name: table.names.intern(BytePath(identifier)))
-            roots.append(RootState(id: identifier, top: top))
-        }
     }
 
-    /// Whether ``age()`` should be called in a moment.
-    package var isHolding: Bool { !held.isEmpty || !limbo.isEmpty || !linked.isEmpty || !fresh.isEmpty }
+    /// Begins a turn. `now` is CLOCK_MONOTONIC in nanoseconds.
+    package mutating func beginTurn(at now: UInt64) { state.now = now }
 
-    /// Sends the looks that are due, and says which reconciliations are through. To be called at the end of each turn.
-    package mutating func flush() {
-        if !unsure.isEmpty { surveyUnsure() }
-        for root in roots.indices where roots[root].isLive {
-            if roots[root].looking == nil, !roots[root].dirty.isEmpty { sendLooks(root) }
-            advanceReconciliation(root)
-        }
-        if surveys.isEmpty { counters.strayEvents += watches.settle() }
-        if !shelf.isEmpty { sweepShelf() }
-        if table.names.isWasteful { sweepNames() }
-    }
-
-    /// Frees the names that nothing is known under any more.
-    private mutating func sweepNames() {
-        var names = NameTable()
-        swap(&names, &table.names)
-        names.sweep { mark in
-            table.forEachName(mark)
-            files.forEachName(mark)
-            for root in roots {
-                for item in root.dirty.items + (root.looking?.items ?? []) {
-                    mark(item.name)
-                    for source in item.hints.sources { mark(source.name) }
-                }
+    /// Ends a turn: requests the lookups that are due, and completes reconciliations. Returns its reports and requests.
+    package mutating func endTurn() -> Output {
+        if !state.surveys.postponed.isEmpty { SurveyHandling.surveyPostponed(in: &state) }
+        for root in state.roots.indices where state.roots[root].isLive {
+            if state.roots[root].lookups.underWay == nil, !state.roots[root].lookups.isEmpty {
+                LookupHandling.send(root, in: &state)
             }
-            for move in held.values {
-                for source in [move.source] + move.earlier { mark(source.name) }
-            }
-            for key in fresh.keys { mark(key.name) }
+            ComparisonHandling.advance(root, in: &state)
         }
-        swap(&names, &table.names)
+        if state.surveys.isEmpty { state.watches.forgetEnded() }
+        DirectoryHandling.sweepParked(in: &state)
+        if state.tree.directories.names.isWasteful { state.sweepNames() }
+        return state.output.removeAll()
+    }
+}
+
+// MARK: - Events
+
+extension TreeCore {
+    /// Applies one record; the bytes of `name` are valid during the call alone.
+    package mutating func apply(watch: Int32, mask: InotifyMask, cookie: UInt32, name: UnsafeRawBufferPointer) {
+        events += 1
+        if mask.contains(.queueOverflow) { return applyOverflow() }
+        let isOfPathAlone = RootPathHandling.apply(watch, mask, name, in: &state)
+        if let node = state.owner(of: watch) {
+            EventHandling.apply(mask, cookie: cookie, name: name, of: node, in: &state)
+        } else if !isOfPathAlone {
+            let record = EventRecord(watch: watch, mask: mask, cookie: cookie, name: BytePath(name))
+            if !WatchHandling.applyStray(record, in: &state) { applyOverflow() }
+        }
     }
 
-    /// Ends what waited for its other half since the call before the last.
+    /// Records were lost: everything is compared.
+    private mutating func applyOverflow() {
+        overflows += 1
+        EventHandling.expireRenames(in: &state)
+        RootPathHandling.recheckAll(in: &state)
+        for root in state.roots.indices where state.roots[root].isLive {
+            state.report(root, "", .overflow)
+            state.roots[root].audit.ledger.void()
+            state.roots[root].comparison.request(at: state.now) { $0.heals = true }
+        }
+    }
+
+    /// The mount table changed at these paths from the process's root directory.
+    package mutating func applyMounts(_ points: Set<BytePath>) {
+        RootPathHandling.recheckAll(in: &state)
+        for root in state.roots.indices where state.roots[root].isLive {
+            state.roots[root].lookups.mayHaveMoved = true
+            guard let place = state.roots[root].mountPath else { continue }
+            for point in points {
+                guard let path = point.relative(to: place), !path.isEmpty else { continue }
+                recheckMount(root, path)
+            }
+        }
+    }
+
+    private mutating func recheckMount(_ root: Int, _ path: BytePath) {
+        var node = state.tree.roots[root].top
+        for name in path.components {
+            let name = state.tree.intern(name)
+            guard let child = state.tree.directories.child(of: node, named: name) else {
+                return state.schedule(node, name, Hints(signs: []))
+            }
+            node = child
+        }
+        // Opened, not looked up: the roots of any two disks have the same inode number.
+        state.survey(node, isRecursive: true)
+    }
+
+    /// Declares that a watch on the same instance is somebody else's, or no longer. Its records go to the output.
+    package mutating func setForeign(_ watch: Int32, _ isForeign: Bool) { state.watches.setForeign(watch, isForeign) }
+
+    /// Whether ``age()`` has to be called in a moment.
+    package var isWaiting: Bool { state.isWaiting }
+
+    /// Ends what has waited for another event since the last call.
     package mutating func age() {
-        for key in fresh.age() { noteFresh(key) }
-        for (key, age) in linked {
-            note(key.directory, key.name, Hints(signs: .settle))
-            linked[key] = age == 0 ? 1 : nil
+        EventHandling.age(in: &state)
+        DirectoryHandling.age(in: &state)
+    }
+}
+
+// MARK: - Roots
+
+extension TreeCore {
+    /// Requests that every root is opened; its first reconciliation carries the ticket.
+    package mutating func start(ticket: UInt64?) {
+        for root in state.roots.indices {
+            state.roots[root].comparison.request(at: state.now) { $0.tickets = ticket.map { [$0] } ?? [] }
+            RootPathHandling.recheck(root, in: &state)
         }
-        for (cookie, move) in held {
-            if move.age == 0 {
-                held[cookie]?.age = 1
+    }
+
+    /// Applies a result of file work. Results of one root come in the order of its requests.
+    package mutating func apply(_ result: WorkResult, root: Int, epoch: UInt32) {
+        switch result {
+        case .located(let path): state.roots[root].mountPath = path
+        case .traced(let path): RootPathHandling.applyTraced(path, of: root, in: &state)
+        case .unwatched(let removed): for watch in removed { WatchHandling.end(watch, in: &state) }
+        case .surveyed(let id, let findings, let isComplete):
+            SurveyHandling.apply(findings, of: id, isComplete: isComplete, root: root, in: &state)
+        case _ where epoch != state.roots[root].epoch: break
+        case .lookedUp(let observations): LookupHandling.apply(observations, root: root, in: &state)
+        case .checked: state.endOpening(root)
+        case .adopted(let identity): RootHandling.adopt(identity, as: root, policy, in: &state)
+        case .lost(let loss): RootHandling.lose(root, loss, in: &state)
+        }
+    }
+
+    /// Checks all roots, every few seconds, and compares what no event reports as far as it is due; everything is due if
+    /// `isPaced` is false. `hasQueuedRecords` if the kernel's queue is not empty.
+    package mutating func tick(isPaced: Bool, hasQueuedRecords: Bool = false) {
+        for root in state.roots.indices {
+            if state.roots[root].isLive {
+                ComparisonHandling.tick(root, isPaced: isPaced, hasQueuedRecords: hasQueuedRecords, in: &state)
             } else {
-                held[cookie] = nil
-                expire(move)
-            }
-        }
-        for (key, displaced) in limbo {
-            if displaced.age == 0 {
-                limbo[key]?.age = 1
-            } else {
-                guard limbo.removeValue(forKey: key) != nil else { continue }
-                drop(displaced.node, path: displaced.path)
+                RootPathHandling.recheck(root, in: &state)
             }
         }
     }
 
-    package mutating func expire(_ move: HeldMove) {
-        note(move.source.directory, move.source.name, Hints(signs: .left, mask: move.mask))
+    /// Requests that a root is compared with its tree; the result carries the ticket given.
+    package mutating func reconcile(_ root: Int, ticket: UInt64?) {
+        ComparisonHandling.request(root, ticket: ticket, in: &state)
+    }
+}
+
+// MARK: - The receiver
+
+extension TreeCore {
+    /// The receiver has processed a file with this identity; nil for what is no regular file.
+    package mutating func acknowledge(_ root: Int, _ path: BytePath, _ identity: FileIdentity?) {
+        RootHandling.acknowledge(root, path, identity, in: &state)
     }
 
-    /// Asks for a survey of a directory that is in its tree; returns its number.
-    @discardableResult
-    package mutating func survey(_ node: NodeID, isRecursive: Bool) -> UInt32? {
-        let root = Int(table[node].root)
-        guard roots[root].isLive, isAttached(node) else { return nil }
-        // A listing is to find no file of which an event said more.
-        if !fresh.isEmpty {
-            for key in fresh.keys where !table.isValid(key.directory) || Int(table[key.directory].root) == root {
-                noteFresh(key)
-            }
-        }
-        lastSurvey &+= 1
-        surveys[lastSurvey] = Survey(root: root, isRecursive: isRecursive, nodes: [node])
-        roots[root].surveys += 1
-        if table[node].watch < 0, table[node].coverage != .polled, table[node].coverage != .unreadable {
-            setCoverage(node, .pending)
-        }
-        let parentInode = table.parent(of: node).map { table[$0].inode } ?? 0
-        request(
-            root,
-            .survey(
-                SurveyRequest(
-                    id: lastSurvey, path: table.path(of: node), parentInode: parentInode, isRecursive: isRecursive)))
-        return lastSurvey
+    /// The receiver does not want a file known any more.
+    package mutating func forget(_ root: Int, _ path: BytePath) { RootHandling.forget(root, path, in: &state) }
+
+    /// The memories of a root: of the directory that is at its path, or was last, and of those before.
+    package func memories(of root: Int) -> [RootMemory] { state.memories(of: root) }
+
+    /// Replaces the memories of a root that was not opened yet.
+    package mutating func replaceMemories(of root: Int, by memories: [RootMemory]) {
+        state.roots[root].memories = memories
+        state.tree.noteMemoryChange()
     }
 
-    package mutating func request(_ root: Int, _ request: WorkRequest) {
-        output.work.append((root, roots[root].epoch, request))
-    }
-
-    package mutating func notify(
-        _ root: Int, _ path: BytePath, _ kind: WatchNotice.Kind, identity: FileIdentity? = nil, hints: Hints? = nil
-    ) {
-        // What takes a path must not be told before what had it is told as gone.
-        if kind == .directoryAppeared { makeRoom(root, path) }
-        roots[root].counts.notices += 1
-        switch kind {
-        case .finished: roots[root].counts.found += 1
-        case .vanished: roots[root].counts.vanished += 1
-        case .renamed: roots[root].counts.renamed += 1
-        case .directoryAppeared, .directoryVanished: memoryChanges += 1
-        default: break
-        }
-        output.notices.append(
-            WatchNotice(
-                root: roots[root].id, path: path, kind: kind, identity: identity, mask: hints?.mask ?? []))
-    }
-
-    /// Marks a name to be looked at.
-    package mutating func note(_ directory: NodeID, _ name: NameID, _ hints: Hints) {
-        guard table.isValid(directory) else { return }
-        noteFresh(DirtyNames.Key(directory: directory, name: name))
-        roots[Int(table[directory].root)].dirty.add(directory, name, hints)
-    }
-
-    /// Marks a file that was made a moment ago, if it is one that nothing was heard of since.
-    private mutating func noteFresh(_ key: DirtyNames.Key) {
-        guard let mask = fresh.take(key), table.isValid(key.directory) else { return }
-        roots[Int(table[key.directory].root)].dirty.add(key.directory, key.name, Hints(signs: .created, mask: mask))
-    }
-
-    /// Marks a directory itself to be looked at: by its name in its parent, or as its root.
-    package mutating func doubt(_ node: NodeID, _ hints: Hints = Hints(signs: [])) {
-        guard let parent = table.parent(of: node) else {
-            if isTop(node) { checkRoot(Int(table[node].root)) }
-            return
-        }
-        note(parent, table.name(of: node), hints)
-    }
-
-    package func isTop(_ node: NodeID) -> Bool { roots[Int(table[node].root)].top == node }
-
-    /// Whether a directory is in its root's tree; those in limbo and on the shelf are not.
-    package func isAttached(_ node: NodeID) -> Bool { limbo.isEmpty && shelf.isEmpty || isTop(table.top(of: node)) }
-
-    /// Every change of coverage, so that the counts agree.
-    package mutating func setCoverage(_ node: NodeID, _ coverage: DirectoryTable.Coverage) {
-        let root = Int(table[node].root)
-        switch table[node].coverage {
-        case .polled: roots[root].polled.remove(node)
-        case .unreadable: roots[root].unreadable.remove(node)
-        case .watched: roots[root].watched -= 1
-        case .pending, .unwatched: break
-        }
-        table[node].coverage = coverage
-        switch coverage {
-        case .polled: roots[root].polled.insert(node)
-        case .unreadable: roots[root].unreadable.insert(node)
-        case .watched: roots[root].watched += 1
-        case .pending, .unwatched: break
-        }
+    /// Directories of all roots that are polled because inotify(7) had no watch for them; nil if there are none.
+    package var shortage: WatchShortage? {
+        // Where events would not come, no watch is missing.
+        let lacking = state.tree.roots.indices.filter {
+            state.roots[$0].isLive && !state.tree.roots[$0].polled.isEmpty && !state.tree.roots[$0].changesElsewhere
+        }.map { state.tree.roots[$0] }
+        return WatchShortage(failures: lacking.map(\.watchFailure), polled: lacking.reduce(0) { $0 + $1.polled.count })
     }
 }

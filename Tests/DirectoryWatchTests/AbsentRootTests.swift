@@ -5,32 +5,30 @@ import Testing
 @testable import DirectoryWatch
 @testable import WatchCore
 
-@Suite("A root that was not there for a moment")
+@Suite("A root that is absent for a moment while it is listed")
 struct AbsentRootTests {
-    @Test("Is no reason to wait for ever, and is surveyed again on the next tick")
+    @Test("The watch begins, and the root is surveyed again on the next tick")
     func surveyedAgain() throws {
         var core = TreeCore(roots: ["inbox"])
         core.start(ticket: nil)
         let identity = RootIdentity(fileSystem: FileSystem(type: 0xEF53, identifier: 1), inode: 7)
-        core.take(.adopted(identity), root: 0, epoch: 0)
-        core.flush()
-        // It was found, and then its listing found nothing; a look at it finds it as it was.
-        core.take(
-            .surveyed(id: try #require(survey(in: core)), findings: absent(), isComplete: true), root: 0, epoch: 0)
-        core.take(.checked, root: 0, epoch: 0)
-        core.flush()
-        #expect(core.roots[0].isLive)
-        #expect(core.roots[0].hasBegun)
-        core.output = TreeCore.Output()
-        core.flush()
-        #expect(survey(in: core) == nil)
+        core.apply(.adopted(identity), root: 0, epoch: 0)
+        // It was opened, then its listing did not find it, and a check finds it unchanged.
+        let id = try #require(survey(in: core.endTurn()))
+        core.apply(.surveyed(id: id, findings: absent(), isComplete: true), root: 0, epoch: 0)
+        core.apply(.checked, root: 0, epoch: 0)
+        _ = core.endTurn()
+        #expect(core.state.roots[0].isLive)
+        #expect(core.state.roots[0].hasBegun)
+        let idle = survey(in: core.endTurn())
+        #expect(idle == nil)
         core.tick(isPaced: false)
-        core.flush()
-        #expect(survey(in: core) != nil)
+        let ticked = survey(in: core.endTurn())
+        #expect(ticked != nil)
     }
 
-    private func survey(in core: TreeCore) -> UInt32? {
-        for (_, _, request) in core.output.work { if case .survey(let survey) = request { return survey.id } }
+    private func survey(in output: Output) -> UInt32? {
+        for (_, _, request) in output.work { if case .survey(let survey) = request { return survey.id } }
         return nil
     }
 

@@ -14,12 +14,12 @@ struct AuditLedgerTests {
     func missed() {
         var ledger = AuditLedger()
         ledger.begin(at: 0)
-        ledger.suspect(key("a"))
-        ledger.suspect(key("b"))
-        ledger.suspect(key("a"))
-        let result1 = ledger.settle()
+        ledger.addSuspect(key("a"))
+        ledger.addSuspect(key("b"))
+        ledger.addSuspect(key("a"))
+        let result1 = ledger.finish()
         #expect(result1 == .init(names: 2, contents: 0))
-        let result2 = ledger.settle()
+        let result2 = ledger.finish()
         #expect(result2 == nil)
     }
 
@@ -27,21 +27,21 @@ struct AuditLedgerTests {
     func underWay() {
         var ledger = AuditLedger()
         ledger.begin(at: 0)
-        ledger.suspect(key("a"))
+        ledger.addSuspect(key("a"))
         #expect(ledger.isListening)
         ledger.explain(key("a"))
-        let result3 = ledger.settle()
+        let result3 = ledger.finish()
         #expect(result3 == .init(names: 0, contents: 0))
     }
 
     @Test("Without a comparison nothing is suspected")
     func idle() {
         var ledger = AuditLedger()
-        ledger.suspect(key("a"))
-        ledger.doubt(key("a"))
+        ledger.addSuspect(key("a"))
+        ledger.addChanged(key("a"))
         #expect(!ledger.isListening)
         ledger.begin(at: 0)
-        let result4 = ledger.settle()
+        let result4 = ledger.finish()
         #expect(result4 == .init(names: 0, contents: 0))
     }
 
@@ -50,16 +50,16 @@ struct AuditLedgerTests {
         for name: BytePath in ["missed", "closed later", "written on", "too early"] {
             var ledger = AuditLedger()
             ledger.begin(at: 5)
-            ledger.doubt(key(name))
-            let first = ledger.settle()
+            ledger.addChanged(key(name))
+            let first = ledger.finish()
             #expect(first == .init(names: 0, contents: 0))
             if name == "closed later" { ledger.explain(key(name)) }
             ledger.begin(at: name == "too early" ? AuditLedger.grace : AuditLedger.grace + 5)
-            if name == "written on" { ledger.doubt(key(name)) }
-            let second = ledger.settle()
+            if name == "written on" { ledger.addChanged(key(name)) }
+            let second = ledger.finish()
             #expect(second?.contents == (name == "missed" ? 1 : 0))
             ledger.begin(at: 3 * AuditLedger.grace)
-            let third = ledger.settle()
+            let third = ledger.finish()
             #expect(third?.contents == (name == "written on" || name == "too early" ? 1 : 0))
             #expect(!ledger.isListening)
         }
@@ -69,15 +69,15 @@ struct AuditLedgerTests {
     func overflow() {
         var ledger = AuditLedger()
         ledger.begin(at: 0)
-        ledger.doubt(key("a"))
-        _ = ledger.settle()
+        ledger.addChanged(key("a"))
+        _ = ledger.finish()
         ledger.begin(at: 0)
-        ledger.suspect(key("b"))
+        ledger.addSuspect(key("b"))
         ledger.void()
-        let result8 = ledger.settle()
+        let result8 = ledger.finish()
         #expect(result8 == nil)
         ledger.begin(at: 0)
-        let result9 = ledger.settle()
+        let result9 = ledger.finish()
         #expect(result9 == .init(names: 0, contents: 0))
     }
 
@@ -88,9 +88,9 @@ struct AuditLedgerTests {
         ledger.forget(key("removed"))
         ledger.explain(key("removed"))
         ledger.begin(at: 0)
-        ledger.suspect(key("kept"))
-        ledger.suspect(key("removed"))
-        let result10 = ledger.settle()
+        ledger.addSuspect(key("kept"))
+        ledger.addSuspect(key("removed"))
+        let result10 = ledger.finish()
         #expect(result10 == .init(names: 1, contents: 0))
     }
 
@@ -98,8 +98,8 @@ struct AuditLedgerTests {
     func bounded() {
         var ledger = AuditLedger()
         ledger.begin(at: 0)
-        for number in 0..<5_000 { ledger.suspect(key(BytePath("\(number)"))) }
-        let result11 = ledger.settle()
+        for number in 0..<5_000 { ledger.addSuspect(key(BytePath("\(number)"))) }
+        let result11 = ledger.finish()
         #expect(result11?.count == AuditLedger.bound)
     }
 }

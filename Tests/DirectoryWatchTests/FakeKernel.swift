@@ -279,3 +279,12 @@ struct FakeKernel {
         }
     }
 }
+
+extension TreeCore {
+    /// Applies a record that was copied.
+    mutating func apply(_ record: EventRecord) {
+        record.name.bytes.withUnsafeBytes { name in
+            apply(watch: record.watch, mask: record.mask, cookie: record.cookie, name: name)
+        }
+    }
+}

@@ -31,7 +31,7 @@ struct FakeWorker {
     private enum Task {
         case survey(SurveyRequest, [Lane])
         /// Opened: the directory's place in the request, and its inode if it was found.
-        case look(LookRequest, done: [Observation], opened: (place: Int32, inode: UInt64?)?)
+        case look(LookupRequest, done: [Observation], opened: (place: Int32, inode: UInt64?)?)
     }
 
     let root: Int
@@ -71,7 +71,7 @@ struct FakeWorker {
         case .adopt:
             let identity = RootIdentity(fileSystem: fileSystem, inode: top)
             results.append((epoch, .adopted(identity)))
-        case .trace: results.append((epoch, .traced(RootWay(isWhole: true, isSettled: true))))
+        case .trace: results.append((epoch, .traced(RootPath(isComplete: true, isStable: true))))
         case .check: results.append((epoch, .checked))
         case .unwatch(let watches):
             for watch in watches { kernel.removeWatch(watch) }
@@ -86,7 +86,7 @@ struct FakeWorker {
                 epoch,
                 .survey(request, [Lane(todo: [(-1, parent, request.path)], place: 0), Lane(place: 1)])
             )
-        case .look(let request): task = (epoch, .look(request, done: [], opened: nil))
+        case .lookUp(let request): task = (epoch, .look(request, done: [], opened: nil))
         }
     }
 
@@ -163,11 +163,11 @@ struct FakeWorker {
     }
 
     private mutating func stepLook(
-        _ epoch: UInt32, _ request: LookRequest, _ done: [Observation], _ opened: (place: Int32, inode: UInt64?)?,
+        _ epoch: UInt32, _ request: LookupRequest, _ done: [Observation], _ opened: (place: Int32, inode: UInt64?)?,
         _ kernel: FakeKernel
     ) {
         guard done.count < request.items.count else {
-            results.append((epoch, .looked(done)))
+            results.append((epoch, .lookedUp(done)))
             task = nil
             return
         }

@@ -40,24 +40,23 @@ struct Model {
     }
 
     mutating func pump() {
-        core.flush()
-        for (root, epoch, request) in core.output.work { workers[root].submit(request, epoch: epoch) }
-        for notice in core.output.notices {
+        let output = core.endTurn()
+        for (root, epoch, request) in output.work { workers[root].submit(request, epoch: epoch) }
+        for notice in output.notices {
             receiver.take(notice, closes: notice.identity.flatMap { kernel.closes[$0.inode] } ?? 0)
         }
-        lastReports += core.output.reconciled.map(\.outcome)
-        core.output = TreeCore.Output()
+        lastReports += output.reconciled.map(\.outcome)
     }
 
     /// Records count as one byte each.
     private mutating func take(_ records: some Collection<EventRecord>) {
-        for record in records { core.take(record) }
-        for (root, epoch, result) in results.took(records.count) { core.take(result, root: root, epoch: epoch) }
+        for record in records { core.apply(record) }
+        for (root, epoch, result) in results.advance(by: records.count) { core.apply(result, root: root, epoch: epoch) }
     }
 
     private mutating func take(_ result: WorkResult, root: Int, epoch: UInt32) {
         if let due = results.add((root, epoch, result), queued: kernel.queue.count) {
-            core.take(due.2, root: due.0, epoch: due.1)
+            core.apply(due.2, root: due.0, epoch: due.1)
         }
     }
 
@@ -155,7 +154,7 @@ struct Model {
             if kernel.queue.isEmpty, workers.allSatisfy(\.isIdle) {
                 pump()
                 if !workers.allSatisfy(\.isIdle) { continue }
-                guard core.isHolding else { return true }
+                guard core.isWaiting else { return true }
                 core.age()
                 pump()
                 continue
@@ -185,7 +184,7 @@ struct Model {
         var files: [Receiver.Place: Receiver.Entry] = [:]
         var directories: Set<Receiver.Place> = []
         for (root, top) in FakeKernel.tops.enumerated() {
-            let id = core.roots[root].id
+            let id = core.state.tree.roots[root].id
             for (path, number) in kernel.directories(below: top) {
                 if !path.isEmpty { directories.insert(Receiver.Place(root: id, path: path)) }
                 guard let inode = kernel.inodes[number] else { continue }
@@ -193,13 +192,14 @@ struct Model {
                     files[Receiver.Place(root: id, path: path.appending(BytePath(name)))] =
                         kernel.inodes[child]?.isLink == true ? .special : .finished(kernel.identity(child))
                 }
-                guard let node = core.find(root, path) else {
+                guard let node = core.state.tree.find(root, path) else {
                     faults.append("\(id)/\(path) is not in the table")
                     continue
                 }
-                if inode.watch == nil || core.table[node].watch != inode.watch {
-                    faults.append("\(id)/\(path) has watch \(inode.watch ?? -1), the table \(core.table[node].watch)")
-                } else if core.owner(of: core.table[node].watch) != node {
+                if inode.watch == nil || core.state.tree[node].watch != inode.watch {
+                    faults.append(
+                        "\(id)/\(path) has watch \(inode.watch ?? -1), the table \(core.state.tree[node].watch)")
+                } else if core.state.owner(of: core.state.tree[node].watch) != node {
                     faults.append("\(id)/\(path) does not own its watch")
                 }
             }
@@ -214,10 +214,14 @@ struct Model {
         }
         let watched = kernel.inodes.values.count { $0.watch != nil }
         if watched != directories.count + 2 { faults.append("\(watched) watches for \(directories.count + 2)") }
-        if core.table.count != directories.count + 2 { faults.append("\(core.table.count) directories in the table") }
-        if core.roots.map(\.directories).reduce(0, +) != core.table.count { faults.append("directories miscounted") }
-        if core.roots.map(\.watched).reduce(0, +) != watched { faults.append("watches miscounted") }
-        if core.roots.map(\.knownFiles).reduce(0, +) != files.count { faults.append("files miscounted") }
+        if core.state.tree.directories.count != directories.count + 2 {
+            faults.append("\(core.state.tree.directories.count) directories in the table")
+        }
+        if core.state.tree.roots.map(\.directories).reduce(0, +) != core.state.tree.directories.count {
+            faults.append("directories miscounted")
+        }
+        if core.state.tree.roots.map(\.watched).reduce(0, +) != watched { faults.append("watches miscounted") }
+        if core.state.tree.roots.map(\.files).reduce(0, +) != files.count { faults.append("files miscounted") }
         return faults
     }
 

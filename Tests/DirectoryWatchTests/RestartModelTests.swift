@@ -25,7 +25,7 @@ private struct RestartModel {
     mutating func acknowledge(_ share: Double, using numbers: inout SeededNumbers) {
         for (place, entry) in model.receiver.entries.sorted(by: { $0.key.path < $1.key.path }) {
             guard Double.random(in: 0..<1, using: &numbers) < share else { continue }
-            let root = model.core.roots.firstIndex { $0.id == place.root } ?? 0
+            let root = model.core.state.tree.roots.firstIndex { $0.id == place.root } ?? 0
             switch entry {
             case .finished(let identity): model.core.acknowledge(root, place.path, identity)
             case .special: model.core.acknowledge(root, place.path, nil)
@@ -36,7 +36,9 @@ private struct RestartModel {
 
     mutating func save() throws {
         var memory = WatchMemory()
-        for (place, root) in model.core.roots.enumerated() { memory.roots[root.id] = model.core.memories(of: place) }
+        for (place, root) in model.core.state.tree.roots.enumerated() {
+            memory.roots[root.id] = model.core.memories(of: place)
+        }
         saved = try WatchMemory(decoding: memory.encoded())
     }
 
@@ -51,13 +53,12 @@ private struct RestartModel {
 
     private mutating func begin(with memory: WatchMemory) {
         told += model.receiver.changes
-        model.core = TreeCore(roots: ["x", "y"])
+        model.core = TreeCore(roots: ["x", "y"], memories: memory.roots)
         model.workers = [FakeWorker(root: 0), FakeWorker(root: 1)]
         model.results = HeldResults()
         model.receiver = Receiver()
         for place in model.workers.indices {
             model.workers[place].fileSystem = fileSystem
-            model.core.roots[place].memories = memory.roots[model.core.roots[place].id] ?? []
         }
         recallInReceiver(memory)
         told -= model.receiver.changes
@@ -68,7 +69,8 @@ private struct RestartModel {
     /// The receiver knows what it took care of, and of nothing else.
     private mutating func recallInReceiver(_ memory: WatchMemory) {
         for (id, memories) in memory.roots {
-            guard let top = model.core.roots.firstIndex(where: { $0.id == id }).map({ FakeKernel.tops[$0] }) else {
+            guard let top = model.core.state.tree.roots.firstIndex(where: { $0.id == id }).map({ FakeKernel.tops[$0] })
+            else {
                 continue
             }
             var paths: [BytePath] = []

@@ -28,7 +28,7 @@ struct TableTests {
                 if index.hasRoom(for: place) {
                     index.insert(hash: hash(key), place)
                 } else {
-                    index = EntryIndex(capacity: keys.count, places: Int(keys.keys.max() ?? 0) + 1)
+                    index = EntryIndex(capacity: keys.count, positions: Int(keys.keys.max() ?? 0) + 1)
                     for (place, key) in keys { index.insert(hash: hash(key), place) }
                 }
             } else if let place = places.removeValue(forKey: key) {
@@ -49,7 +49,7 @@ struct TableTests {
             if index.hasRoom(for: place) {
                 index.insert(hash: hash, place)
             } else {
-                index = EntryIndex(capacity: Int(place) + 1, places: Int(place) + 1)
+                index = EntryIndex(capacity: Int(place) + 1, positions: Int(place) + 1)
                 for place in 0...place { index.insert(hash: EntryIndex.hash(place, NameID(index: place)), place) }
             }
         }

@@ -63,7 +63,7 @@ final class DirectoryLister {
                         exclude?(above.appending(BytePath(name)), .directory) ?? false
                             ? .excluded : .directory(inode: inode)
                     } else {
-                        look(name, in: directory, above)
+                        lookUp(name, in: directory, above)
                     }
                 switch observation {
                 case .absent, .excluded, .unreached: continue
@@ -90,7 +90,7 @@ final class DirectoryLister {
     }
 
     /// What is under a name now; a NUL follows its bytes.
-    func look(
+    func lookUp(
         _ name: UnsafeRawBufferPointer, in directory: borrowing OwnedDescriptor, _ path: @autoclosure () -> BytePath
     ) -> Observation {
         guard let start = name.baseAddress?.assumingMemoryBound(to: CChar.self) else { return .absent }

@@ -1,14 +1,14 @@
-/// Results of file work that wait until the events that were queued before them have been taken.
+/// Results of file work that wait until the events that were queued before them have been applied.
 ///
-/// What a look saw may be newer than the events that were read so far: the close that it saw may still wait in the
-/// kernel's queue, to be taken later for another one. Once the queue has been read past the place where it ended when
-/// the result came, every event that was queued before the look has been taken, and every one that comes is newer.
+/// What a lookup saw may be newer than the events that were read so far: the close that it saw may still wait in the
+/// kernel's queue, to be applied later for another one. Once the queue has been read past the place where it ended when
+/// the result came, every event that was queued before the lookup has been applied, and every one that comes is newer.
 /// A value without I/O.
 struct HeldResults<Result> {
     /// Each with the bytes of the queue that are still to be read before it. Ascending, since the queue is read in order.
     private var held: [(bytes: Int, result: Result)] = []
 
-    /// Takes a result that came while so many bytes of records were queued; returns it if nothing is to be waited for.
+    /// Adds a result that came while so many bytes of records were queued; returns it if nothing is to be waited for.
     mutating func add(_ result: Result, queued bytes: Int) -> Result? {
         if held.isEmpty, bytes == 0 { return result }
         // None overtakes another: the results of a root are one history.
@@ -16,8 +16,8 @@ struct HeldResults<Result> {
         return nil
     }
 
-    /// So many bytes of records were taken; returns the results that waited for no more, in their order.
-    mutating func took(_ bytes: Int) -> [Result] {
+    /// So many bytes of records were applied; returns the results that waited for no more, in their order.
+    mutating func advance(by bytes: Int) -> [Result] {
         if held.isEmpty { return [] }
         for place in held.indices { held[place].bytes -= bytes }
         let due = held.prefix { $0.bytes <= 0 }.map(\.result)

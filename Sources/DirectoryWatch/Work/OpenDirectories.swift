@@ -32,7 +32,7 @@ final class OpenDirectories {
     /// The directory, opened beneath the root if need be; nil if it is not where it should be. `openRoot` opens the root,
     /// and throws if that is lost.
     func open<E: Error>(
-        _ wanted: LookRequest.Directory, openRoot: () throws(E) -> OwnedDescriptor
+        _ wanted: LookupRequest.Directory, openRoot: () throws(E) -> OwnedDescriptor
     ) throws(E) -> SharedDescriptor? {
         if let held = held[wanted.node] { return held }
         let top: SharedDescriptor
@@ -51,7 +51,7 @@ final class OpenDirectories {
     }
 
     private static func open(
-        _ wanted: LookRequest.Directory, beneath root: SharedDescriptor
+        _ wanted: LookupRequest.Directory, beneath root: SharedDescriptor
     ) -> SharedDescriptor? {
         do throws(SystemCallError) {
             let directory = SharedDescriptor(try root.descriptor.openDirectoryBeneath(wanted.path))

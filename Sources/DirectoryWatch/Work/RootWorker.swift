@@ -77,11 +77,11 @@ final class RootWorker: Sendable {
 
     /// Looks without a change of threads, where the caller is on the root's queue and no request is in line there; nil
     /// elsewhere. The caller sees to it that no survey is under way.
-    func lookNow(_ request: LookRequest, epoch: UInt32) -> WorkResult? {
+    func lookUpNow(_ request: LookupRequest, epoch: UInt32) -> WorkResult? {
         guard root.queue.isCurrent, state.onQueue({ $0.waiting == 0 }) else { return nil }
         publish("looking at", request.directories.first?.path)
         defer { publish("idle") }
-        return look(request, epoch: epoch)
+        return lookUp(request, epoch: epoch)
     }
 
     private func perform(_ request: WorkRequest, epoch: UInt32, deliver: @escaping Deliver) {
@@ -94,21 +94,21 @@ final class RootWorker: Sendable {
         case .trace:
             publish("following the path")
             // Where there is no instance for it, nothing is watched, and the ticks tell.
-            let way = instance.map { WayTracer(path: root.path, instance: $0).trace() }
-            deliver(.traced(way ?? RootWay(isWhole: true, isSettled: true)))
+            let path = instance.map { PathTracer(path: root.path, instance: $0).trace() }
+            deliver(.traced(path ?? RootPath(isComplete: true, isStable: true)))
         case .adopt:
             publish("opening")
             adopt(epoch: epoch, deliver: deliver)
         case .check:
             publish("checking")
             let result = inRoot(epoch) { _, descriptor in
-                if let place = try? descriptor.currentPath() { deliver(.placed(place)) }
+                if let place = try? descriptor.currentPath() { deliver(.located(place)) }
                 return .checked
             }
             deliver(result)
-        case .look(let request):
+        case .lookUp(let request):
             publish("looking at", request.directories.first?.path)
-            deliver(look(request, epoch: epoch))
+            deliver(lookUp(request, epoch: epoch))
         case .survey(let request):
             let isFirst = state.onQueue { state -> Bool? in
                 guard state.adopted != nil, state.epoch == epoch else { return nil }
@@ -126,7 +126,7 @@ final class RootWorker: Sendable {
             do throws(SystemCallError) {
                 let descriptor = try openDirectory(root.path)
                 let identity = try RootIdentity(of: descriptor)
-                if let place = try? descriptor.currentPath() { deliver(.placed(place)) }
+                if let place = try? descriptor.currentPath() { deliver(.located(place)) }
                 state.adopted = identity
                 state.lister.leases = identity.fileSystem.changesElsewhere ? .nothing : identity.fileSystem.kind.leases
                 state.epoch = epoch
@@ -243,16 +243,16 @@ extension RootWorker {
     }
 }
 
-// MARK: - Looks
+// MARK: - Lookups
 
 extension RootWorker {
-    private func look(_ request: LookRequest, epoch: UInt32) -> WorkResult? {
+    private func lookUp(_ request: LookupRequest, epoch: UInt32) -> WorkResult? {
         let (result, closes) = state.onQueue { state -> (WorkResult?, Bool) in
             guard let adopted = state.adopted, state.epoch == epoch else { return (nil, false) }
             if request.mayHaveMoved { state.open.close() }
             let result: WorkResult
             do throws(WatchNotice.Loss) {
-                result = .looked(try look(request, adopted, state.lister, state.open))
+                result = .lookedUp(try lookUp(request, adopted, state.lister, state.open))
             } catch {
                 result = .lost(error)
             }
@@ -266,8 +266,8 @@ extension RootWorker {
         return result
     }
 
-    private func look(
-        _ request: LookRequest, _ adopted: RootIdentity, _ lister: DirectoryLister, _ open: OpenDirectories
+    private func lookUp(
+        _ request: LookupRequest, _ adopted: RootIdentity, _ lister: DirectoryLister, _ open: OpenDirectories
     ) throws(WatchNotice.Loss) -> [Observation] {
         var observations: [Observation] = []
         observations.reserveCapacity(request.items.count)
@@ -292,7 +292,7 @@ extension RootWorker {
                     for item in request.items[first..<end] {
                         let range = Int(item.name.lowerBound)..<Int(item.name.upperBound)
                         let name = UnsafeRawBufferPointer(rebasing: names[range])
-                        var seen = lister.look(name, in: found.descriptor, directory.path)
+                        var seen = lister.lookUp(name, in: found.descriptor, directory.path)
                         if item.asksForWriter { seen = lister.askForWriter(seen, name, in: found.descriptor) }
                         observations.append(seen)
                     }

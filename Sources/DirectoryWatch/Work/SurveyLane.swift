@@ -66,7 +66,7 @@ final class SurveyLane {
         self.place = place
         step = 2
         hasStarted = true
-        take(share)
+        accept(share)
     }
 
     /// From here on only every second place is taken, so that no two lanes have a place in common. Returns the first that
@@ -105,7 +105,7 @@ final class SurveyLane {
     }
 
     /// Goes on with what another lane shares, having nothing else to do.
-    func take(_ share: Share) {
+    func accept(_ share: Share) {
         frames = [Frame(share.directory, place: share.place, name: share.path, names: share.names)]
     }
 

@@ -81,9 +81,9 @@ final class SurveyRun {
         }
         let (waiting, isDone) = second.withLock { ($0.waiting, $0.isDone) }
         if isDone, isLarge, let share = lane.share() {
-            second.withLock { $0.take(share) }
+            second.withLock { $0.accept(share) }
         } else if lane.isDone, waiting >= Self.large, let share = second.withLock({ $0.share() }) {
-            lane.take(share)
+            lane.accept(share)
         }
     }
 }

@@ -1,13 +1,5 @@
 import LinuxKernel
 
-/// A consumer of a monitor's events in place of a handler.
-protocol EventConsumer: Sendable {
-    /// Ends the events; returns the number of unconsumed ones.
-    func end() -> Int
-    /// The source failed.
-    func fail(_ error: any Error)
-}
-
 /// A buffer between a monitor's queue and the task that iterates over its events.
 final class EventBuffer<Event: Sendable>: EventConsumer {
     private typealias Continuation = CheckedContinuation<Event?, any Error>

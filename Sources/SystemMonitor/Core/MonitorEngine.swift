@@ -292,7 +292,7 @@ extension MonitorEngine {
 
 // MARK: - Turns
 
-extension MonitorEngine {
+extension MonitorEngine: TurnTaker {
     /// Runs this monitor's first kept work.
     func takeTurn() {
         enum Step {

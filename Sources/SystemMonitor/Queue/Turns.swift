@@ -1,3 +1,8 @@
+/// A monitor whose work runs in turns on its queue.
+protocol TurnTaker: AnyObject, Sendable {
+    func takeTurn()
+}
+
 /// Orders the turns of one queue's monitors by priority. For use on the queue only.
 ///
 /// libdispatch calls the handlers of ready sources in the order in which they became ready. If the active monitors of a
@@ -6,7 +11,7 @@
 /// they have noted theirs. Without different priorities, this is not used.
 struct Turns {
     private struct Waiting {
-        let engine: MonitorEngine
+        let taker: any TurnTaker
         let priority: Int
         let order: UInt64
     }
@@ -31,25 +36,25 @@ struct Turns {
         isMixed = population.count > 1
     }
 
-    /// Notes `engine` as ready. Returns whether a block must be added to the queue.
-    mutating func note(_ engine: MonitorEngine, priority: Int) -> Bool {
-        if !waiting.contains(where: { $0.engine === engine }) {
+    /// Notes `taker` as ready. Returns whether a block must be added to the queue.
+    mutating func note(_ taker: any TurnTaker, priority: Int) -> Bool {
+        if !waiting.contains(where: { $0.taker === taker }) {
             lastOrder += 1
-            waiting.append(Waiting(engine: engine, priority: priority, order: lastOrder))
+            waiting.append(Waiting(taker: taker, priority: priority, order: lastOrder))
         }
         defer { isPumpQueued = true }
         return !isPumpQueued
     }
 
     /// Removes and returns the most urgent monitor: the smallest priority, the earliest among equals.
-    mutating func next() -> MonitorEngine? {
+    mutating func next() -> (any TurnTaker)? {
         isPumpQueued = false
         guard
             let index = waiting.indices.min(by: {
                 (waiting[$0].priority, waiting[$0].order) < (waiting[$1].priority, waiting[$1].order)
             })
         else { return nil }
-        return waiting.remove(at: index).engine
+        return waiting.remove(at: index).taker
     }
 
     /// Whether another block must be added to the queue after a turn.
@@ -61,8 +66,8 @@ struct Turns {
 }
 
 extension MonitorQueue {
-    func note(_ engine: MonitorEngine, priority: Int) {
-        if turns.confined({ $0.note(engine, priority: priority) }) { async { self.takeTurn() } }
+    func note(_ taker: any TurnTaker, priority: Int) {
+        if turns.confined({ $0.note(taker, priority: priority) }) { async { self.takeTurn() } }
     }
 
     private func takeTurn() {

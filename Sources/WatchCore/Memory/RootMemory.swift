@@ -17,6 +17,9 @@ package struct RootMemory: Hashable, Sendable {
         package let identity: FileIdentity
     }
 
+    /// How many memories are kept of directories that were at one root's path, one after the other.
+    static let maxOfRoot = 4
+
     package let identity: RootIdentity
     package private(set) var bytes: [UInt8] = []
     /// How many there are, the root itself included.

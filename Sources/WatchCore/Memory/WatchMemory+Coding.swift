@@ -68,7 +68,7 @@ extension WatchMemory {
         for _ in 0..<(try cursor.read(UInt32.self)) {
             let name = try cursor.read(count: Int(try cursor.read(UInt16.self)))
             guard let id = String(validating: name, as: UTF8.self),
-                roots[id, default: []].count < TreeCore.memoriesOfRoot
+                roots[id, default: []].count < RootMemory.maxOfRoot
             else { throw WatchMemoryError(.malformed("the name of a root")) }
             let fileSystem = FileSystem(type: try cursor.read(), identifier: try cursor.read())
             let identity = RootIdentity(fileSystem: fileSystem, inode: try cursor.read())

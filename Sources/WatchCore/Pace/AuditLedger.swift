@@ -1,108 +1,107 @@
-package import FileValues
+import FileValues
 
-/// Tells what events missed from what they are about to tell, while a live root is compared with what is known.
+/// Separates the changes that events missed from those whose events are still to come, while a live root is compared with
+/// its tree.
 ///
-/// *Missed* is a difference that a comparison found in a directory that had been watched since before it was listed, if
-/// no record that the kernel had queued by the end of the comparison names it:
-/// - A difference becomes a *suspect*: a name that is new, gone, or another file.
-/// - A record that names it *explains* it, before it was found (then its look is still due, and it is no suspect at all)
-///   or after, as long as the comparison waits for the kernel's queue to have been read once to its end.
-/// - A file that has the same inode and other content may be open for writing, and its close is yet to come. It is a
-///   *doubt*, and missed only if a comparison an hour later finds it as it was and no record named it in between.
-/// - After an overflow, or if the root went, nothing can be said: the comparison is void.
-///
-/// A value; the core gives it what it sees.
-package struct AuditLedger: Sendable {
-    package struct Key: Hashable, Sendable {
-        package let directory: NodeID
-        package let name: BytePath
+/// A difference counts as *missed* if a comparison found it in a directory that was watched before it was listed, and no
+/// record that the kernel had queued by the end of the comparison names it:
+/// - A name that is new, gone, or another file is a *suspect*.
+/// - A record that names it *explains* it: before it is found (then its lookup is still due, and it is no suspect at all)
+///   or after, until the kernel's queue has been read to its end once.
+/// - A file with the same inode and *changed* content may be open for writing, and its close is still to come. It is missed
+///   only if a comparison an hour later finds it unchanged, and no record named it in between.
+/// - After an overflow, or if the root was lost, the comparison is void.
+struct AuditLedger: Sendable {
+    struct Key: Hashable, Sendable {
+        let directory: NodeID
+        let name: BytePath
     }
 
-    /// More than these prove nothing new.
-    package static let bound = 1_000
+    /// More names are not kept.
+    static let bound = 1_000
 
-    package private(set) var isUnderWay = false
-    /// Whether a record may explain anything; asked for every record, so that most cost no more.
-    package private(set) var isListening = false
+    private(set) var isUnderWay = false
+    /// Whether a record may explain anything. Read for every record, so that most cost no more.
+    private(set) var isListening = false
     private var suspects: Set<Key> = []
-    /// Content that changed, and when it was found, by this comparison and by those before.
-    private var doubts: [Key: UInt64] = [:]
-    private var doubtsBefore: [Key: UInt64] = [:]
+    /// Files with changed content, and when this comparison, or one before, found them.
+    private var changed: [Key: UInt64] = [:]
+    private var changedBefore: [Key: UInt64] = [:]
     private var began: UInt64 = 0
-    /// What the caller took care of, and still is there: found anew, and not missed.
+    /// Names that the receiver forgot and that may still be there: found anew, and not missed.
     private var forgotten: Set<Key> = []
     private var isVoid = false
 
-    /// Who has a file open for so many nanoseconds without writing to it has forgotten it.
-    package static let grace: UInt64 = 3_600_000_000_000
+    /// A file whose content is unchanged for so many nanoseconds is not being written.
+    static let grace: UInt64 = 3_600_000_000_000
 
-    /// A comparison begins; what is asked for in the middle of one goes on. `now` is any clock's nanoseconds.
-    package mutating func begin(at now: UInt64) {
+    /// Begins a comparison, unless one is under way. `now` is any clock's nanoseconds.
+    mutating func begin(at now: UInt64) {
         guard !isUnderWay else { return }
         (isUnderWay, isVoid, began) = (true, false, now)
         suspects = []
-        (doubtsBefore, doubts) = (doubts, [:])
+        (changedBefore, changed) = (changed, [:])
     }
 
-    /// A listing shows a name that was not known, does not show one that was, or shows another file under it.
-    package mutating func suspect(_ key: Key) {
+    /// Adds a name that a listing shows and was not known, does not show and was known, or shows with another file.
+    mutating func addSuspect(_ key: Key) {
         guard isUnderWay, !forgotten.contains(key), suspects.count < Self.bound else { return }
         suspects.insert(key)
         isListening = true
     }
 
-    /// A listing shows a known file with other content.
-    package mutating func doubt(_ key: Key) {
-        guard isUnderWay, doubts.count < Self.bound else { return }
-        doubtsBefore[key] = nil
-        doubts[key] = began
+    /// Adds a known file that a listing shows with other content.
+    mutating func addChanged(_ key: Key) {
+        guard isUnderWay, changed.count < Self.bound else { return }
+        changedBefore[key] = nil
+        changed[key] = began
         isListening = true
     }
 
-    /// A record of the kernel names it.
-    package mutating func explain(_ key: Key) {
+    /// A record of the kernel names it: events did not miss it.
+    mutating func explain(_ key: Key) {
         suspects.remove(key)
-        doubts[key] = nil
-        doubtsBefore[key] = nil
+        changed[key] = nil
+        changedBefore[key] = nil
         forgotten.remove(key)
     }
 
-    /// The caller has taken care of it.
-    package mutating func forget(_ key: Key) {
+    /// The receiver has forgotten it.
+    mutating func forget(_ key: Key) {
         explain(key)
-        // Beyond the bound one may be counted wrongly; whoever forgets thousands of files leaves them there by intent.
+        // Beyond the bound a name could be counted wrongly.
         if forgotten.count < Self.bound { forgotten.insert(key) } else { isVoid = isUnderWay }
         isListening = true
     }
 
-    /// Records were lost, or what was compared is not there any more.
-    package mutating func void() {
+    /// Records were lost, or the root was.
+    mutating func void() {
         isVoid = true
-        doubts = [:]
-        doubtsBefore = [:]
+        changed = [:]
+        changedBefore = [:]
     }
 
-    /// Every record that was queued when the comparison ended has been taken: what remains was missed.
-    package mutating func settle() -> Missed? {
+    /// Ends a comparison: every record that was queued at its end has been applied, so what remains was missed.
+    mutating func finish() -> Missed? {
         guard isUnderWay else { return nil }
         isUnderWay = false
         defer {
-            (suspects, doubtsBefore) = ([], [:])
-            isListening = !doubts.isEmpty || !forgotten.isEmpty
+            (suspects, changedBefore) = ([], [:])
+            isListening = !changed.isEmpty || !forgotten.isEmpty
         }
         if isVoid { return nil }
-        let old = doubtsBefore.filter { began >= $0.value &+ Self.grace }
-        doubts.merge(doubtsBefore.filter { old[$0.key] == nil }) { new, _ in new }
+        let old = changedBefore.filter { began >= $0.value &+ Self.grace }
+        changed.merge(changedBefore.filter { old[$0.key] == nil }) { new, _ in new }
         return Missed(names: suspects.count, contents: old.count)
     }
 
-    /// What one comparison found that no event told.
-    package struct Missed: Hashable, Sendable {
-        /// Names that came, went, or lead to another file.
-        package var names: Int
+    /// The changes that one comparison found and events missed.
+    struct Missed: Hashable, Sendable {
+        /// Names that are new, gone, or another file.
+        var names: Int
         /// Files whose content changed.
-        package var contents: Int
+        var contents: Int
 
-        package var count: Int { names + contents }
+        var count: Int { names + contents }
     }
 }

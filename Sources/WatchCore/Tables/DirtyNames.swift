@@ -1,56 +1,57 @@
-/// Names of one root that have to be looked at, with what is to be made of them; each once, first come first.
-package struct DirtyNames {
-    package struct Key: Hashable {
-        package let directory: NodeID
-        package let name: NameID
+/// Names of one root that have to be looked up, with their hints; each once, in the order in which they came.
+struct DirtyNames {
+    struct Key: Hashable {
+        let directory: NodeID
+        let name: NameID
     }
 
-    package struct Item {
-        package let directory: NodeID
-        package let name: NameID
-        package var hints: Hints
+    struct Item {
+        let directory: NodeID
+        let name: NameID
+        var hints: Hints
     }
 
-    package private(set) var items: [Item] = []
+    private(set) var items: [Item] = []
     private var index = EntryIndex()
-    /// Room that the last ones needed.
-    private var usual = 0
+    /// The capacity that the last ones needed.
+    private var usualCount = 0
 
-    package var isEmpty: Bool { items.isEmpty }
-    package var count: Int { items.count }
+    var isEmpty: Bool { items.isEmpty }
+    var count: Int { items.count }
 
-    package subscript(directory: NodeID, name: NameID) -> Hints? { find(directory, name).map { items[$0].hints } }
+    @inline(__always)
+    subscript(directory: NodeID, name: NameID) -> Hints? { find(directory, name).map { items[$0].hints } }
 
-    package mutating func add(_ directory: NodeID, _ name: NameID, _ more: Hints) {
+    mutating func add(_ directory: NodeID, _ name: NameID, _ more: Hints) {
         // Records of one file follow each other.
         if let last = items.last, last.name == name, last.directory == directory {
             items[items.count - 1].hints.merge(more)
-        } else if let place = find(directory, name) {
-            items[place].hints.merge(more)
+        } else if let known = find(directory, name) {
+            items[known].hints.merge(more)
         } else {
-            if items.isEmpty { items.reserveCapacity(usual) }
+            if items.isEmpty { items.reserveCapacity(usualCount) }
             items.append(Item(directory: directory, name: name, hints: more))
             if index.hasRoom(for: Int32(items.count - 1)) { insert(items.count - 1) } else { rebuildIndex() }
         }
     }
 
-    /// The same for what was said before all else that is known of the name.
-    package mutating func addEarlier(_ directory: NodeID, _ name: NameID, _ earlier: Hints) {
-        guard let place = find(directory, name) else { return add(directory, name, earlier) }
+    /// Adds hints that are older than those that the name has.
+    mutating func addEarlier(_ directory: NodeID, _ name: NameID, _ earlier: Hints) {
+        guard let known = find(directory, name) else { return add(directory, name, earlier) }
         var hints = earlier
-        hints.merge(items[place].hints)
-        items[place].hints = hints
+        hints.merge(items[known].hints)
+        items[known].hints = hints
     }
 
-    /// Gives all but what is to wait, and starts anew with that.
-    package mutating func takeAll(_ isToWait: (Item) -> Bool) -> DirtyNames {
-        var taken = DirtyNames()
-        swap(&taken, &self)
-        usual = min(taken.count, Self.mostKept)
-        guard taken.items.contains(where: isToWait) else { return taken }
+    /// Removes and returns all but those that have to wait.
+    mutating func removeAllDue(_ hasToWait: (Item) -> Bool) -> DirtyNames {
+        var removed = DirtyNames()
+        swap(&removed, &self)
+        usualCount = min(removed.count, Self.maxUsualCount)
+        guard removed.items.contains(where: hasToWait) else { return removed }
         var due = DirtyNames()
-        for item in taken.items {
-            if isToWait(item) {
+        for item in removed.items {
+            if hasToWait(item) {
                 add(item.directory, item.name, item.hints)
             } else {
                 due.add(item.directory, item.name, item.hints)
@@ -59,26 +60,27 @@ package struct DirtyNames {
         return due
     }
 
-    package mutating func removeAll(where isGone: (Item) -> Bool) {
+    mutating func removeAll(where isGone: (Item) -> Bool) {
         guard items.contains(where: isGone) else { return }
         items.removeAll(where: isGone)
         rebuildIndex()
     }
 
-    private static let mostKept = 4096
+    private static let maxUsualCount = 4096
 
+    @inline(__always)
     private func find(_ directory: NodeID, _ name: NameID) -> Int? {
-        index.find(hash: EntryIndex.hash(directory.index, name)) { place in
-            items[Int(place)].name == name && items[Int(place)].directory == directory
+        index.find(hash: EntryIndex.hash(directory.index, name)) { position in
+            items[Int(position)].name == name && items[Int(position)].directory == directory
         }.map(Int.init)
     }
 
-    private mutating func insert(_ place: Int) {
-        index.insert(hash: EntryIndex.hash(items[place].directory.index, items[place].name), Int32(place))
+    private mutating func insert(_ position: Int) {
+        index.insert(hash: EntryIndex.hash(items[position].directory.index, items[position].name), Int32(position))
     }
 
     private mutating func rebuildIndex() {
-        index = EntryIndex(capacity: items.count * 2, places: items.count * 2)
-        for place in items.indices { insert(place) }
+        index = EntryIndex(capacity: items.count * 2, positions: items.count * 2)
+        for position in items.indices { insert(position) }
     }
 }

@@ -1,17 +1,17 @@
-package import FileValues
+import FileValues
 
 /// A name that an entry has or had, as a number: equal names have equal numbers.
-package struct NameID: Hashable, Sendable {
-    package let index: Int32
+struct NameID: Hashable, Sendable {
+    let index: Int32
 }
 
 /// The bytes of all names in use, each name once, whatever number of directories it occurs in.
 ///
-/// Inside the core a name is a number, so that tables, hints and requests hold no memory of their own for it, and its
-/// bytes are hashed once, when it comes in: 5 bytes besides its own and its place in the index. Names that nobody uses any
-/// more are swept from time to time. A value without I/O.
-package struct NameTable {
-    /// Where in ``bytes`` each begins, with its length; −1 as long as the number is free.
+/// Inside the core a name is a number, so that tables, hints and requests need no memory of their own for it, and its
+/// bytes are hashed once: 5 bytes besides its own and its position in the index. Names that are not used any more are removed
+/// from time to time. A value without I/O.
+struct NameTable {
+    /// Where in ``bytes`` each begins, with its length; −1 while the number is free.
     private var starts: [Int32] = []
     private var free: [Int32] = []
     private var bytes: [UInt8] = []
@@ -23,13 +23,13 @@ package struct NameTable {
     private let seed = (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
 
     /// How many names there are.
-    package var count: Int { starts.count - free.count }
+    var count: Int { starts.count - free.count }
 
-    /// Whether so many names came since the last sweep that most may be out of use.
-    package var isWasteful: Bool { count > 4096 && count > 2 * survivors }
+    /// Whether so many names were added since the last sweep that most may not be used any more.
+    var isWasteful: Bool { count > 4096 && count > 2 * survivors }
 
     /// The number of a name, which gets one if it has none yet.
-    package mutating func intern(_ name: UnsafeRawBufferPointer) -> NameID {
+    mutating func intern(_ name: UnsafeRawBufferPointer) -> NameID {
         if latest < starts.count, starts[latest] >= 0, isEqual(latest, name) {
             return NameID(index: Int32(latest))
         }
@@ -41,53 +41,53 @@ package struct NameTable {
         precondition(bytes.count + name.count < Int(Int32.max) - 3, "2 GiB of names")
         let start = Int32(bytes.count)
         append(name)
-        let place: Int32
+        let position: Int32
         if let reused = free.popLast() {
-            place = reused
-            starts[Int(place)] = start
+            position = reused
+            starts[Int(position)] = start
         } else {
-            place = Int32(starts.count)
+            position = Int32(starts.count)
             starts.append(start)
         }
-        latest = Int(place)
-        if index.hasRoom(for: place) { index.insert(hash: hash, place) } else { rebuildIndex() }
-        return NameID(index: place)
+        latest = Int(position)
+        if index.hasRoom(for: position) { index.insert(hash: hash, position) } else { rebuildIndex() }
+        return NameID(index: position)
     }
 
     /// The number of a name given as a value.
-    package mutating func intern(_ name: BytePath) -> NameID { name.bytes.withUnsafeBytes { intern($0) } }
+    mutating func intern(_ name: BytePath) -> NameID { name.bytes.withUnsafeBytes { intern($0) } }
 
     /// The number of a name, if it has one.
-    package func find(_ name: BytePath) -> NameID? { name.bytes.withUnsafeBytes { find($0, hash: hash($0)) } }
+    func find(_ name: BytePath) -> NameID? { name.bytes.withUnsafeBytes { find($0, hash: hash($0)) } }
 
     private func find(_ name: UnsafeRawBufferPointer, hash: Int) -> NameID? {
         index.find(hash: hash) { isEqual(Int($0), name) }.map { NameID(index: $0) }
     }
 
     /// A name as a value.
-    package func name(_ id: NameID) -> BytePath { BytePath(withoutNUL: Array(self[id])) }
+    func name(_ id: NameID) -> BytePath { BytePath(withoutNUL: Array(self[id])) }
 
     /// A name's bytes.
-    package subscript(_ id: NameID) -> ArraySlice<UInt8> { bytes[range(Int(id.index))] }
+    subscript(_ id: NameID) -> ArraySlice<UInt8> { bytes[range(Int(id.index))] }
 
     /// A name's length in bytes.
-    package func length(_ id: NameID) -> Int { range(Int(id.index)).count }
+    func length(_ id: NameID) -> Int { range(Int(id.index)).count }
 
-    /// Frees all names but those that `mark` tells of.
-    package mutating func sweep(_ mark: ((NameID) -> Void) -> Void) {
+    /// Removes all names but those that `mark` is called with.
+    mutating func sweep(_ mark: ((NameID) -> Void) -> Void) {
         var isLive = [Bool](repeating: false, count: starts.count)
         mark { isLive[Int($0.index)] = true }
         let old = bytes
         bytes = []
         free = []
-        for place in starts.indices {
-            guard isLive[place] else {
-                starts[place] = -1
-                free.append(Int32(place))
+        for position in starts.indices {
+            guard isLive[position] else {
+                starts[position] = -1
+                free.append(Int32(position))
                 continue
             }
-            let range = Self.range(Int(starts[place]), in: old)
-            starts[place] = Int32(bytes.count)
+            let range = Self.range(Int(starts[position]), in: old)
+            starts[position] = Int32(bytes.count)
             old.withUnsafeBytes { append(UnsafeRawBufferPointer(rebasing: $0[range])) }
         }
         survivors = count
@@ -95,11 +95,11 @@ package struct NameTable {
     }
 
     private mutating func rebuildIndex() {
-        index = EntryIndex(capacity: count, places: starts.count)
+        index = EntryIndex(capacity: count, positions: starts.count)
         let bytes = bytes
         bytes.withUnsafeBytes { bytes in
-            for place in starts.indices where starts[place] >= 0 {
-                index.insert(hash: hash(UnsafeRawBufferPointer(rebasing: bytes[range(place)])), Int32(place))
+            for position in starts.indices where starts[position] >= 0 {
+                index.insert(hash: hash(UnsafeRawBufferPointer(rebasing: bytes[range(position)])), Int32(position))
             }
         }
     }
@@ -119,7 +119,7 @@ package struct NameTable {
         bytes.append(contentsOf: name.prefix(Int(count)))
     }
 
-    private func range(_ place: Int) -> Range<Int> { Self.range(Int(starts[place]), in: bytes) }
+    private func range(_ position: Int) -> Range<Int> { Self.range(Int(starts[position]), in: bytes) }
 
     private static func range(_ start: Int, in bytes: [UInt8]) -> Range<Int> {
         let count = bytes[start]
@@ -127,18 +127,18 @@ package struct NameTable {
         return (start + 3)..<(start + 3 + Int(bytes[start + 1]) + Int(bytes[start + 2]) << 8)
     }
 
-    private func isEqual(_ place: Int, _ name: UnsafeRawBufferPointer) -> Bool {
-        let range = range(place)
+    private func isEqual(_ position: Int, _ name: UnsafeRawBufferPointer) -> Bool {
+        let range = range(position)
         guard range.count == name.count else { return false }
         return bytes.withUnsafeBytes { bytes in
-            var position = 0
-            while name.count - position >= 8 {
-                let known = bytes.loadUnaligned(fromByteOffset: range.lowerBound + position, as: UInt64.self)
-                if known != name.loadUnaligned(fromByteOffset: position, as: UInt64.self) { return false }
-                position += 8
+            var offset = 0
+            while name.count - offset >= 8 {
+                let known = bytes.loadUnaligned(fromByteOffset: range.lowerBound + offset, as: UInt64.self)
+                if known != name.loadUnaligned(fromByteOffset: offset, as: UInt64.self) { return false }
+                offset += 8
             }
-            while position < name.count, bytes[range.lowerBound + position] == name[position] { position += 1 }
-            return position == name.count
+            while offset < name.count, bytes[range.lowerBound + offset] == name[offset] { offset += 1 }
+            return offset == name.count
         }
     }
 
@@ -146,14 +146,14 @@ package struct NameTable {
     /// through here. Reads nothing beyond the name.
     private func hash(_ name: UnsafeRawBufferPointer) -> Int {
         var state = seed.0 ^ UInt64(truncatingIfNeeded: name.count)
-        var place = 0
-        while name.count - place > 8 {
-            state = Self.fold(state ^ name.loadUnaligned(fromByteOffset: place, as: UInt64.self), seed.1)
-            place += 8
+        var position = 0
+        while name.count - position > 8 {
+            state = Self.fold(state ^ name.loadUnaligned(fromByteOffset: position, as: UInt64.self), seed.1)
+            position += 8
         }
         var rest: UInt64 = 0
         if name.count >= 8 {
-            // The last eight, some of which were taken already.
+            // The last eight, some of which were hashed already.
             rest = name.loadUnaligned(fromByteOffset: name.count - 8, as: UInt64.self)
         } else {
             for byte in name { rest = rest << 8 | UInt64(byte) }

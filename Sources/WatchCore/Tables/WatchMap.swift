@@ -1,10 +1,10 @@
-/// From watch descriptors to places in the table of directories: 4 bytes a watch.
+/// From watch descriptors to positions in the table of directories: 4 bytes a watch.
 ///
 /// The kernel counts descriptors up from 1 and starts again when they have run out (idr_alloc_cyclic), so those in use
-/// lie close together but for what was made long ago. Pages without a watch are given back.
-package struct WatchMap {
+/// are close together but for old ones. Pages without a watch are given back.
+struct WatchMap {
     private struct Page {
-        var places: [Int32] = []
+        var positions: [Int32] = []
         var count = 0
     }
 
@@ -12,14 +12,14 @@ package struct WatchMap {
 
     private var pages: [Page] = []
     /// Watches in use.
-    package private(set) var count = 0
+    private(set) var count = 0
 
-    /// The place for a descriptor; −1 for none. Setting −1 removes it.
-    package subscript(_ watch: Int32) -> Int32 {
+    /// The position for a descriptor; −1 for none. Setting −1 removes it.
+    subscript(_ watch: Int32) -> Int32 {
         get {
             let page = Int(watch) / Self.size
             guard watch >= 0, page < pages.count, pages[page].count > 0 else { return -1 }
-            return pages[page].places[Int(watch) % Self.size]
+            return pages[page].positions[Int(watch) % Self.size]
         }
         set {
             precondition(watch >= 0, "a watch descriptor below 0")
@@ -31,13 +31,13 @@ package struct WatchMap {
             }
             if pages[page].count == 0 {
                 if newValue < 0 { return }
-                pages[page].places = Array(repeating: -1, count: Self.size)
+                pages[page].positions = Array(repeating: -1, count: Self.size)
             }
-            let change = (newValue < 0 ? 0 : 1) - (pages[page].places[slot] < 0 ? 0 : 1)
-            pages[page].places[slot] = newValue
+            let change = (newValue < 0 ? 0 : 1) - (pages[page].positions[slot] < 0 ? 0 : 1)
+            pages[page].positions[slot] = newValue
             pages[page].count += change
             count += change
-            if pages[page].count == 0 { pages[page].places = [] }
+            if pages[page].count == 0 { pages[page].positions = [] }
         }
     }
 }

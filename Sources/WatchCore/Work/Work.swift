@@ -1,18 +1,18 @@
 package import FileValues
 
-/// What the core asks of a root's queue. Requests of one root are carried out in order, and their results come back in
-/// order, so that a root's observations are one history.
+/// A request to a root's queue. Requests of one root are carried out in order, and their results come back in order, so that
+/// a root's observations are one history.
 package enum WorkRequest: Sendable {
-    /// Follow the root's path and watch what it leads through.
+    /// Trace the root's path, and watch the directories and links that it leads through.
     case trace
-    /// Open the root's path and take what is there as the root.
+    /// Open the directory at the root's path as the root.
     case adopt
-    /// Is it still the same?
+    /// Check whether the same directory is still there.
     case check
     /// Watch and list a directory, and those below it if asked.
     case survey(SurveyRequest)
-    /// Look at names.
-    case look(LookRequest)
+    /// Look up names.
+    case lookUp(LookupRequest)
     /// Remove watches.
     case unwatch([Int32])
 }
@@ -27,7 +27,7 @@ package struct SurveyRequest: Hashable, Sendable {
 }
 
 /// Names in directories, flat: one request holds any number of them.
-package struct LookRequest: Sendable {
+package struct LookupRequest: Sendable {
     package struct Directory: Hashable, Sendable {
         package let node: NodeID
         package let path: BytePath
@@ -36,24 +36,27 @@ package struct LookRequest: Sendable {
     }
 
     package struct Item: Hashable, Sendable {
-        /// Its directory's place.
+        /// The position of its directory.
         package let directory: Int32
-        /// Where its name lies in ``names``, without its NUL.
+        /// The range of its name in ``names``, without its NUL.
         package let name: Range<Int32>
-        /// Whether to ask if a program has the file open for writing: no event said that it was closed.
+        /// Whether to ask if a program has the file open for writing: no event reports that it was closed.
         package let asksForWriter: Bool
     }
 
     package var directories: [Directory] = []
     package var items: [Item] = []
-    /// Names, each ended by NUL as the kernel wants them.
+    /// Names, each with a NUL after it for the kernel.
     package var names: [UInt8] = []
-    /// Whether directories may have moved since the last request, so that none may be kept open from before.
+    /// Whether directories may have moved since the last request, so that none that is open may be used.
     package var mayHaveMoved = false
 
-    package init() {}
+    init(directories: [Directory] = [], mayHaveMoved: Bool = false) {
+        self.directories = directories
+        self.mayHaveMoved = mayHaveMoved
+    }
 
-    package mutating func add(_ name: ArraySlice<UInt8>, in directory: Int32, asksForWriter: Bool = false) {
+    mutating func add(_ name: ArraySlice<UInt8>, in directory: Int32, asksForWriter: Bool = false) {
         let start = Int32(names.count)
         names.append(contentsOf: name)
         items.append(Item(directory: directory, name: start..<Int32(names.count), asksForWriter: asksForWriter))
@@ -67,37 +70,37 @@ package struct LookRequest: Sendable {
 }
 
 package enum WorkResult: Sendable {
-    case traced(RootWay)
-    /// Where the root is, as mount tables have it. Comes before the result that it was found with.
-    case placed(BytePath)
+    case traced(RootPath)
+    /// The root's path as in the mount table. Comes before the result of the same request.
+    case located(BytePath)
     case adopted(RootIdentity)
     case checked
     /// The root could not be opened, or is another directory: the request was not carried out.
     case lost(WatchNotice.Loss)
     case surveyed(id: UInt32, findings: Findings, isComplete: Bool)
     /// In the order of the items.
-    case looked([Observation])
+    case lookedUp([Observation])
     case unwatched([Int32])
 }
 
-/// What a survey saw, flat: some arrays for any number of directories.
+/// The findings of a survey, flat: a few arrays for any number of directories.
 package struct Findings: Sendable {
     package enum Outcome: Hashable, Sendable {
-        /// Its watch is the negative of what errno(3) said where there is none: ENOSPC if none was left.
+        /// Where there is no watch, `watch` is the negative errno(3): ENOSPC if none was left.
         case listed(inode: UInt64, born: BirthMark = .unknown, watch: Int32)
         case absent
-        /// With errno(3)'s number.
+        /// With the errno(3).
         case unreadable(Int32)
     }
 
-    /// One directory. Each has a place of its own in its survey: 0 the one that it was asked for, the others in no
-    /// particular order, nor without gaps. They name their parent's, which is always told before; −1 for none.
+    /// One directory. Each has a position of its own in its survey: 0 for the one that was requested, the others in no
+    /// particular order and with gaps. Each names the position of its parent, which comes before it; −1 for none.
     package struct Directory: Sendable {
-        package let place: Int32
+        package let position: Int32
         package let parent: Int32
         package let name: Range<Int32>
         package let outcome: Outcome
-        /// Places in ``Findings/entries``.
+        /// Its range of ``Findings/entries``.
         package let entries: Range<Int32>
     }
 
@@ -124,18 +127,18 @@ package struct Findings: Sendable {
 
     /// Adds a directory with the entries that were added since the last one.
     package mutating func add(
-        directory name: UnsafeRawBufferPointer, at place: Int32, parent: Int32, _ outcome: Outcome
+        directory name: UnsafeRawBufferPointer, at position: Int32, parent: Int32, _ outcome: Outcome
     ) {
         let end = Int32(entries.count)
         directories.append(
-            Directory(place: place, parent: parent, name: put(name), outcome: outcome, entries: firstEntry..<end))
+            Directory(position: position, parent: parent, name: put(name), outcome: outcome, entries: firstEntry..<end))
         firstEntry = end
     }
 
     /// The directory added last is the root of a mount.
     package mutating func add(mount: FileSystem) { mounts[directories.count - 1] = mount }
 
-    /// Takes back the entries that were added since the last directory.
+    /// Removes the entries that were added since the last directory.
     package mutating func dropEntries() { entries.removeSubrange(Int(firstEntry)...) }
 
     /// A name's bytes, for the length of the call.

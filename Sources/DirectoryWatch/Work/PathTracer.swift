@@ -9,7 +9,7 @@ import SystemPackage
 /// too, have inodes that can be watched. Everything is watched before it is looked at, and looked at again by its name
 /// afterwards: what changes later raises an event. Watches are added to those that the same inodes may have as directories
 /// of a tree, never put in their place. On the root's own queue: a path that hangs holds up this root alone.
-struct WayTracer {
+struct PathTracer {
     let path: BytePath
     let instance: InotifyInstance
 
@@ -26,38 +26,38 @@ struct WayTracer {
     private static let changing: InotifyMask = passing.union(.attributes)
 
     /// Follows the path and watches what it leads through.
-    func trace() -> RootWay {
+    func trace() -> RootPath {
         var tried: Set<Int32> = []
-        var way = RootWay()
+        var traced = RootPath()
         for _ in 0..<Self.tries {
-            way = RootWay()
-            way.isSettled = follow(&way)
-            tried.formUnion(way.watches)
-            if way.isSettled { break }
+            traced = RootPath()
+            traced.isStable = follow(&traced)
+            tried.formUnion(traced.watches)
+            if traced.isStable { break }
         }
-        way.abandoned = tried.subtracting(way.watches)
-        return way
+        traced.abandoned = tried.subtracting(traced.watches)
+        return traced
     }
 
     /// One try; false if something was not in its place any more once it was watched.
-    private func follow(_ way: inout RootWay) -> Bool {
+    private func follow(_ traced: inout RootPath) -> Bool {
         var rest = Array(path.components.reversed())
         var links = 0
         do throws(SystemCallError) {
             var here = try openStart(of: path)
             // The root directory does not move; the working directory may.
-            if !path.isAbsolute { watch(here, Self.passing, &way) }
+            if !path.isAbsolute { watch(here, Self.passing, &traced) }
             while let name = rest.popLast() {
                 if name == "." { continue }
-                guard let next = found(name, in: here) else { return waits(for: name, in: here, &way) }
+                guard let next = found(name, in: here) else { return waits(for: name, in: here, &traced) }
                 let status = try FileStatus(of: next)
                 switch status.kind {
                 case .directory:
                     if rest.allSatisfy({ $0 == "." }) {
-                        way.isWhole = true
+                        traced.isComplete = true
                         return true
                     }
-                    watch(next, Self.passing, &way)
+                    watch(next, Self.passing, &traced)
                     guard try isStill(status, name, in: here) else { return false }
                     here = next
                 case .symbolicLink where try FileSystem(of: next).type == Self.procfs:
@@ -65,17 +65,17 @@ struct WayTracer {
                 case .symbolicLink:
                     links += 1
                     if links > Self.longestChain { return true }
-                    watch(next, Self.changing, &way)
+                    watch(next, Self.changing, &traced)
                     guard try isStill(status, name, in: here) else { return false }
                     let text = try next.linkText()
                     if text.isAbsolute { here = try openStart(of: text) }
                     rest += text.components.reversed()
                 default:
                     // Something else is in the place of a directory.
-                    return waits(for: name, in: here, &way)
+                    return waits(for: name, in: here, &traced)
                 }
             }
-            way.isWhole = true
+            traced.isComplete = true
             return true
         } catch {
             // What was there a moment ago is not any more, or does not answer.
@@ -88,15 +88,15 @@ struct WayTracer {
     }
 
     /// The path ends here for now: watches for the name, then looks once more. False if it has come meanwhile.
-    private func waits(for name: BytePath, in directory: borrowing OwnedDescriptor, _ way: inout RootWay) -> Bool {
+    private func waits(for name: BytePath, in directory: borrowing OwnedDescriptor, _ traced: inout RootPath) -> Bool {
         var mask = Self.awaiting
         do throws(SystemCallError) {
             _ = try FileStatus(of: name, in: directory)
         } catch {
             if error.code == .permissionDenied { mask.formUnion(Self.changing) }
         }
-        guard let number = watch(directory, mask, &way) else { return true }
-        way.awaited = RootWay.Awaited(watch: number, name: name)
+        guard let number = watch(directory, mask, &traced) else { return true }
+        traced.missing = RootPath.MissingName(watch: number, name: name)
         do throws(SystemCallError) {
             let kind = try FileStatus(of: name, in: directory).kind
             return kind != .directory && kind != .symbolicLink
@@ -114,13 +114,13 @@ struct WayTracer {
     }
 
     @discardableResult
-    private func watch(_ place: borrowing OwnedDescriptor, _ mask: InotifyMask, _ way: inout RootWay) -> Int32? {
+    private func watch(_ place: borrowing OwnedDescriptor, _ mask: InotifyMask, _ traced: inout RootPath) -> Int32? {
         do throws(SystemCallError) {
             let number = try instance.addWatch(place: place, mask)
-            way.watches.insert(number)
+            traced.watches.insert(number)
             return number
         } catch {
-            way.unwatched += 1
+            traced.unwatched += 1
             return nil
         }
     }

@@ -8,13 +8,13 @@ import Testing
 @testable import WatchCore
 
 @Suite("The way to a root: what leads its path elsewhere is told at once")
-struct WayTests {
+struct RootPathTests {
     /// A directory with an inotify instance, one root and the table, driven by hand.
     private struct Traced {
         let scratch: ScratchDirectory
         let instance: InotifyInstance
         let root: BytePath
-        var table = AncestorTable()
+        var table = RootPathTable()
         /// Those that the table gave up last.
         var released: [Int32] = []
         /// Those that the kernel ended.
@@ -31,14 +31,14 @@ struct WayTests {
         /// Follows the path; whether it has to be followed again.
         @discardableResult
         mutating func trace() -> Bool {
-            table.begin(0)
-            let way = WayTracer(path: root, instance: instance).trace()
-            let (isStale, released) = table.end(0, way)
+            table.beginTrace(of: 0)
+            let path = PathTracer(path: root, instance: instance).trace()
+            let (isStale, released) = table.endTrace(of: 0, path)
             self.released = released
             return isStale
         }
 
-        var way: RootWay { table.way(to: 0) ?? RootWay() }
+        var path: RootPath { table.path(of: 0) ?? RootPath() }
 
         /// Takes what the kernel told: how many records there were, and whether the path may lead elsewhere now.
         mutating func take() throws -> (records: Int, concerned: Bool) {
@@ -49,7 +49,7 @@ struct WayTests {
             for record in InotifyRecords(UnsafeRawBufferPointer(rebasing: buffer[..<count])) {
                 result.records += 1
                 if record.mask.contains(.ignored) { ended.insert(record.watch) }
-                if !table.take(watch: record.watch, mask: record.mask, name: record.copiedName).isEmpty {
+                if !table.apply(watch: record.watch, mask: record.mask, name: record.copiedName).isEmpty {
                     result.concerned = true
                 }
             }
@@ -81,7 +81,7 @@ struct WayTests {
         ])
     func renames(root: String, names: [String]) throws {
         var traced = try Traced(root, Self.links)
-        #expect(traced.way.isWhole && traced.way.isSettled && traced.way.unwatched == 0)
+        #expect(traced.path.isComplete && traced.path.isStable && traced.path.unwatched == 0)
         let (from, to) = (traced.scratch.appending(names[0]), traced.scratch.appending(names[1]))
         if rename(from, to) != 0 {
             // A directory does not take a link's place.
@@ -90,7 +90,7 @@ struct WayTests {
         }
         #expect(try traced.take().concerned)
         traced.trace()
-        #expect(!traced.way.isWhole)
+        #expect(!traced.path.isComplete)
     }
 
     @Test("Two ancestors that change places are told: the path leads to another root")
@@ -99,7 +99,7 @@ struct WayTests {
         let scratch = traced.scratch
         try swapPlaces(scratch.appending("a"), scratch.appending("other"))
         #expect(try traced.take().concerned)
-        #expect(!traced.trace() && traced.way.isWhole && traced.released.count == 2)
+        #expect(!traced.trace() && traced.path.isComplete && traced.released.count == 2)
     }
 
     @Test(
@@ -125,7 +125,7 @@ struct WayTests {
             #expect(rename(new, link) == 0)
         }
         #expect(try traced.take().concerned)
-        #expect(!traced.trace() && traced.way.isWhole)
+        #expect(!traced.trace() && traced.path.isComplete)
         // The directories `links`, `a` and `b`, the link `relative`, and the old link, which the kernel ends once it is gone.
         #expect(traced.ended.union(traced.released).count == 5)
         #expect(traced.released.count == 5 || held == nil && means != "hard link")
@@ -145,12 +145,12 @@ struct WayTests {
     @Test("Of a path that ends too early, the next name is told when it comes, and only that one")
     func awaiting() throws {
         var traced = try Traced("a/b/new/deep") { Self.tree($0) }
-        #expect(!traced.way.isWhole && traced.way.awaited?.name == "new")
+        #expect(!traced.path.isComplete && traced.path.missing?.name == "new")
         mkdir(traced.scratch.appending("a/b/else"), 0o755)
         #expect(try !traced.take().concerned)
         mkdir(traced.scratch.appending("a/b/new"), 0o755)
         #expect(try traced.take().concerned)
-        #expect(!traced.trace() && traced.way.awaited?.name == "deep")
+        #expect(!traced.trace() && traced.path.missing?.name == "deep")
         // The directory above is passed through now: its busy watch is given up for one that is quiet.
         #expect(traced.released.count == 1)
         for watch in traced.released { traced.instance.removeWatch(watch) }
@@ -161,7 +161,7 @@ struct WayTests {
         mkdir(traced.scratch.appending("aside"), 0o755)
         rename(traced.scratch.appending("aside"), traced.scratch.appending("a/b/new/deep"))
         #expect(try traced.take().concerned)
-        #expect(!traced.trace() && traced.way.isWhole)
+        #expect(!traced.trace() && traced.path.isComplete)
     }
 
     @Test("A link that leads nowhere, a file in a directory's place, links that lead to themselves")
@@ -170,20 +170,20 @@ struct WayTests {
             Self.tree(scratch)
             symlink("a/missing", scratch.appending("dangling"))
         }
-        #expect(traced.way.awaited?.name == "missing")
+        #expect(traced.path.missing?.name == "missing")
         for name in ["a/missing", "a/missing/root"] { mkdir(traced.scratch.appending(name), 0o755) }
         #expect(try traced.take().concerned)
         traced.trace()
-        #expect(traced.way.isWhole)
+        #expect(traced.path.isComplete)
 
         traced = try Traced("file/root") { close(creat($0.appending("file"), 0o644)) }
-        #expect(traced.way.awaited?.name == "file")
+        #expect(traced.path.missing?.name == "file")
         unlink(traced.scratch.appending("file"))
         mkdir(traced.scratch.appending("file"), 0o755)
         #expect(try traced.take().concerned)
 
         traced = try Traced("loop/root") { symlink("loop", $0.appending("loop")) }
-        #expect(!traced.way.isWhole && traced.way.isSettled)
+        #expect(!traced.path.isComplete && traced.path.isStable)
         unlink(traced.scratch.appending("loop"))
         #expect(try traced.take().concerned)
     }
@@ -214,24 +214,24 @@ struct WayTests {
         Self.tree(scratch)
         let directory = try openDirectory(scratch.bytePath.appending("a"))
         let path = BytePath("/proc/self/fd/\(directory.raw)/b/root")
-        let way = WayTracer(path: path, instance: try InotifyInstance()).trace()
-        #expect(way.isWhole && way.isSettled)
+        let traced = PathTracer(path: path, instance: try InotifyInstance()).trace()
+        #expect(traced.isComplete && traced.isStable)
     }
 }
 
 @Suite("Which watches stand on which ways")
-struct AncestorTableTests {
-    private func way(_ watches: Set<Int32>, awaiting: (Int32, BytePath)? = nil) -> RootWay {
-        RootWay(
-            watches: watches, awaited: awaiting.map { RootWay.Awaited(watch: $0.0, name: $0.1) },
-            isWhole: awaiting == nil, unwatched: 0, isSettled: true, abandoned: [])
+struct RootPathTableTests {
+    private func way(_ watches: Set<Int32>, awaiting: (Int32, BytePath)? = nil) -> RootPath {
+        RootPath(
+            watches: watches, missing: awaiting.map { RootPath.MissingName(watch: $0.0, name: $0.1) },
+            isComplete: awaiting == nil, unwatched: 0, isStable: true, abandoned: [])
     }
 
-    private func table(_ ways: RootWay...) -> AncestorTable {
-        var table = AncestorTable()
+    private func table(_ ways: RootPath...) -> RootPathTable {
+        var table = RootPathTable()
         for (root, way) in ways.enumerated() {
-            table.begin(root)
-            #expect(table.end(root, way) == (false, []))
+            table.beginTrace(of: root)
+            #expect(table.endTrace(of: root, way) == (false, []))
         }
         return table
     }
@@ -239,63 +239,63 @@ struct AncestorTableTests {
     @Test("A watch that several roots need is given up when none does")
     func sharing() {
         var table = table(way([1, 2]), way([1, 3]))
-        #expect(table.take(watch: 1, mask: .movedSelf, name: "") == [0, 1])
-        #expect(table.take(watch: 3, mask: .movedSelf, name: "") == [1])
-        #expect(table.take(watch: 4, mask: .movedSelf, name: "").isEmpty)
-        table.begin(0)
-        #expect(table.end(0, way([5])) == (false, [2]))
-        table.begin(1)
-        #expect(table.end(1, way([5])) == (false, [1, 3]))
+        #expect(table.apply(watch: 1, mask: .movedSelf, name: "") == [0, 1])
+        #expect(table.apply(watch: 3, mask: .movedSelf, name: "") == [1])
+        #expect(table.apply(watch: 4, mask: .movedSelf, name: "").isEmpty)
+        table.beginTrace(of: 0)
+        #expect(table.endTrace(of: 0, way([5])) == (false, [2]))
+        table.beginTrace(of: 1)
+        #expect(table.endTrace(of: 1, way([5])) == (false, [1, 3]))
         #expect(table.count == 1)
     }
 
     @Test("What is told while a path is followed makes the result stale, of the watches that it found")
     func meanwhile() {
         var table = table(way([1]), way([1]))
-        table.begin(0)
-        #expect(table.take(watch: 7, mask: .movedSelf, name: "").isEmpty)
-        #expect(table.end(0, way([1, 7])) == (true, []))
+        table.beginTrace(of: 0)
+        #expect(table.apply(watch: 7, mask: .movedSelf, name: "").isEmpty)
+        #expect(table.endTrace(of: 0, way([1, 7])) == (true, []))
         // With nothing under way it is forgotten.
-        table.begin(1)
-        #expect(table.end(1, way([1, 7])) == (false, []))
-        table.begin(0)
-        _ = table.take(watch: 9, mask: .created, name: "x")
-        #expect(table.end(0, way([1, 9], awaiting: (9, "x"))) == (true, []))
+        table.beginTrace(of: 1)
+        #expect(table.endTrace(of: 1, way([1, 7])) == (false, []))
+        table.beginTrace(of: 0)
+        _ = table.apply(watch: 9, mask: .created, name: "x")
+        #expect(table.endTrace(of: 0, way([1, 9], awaiting: (9, "x"))) == (true, []))
     }
 
     @Test("So much meanwhile that it is not kept: stale, too, and no more than once")
     func tooMuchMeanwhile() {
         var table = table(way([1]))
-        table.begin(0)
-        for watch in 100...Int32(101 + AncestorTable.meanwhileLimit) {
-            _ = table.take(watch: watch, mask: .movedSelf, name: "")
+        table.beginTrace(of: 0)
+        for watch in 100...Int32(101 + RootPathTable.meanwhileLimit) {
+            _ = table.apply(watch: watch, mask: .movedSelf, name: "")
         }
-        #expect(table.end(0, way([1])).isStale)
-        table.begin(0)
-        #expect(!table.end(0, way([1])).isStale)
+        #expect(table.endTrace(of: 0, way([1])).isStale)
+        table.beginTrace(of: 0)
+        #expect(!table.endTrace(of: 0, way([1])).isStale)
     }
 
     @Test("A watch that ended concerns its users once, and is not given up again")
     func ending() {
         var table = table(way([1, 2]), way([1]))
-        #expect(table.take(watch: 1, mask: .ignored, name: "") == [0, 1])
-        #expect(table.take(watch: 1, mask: .movedSelf, name: "").isEmpty)
-        table.begin(0)
-        #expect(table.end(0, way([3])) == (false, [2]))
+        #expect(table.apply(watch: 1, mask: .ignored, name: "") == [0, 1])
+        #expect(table.apply(watch: 1, mask: .movedSelf, name: "").isEmpty)
+        table.beginTrace(of: 0)
+        #expect(table.endTrace(of: 0, way([3])) == (false, [2]))
     }
 
     @Test("A wide watch stays as long as anybody waits for a name in it")
     func narrowing() {
         var table = table(way([1], awaiting: (1, "a")), way([1], awaiting: (1, "b")))
-        #expect(table.listensToNames)
-        #expect(table.take(watch: 1, mask: .created, name: "a") == [0])
-        #expect(table.take(watch: 1, mask: .deleted, name: "b").isEmpty)
-        table.begin(0)
-        #expect(table.end(0, way([1, 2])) == (false, []))
-        table.begin(1)
-        #expect(table.end(1, way([1, 3])) == (false, [1]))
-        #expect(!table.listensToNames && table.uses(1), "its end is still awaited by both")
-        #expect(table.take(watch: 1, mask: .ignored, name: "") == [0, 1])
+        #expect(table.needsNames)
+        #expect(table.apply(watch: 1, mask: .created, name: "a") == [0])
+        #expect(table.apply(watch: 1, mask: .deleted, name: "b").isEmpty)
+        table.beginTrace(of: 0)
+        #expect(table.endTrace(of: 0, way([1, 2])) == (false, []))
+        table.beginTrace(of: 1)
+        #expect(table.endTrace(of: 1, way([1, 3])) == (false, [1]))
+        #expect(!table.needsNames && table.uses(1), "its end is still awaited by both")
+        #expect(table.apply(watch: 1, mask: .ignored, name: "") == [0, 1])
     }
 
     @Test("What a try abandoned is given up, if no other way needs it")
@@ -303,7 +303,7 @@ struct AncestorTableTests {
         var table = table(way([1]))
         var way = way([2])
         way.abandoned = [1, 4]
-        table.begin(1)
-        #expect(table.end(1, way) == (false, [4]))
+        table.beginTrace(of: 1)
+        #expect(table.endTrace(of: 1, way) == (false, [4]))
     }
 }

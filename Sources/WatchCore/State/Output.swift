@@ -1,0 +1,15 @@
+/// What a turn reports and requests.
+package struct Output {
+    package var notices: [WatchNotice] = []
+    package var work: [(root: Int, epoch: UInt32, request: WorkRequest)] = []
+    package var reconciled: [(root: Int, outcome: Reconciliation)] = []
+    /// Records of watches that belong to somebody else.
+    package var foreign: [EventRecord] = []
+
+    /// Moves all of it out.
+    mutating func removeAll() -> Output {
+        var all = Output()
+        swap(&all, &self)
+        return all
+    }
+}
