@@ -19,6 +19,12 @@ let databaseC = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swi
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let system = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 
+/// Of a program that starts often: packed relocations, and no exported symbols, are read faster and in less memory.
+let startsOften = LinkerSetting.unsafeFlags(
+    [
+        "-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xlinker", "--no-export-dynamic",
+    ], .when(configuration: .release))
+
 /// Whether the decoder finds faces, for googly eyes: `make deps build FACES=1`. OpenCV is not linked otherwise.
 let hasFaces = Context.environment["FACES"].map { !["", "0"].contains($0) } ?? false
 let faces: [Target] =
@@ -211,7 +217,7 @@ let package = Package(
                 "Fetching",
                 "FileValues", "Filing", "Importing", "LibraryCare", "LinuxKernel", "PhotoModel", "QueueActors",
                 "Renditions", "Reporting", "Settings", "SystemMonitor", "Top", "Watching", arguments, system,
-            ], swiftSettings: swiftSettings),
+            ], swiftSettings: swiftSettings, linkerSettings: [startsOften]),
         .executableTarget(
             name: "photoinbox-decoder", dependencies: ["DecoderService"], swiftSettings: swiftSettings),
         .executableTarget(
